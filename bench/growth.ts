@@ -74,23 +74,23 @@ async function run({ endpoints }: OwnCluster): Promise<void> {
     const namespace = await fill(context, { purpose: `of-${count}`, ...filling })
     stored = count
     wireBytes += await listBytes(context, namespace)
-    const told = (when: string): void => {
+    const reported = (when: string): void => {
       const [aboveMiB, wireMiB] = [memory(context) - emptyMiB, wireBytes / 2 ** 20]
       const times = (aboveMiB / wireMiB).toFixed(2)
       const words = `${(aboveMiB + emptyMiB).toFixed(0)} MiB, ${aboveMiB.toFixed(0)} above empty, ${times} x their wire size`
       console.log(`${count} objects of ${wireMiB.toFixed(0)} MiB on the wire, ${when}: ${words}`)
     }
-    told('just made')
+    reported('just made')
     await pause(clock, idleMs)
-    told(`idle for ${idleMs / 1000} s`)
+    reported(`idle for ${idleMs / 1000} s`)
     await costs(context, { count, namespace, objects: filling.objects })
     if (count !== Number(options.loaded)) continue
     const loadSeconds = Number(options['load-seconds'])
     const recipe: Recipe = { kind: 'update', namespace, prefix: 'l', payloadBytes }
     const loaded = await measure({ ...context, seconds: loadSeconds }, recipe)
-    told(`after ${loadSeconds} s of ${loaded.perSecond?.toFixed(0) ?? '-'} updates/s`)
+    reported(`after ${loadSeconds} s of ${loaded.perSecond?.toFixed(0) ?? '-'} updates/s`)
     await pause(clock, idleMs)
-    told(`idle for ${idleMs / 1000} s behind that`)
+    reported(`idle for ${idleMs / 1000} s behind that`)
   }
 }
 

@@ -33,8 +33,8 @@ export class OwnCluster {
       ...{ name: `n${at + 1}`, url: `https://127.0.0.1:${port}`, authority: readFileSync(authority, 'utf8') },
       ...{ certificate: null, key: null, token, insecure: false },
     }))
-    const asked = this.endpoints.flatMap(({ url }) => ['--endpoint', url])
-    this.flags = [...asked, '--ca', authority, '--token-file', tokenFile(directory), '--dir', directory]
+    const requested = this.endpoints.flatMap(({ url }) => ['--endpoint', url])
+    this.flags = [...requested, '--ca', authority, '--token-file', tokenFile(directory), '--dir', directory]
   }
 
   /** @param directory is removed first. Not under /tmp, which may be a RAM disk */

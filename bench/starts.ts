@@ -90,11 +90,11 @@ async function ended(child: ChildProcess): Promise<void> {
 function isReady(port: number): Promise<boolean> {
   return new Promise((answer) => {
     const url = `https://127.0.0.1:${port}/readyz`
-    const asked = get(url, { agent: false, rejectUnauthorized: false }, (response) => {
+    const requested = get(url, { agent: false, rejectUnauthorized: false }, (response) => {
       response.resume()
       answer(response.statusCode === 200)
     })
-    asked.on('error', () => answer(false))
+    requested.on('error', () => answer(false))
   })
 }
 

@@ -182,11 +182,11 @@ async function openOne(tally: Tally, since: string | null): Promise<() => void> 
 /** Returns the current version; a watch from it has no initial events. */
 async function versionNow(): Promise<string> {
   const { port, ca, token } = listening
-  const asked = get({
+  const requested = get({
     ...{ host: 'localhost', port, ca, path: '/api/v1/namespaces/watched/configmaps?limit=1' },
     ...{ agent: false, headers: { authorization: token } },
   })
-  const [response] = (await once(asked, 'response')) as [IncomingMessage]
+  const [response] = (await once(requested, 'response')) as [IncomingMessage]
   let text = ''
   for await (const chunk of response) text += (chunk as Buffer).toString('utf8')
   const version = /"resourceVersion":"(\d+)"/.exec(text)?.[1]

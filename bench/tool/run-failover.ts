@@ -90,8 +90,8 @@ class Traffic {
     this.#clock = clock
   }
 
-  begin(endpoints: readonly Endpoint[], asked: HttpCall): void {
-    this.#running.push(this.#run(endpoints, asked))
+  begin(endpoints: readonly Endpoint[], requested: HttpCall): void {
+    this.#running.push(this.#run(endpoints, requested))
   }
 
   /**
@@ -124,11 +124,11 @@ class Traffic {
     await Promise.all(this.#running)
   }
 
-  async #run(endpoints: readonly Endpoint[], asked: HttpCall): Promise<void> {
+  async #run(endpoints: readonly Endpoint[], requested: HttpCall): Promise<void> {
     const connections = endpoints.map((endpoint) => new Connection(endpoint, this.#clock))
     for (let turn = 0; !this.#ended;) {
       const connection = present(connections[turn % connections.length], 'at least one connection is open')
-      const reply = await connection.ask(asked, benchLimits.failoverCallMs)
+      const reply = await connection.ask(requested, benchLimits.failoverCallMs)
       if (reply.kind === 'reply' && reply.status === 200) this.answeredMs.push(this.#clock.monotonicMs())
       else turn++
       await pause(this.#clock, everyMs)

@@ -134,7 +134,7 @@ class Run {
     const plan = planOf(selection, { modes: target.modes, http, hasRoles, canFail })
     if (selection.workloads.includes('failover') && !canFail)
       this.notes.push('failover is not measured: it needs a leader on this machine and other members')
-    for (const said of target.notes) note(said)
+    for (const given of target.notes) note(given)
     if (plan.length === 0) throw new BenchError('not-possible', this.notes[0] ?? nothingSelected)
     const minutes = Math.max(1, Math.round(guessMs(plan, { secondsEach: seconds, rounds }) / 60_000))
     note(`${plan.length} loads, ${rounds} round(s) of ${seconds} s each, about ${minutes} min in all:`)

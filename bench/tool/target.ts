@@ -170,11 +170,11 @@ function modeOf(answer: WireAnswer | null): string | null {
 }
 
 /** Sends one request on a connection of its own. @returns null without a response */
-export async function askOnce(endpoint: Endpoint, asked: HttpRequest): Promise<WireAnswer | null> {
+export async function askOnce(endpoint: Endpoint, requested: HttpRequest): Promise<WireAnswer | null> {
   try {
     const connection = await WireConnection.open(endpoint)
     try {
-      return await connection.ask(requestBytes(endpoint, asked), answerBytesMax)
+      return await connection.ask(requestBytes(endpoint, requested), answerBytesMax)
     } finally {
       connection.close()
     }

@@ -130,8 +130,8 @@ function add(
 ): ChangePlan {
   const same = members.find(({ id }) => id === added.id)
   if (same !== undefined) {
-    const asked = same.name === added.name && same.peerAddress === added.peerAddress
-    if (asked) return done
+    const isSame = same.name === added.name && same.peerAddress === added.peerAddress
+    if (isSame) return done
     return refused(
       'id-taken',
       `"${same.name}" already has this id: let the new member join again, it draws another id`,

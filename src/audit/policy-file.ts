@@ -82,13 +82,13 @@ function resourcesOf(of: JsonObject): AuditedResources {
 
 /** The schema has validated the level. */
 function levelOf(rule: JsonObject): AuditLevel {
-  const said = textMember(rule, 'level')
-  return AUDIT_LEVELS.find((level) => level === said) ?? 'None'
+  const given = textMember(rule, 'level')
+  return AUDIT_LEVELS.find((level) => level === given) ?? 'None'
 }
 
 function stagesOf(of: JsonObject): readonly AuditStage[] {
-  const said = textsMember(of, 'omitStages')
-  return AUDIT_STAGES.filter((stage) => said.includes(stage))
+  const given = textsMember(of, 'omitStages')
+  return AUDIT_STAGES.filter((stage) => given.includes(stage))
 }
 
 function understood<T>(read: () => T): T {
@@ -110,9 +110,9 @@ function checkType(value: JsonObject, apiVersion: string): void {
     ['apiVersion', apiVersion],
     ['kind', 'Policy'],
   ] as const) {
-    const said = memberOf(value, name)
-    if (said === wanted) continue
-    const found = typeof said === 'string' ? JSON.stringify(said.slice(0, 256)) : 'no valid value'
+    const given = memberOf(value, name)
+    if (given === wanted) continue
+    const found = typeof given === 'string' ? JSON.stringify(given.slice(0, 256)) : 'no valid value'
     throw new AuditPolicyMalformed(`${name}: it is ${found}, and must be ${wanted}`)
   }
 }

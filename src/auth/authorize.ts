@@ -65,14 +65,14 @@ function ask(
   from: number,
   reasons: string,
 ): Decision | Promise<Decision> {
-  let told = reasons
+  let reported = reasons
   for (let at = from; at < modes.length; at++) {
     const decision = (modes[at] as Authorizer).authorize(user, action)
-    if (decision instanceof Promise) return askOn(modes, user, action, at, decision, told)
+    if (decision instanceof Promise) return askOn(modes, user, action, at, decision, reported)
     if (decision.kind !== 'no-opinion') return decision
-    told = joined(told, decision.reason)
+    reported = joined(reported, decision.reason)
   }
-  return told === '' ? noOpinion : { kind: 'no-opinion', reason: told }
+  return reported === '' ? noOpinion : { kind: 'no-opinion', reason: reported }
 }
 
 async function askOn(

@@ -27,9 +27,9 @@ export type Impersonation = {
  * @source spec 5.4; apiserver `pkg/endpoints/filters/impersonation.go`
  */
 export function impersonationOf(rawHeaders: readonly string[], names: Names): Impersonation | null {
-  const asked = readHeaders(rawHeaders)
-  if (asked === null) return null
-  const { user, uid, groups, extra } = asked
+  const requested = readHeaders(rawHeaders)
+  if (requested === null) return null
+  const { user, uid, groups, extra } = requested
   if (user === '') throw badRequest('Impersonate headers need Impersonate-User: add it, or omit the others')
   const account = serviceAccountOf(user)
   const permission = permissionIn(names)

@@ -63,9 +63,9 @@ export class AnyMember {
     const leader = this.#endpoints.find(({ name }) => name === status.leader)
     if (leader === undefined || status.name === status.leader) return status
     try {
-      const said = await fetchStatus(leader)
+      const given = await fetchStatus(leader)
       this.#first(leader)
-      return said
+      return given
     } catch (cause) {
       if (cause instanceof CliError) return status
       throw cause
@@ -92,8 +92,8 @@ export class AnyMember {
     status: MemberStatus,
     own?: ReadonlyMap<string, MemberStatus | null>,
   ): Promise<readonly string[]> {
-    const said = own ?? (await this.each(status))
-    const silent = status.members.filter(({ name }) => (said.get(name) ?? null) === null)
+    const given = own ?? (await this.each(status))
+    const silent = status.members.filter(({ name }) => (given.get(name) ?? null) === null)
     return Promise.all(silent.map(({ name }) => diagnoseUnreachable(name, this.endpointOf(name))))
   }
 
@@ -119,12 +119,12 @@ export class AnyMember {
     const endpoints = this.#endpoints
     const clock = this.#asking?.terminal.clock
     const endMs = (clock?.monotonicMs() ?? 0) + (this.#asking?.timeoutMs ?? 0)
-    const asked: string[] = []
-    let said = ''
+    const requested: string[] = []
+    let given = ''
     for (const [at, endpoint] of endpoints.entries()) {
       const leftMs = clock === undefined ? Infinity : endMs - clock.monotonicMs()
       if (leftMs < 1) break
-      asked.push(endpoint.name)
+      requested.push(endpoint.name)
       const patienceMs = Math.min(changeTimeoutMs, Math.ceil(leftMs / (endpoints.length - at)))
       const reply = await call(endpoint, { method: 'POST', path, body }, patienceMs)
       if (reply !== null && !undecidedCodes.has(reply.status)) {
@@ -132,12 +132,12 @@ export class AnyMember {
       }
       const words =
         reply === null ? `did not respond within ${inSeconds(patienceMs)}` : `responded: ${wordsOf(reply)}`
-      said = `member ${endpoint.name} ${words}`
-      this.#last(endpoint, said, endpoints[at + 1] ?? null)
+      given = `member ${endpoint.name} ${words}`
+      this.#last(endpoint, given, endpoints[at + 1] ?? null)
     }
     throw new CliError(
       'failed',
-      `no member confirmed the change: tried ${asked.join(', ')}; it is safe to try again (--timeout); ${said}`,
+      `no member confirmed the change: tried ${requested.join(', ')}; it is safe to try again (--timeout); ${given}`,
     )
   }
 
@@ -148,16 +148,16 @@ export class AnyMember {
   ): Promise<void> {
     const { clock } = terminal
     const endMs = clock.monotonicMs() + what.timeoutMs
-    let told = ''
+    let reported = ''
     let toldMs = -progressMs
     for (;;) {
       const status = await orNull(this.status())
       const line = status === null ? 'no member answers' : what.missing(status)
       if (line === null) return
       const nowMs = clock.monotonicMs()
-      if (line !== told && nowMs - toldMs >= progressMs) {
+      if (line !== reported && nowMs - toldMs >= progressMs) {
         terminal.note(line)
-        told = line
+        reported = line
         toldMs = nowMs
       }
       if (nowMs >= endMs) {
@@ -209,9 +209,9 @@ function inSeconds(ms: number): string {
 export const undecidedCodes: ReadonlySet<number> = new Set([429, 503, 504])
 
 /** @returns null when no member responded */
-export async function orNull(asked: Promise<MemberStatus>): Promise<MemberStatus | null> {
+export async function orNull(status: Promise<MemberStatus>): Promise<MemberStatus | null> {
   try {
-    return await asked
+    return await status
   } catch (cause) {
     if (cause instanceof CliError) return null
     throw cause

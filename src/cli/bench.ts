@@ -104,12 +104,12 @@ async function confirm(endpoints: readonly Endpoint[]): Promise<void> {
   const names = endpoints.map(({ url }) => url).join(', ')
   const refusal = new CliError('usage', `${names}: not a cluster of --dir; use --yes to load it anyway`)
   if (!process.stdin.isTTY || !process.stderr.isTTY) throw refusal
-  const asked = createInterface({ input: process.stdin, output: process.stderr })
+  const prompt = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    const answer = await asked.question(`Load ${names} as hard as it can be? [y/N] `)
+    const answer = await prompt.question(`Load ${names} as hard as it can be? [y/N] `)
     if (!/^y(es)?$/i.test(answer.trim())) throw refusal
   } finally {
-    asked.close()
+    prompt.close()
   }
 }
 

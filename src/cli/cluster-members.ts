@@ -31,14 +31,14 @@ export async function clusterAdd(
   options: Options & { readonly role: 'voter' | 'learner' },
 ): Promise<void> {
   const cluster = openCluster(options.directory)
-  const asked = new AnyMember(cluster.kubeconfigPath)
-  const { members } = await asked.status()
+  const anyMember = new AnyMember(cluster.kubeconfigPath)
+  const { members } = await anyMember.status()
   const seat = seatOf(cluster, name ?? firstFree([...cluster.members, ...members]))
   const isMember = members.some((member) => member.name === seat.name)
   if (isMember && !existsSync(seat.configPath)) {
     throw isMemberWithout(seat)
   }
-  if (!isMember) await prepareSeat(terminal, cluster, asked, { seat, role: options.role })
+  if (!isMember) await prepareSeat(terminal, cluster, anyMember, { seat, role: options.role })
   const state = processState(seat)
   const logFrom = new Map([[seat.name, logLength(seat)]])
   if (state.kind === 'running') terminal.note(`${seat.name} is running already (pid ${state.pid})`)
@@ -51,7 +51,7 @@ export async function clusterAdd(
   await waitReady(terminal, { ...cluster, members: [seat] }, wait)
   addContext(terminal, join(cluster.directory, 'pki'), cluster.kubeconfigPath, wantedOf(seat, options.role))
   const role = members.find((member) => member.name === seat.name)?.wantedRole ?? options.role
-  if (role === 'voter') await votes(terminal, asked, seat.name, { timeout: options.timeoutMs / 1000 })
+  if (role === 'voter') await votes(terminal, anyMember, seat.name, { timeout: options.timeoutMs / 1000 })
   terminal.print(`${seat.name} ${role === 'voter' ? 'votes' : 'is a learner'}, its context is ${seat.name}`)
 }
 
@@ -69,12 +69,12 @@ function wantedOf({ name, clientPort, peerPort }: Seat, role: 'voter' | 'learner
 async function prepareSeat(
   terminal: Terminal,
   cluster: LocalCluster,
-  asked: AnyMember,
+  anyMember: AnyMember,
   { seat, role }: { readonly seat: Seat; readonly role: 'voter' | 'learner' },
 ): Promise<void> {
   if (processState(seat).kind === 'running') return
   const wanted = wantedOf(seat, role)
-  const issued = await newToken(asked, wanted)
+  const issued = await newToken(anyMember, wanted)
   if (issued.kind === 'joined') {
     if (existsSync(seat.configPath)) return
     throw isMemberWithout(seat)

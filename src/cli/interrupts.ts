@@ -24,9 +24,9 @@ export function onInterrupt(
 ): () => void {
   let firstMs: number | null = null
   const stop = (): void => {
-    for (const signal of signals) process.removeListener(signal, heard)
+    for (const signal of signals) process.removeListener(signal, received)
   }
-  const heard = (signal: Interrupt): void => {
+  const received = (signal: Interrupt): void => {
     if (signal === 'SIGHUP') ignoreClosedTerminal()
     if (firstMs === null) {
       firstMs = clock.monotonicMs()
@@ -36,7 +36,7 @@ export function onInterrupt(
       end(signal)
     }
   }
-  for (const signal of signals) process.on(signal, heard)
+  for (const signal of signals) process.on(signal, received)
   return stop
 }
 

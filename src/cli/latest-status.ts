@@ -7,8 +7,8 @@ export type Listed = MemberStatus['members'][number]
  * is unknown.
  */
 export function latestStatus(statuses: readonly (MemberStatus | null)[]): MemberStatus | null {
-  const said = statuses.filter((status) => status !== null).filter(({ leader }) => leader !== null)
-  return said.toSorted((a, b) => b.term - a.term)[0] ?? null
+  const given = statuses.filter((status) => status !== null).filter(({ leader }) => leader !== null)
+  return given.toSorted((a, b) => b.term - a.term)[0] ?? null
 }
 
 /** Returns whether the cluster reports that it has no such member; `false` also when unknown. */

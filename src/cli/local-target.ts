@@ -87,8 +87,8 @@ export class LocalTarget implements ChaosTarget {
   }
 
   async leader(): Promise<string | null> {
-    const said = await Promise.all(this.members.map((name) => this.#status(name)))
-    const leaders = said.filter((status) => status !== null && status.leader !== null)
+    const given = await Promise.all(this.members.map((name) => this.#status(name)))
+    const leaders = given.filter((status) => status !== null && status.leader !== null)
     // A partitioned member may report an old leader.
     return leaders.toSorted((a, b) => (b?.term ?? 0) - (a?.term ?? 0))[0]?.leader ?? null
   }

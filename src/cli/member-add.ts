@@ -130,14 +130,14 @@ export async function newToken(cluster: AnyMember, seat: Seat): Promise<TokenRes
   if (typeof token !== 'string' || !Array.isArray(addresses)) {
     throw new CliError('failed', `the cluster answers no token: ${JSON.stringify(Object.keys(answer))}`)
   }
-  const said = {
+  const given = {
     token,
     expires: String(expires),
     clusterName: String(clusterName),
     apiDomain: String(apiDomain),
     addresses: addresses.map(String),
   }
-  return { kind: 'token', token: said }
+  return { kind: 'token', token: given }
 }
 
 /** @throws CliError `usage` */

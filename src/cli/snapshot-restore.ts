@@ -119,8 +119,8 @@ export async function restoreMember(
 export function configOf(flags: Readonly<Record<string, unknown>>): Config {
   const args: string[] = []
   for (const [name] of serverFlags) {
-    const said = flags[camel(name)]
-    if (typeof said === 'string') args.push(`--${name}=${said}`)
+    const given = flags[camel(name)]
+    if (typeof given === 'string') args.push(`--${name}=${given}`)
   }
   // Keys are left to the server; without a configuration file their paths are unknown.
   if (flags['config'] === undefined && typeof flags['initialMembers'] === 'string') {
@@ -150,12 +150,15 @@ function camel(name: ServerFlag): string {
   return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-function incarnationBy(terminal: Terminal, said: string | undefined): RestoreOptions['incarnationOf'] {
-  if (said === undefined)
+function incarnationBy(terminal: Terminal, given: string | undefined): RestoreOptions['incarnationOf'] {
+  if (given === undefined)
     return (fingerprint) => newIncarnation(terminal.clock.wallMs(), terminal.random, fingerprint)
-  const incarnation = parseIncarnation(said)
+  const incarnation = parseIncarnation(given)
   if (incarnation === null)
-    throw new CliError('usage', `--restore-id is what the first restore printed, not ${JSON.stringify(said)}`)
+    throw new CliError(
+      'usage',
+      `--restore-id is what the first restore printed, not ${JSON.stringify(given)}`,
+    )
   return () => incarnation
 }
 

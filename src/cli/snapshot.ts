@@ -130,8 +130,8 @@ async function pour(
 }
 
 function clusterNameOf({ headers }: MemberStream): string {
-  const said = headers['orch-cluster-name']
-  return typeof said === 'string' ? decodeURIComponent(said) : ''
+  const given = headers['orch-cluster-name']
+  return typeof given === 'string' ? decodeURIComponent(given) : ''
 }
 
 function mebibytes(bytes: number): string {
@@ -149,11 +149,11 @@ function show(
   },
 ): void {
   const { header, summary, format, bytes } = of
-  const { encryption, ...said } = header
+  const { encryption, ...given } = header
   const how = encryption === null ? 'none' : `AES-256-GCM, ${encryption.kind}`
   if (format === 'json') {
     const { versions, resources } = summary
-    const all = { file, ...said, encryption: how, bytes, versions, resources }
+    const all = { file, ...given, encryption: how, bytes, versions, resources }
     return terminal.print(JSON.stringify(all, null, 2))
   }
   const rows = [

@@ -150,10 +150,10 @@ function report(terminal: Terminal, flags: VerifyFlags, place: Place, result: Ve
   const { faults, note } = faultsOf(flags, history)
   place.keep ||= judgement.verdict === 'anomaly'
   const notes = [...result.notes, ...note]
-  const told = reportOf({ ...result, notes }, { faults, history: place.keep ? place.path : null })
-  if (flags.html !== undefined) writeFileSync(flags.html, pageOf(told, history))
-  if (flags.output === 'json') terminal.print(JSON.stringify(told, null, 2))
-  else for (const line of textOf(told)) terminal.print(line)
+  const reported = reportOf({ ...result, notes }, { faults, history: place.keep ? place.path : null })
+  if (flags.html !== undefined) writeFileSync(flags.html, pageOf(reported, history))
+  if (flags.output === 'json') terminal.print(JSON.stringify(reported, null, 2))
+  else for (const line of textOf(reported)) terminal.print(line)
   return verifyExitCodes[judgement.verdict]
 }
 

@@ -92,16 +92,16 @@ export function featureGatesFlag(): Flag<FeatureGates> {
 }
 
 function parse(values: readonly string[]): FeatureGates {
-  const said = new Map<string, boolean>()
+  const given = new Map<string, boolean>()
   const warnings: string[] = []
   for (const entry of values.flatMap((value) => value.split(','))) {
     if (entry.trim() === '') continue
     const { name, isOn } = parseEntry(entry)
-    if (!isGate(name) || isSwitchable(name)) said.set(name, isOn)
+    if (!isGate(name) || isSwitchable(name)) given.set(name, isOn)
     else if (isOn) warnings.push(`feature gate ${name} is GA and always on: it need not be named any more`)
     else throw new ConfigError(`cannot switch ${name} off: it is GA since ${gateFacts[name].since}`)
   }
-  return { isOn: switched(said), warnings }
+  return { isOn: switched(given), warnings }
 }
 
 /** @throws ConfigError */
@@ -130,11 +130,11 @@ function isGate(name: string): name is GateName {
   return Object.hasOwn(gateFacts, name)
 }
 
-function switched(said: ReadonlyMap<string, boolean>): FeatureGates['isOn'] {
+function switched(given: ReadonlyMap<string, boolean>): FeatureGates['isOn'] {
   const isOn = (name: FeatureGate): boolean => {
     const { stage, fallback } = gateFacts[name]
     const word = Object.keys(stageWords).find((one) => stageWords[one] === stage)
-    return said.get(name) ?? (word === undefined ? undefined : said.get(word)) ?? fallback
+    return given.get(name) ?? (word === undefined ? undefined : given.get(word)) ?? fallback
   }
   return Object.freeze({
     APIListChunking: isOn('APIListChunking'),

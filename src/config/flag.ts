@@ -72,9 +72,9 @@ export function wholeNumber(
     fallback,
     isSwitch: false,
     parse: (values) => {
-      const said = single(values)
-      const value = Number(said)
-      if (!/^-?\d+$/.test(said) || value < range.min || value > range.max) {
+      const given = single(values)
+      const value = Number(given)
+      if (!/^-?\d+$/.test(given) || value < range.min || value > range.max) {
         throw new ConfigError(`must be a whole number from ${range.min} to ${range.max}`)
       }
       return value
@@ -108,11 +108,11 @@ export function duration(
 }
 
 /** @returns null when the text is not a duration */
-export function durationMs(said: string): number | null {
-  if (said === '0') return 0
-  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(said)) return null
+export function durationMs(given: string): number | null {
+  if (given === '0') return 0
+  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(given)) return null
   let sum = 0
-  for (const [, amount, , unit] of said.matchAll(/(\d+(\.\d+)?)(ms|s|m|h)/g)) {
+  for (const [, amount, , unit] of given.matchAll(/(\d+(\.\d+)?)(ms|s|m|h)/g)) {
     sum += Number(amount) * (unitMs[unit as string] ?? 0)
   }
   return sum
@@ -159,8 +159,8 @@ export function size(
 }
 
 /** @returns null when the text is not a size */
-export function sizeBytes(said: string): number | null {
-  const [, amount, unit] = /^(\d{1,15}(?:\.\d{1,3})?)(Ki|Mi|Gi|Ti|)B?$/.exec(said) ?? []
+export function sizeBytes(given: string): number | null {
+  const [, amount, unit] = /^(\d{1,15}(?:\.\d{1,3})?)(Ki|Mi|Gi|Ti|)B?$/.exec(given) ?? []
   if (amount === undefined || unit === undefined) return null
   const bytes = Number(amount) * (unitBytes[unit] ?? 1)
   return Number.isSafeInteger(bytes) ? bytes : null

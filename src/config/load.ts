@@ -33,9 +33,9 @@ export function loadConfig({ args, readFile }: Loading): Loaded {
       : written.has(name)
         ? `file ${path ?? ''}`
         : 'default'
-    const said = fromArgs.get(name) ?? written.get(name)
+    const stated = fromArgs.get(name) ?? written.get(name)
     sources[name] = source
-    values[name] = said === undefined ? flags[name].fallback : parsed(name, said, source)
+    values[name] = stated === undefined ? flags[name].fallback : parsed(name, stated, source)
   }
   // All flags were visited, and each parser returns the declared type.
   const config = Object.freeze(values) as Config
@@ -62,7 +62,7 @@ function unknown(name: string, where: string): ConfigError {
 
 /** `--flag=value`, `--flag value`, `--switch`, `--switch=false`; a flag may be repeated. */
 function fromCommandLine(args: readonly string[]): FlagTexts {
-  const said = new Map<FlagName, string[]>()
+  const stated = new Map<FlagName, string[]>()
   for (let at = 0; at < args.length; at++) {
     const word = args[at] as string
     const [, name, value] = /^--([^=]+)(?:=([\s\S]*))?$/.exec(word) ?? []
@@ -75,11 +75,11 @@ function fromCommandLine(args: readonly string[]): FlagTexts {
       else fromArgs = args[++at]
       if (fromArgs === undefined) throw new ConfigError(`--${name} needs a value: ${flags[name].help}`)
     }
-    const before = said.get(name)
-    if (before === undefined) said.set(name, [fromArgs])
+    const before = stated.get(name)
+    if (before === undefined) stated.set(name, [fromArgs])
     else before.push(fromArgs)
   }
-  return said
+  return stated
 }
 
 function readNamed(path: string, readFile: Loading['readFile']): string {
@@ -102,17 +102,17 @@ function fromFile(path: string, readFile: Loading['readFile']): FlagTexts {
   if (typeof content !== 'object' || Array.isArray(content)) {
     throw new ConfigError(`configuration file ${path} must be a map of flags to values`)
   }
-  const said = new Map<FlagName, readonly string[]>()
+  const stated = new Map<FlagName, readonly string[]>()
   for (const [name, value] of Object.entries(content)) {
     if (!isFlagName(name)) throw unknown(name, `file ${path}`)
     if (name === 'config')
       throw new ConfigError(`config (file ${path}): a configuration file cannot name another one`)
-    said.set(
+    stated.set(
       name,
       Array.isArray(value) ? value.map((one) => asText(name, one, path)) : [asText(name, value, path)],
     )
   }
-  return said
+  return stated
 }
 
 function asText(name: FlagName, value: unknown, path: string): string {
@@ -137,17 +137,17 @@ function memberText(value: object, path: string): string {
   if (extra !== undefined)
     throw new ConfigError(`initial-members (file ${path}): unknown member field ${extra}`)
   const [name, peer, client] = fields.map((field) => {
-    const said = given[field]
-    if (typeof said !== 'string')
+    const stated = given[field]
+    if (typeof stated !== 'string')
       throw new ConfigError(`initial-members (file ${path}): each member needs ${field}`)
-    return said
+    return stated
   })
   return `${name}=${peer}/${client}`
 }
 
-function parsed(name: FlagName, said: readonly string[], source: Source): unknown {
+function parsed(name: FlagName, stated: readonly string[], source: Source): unknown {
   try {
-    return flags[name].parse(said)
+    return flags[name].parse(stated)
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause
     const dashes = source === 'command line' ? '--' : ''

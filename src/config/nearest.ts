@@ -1,21 +1,21 @@
-/** Returns the word most similar to `said`. @returns null when no word is close */
-export function nearest(said: string, words: readonly string[]): string | null {
-  const best = mostLike(said, words)
-  return best !== null && best.distance <= Math.max(2, Math.floor(said.length / 2)) ? best.word : null
+/** Returns the word most similar to `given`. @returns null when no word is close */
+export function nearest(given: string, words: readonly string[]): string | null {
+  const best = mostLike(given, words)
+  return best !== null && best.distance <= Math.max(2, Math.floor(given.length / 2)) ? best.word : null
 }
 
 /**
- * Returns the word most similar to `said`, at any distance.
+ * Returns the word most similar to `given`, at any distance.
  *
  * @returns null when there are no words
  */
 export function mostLike(
-  said: string,
+  given: string,
   words: readonly string[],
 ): { readonly word: string; readonly distance: number } | null {
   let best: { readonly word: string; readonly distance: number } | null = null
   for (const word of words) {
-    const distance = editDistance(said, word)
+    const distance = editDistance(given, word)
     if (best === null || distance < best.distance) best = { word, distance }
   }
   return best

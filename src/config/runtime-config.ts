@@ -31,16 +31,16 @@ export function runtimeConfigFlag(): Flag<RuntimeConfig> {
 
 function parse(values: readonly string[]): RuntimeConfig {
   // The last entry for a key wins, as with other servers.
-  const said = new Map<string, boolean>()
+  const given = new Map<string, boolean>()
   for (const entry of values.flatMap((value) => value.split(','))) {
     if (entry.trim() === '') continue
     const { key, isOn } = parseEntry(entry.trim())
-    said.set(key, isOn)
+    given.set(key, isOn)
   }
   const stages = new Map<'all' | 'ga' | 'beta' | 'alpha', boolean>()
   const versions: RuntimeConfig['versions'][number][] = []
   const resources: RuntimeConfig['resources'][number][] = []
-  for (const [key, isOn] of said) {
+  for (const [key, isOn] of given) {
     const stage = STAGES.find((one) => key === `api/${one}`)
     if (stage !== undefined) {
       stages.set(stage, isOn)
@@ -50,7 +50,7 @@ function parse(values: readonly string[]): RuntimeConfig {
     if (resource === null) versions.push({ key, isOn, group, version })
     else resources.push({ key, isOn, group, version, resource })
   }
-  if (stages.get('all') === false && said.size === 1) {
+  if (stages.get('all') === false && given.size === 1) {
     throw new ConfigError('cannot be api/all=false alone, which serves nothing: enable some versions')
   }
   return { stages, versions, resources }

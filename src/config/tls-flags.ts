@@ -43,11 +43,11 @@ export function tlsMinVersionFlag() {
     placeholder: versionNames.join('|'),
     help: 'Oldest TLS version that the client port accepts.',
     parse: (values) => {
-      const said = values.at(-1) ?? ''
-      const found = versionNames.find((name) => name === said)
+      const given = values.at(-1) ?? ''
+      const found = versionNames.find((name) => name === given)
       if (found !== undefined) return found
       const known = `must be one of ${versionNames.join(', ')}`
-      throw new ConfigError(tooOld.includes(said) ? `${known}: older ones are not safe` : known)
+      throw new ConfigError(tooOld.includes(given) ? `${known}: older ones are not safe` : known)
     },
   })
 }
@@ -61,8 +61,8 @@ export function tlsCipherSuitesFlag() {
       'Cipher suites of the client port, most preferred first. Unset: the defaults of the runtime. Without a suite ' +
       `of TLS 1.3 all of them are offered. Known: ${Object.keys(suites).join(', ')}.`,
     parse: (values) => {
-      const said = values.flatMap((value) => value.split(',').map((name) => name.trim()))
-      const named = said.filter((name) => name !== '')
+      const given = values.flatMap((value) => value.split(',').map((name) => name.trim()))
+      const named = given.filter((name) => name !== '')
       if (named.length === 0) return null
       const ciphers = named.map(suiteOf)
       const has13 = named.some((name) => Object.hasOwn(suites13, name))

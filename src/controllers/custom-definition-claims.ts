@@ -93,8 +93,11 @@ function accept(
   const own = new Set(accepted.shortNames)
   const refused = shortNames.filter((name) => !own.has(name) && isResource(name))
   if (refused.length > 0) {
-    const told = refused.slice(0, refusedToldMax).map(inUse)
-    const words = refused.length > told.length ? [...told, `${refused.length - told.length} others`] : told
+    const reported = refused.slice(0, refusedToldMax).map(inUse)
+    const words =
+      refused.length > reported.length
+        ? [...reported, `${refused.length - reported.length} others`]
+        : reported
     conflict = {
       reason: 'ShortNamesConflict',
       message: words.length === 1 ? words.join() : `[${words.join(', ')}]`,
@@ -146,13 +149,13 @@ function isSame(
   accepted: DefinitionNames,
   conditions: readonly JsonObject[],
 ): boolean {
-  const told = (of: readonly JsonObject[]): string =>
+  const reported = (of: readonly JsonObject[]): string =>
     JSON.stringify(
       of.map((one) => ['type', 'status', 'reason', 'message'].map((name) => textMember(one, name))),
     )
   return (
     JSON.stringify(accepted) === JSON.stringify(definition.accepted) &&
-    told(conditions) === told(definition.conditions)
+    reported(conditions) === reported(definition.conditions)
   )
 }
 

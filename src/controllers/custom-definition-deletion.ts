@@ -95,21 +95,21 @@ async function step(
   const before = await dependencies.client.list(instances, null, 1)
   if (before.objects.length === 0) return letGo(dependencies, object, completed)
   const isNews = terminatingReason(definition) === 'InstanceDeletionPending'
-  const told = isNews ? await tell(dependencies, object, inProgress) : object
+  const reported = isNews ? await tell(dependencies, object, inProgress) : object
   await dependencies.client.deleteCollection(instances, null)
   const left = await dependencies.client.list(instances, null, remainingLookedAt)
-  if (left.objects.length === 0) return letGo(dependencies, told, completed)
-  await tell(dependencies, told, remaining(left))
+  if (left.objects.length === 0) return letGo(dependencies, reported, completed)
+  await tell(dependencies, reported, remaining(left))
   return { kind: 'again' }
 }
 
 /** Removes the finalizer; the definition is deleted with its last one. */
 async function letGo(dependencies: Dependencies, object: AnyObject, last: Terminating): Promise<Reconciled> {
   const { client, names, kind } = dependencies
-  const told = await tell(dependencies, object, last)
-  const finalizers = (told.metadata.finalizers ?? []).filter((one) => one !== names.definitionFinalizer)
-  const target = { namespace: null, name: told.metadata.name ?? '', subresource: null }
-  await client.update(kind, target, { ...told, metadata: { ...told.metadata, finalizers } })
+  const reported = await tell(dependencies, object, last)
+  const finalizers = (reported.metadata.finalizers ?? []).filter((one) => one !== names.definitionFinalizer)
+  const target = { namespace: null, name: reported.metadata.name ?? '', subresource: null }
+  await client.update(kind, target, { ...reported, metadata: { ...reported.metadata, finalizers } })
   return { kind: 'done' }
 }
 

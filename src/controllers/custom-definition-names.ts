@@ -142,6 +142,6 @@ async function tell(
 
 /** Returns the accepted names without empty ones, except for those that are always present. */
 function acceptedNames({ accepted }: NamesDecision): JsonObject {
-  const said = Object.entries(accepted).filter(([, name]) => name.length > 0)
-  return { plural: '', kind: '', ...Object.fromEntries(said) }
+  const stated = Object.entries(accepted).filter(([, name]) => name.length > 0)
+  return { plural: '', kind: '', ...Object.fromEntries(stated) }
 }

@@ -42,7 +42,7 @@ export function contentConditions(
           : 'All content-preserving finalizers finished',
     },
   ]
-  return made.reduce((conditions, said) => setCondition(conditions, said, now), old)
+  return made.reduce((conditions, given) => setCondition(conditions, given, now), old)
 }
 
 function countWords({ definition, finalizers }: Remaining): string {

@@ -14,12 +14,12 @@ export type LeaderLogDependencies = {
  * @returns stops it
  */
 export function logLeaderChanges({ consensus, clock, log }: LeaderLogDependencies): () => void {
-  let told: { readonly leader: NodeId; readonly term: number } | null = null
+  let reported: { readonly leader: NodeId; readonly term: number } | null = null
   /** The last contact before the new leader; null before the first contact. */
   let contactMs: number | null = null
   const look = (): void => {
     const { leader, term, quorumContactMs, configuration, id } = consensus.status
-    if (leader === null || (told?.leader === leader && told.term === term)) {
+    if (leader === null || (reported?.leader === leader && reported.term === term)) {
       contactMs = quorumContactMs ?? contactMs
       return
     }
@@ -29,7 +29,7 @@ export function logLeaderChanges({ consensus, clock, log }: LeaderLogDependencie
     const gapMs = contactMs === null ? null : Math.max(0, Math.round(clock.monotonicMs() - contactMs))
     const facts = { leader: named.name, term, ...(leader === id ? { self: true } : {}) }
     log.info(gapMs === null ? facts : { ...facts, gapMs }, 'new leader')
-    told = { leader, term }
+    reported = { leader, term }
     contactMs = quorumContactMs ?? contactMs
   }
   look()

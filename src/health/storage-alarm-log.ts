@@ -16,11 +16,11 @@ const placesTold = 5
  * @returns stops it
  */
 export function logStorageAlarm({ store, onApplied, log }: StorageAlarmDependencies): () => void {
-  let told = false
+  let reported = false
   const look = (): void => {
     const { alarm, usedBytes, bytesMax, largestPlaces } = store.storage
-    if (alarm === told) return
-    told = alarm
+    if (alarm === reported) return
+    reported = alarm
     const fields = { usedBytes, bytesMax, largest: largestPlaces().slice(0, placesTold) }
     if (alarm) log.warn(fields, 'the storage quota is used up: only writes that free space are accepted')
     else log.info(fields, 'the storage is below its quota again')

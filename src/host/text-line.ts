@@ -8,9 +8,9 @@
 export function textLine(json: string): string {
   const { time, level, member, msg, ...fields } = JSON.parse(json) as Readonly<Record<string, unknown>>
   const words = [time, String(level).toUpperCase(), member, msg].filter((word) => word !== undefined)
-  const said = words.map((word) => printable(typeof word === 'string' ? word : JSON.stringify(word)))
+  const given = words.map((word) => printable(typeof word === 'string' ? word : JSON.stringify(word)))
   const more = Object.entries(fields).map(([name, value]) => `${printable(name)}=${valueText(value)}`)
-  return `${[...said, ...more].join(' ')}\n`
+  return `${[...given, ...more].join(' ')}\n`
 }
 
 /** Quotes the value, unless it is one plain word. */

@@ -29,7 +29,7 @@ export function logCatchUp(dependencies: CatchUpLogDependencies): () => void {
   // A state from an earlier start: a member that has one and votes at the first look has logged
   // this before.
   const isBack = consensus.status.appliedMemory > 0
-  let told = ''
+  let reported = ''
   let heardMs = clock.monotonicMs()
   const look = (): void => {
     const nowMs = clock.monotonicMs()
@@ -44,7 +44,7 @@ export function logCatchUp(dependencies: CatchUpLogDependencies): () => void {
     const others = [...reports.latest(reportAgeMsMax).values()].map(({ appliedIndex }) => appliedIndex)
     const known = Math.max(appliedMemory, ...others)
     const [entries, of] = [appliedMemory, known]
-    if (self.role === 'voter' && isBack && told === '') return timer.cancel()
+    if (self.role === 'voter' && isBack && reported === '') return timer.cancel()
     if (self.role === 'voter') return done({ entries }, 'caught up: this member votes from now on')
     if (self.wantedRole === 'voter') return tell({ entries, of }, 'catching up: a learner that is to vote')
     if (others.length > 0 && entries >= of)
@@ -53,8 +53,8 @@ export function logCatchUp(dependencies: CatchUpLogDependencies): () => void {
   }
   const tell = (fields: object, words: string): void => {
     const line = words + JSON.stringify(fields)
-    if (line !== told) log.info(fields, words)
-    told = line
+    if (line !== reported) log.info(fields, words)
+    reported = line
   }
   const done = (fields: object, words: string): void => {
     timer.cancel()

@@ -138,7 +138,7 @@ async function askAround(
   ask: (address: string) => Promise<JoinReply>,
 ): Promise<MemberIdentity> {
   const endMs = clock.monotonicMs() + limits.joinMsMax
-  let told = ''
+  let reported = ''
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMsMax, 2 * pauseMs)) {
     const troubles: string[] = []
     let hope = false
@@ -160,8 +160,8 @@ async function askAround(
         `no member accepted the join request within ${seconds} s (${line}): start this process again`,
       )
     }
-    if (line !== told) log.warn({ why: troubles }, 'join request not accepted yet, retrying')
-    told = line
+    if (line !== reported) log.warn({ why: troubles }, 'join request not accepted yet, retrying')
+    reported = line
     await new Promise<void>((resolve) => {
       clock.after(pauseMs, resolve)
     })

@@ -77,13 +77,13 @@ export function judgeJoin(record: JoinRecord, request: JoinRequest, known: JoinK
 
 /** @throws JoinError `other-member` */
 function checkSeat(seat: JoinSeat, request: JoinRequest): void {
-  for (const [what, wanted, said, flag] of [
+  for (const [what, wanted, given, flag] of [
     ['member', seat.name, request.name, '--name'],
     ['a member that peers dial at', seat.peerAddress, request.peerAddress, '--peer-address'],
     ['a member that clients dial at', seat.clientAddress, request.clientAddress, '--advertise-address'],
   ] as const) {
-    if (wanted === said) continue
-    const other = said === '' ? 'this process has no such setting' : `this process has ${said}`
+    if (wanted === given) continue
+    const other = given === '' ? 'this process has no such setting' : `this process has ${given}`
     throw refused(
       'other-member',
       `the token is for ${what} ${wanted}, ${other}: start with ${flag} ${wanted}, or make another token`,
@@ -93,12 +93,12 @@ function checkSeat(seat: JoinSeat, request: JoinRequest): void {
 
 /** @throws JoinError `other-cluster`, `other-keys`, `other-rules` */
 function checkCluster(request: JoinRequest, known: JoinKnowledge): void {
-  for (const [what, wanted, said, flag] of [
+  for (const [what, wanted, given, flag] of [
     ['the API domain of this cluster is', known.apiDomain, request.apiDomain, '--api-domain'],
     ['the name of this cluster is', known.clusterName, request.clusterName, '--cluster-name'],
   ] as const) {
-    if (wanted === said) continue
-    throw refused('other-cluster', `${what} ${wanted}, not ${said}: start with ${flag} ${wanted}`)
+    if (wanted === given) continue
+    throw refused('other-cluster', `${what} ${wanted}, not ${given}: start with ${flag} ${wanted}`)
   }
   for (const [name, print] of Object.entries(known.fingerprints)) {
     if (request.fingerprints[name] === print) continue

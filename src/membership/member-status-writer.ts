@@ -121,8 +121,8 @@ export class MemberStatusWriter {
   ): { readonly operations: readonly Operation[]; readonly drift: boolean } {
     const { reports, self, clock } = this.#dependencies
     const { commitAtStart } = this.#leadershipOf(status)
-    const heard = reports.latest(reportAgeMsMax)
-    const statuses = memberStatuses({ ...status, commitAtStart, reports: heard, self: self() })
+    const received = reports.latest(reportAgeMsMax)
+    const statuses = memberStatuses({ ...status, commitAtStart, reports: received, self: self() })
     const wallMs = clock.wallMs()
     const driftMayShow = nowMs - this.#lastDriftMs >= driftMsMin
     const transitions: Operation[] = []

@@ -83,13 +83,13 @@ function statusOf(member: MemberInfo, leadership: Leadership): MemberStatus {
   const isResponding = leader || follower?.recentlyActive === true
   const match = matchOf(follower)
   const behind = leader ? 0 : Math.max(0, leadership.commit - (match ?? leadership.commitAtStart))
-  const heard = leader || match !== null
+  const received = leader || match !== null
   return {
     leader,
     isResponding: isResponding,
-    term: isResponding && heard ? leadership.term : null,
-    lag: lagOf({ behind, isResponding, heard }),
-    judgement: judged(member, leadership.configuration, { behind, isResponding, heard, report }),
+    term: isResponding && received ? leadership.term : null,
+    lag: lagOf({ behind, isResponding, heard: received }),
+    judgement: judged(member, leadership.configuration, { behind, isResponding, heard: received, report }),
     version: report?.version ?? null,
   }
 }
@@ -110,9 +110,9 @@ type MemberView = {
   readonly heard: boolean
 }
 
-function lagOf({ behind, isResponding, heard }: MemberView): number | null {
+function lagOf({ behind, isResponding, heard: received }: MemberView): number | null {
   if (!isResponding) return behind
-  if (!heard) return null
+  if (!received) return null
   return behind < lagShownMin ? 0 : behind
 }
 
@@ -123,7 +123,7 @@ function judged(
   {
     behind,
     isResponding,
-    heard,
+    heard: received,
     report,
   }: MemberView & { readonly report: Pick<MemberReport, 'state'> | undefined },
 ): Judgement | null {
@@ -140,7 +140,7 @@ function judged(
   if (role !== wantedRole) {
     return { phase: 'Joining', reason: 'CatchingUp', message: 'it votes once it has caught up' }
   }
-  if (!heard) return null
+  if (!received) return null
   if (behind > lagReadyMax) {
     return { phase: 'NotReady', reason: 'Lagging', message: 'it is catching up with the log' }
   }

@@ -116,8 +116,8 @@ export class Members {
     if (to === null && from !== null && leader !== undefined && leader.name !== from) return
     const heir = to === null ? successor(status) : named(status, to).id
     if (!isInTouch(status, heir)) {
-      const heard = to === null ? 'no other voter has responded lately' : `${to} has not responded lately`
-      throw new MembersError('silent', `${heard}: check its process, or restart it`)
+      const received = to === null ? 'no other voter has responded lately' : `${to} has not responded lately`
+      throw new MembersError('silent', `${received}: check its process, or restart it`)
     }
     await this.#consensus.transferLeadership(heir, deadlineMs)
   }

@@ -97,11 +97,11 @@ export function registry(given: RegistryOptions): Registry {
   const takenIn = (): Promise<void> => fromStore(given.definitionsApplied?.() ?? Promise.resolve())
   const answer = <Asked extends VerbRequest>(
     verb: Verb,
-    asked: Asked,
+    requested: Asked,
     isConfirmed: (refusal: ApiError) => boolean,
     handle: (dependencies: VerbDependencies, request: Asked) => Promise<VerbResponse>,
   ): Promise<VerbResponse> => {
-    const { target } = asked
+    const { target } = requested
     const run = async (definition: ResourceDefinition): Promise<VerbResponse> => {
       // Subresources declare their own verbs.
       if (target.subresource === null && !definition.verbs.includes(verb)) {
@@ -110,26 +110,26 @@ export function registry(given: RegistryOptions): Registry {
       refuseUnconvertible(definition)
       if (verb === 'list' || verb === 'deletecollection') requireConvertible(given.store, definition, target)
       if (definition.isNamespaceKind === true && !READS.has(verb)) await takenIn()
-      const request = definition === asked.definition ? asked : { ...asked, definition }
+      const request = definition === requested.definition ? requested : { ...requested, definition }
       return applyRepresentation(dependencies, request, await handle(partsOf(definition), request))
     }
-    if (asked.definition.custom === undefined) return run(asked.definition)
-    return retryOnSchemaChange({ ...given, states }, verb, asked, isConfirmed, run)
+    if (requested.definition.custom === undefined) return run(requested.definition)
+    return retryOnSchemaChange({ ...given, states }, verb, requested, isConfirmed, run)
   }
   const reading = (
     verb: Verb,
     handle: (of: VerbDependencies, request: VerbRequest) => Promise<VerbResponse>,
   ) => {
-    return (asked: VerbRequest): Promise<VerbResponse> =>
-      answer(verb, applySwitches(asked, dependencies.switches), neverConfirmed, handle)
+    return (requested: VerbRequest): Promise<VerbResponse> =>
+      answer(verb, applySwitches(requested, dependencies.switches), neverConfirmed, handle)
   }
   const writing = (
     verb: Verb,
     handle: (of: VerbDependencies, request: WriteRequest) => Promise<VerbResponse>,
   ) => {
-    return (asked: VerbRequest): Promise<VerbResponse> => {
-      const admission = new AdmissionContext(asked.context, dependencies)
-      const request = { ...applySwitches(asked, dependencies.switches), admission }
+    return (requested: VerbRequest): Promise<VerbResponse> => {
+      const admission = new AdmissionContext(requested.context, dependencies)
+      const request = { ...applySwitches(requested, dependencies.switches), admission }
       return answer(verb, request, (refusal) => refusal === admission.confirmedRefusal, handle)
     }
   }

@@ -125,8 +125,8 @@ function checkSpec(object: AnyObject, current: AnyObject, found: Findings): void
 function checkAddresses(object: AnyObject, found: Findings): void {
   const seen = new Set<string>()
   for (const [at, address] of objectsMember(objectMember(object, 'status'), 'addresses').entries()) {
-    const said = `${textMember(address, 'type')} ${textMember(address, 'address')}`
-    if (seen.has(said)) found.add(duplicate(`status.addresses[${at}]`, address))
-    seen.add(said)
+    const given = `${textMember(address, 'type')} ${textMember(address, 'address')}`
+    if (seen.has(given)) found.add(duplicate(`status.addresses[${at}]`, address))
+    seen.add(given)
   }
 }

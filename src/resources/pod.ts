@@ -131,11 +131,11 @@ function withBothAddresses(status: JsonObject): JsonObject {
  * A Pod without a node, or one that has ended, is deleted at once.
  * @source core `pkg/registry/core/pod`, CheckGracefulDelete
  */
-function gracePeriodSeconds(object: AnyObject, asked: number | null): number {
+function gracePeriodSeconds(object: AnyObject, requested: number | null): number {
   const spec = specOf(object)
   const phase = textMember(objectMember(object, 'status'), 'phase')
   if (textMember(spec, 'nodeName') === '' || phase === 'Failed' || phase === 'Succeeded') return 0
-  const seconds = asked ?? numberMember(spec, 'terminationGracePeriodSeconds') ?? 0
+  const seconds = requested ?? numberMember(spec, 'terminationGracePeriodSeconds') ?? 0
   return seconds < 0 ? 1 : seconds
 }
 

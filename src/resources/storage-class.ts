@@ -151,10 +151,10 @@ function checkTopologies(object: JsonObject, at: Path | null, found: Findings): 
     const rules = objectsMember(term, 'matchLabelExpressions').map((rule) =>
       JSON.stringify([textMember(rule, 'key'), [...textsMember(rule, 'values')].sort()]),
     )
-    const said = rules.sort().join()
+    const given = rules.sort().join()
     const field = fieldAt(at, 'allowedTopologies', index, 'matchLabelExpressions')
-    if (seen.has(said)) found.add(duplicate(field, ''))
-    seen.add(said)
+    if (seen.has(given)) found.add(duplicate(field, ''))
+    seen.add(given)
   }
 }
 

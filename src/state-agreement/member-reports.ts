@@ -46,8 +46,8 @@ export class MemberReports {
     const now = this.#dependencies.clock.monotonicMs()
     const found = new Map<NodeId, MemberReport>()
     for (const { id } of this.#dependencies.consensus.status.configuration.members) {
-      const heard = this.#latest.get(id)
-      if (heard !== undefined && now - heard.receivedMs <= ageMsMax) found.set(id, heard.report)
+      const received = this.#latest.get(id)
+      if (received !== undefined && now - received.receivedMs <= ageMsMax) found.set(id, received.report)
     }
     return found
   }

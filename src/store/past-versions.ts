@@ -22,18 +22,18 @@ export async function resolveVersions(
     const versions = await machine.readVersions(some)
     if (machine.state !== state) return null
     for (const [at, version] of versions.entries()) {
-      const asked = some[at]
-      if (asked === undefined) continue
-      if (version !== null) found.set(asked, version)
+      const requested = some[at]
+      if (requested === undefined) continue
+      if (version !== null) found.set(requested, version)
       else if (options.since < state.history.trimmed)
         throw compactedError(options.since, state.history.trimmed)
-      else throw machine.damaged(`the version ${asked} is missing on disk`)
+      else throw machine.damaged(`the version ${requested} is missing on disk`)
     }
   }
   return found
 }
 
-export function compactedError(asked: Revision, trimmed: Revision): StoreError {
-  const words = `revision ${asked} is older than the history kept: versions after ${trimmed} are kept`
+export function compactedError(requested: Revision, trimmed: Revision): StoreError {
+  const words = `revision ${requested} is older than the history kept: versions after ${trimmed} are kept`
   return new StoreError('compacted', words)
 }

@@ -187,14 +187,14 @@ function endings(on: On): void {
   })
 
   on('a closed end receives nothing', async (a, b) => {
-    let heard = 0
+    let received = 0
     b.onMessages((messages) => {
-      heard += messages.length
+      received += messages.length
     })
     b.close()
     a.post(number(1))
     await later()
-    assert.equal(heard, 0)
+    assert.equal(received, 0)
   })
 
   on('closing twice has no further effect', async (a) => {

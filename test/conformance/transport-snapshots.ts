@@ -72,10 +72,10 @@ export function snapshotConformance(scenario: Scenario, pair: Pair): void {
         sink.onChunk = () => new Promise((resolve) => (release = resolve))
         return sink
       }
-      let asked = 0
+      let requested = 0
       const source = pieces(200, 250_000)
       const sent = a.transport.sendSnapshot(b.info.id, headerOf(a, b), () => {
-        asked++
+        requested++
         return source()
       })
       await until('the first chunk is held', () => b.receiver.snapshots[0]?.chunks.length === 1)
@@ -84,11 +84,11 @@ export function snapshotConformance(scenario: Scenario, pair: Pair): void {
         failsWith('busy'),
       )
       let before = -1
-      while (before !== asked) {
-        before = asked
+      while (before !== requested) {
+        before = requested
         await new Promise((resolve) => setTimeout(resolve, 100))
       }
-      assert.ok(asked < 100, `${asked} pieces of 200 were taken by a receiver that took one`)
+      assert.ok(requested < 100, `${requested} pieces of 200 were taken by a receiver that took one`)
       const [sink] = b.receiver.snapshots
       assert.ok(sink)
       sink.onChunk = async () => undefined

@@ -158,9 +158,9 @@ void describe('a log on a full disk', () => {
     assert.match(metrics, /apiserver_audit_error_total\{plugin="log"\} [1-9]/)
     assert.match(metrics, /apiserver_audit_requests_rejected_total 0/)
     const lines = readFileSync(join(member.directory, 'server.log'), 'utf8').split('\n')
-    const told = lines.filter((line) => line.includes('audit events are lost'))
-    assert.equal(told.length, 1)
-    assert.match(told[0] ?? '', /\/dev\/full.*ENOSPC.*free space/)
+    const reported = lines.filter((line) => line.includes('audit events are lost'))
+    assert.equal(reported.length, 1)
+    assert.match(reported[0] ?? '', /\/dev\/full.*ENOSPC.*free space/)
     assert.equal(await member.stop(), 0)
   })
 

@@ -130,8 +130,11 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         return ok(at, ['patch', 'wd', 'a', '--type=merge', '-p', body, ...more])
       }
       await patch('n1', ['--subresource=status'])
-      const told = await shown('n2', 'a')
-      assert.deepEqual([told['spec'], told['status']], [{ size: 6, color: 'blue' }, { phase: 'Done' }])
+      const reported = await shown('n2', 'a')
+      assert.deepEqual(
+        [reported['spec'], reported['status']],
+        [{ size: 6, color: 'blue' }, { phase: 'Done' }],
+      )
       await ok('n3', [
         'patch',
         'wd',

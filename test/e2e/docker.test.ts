@@ -23,10 +23,10 @@ async function check(...args: readonly string[]): Promise<{ readonly code: numbe
   const child = spawn(process.execPath, [join(folder, 'healthcheck.mjs'), ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  let said = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+  let given = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (given += text))
   const [code] = (await once(child, 'close')) as [number]
-  return { code, said }
+  return { code, said: given }
 }
 
 void test('the health check succeeds while a member runs, and fails when it does not', async (t) => {

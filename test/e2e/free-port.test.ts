@@ -36,7 +36,7 @@ class Alone {
 
   /** The log lines about the address and the kubeconfig. */
   async serves(): Promise<{ readonly url: string; readonly kubeconfig: string }> {
-    const told = (what: string): string | undefined =>
+    const reported = (what: string): string | undefined =>
       this.log
         .map((line): unknown => JSON.parse(line))
         .filter(isRecord)
@@ -44,10 +44,10 @@ class Alone {
         .find((value) => typeof value === 'string')
     await until(
       'it serves',
-      () => told('url') !== undefined && told('kubeconfig') !== undefined,
+      () => reported('url') !== undefined && reported('kubeconfig') !== undefined,
       () => [...this.log, ...this.errors].join('\n'),
     )
-    return { url: told('url') ?? '', kubeconfig: told('kubeconfig') ?? '' }
+    return { url: reported('url') ?? '', kubeconfig: reported('kubeconfig') ?? '' }
   }
 
   async stop(): Promise<void> {

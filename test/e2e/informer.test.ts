@@ -172,8 +172,8 @@ void test('informers see every change once and in order while leaders are killed
   // The watch times out: on a busy machine possibly before it sent all events.
   let events: readonly Told[] = []
   const untold = (): readonly string[] => {
-    const told = new Set(events.map(({ name, version }) => `${name} ${version}`))
-    return [...acknowledged].filter((write) => !told.has(write))
+    const reported = new Set(events.map(({ name, version }) => `${name} ${version}`))
+    return [...acknowledged].filter((write) => !reported.has(write))
   }
   await until(
     'each write that was acknowledged is an event',

@@ -69,7 +69,7 @@ void test(`a process killed at any moment of joining becomes one member (JOIN_SE
     const random = new SeededRandom(seed)
     const claim = join(directory, 'data/n4/member.json')
     const seen = { before: 0, after: 0 }
-    const asked = (): number =>
+    const requested = (): number =>
       readFileSync(join(directory, 'n4.log'), 'utf8').split('joining the cluster').length - 1
     let id: string | null = null
     for (let kill = 0; kill < killsMax; kill++) {
@@ -78,14 +78,14 @@ void test(`a process killed at any moment of joining becomes one member (JOIN_SE
       // Asking takes milliseconds, coming up takes seconds, most of it the runtime's own start.
       if (existsSync(claim)) await sleep(random.below(3000))
       else {
-        const said = (): string => readFileSync(join(directory, 'n4.log'), 'utf8')
+        const given = (): string => readFileSync(join(directory, 'n4.log'), 'utf8')
         const isAsking = (): boolean => {
-          assert.equal(child.exitCode, null, said())
-          return asked() > kill
+          assert.equal(child.exitCode, null, given())
+          return requested() > kill
         }
-        await until('it asks', isAsking, said, 1)
+        await until('it asks', isAsking, given, 1)
         // The last ones are killed after the claim, however slow the machine is.
-        if (kill >= killsMax / 2) await until('it claims its directory', () => existsSync(claim), said, 1)
+        if (kill >= killsMax / 2) await until('it claims its directory', () => existsSync(claim), given, 1)
         await sleep(random.below(200))
       }
       child.kill('SIGKILL')
@@ -171,7 +171,7 @@ for (const isRemoved of [false, true]) {
     const add = ['member', 'add', 'n4', ...at, '--pki', join(directory, 'pki'), '-o', 'json']
     const proxy = await holdingProxy(new URL(cluster.member('n1').url).host)
     t.after(() => proxy.close())
-    const said = (): string => readFileSync(join(directory, 'n4.log'), 'utf8')
+    const given = (): string => readFileSync(join(directory, 'n4.log'), 'utf8')
     const issued = async (): Promise<readonly string[]> => {
       const { command } = JSON.parse(await ctl(...add)) as { readonly command: string }
       return command.split(' ').slice(1)
@@ -187,20 +187,20 @@ for (const isRemoved of [false, true]) {
     const flags = await issued()
     assert.ok(flags.includes('--join'))
     const first = spawned(flags)
-    await until('n4 is admitted', async () => (await n4()) !== undefined, said)
+    await until('n4 is admitted', async () => (await n4()) !== undefined, given)
     const admitted = (await n4())?.id
     first.kill('SIGKILL')
     await once(first, 'exit')
-    assert.equal(existsSync(join(directory, 'data/n4/member.json')), false, said())
+    assert.equal(existsSync(join(directory, 'data/n4/member.json')), false, given())
     proxy.held.isHeld = false
     if (isRemoved) {
       await ctl('member', 'remove', 'n4')
       const [code] = (await once(spawned(flags), 'exit')) as [number]
-      assert.equal(code, 2, said())
-      assert.match(said(), /n4 joined with this token and has been removed: orchctl member add n4/)
+      assert.equal(code, 2, given())
+      assert.match(given(), /n4 joined with this token and has been removed: orchctl member add n4/)
       spawned(await issued())
     } else spawned(flags)
-    await until('n4 votes', async () => (await n4())?.role === 'voter', said, 200)
+    await until('n4 votes', async () => (await n4())?.role === 'voter', given, 200)
     const id = (await n4())?.id
     assert.equal(id === admitted, !isRemoved, `${id} after ${admitted}`)
     await cluster.waitReady()

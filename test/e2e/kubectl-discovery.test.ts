@@ -37,11 +37,11 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
 
     void test('spec 4.1: every kind is under its group, version and name', async () => {
       const lines = (await ok(['api-resources', '--no-headers', '-o', 'wide'])).trimEnd().split('\n')
-      const told = lines.map((line) => line.trim().split(/\s+/))
+      const reported = lines.map((line) => line.trim().split(/\s+/))
       for (const { plural, kind, group, version, ...rest } of kinds) {
         if (plural === 'secrets') continue
         const apiVersion = group === '' ? version : `${group}/${version}`
-        const row = told.find((words) => words[0] === plural && words.includes(kind))
+        const row = reported.find((words) => words[0] === plural && words.includes(kind))
         assert.ok(row !== undefined, `${apiVersion} ${plural}`)
         for (const short of rest.shortNames) assert.ok(row.join(' ').includes(short), plural)
       }

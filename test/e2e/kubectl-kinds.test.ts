@@ -46,7 +46,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       const rows = (await ok(['api-resources', '-o', 'wide', '--no-headers'])).split('\n')
       for (const definition of definitions) {
         const { plural, kind, shortNames, scope, verbs } = definition
-        const said = [plural, ...(shortNames.length > 0 ? [shortNames.join(',')] : [])]
+        const given = [plural, ...(shortNames.length > 0 ? [shortNames.join(',')] : [])]
         const row = rows
           .map((line) => line.trim().split(/\s{2,}/))
           .find((words) => {
@@ -56,7 +56,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         if (row === undefined && definition.storedAs !== undefined) continue
         if (row === undefined && definition.version !== 'v1') continue
         assert.ok(row !== undefined, `${plural} is missing`)
-        assert.deepEqual(row.slice(0, said.length), said)
+        assert.deepEqual(row.slice(0, given.length), given)
         assert.ok(row.includes(kind) && row.includes(String(scope === 'Namespaced')), row.join(' '))
         for (const verb of verbs) assert.match(row.join(' '), new RegExp(`\\b${verb}\\b`))
       }
@@ -77,8 +77,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     })
 
     void test('create takes an object of every kind, validated, and get --raw and -o json show it', async () => {
-      const asked = definitions.filter(({ review }) => review !== undefined)
-      const reviews = asked.map((definition) => manifest(maker, definition))
+      const requested = definitions.filter(({ review }) => review !== undefined)
+      const reviews = requested.map((definition) => manifest(maker, definition))
       const made = await ok(['create', validate, '-f', '-'], documents(objects.map(({ object }) => object)))
       assert.equal(made.trim().split('\n').length, objects.length, made)
       // kubectl treats a kind without patch as custom and requests its definition, regardless of
@@ -90,10 +90,10 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         const raw = JSON.parse(await ok(['get', '--raw', path])) as JsonObject
         const shown = objectMember(objectMember(raw, 'metadata'), 'annotations')
         // The server may add annotations, such as those of the profiles of a Pod.
-        for (const [key, said] of Object.entries(
+        for (const [key, given] of Object.entries(
           objectMember(objectMember(object, 'metadata'), 'annotations'),
         ))
-          assert.equal(shown[key], said, `${path}: ${key}`)
+          assert.equal(shown[key], given, `${path}: ${key}`)
         uids.push(textMember(objectMember(raw, 'metadata'), 'uid'))
       }
     })
@@ -137,7 +137,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     void test('describe shows an object of every kind with its events', async () => {
       const happened = objects.map(({ definition, object }, at) => event(definition, object, uids[at] ?? ''))
       await ok(['create', validate, '-f', '-'], documents(happened))
-      const told = new Set<string>()
+      const reported = new Set<string>()
       for (const { definition, object } of objects) {
         const where = definition.scope === 'Namespaced' ? ['-n', 'default'] : []
         const text = await ok([...where, 'describe', fullName(definition), nameOf(object)])
@@ -145,10 +145,10 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         // kubectl shows none for some kinds.
         if (!/^Events:/m.test(text)) continue
         assert.match(text, new RegExp(` Warning +Looked .* tester +saw ${nameOf(object)}$`, 'm'))
-        told.add(definition.kind)
+        reported.add(definition.kind)
       }
       for (const kind of ['ConfigMap', 'Lease', 'Node', 'PersistentVolume', 'Pod', 'ServiceAccount']) {
-        assert.ok(told.has(kind), `${kind} among ${[...told].join(', ')}`)
+        assert.ok(reported.has(kind), `${kind} among ${[...reported].join(', ')}`)
       }
     })
 

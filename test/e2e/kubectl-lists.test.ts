@@ -78,9 +78,9 @@ void describe('kubectl and large collections', () => {
       const paged = await kubectl.run(cluster.kubeconfig, [...words, '--chunk-size=100', '-v=6'])
       assert.equal(paged.code, 0, paged.stderr)
       assert.deepEqual(paged.stdout.trim().split('\n'), wanted)
-      const asked = new Set(paged.stderr.match(/configmaps\?[^\s"]*limit=100[^\s"]*/g))
-      const continued = [...asked].filter((url) => url.includes('continue='))
-      assert.deepEqual([asked.size, continued.length], [50, 49], 'it asked for 50 pages')
+      const requested = new Set(paged.stderr.match(/configmaps\?[^\s"]*limit=100[^\s"]*/g))
+      const continued = [...requested].filter((url) => url.includes('continue='))
+      assert.deepEqual([requested.size, continued.length], [50, 49], 'it asked for 50 pages')
       assert.equal((await ok(...words, '--chunk-size=0')).trim().split('\n').length, many)
     }
     const table = (await ok('-n', 'many', 'get', 'cm', '-l', 'of=test', '--chunk-size=100'))
@@ -125,7 +125,7 @@ void describe('kubectl and large collections', () => {
     await change('n1', 'create', 'cm', 'early', '--from-literal=a=1')
     await change('n1', 'create', 'cm', 'begun')
     const watches = [follow('--watch'), follow('--watch-only')]
-    const told = (): string => watches.map((one) => one.told()).join('\n\n')
+    const reported = (): string => watches.map((one) => one.told()).join('\n\n')
     const seen = (at: number): readonly string[] =>
       (watches[at]?.lines ?? [])
         .map((line) => line.trim().split(/\s+/).slice(0, 2).join(' '))
@@ -140,14 +140,14 @@ void describe('kubectl and large collections', () => {
           await change('n1', 'label', 'cm', 'begun', '--overwrite', `changes=${changes++}`)
           return watches.every(({ lines }) => lines.some((line) => / begun /.test(line)))
         },
-        told,
+        reported,
         200,
       )
       await change('n3', 'create', 'cm', 'late', '--from-literal=a=1')
       await change('n1', 'label', 'cm', 'early', 'x=y')
       await change('n3', 'delete', 'cm', 'late')
       const comes = ['ADDED late', 'MODIFIED early', 'DELETED late']
-      await until('both show all', () => seen(0).length >= 4 && seen(1).length >= 3, told)
+      await until('both show all', () => seen(0).length >= 4 && seen(1).length >= 3, reported)
       assert.deepEqual(seen(0), ['ADDED early', ...comes])
       assert.deepEqual(seen(1), comes)
     } finally {

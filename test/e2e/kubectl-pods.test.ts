@@ -20,7 +20,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
 
     const ok = (args: readonly string[], input?: string): Promise<string> =>
       kubectl.ok(cluster.kubeconfig, args, input)
-    const told = (status: object): Promise<string> => {
+    const reported = (status: object): Promise<string> => {
       const patch = JSON.stringify({ status })
       return ok(['patch', 'pod', 'web', '--subresource=status', '--type=merge', '-p', patch])
     }
@@ -56,7 +56,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         imageID: 'i',
         state: { running: {} },
       }
-      await told({
+      await reported({
         phase: 'Running',
         podIP: '10.0.0.1',
         conditions: [{ type: 'Ready', status: 'True' }],

@@ -127,11 +127,11 @@ class Churn {
       { stdio: ['ignore', 'pipe', 'pipe'] },
     )
     this.#processes.push(child)
-    let said = ''
+    let given = ''
     for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (text: Buffer) => (said += text.toString()))
+      stream.on('data', (text: Buffer) => (given += text.toString()))
     const [code] = (await once(child, 'close')) as [number | null]
-    return { code, said }
+    return { code, said: given }
   }
 
   async end(): Promise<void> {
@@ -238,8 +238,8 @@ async function replaceDead(churn: Churn): Promise<string> {
     const issued = await churn.member('replace', dead, 'n6', ...seat, '--no-wait', '-o', 'json')
     const { command } = JSON.parse(issued) as { readonly command: string }
     churn.serve(command)
-    const told = await churn.member('replace', dead, 'n6', ...seat, '--timeout', '120')
-    assert.match(told, new RegExp(`n6 votes in the place of ${dead}`))
+    const reported = await churn.member('replace', dead, 'n6', ...seat, '--timeout', '120')
+    assert.match(reported, new RegExp(`n6 votes in the place of ${dead}`))
   })
   churn.client('n6')
   assert.match(await churn.member('replace', dead, 'n6', ...seat), /n6 votes already/)
@@ -253,12 +253,12 @@ async function replaceDead(churn: Churn): Promise<string> {
       stdio: ['ignore', 'pipe', 'inherit'],
     },
   )
-  let said = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+  let given = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (given += text))
   const [code] = (await once(child, 'close')) as [number | null]
-  assert.equal(code, 3, said)
+  assert.equal(code, 3, given)
   assert.match(
-    said,
+    given,
     new RegExp(`"cause":"this member was removed .*orchctl member add ${dead} makes a token`),
   )
   await churn.cluster('remove', dead)

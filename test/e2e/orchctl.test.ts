@@ -64,7 +64,7 @@ void test('orchctl starts, shows, transfers, repairs, keeps and stops a cluster'
     const leader = before[0]?.status?.leader
     const successor = before.find(({ name }) => name !== leader)?.name
     assert.ok(successor)
-    let [said, list] = ['', '']
+    let [given, list] = ['', '']
     // On a busy machine another member may be elected in between: then leadership is transferred
     // again.
     await until(
@@ -72,14 +72,14 @@ void test('orchctl starts, shows, transfers, repairs, keeps and stops a cluster'
       () => {
         const moved = orchctl('member', 'transfer-leader', successor, ...kubeconfig)
         assert.equal(moved.code, 0, moved.err)
-        said += moved.out
+        given += moved.out
         list = orchctl('member', 'list', ...kubeconfig).out
         return new RegExp(`${successor} +\\d+ +leader`).test(list)
       },
-      () => said + list,
+      () => given + list,
     )
-    assert.match(said, new RegExp(`${successor} leads, n\\d follows`))
-    assert.doesNotMatch(said, new RegExp(`${successor} leads, ${successor} follows`))
+    assert.match(given, new RegExp(`${successor} leads, n\\d follows`))
+    assert.doesNotMatch(given, new RegExp(`${successor} leads, ${successor} follows`))
 
     const victim = before.find(({ name }) => name === successor)
     assert.ok(victim?.pid)
@@ -95,7 +95,7 @@ void test('orchctl starts, shows, transfers, repairs, keeps and stops a cluster'
 
     // A removed member whose directory still exists does not prevent start and status of the
     // others.
-    const gone = after.find(({ name, status: said }) => name !== said?.leader)?.name ?? ''
+    const gone = after.find(({ name, status: given }) => name !== given?.leader)?.name ?? ''
     const removed = orchctl('member', 'remove', gone, ...kubeconfig)
     assert.equal(removed.code, 0, removed.err)
     const processOf = (name: string): string => status().find((row) => row.name === name)?.process ?? ''

@@ -27,9 +27,9 @@ void test('without a quorum: not ready, local reads only, typed refusals, no wat
     await until(`${name} is there`, isThere, () => last)
   }
   await make('before')
-  let told = 0
-  const watch = left.client.watch(`${path}?watch=1&resourceVersion=0`, () => told++)
-  await until('the watch returns the existing objects', () => told > 0)
+  let reported = 0
+  const watch = left.client.watch(`${path}?watch=1&resourceVersion=0`, () => reported++)
+  await until('the watch returns the existing objects', () => reported > 0)
   await Promise.all(others.map((member) => member.stop('SIGKILL')))
 
   const lostMs = performance.now()

@@ -54,9 +54,9 @@ void test('after the loss of two of three members the third recovers alone, and 
     await lost.stop('SIGKILL')
     renameSync(data(lost), join(home, lost.name))
   }
-  const asked = await orchctl(...words)
-  assert.equal(asked.code, 1)
-  assert.match(asked.out, /best: n1/)
+  const requested = await orchctl(...words)
+  assert.equal(requested.code, 1)
+  assert.match(requested.out, /best: n1/)
   const done = await orchctl(...words, '--yes')
   assert.equal(done.code, 0, done.err)
 

@@ -209,9 +209,9 @@ for (const whose of ['follower', 'leader'] as const) {
       whose === 'leader' ? leader : (cluster.members.find((member) => member !== leader) ?? assert.fail())
     const load = new Load(cluster.members, 0)
     endsWith(t, load)
-    let told = 0
-    const watched = victim.client.watch(`${path}?watch=true&resourceVersion=0`, () => told++)
-    await until('the watch returns the existing objects', () => told > 0)
+    let reported = 0
+    const watched = victim.client.watch(`${path}?watch=true&resourceVersion=0`, () => reported++)
+    await until('the watch returns the existing objects', () => reported > 0)
     writeFileSync(join(victim.directory, 'diverge'), '')
     const one = `${path}/many-1?resourceVersion=0`
     const tail = (): string => victim.logTail()

@@ -29,9 +29,9 @@ async function restored(cluster: ProcessCluster, file: string): Promise<readonly
     const config = join(member.directory, 'config.yaml')
     const ran = await orchctl('snapshot', 'restore', file, '--config', config, '-o', 'json', ...id)
     assert.equal(ran.code, 0, ran.err)
-    const said = JSON.parse(ran.out) as Readonly<Record<string, string>>
-    digests.push(String(said['digest']))
-    id = ['--restore-id', String(said['restore id'])]
+    const given = JSON.parse(ran.out) as Readonly<Record<string, string>>
+    digests.push(String(given['digest']))
+    id = ['--restore-id', String(given['restore id'])]
   }
   return digests
 }
@@ -98,8 +98,8 @@ void test('after two rounds of save, destroy and restore informers get 410 and r
   const follower = cluster.members.find((member) => member !== leader)
   assert.ok(follower)
   const file = join(home, 'b.snap')
-  const told: string[] = ['--kubeconfig', cluster.kubeconfig, '--endpoint', follower.name, '-o', 'json']
-  const saving = await orchctl('snapshot', 'save', file, ...told)
+  const reported: string[] = ['--kubeconfig', cluster.kubeconfig, '--endpoint', follower.name, '-o', 'json']
+  const saving = await orchctl('snapshot', 'save', file, ...reported)
   assert.equal(saving.code, 0, saving.err)
   const { revision: savedAt } = JSON.parse(saving.out) as { readonly revision: number }
   await written(writers, 20)

@@ -56,10 +56,10 @@ void test('a stalled reader of standard output blocks neither requests nor the s
   assert.deepEqual(await ended, [0, null])
   const lines = text.split('\n')
   assert.equal(lines.pop(), '')
-  const said = lines.map((line) => JSON.parse(line) as { readonly msg?: string; readonly kind?: string })
-  assert.equal(said.filter(({ msg }) => msg === 'settings changed').length, changes)
-  assert.ok(said.filter(({ kind }) => kind === 'Event').length >= 2 * changes)
-  assert.ok(said.some(({ msg }) => msg === 'stopping'))
+  const given = lines.map((line) => JSON.parse(line) as { readonly msg?: string; readonly kind?: string })
+  assert.equal(given.filter(({ msg }) => msg === 'settings changed').length, changes)
+  assert.ok(given.filter(({ kind }) => kind === 'Event').length >= 2 * changes)
+  assert.ok(given.some(({ msg }) => msg === 'stopping'))
 })
 
 function asked(endpoint: Endpoint, path: string): Promise<Reply | null> {

@@ -99,13 +99,13 @@ void test('a full quota refuses writes with the reason, and deletions end the al
   assert.match(await settings('set', '--storage-quota', '64Mi'), /storage quota\s+64Mi/)
   assert.equal((await create('default', 'second')).code, 0, 'a larger quota counts at once')
   for (const member of cluster.members) {
-    const told = (words: string): number => member.said().split(words).length - 1
+    const reported = (words: string): number => member.said().split(words).length - 1
     await until(
       `${member.name} has space again`,
-      () => told('the storage is below its quota again') >= 2,
+      () => reported('the storage is below its quota again') >= 2,
       () => member.logTail(),
     )
-    assert.equal(told('the storage is below its quota again'), 2, `${member.name} logs each change once`)
-    assert.equal(told('the storage quota is used up'), 2)
+    assert.equal(reported('the storage is below its quota again'), 2, `${member.name} logs each change once`)
+    assert.equal(reported('the storage quota is used up'), 2)
   }
 })

@@ -164,8 +164,8 @@ void describe('the resourceVersion table on every member', () => {
     const at = `resourceVersion=${Number(facts.now) + 1_000_000}`
     const initial = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan'
     const paths = [`${collection}?${at}`, `${facts.object}?${at}`, `${collection}?${initial}&${at}`]
-    const asked = cluster.members.flatMap((member) => paths.map((path) => askedOf(member).get(path)))
-    for (const { status, retryAfter, doc } of await Promise.all(asked)) {
+    const requested = cluster.members.flatMap((member) => paths.map((path) => askedOf(member).get(path)))
+    for (const { status, retryAfter, doc } of await Promise.all(requested)) {
       assert.deepEqual([status, retryAfter, doc.reason], [504, '1', 'Timeout'])
       assert.match(doc.message ?? '', /Too large resource version/)
       assert.equal(doc.details?.causes?.[0]?.reason, 'ResourceVersionTooLarge')

@@ -74,15 +74,15 @@ function typeOf(property: JsonObject, marking: Marking): string {
 }
 
 function marksOf(of: JsonObject, { prefix }: Marking): readonly string[] {
-  const said = (name: string): string => textMember(of, prefix + name)
+  const given = (name: string): string => textMember(of, prefix + name)
   const keys = textsMember(of, `${prefix}list-map-keys`)
   const values = [...textsMember(of, 'enum'), ...textsMember(objectMember(of, 'items'), 'enum')]
   const fallback = memberOf(of, 'default')
   const marks = [
-    ['key', said('patch-merge-key')],
-    ['patch', said('patch-strategy')],
-    ['list', keys.length === 0 ? said('list-type') : `${said('list-type')}(${keys.join(',')})`],
-    ['map', said('map-type')],
+    ['key', given('patch-merge-key')],
+    ['patch', given('patch-strategy')],
+    ['list', keys.length === 0 ? given('list-type') : `${given('list-type')}(${keys.join(',')})`],
+    ['map', given('map-type')],
     ['default', fallback === undefined ? '' : JSON.stringify(fallback)],
     ['enum', values.toSorted().join('|')],
   ] as const

@@ -65,12 +65,12 @@ function parseMessage(group: string, isMessage: boolean, text: string): MessageT
   const members = text.split(';').map((part) => {
     const match = /^([\w-]+) (\d+) ([^?!]+)(\??)(!?)$/.exec(part.trim())
     assert.ok(match, `${group}: ${part}`)
-    const [, name = '', number = '', type = '', mark = '', said = ''] = match
+    const [, name = '', number = '', type = '', mark = '', given = ''] = match
     const isInline = name === '-'
     return {
       ...{ name: isInline ? null : name, number: Number(number), type: parseType(group, type) },
       optional: mark === '?',
-      said: said === '!',
+      said: given === '!',
     }
   })
   return { kind: 'message', members }

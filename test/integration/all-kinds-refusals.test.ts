@@ -70,16 +70,16 @@ function reviewVariants(definition: ResourceDefinition): number {
 async function isRefused(api: SpecServer, collection: string, broken: Broken): Promise<void> {
   const { what, field, reason, words, object } = broken
   const { status, doc, text } = await api.ask('POST', collection + DRY, { body: object })
-  const told = `${field} is ${what}: ${text.slice(0, 2000)}`
+  const reported = `${field} is ${what}: ${text.slice(0, 2000)}`
   if (reason === null) {
-    assert.deepEqual([status, doc.reason], [400, 'BadRequest'], told)
-    assert.ok(doc.message?.includes(field) === true && doc.message.includes(words), told)
+    assert.deepEqual([status, doc.reason], [400, 'BadRequest'], reported)
+    assert.ok(doc.message?.includes(field) === true && doc.message.includes(words), reported)
     return
   }
-  assert.deepEqual([status, doc.reason], [422, 'Invalid'], told)
+  assert.deepEqual([status, doc.reason], [422, 'Invalid'], reported)
   const causes = objectsMember(objectMember(doc as JsonObject, 'details'), 'causes')
   const found = causes.find((cause) => cause['field'] === field && cause['reason'] === reason)
-  assert.ok(found !== undefined && textMember(found, 'message').includes(words), told)
+  assert.ok(found !== undefined && textMember(found, 'message').includes(words), reported)
 }
 
 void test('spec 2: exactly one member of a union is set in every kind', async (t) => {
@@ -96,8 +96,8 @@ void test('spec 2: exactly one member of a union is set in every kind', async (t
         const { status, doc, text } = await api.ask('POST', collection + DRY, { body: broken.object })
         assert.equal(status, 422, `${definition.kind}, ${broken.what}: ${text.slice(0, 1000)}`)
         const causes = objectsMember(objectMember(doc as JsonObject, 'details'), 'causes')
-        const told = causes.some((cause) => textMember(cause, 'field').startsWith(broken.field))
-        assert.ok(told, `${broken.what} at ${broken.field}: ${text.slice(0, 1000)}`)
+        const reported = causes.some((cause) => textMember(cause, 'field').startsWith(broken.field))
+        assert.ok(reported, `${broken.what} at ${broken.field}: ${text.slice(0, 1000)}`)
         count++
       }
     }

@@ -56,15 +56,15 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
     const api = await SpecServer.start(t, { domain })
     const names = namesOf(domain)
     const maker = new FullObjects(names, seed)
-    const said = new SaidMembers()
+    const given = new SaidMembers()
     for (const definition of definitionsFor(names)) {
       const { kind, version } = definition
       await t.test(`${kind} ${version}`, async () => {
         const client = new KindClient(api, names, definition)
         try {
-          if (isStored(definition)) await liveAll(client, maker, said)
-          else if (definition.review !== undefined) await reviewAll(client, maker, said)
-          else await operateAll(client, maker, said)
+          if (isStored(definition)) await liveAll(client, maker, given)
+          else if (definition.review !== undefined) await reviewAll(client, maker, given)
+          else await operateAll(client, maker, given)
         } catch (cause) {
           throw new Error(`SEED=${seed} node --test dist/test/integration/all-kinds.test.js repeats this`, {
             cause,
@@ -73,17 +73,17 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
       })
     }
     const missing = definitionsFor(names)
-      .flatMap(({ schema }) => said.missing(schema))
+      .flatMap(({ schema }) => given.missing(schema))
       .filter((member) => !neverSaid.some((prefix) => member.startsWith(prefix)))
     assert.deepEqual(missing, [], 'members that no object said: give them a hint')
   })
 }
 
-async function liveAll(client: KindClient, maker: FullObjects, said: SaidMembers): Promise<void> {
+async function liveAll(client: KindClient, maker: FullObjects, given: SaidMembers): Promise<void> {
   const { definition } = client
   for (let variant = 0; variant < variantsOf(definition); variant++) {
     const sent = maker.object(definition, variant)
-    said.note(definition.schema, sent)
+    given.note(definition.schema, sent)
     const life = new ObjectLife(client, nameOf(sent), variant)
     const from = await client.revision()
     await life.create(sent)
@@ -97,9 +97,9 @@ async function liveAll(client: KindClient, maker: FullObjects, said: SaidMembers
     const full = maker.object(definition, 0)
     for (const { name, body } of subresources) {
       if (!definition.subresources.some((one) => one.name === name)) continue
-      const asked = body(life.current, full, maker)
-      said.note(definition.schema, asked)
-      await life.updatePart(name, asked)
+      const requested = body(life.current, full, maker)
+      given.note(definition.schema, requested)
+      await life.updatePart(name, requested)
     }
     await life.end()
     await life.toldAgain(from)
@@ -141,12 +141,12 @@ const subresources: readonly Subresource[] = [
 ]
 
 /** It is done to a Pod, and answered with a `Status`. */
-async function operateAll(client: KindClient, maker: FullObjects, said: SaidMembers): Promise<void> {
+async function operateAll(client: KindClient, maker: FullObjects, given: SaidMembers): Promise<void> {
   const { api, definition, collection, encodings } = client
   for (const [turn, encoding] of encodings.entries()) {
     const path = await makeStoodFor(api)
     const sent = maker.object(definition, turn)
-    said.note(definition.schema, sent)
+    given.note(definition.schema, sent)
     const accept = client.mediaType(encodings[(turn + 1) % encodings.length] ?? 'json')
     const body = client.written(encoding, sent)
     const type = client.mediaType(encoding)
@@ -161,13 +161,13 @@ async function operateAll(client: KindClient, maker: FullObjects, said: SaidMemb
 }
 
 /** Nothing is stored: the answer is what was asked, and what is true of it. */
-async function reviewAll(client: KindClient, maker: FullObjects, said: SaidMembers): Promise<void> {
+async function reviewAll(client: KindClient, maker: FullObjects, given: SaidMembers): Promise<void> {
   const { definition, collection, encodings } = client
   // A namespace allows only operations on its resources.
   const count = definition.scope === 'Namespaced' ? 1 : variantsOf(definition)
   for (let variant = 0; variant < count; variant++) {
     const sent = maker.object(definition, variant)
-    said.note(definition.schema, sent)
+    given.note(definition.schema, sent)
     for (const [turn, body] of encodings.entries()) {
       const accept = encodings[(turn + 1) % encodings.length] ?? 'json'
       const got = await client.send('POST', collection, sent, { body, accept, code: 201 })

@@ -26,7 +26,7 @@ async function start(t: TestContext, of: Of) {
   t.after(() => kit.close())
   let count = 0
   /** Asks, and waits for its events. */
-  const asked = async (
+  const requested = async (
     events: number,
     ...[method, path, asking = {}]: Parameters<SpecServer['ask']>
   ): Promise<readonly LoggedEvent[]> => {
@@ -34,7 +34,7 @@ async function start(t: TestContext, of: Of) {
     await server.ask(method, path, { ...asking, headers: { ...asking.headers, 'audit-id': id } })
     return kit.log.of(id, events)
   }
-  return { ...kit, server, asked }
+  return { ...kit, server, asked: requested }
 }
 
 const configMaps = '/api/v1/namespaces/default/configmaps'
@@ -48,10 +48,10 @@ function only(events: readonly LoggedEvent[]): LoggedEvent {
 
 void describe('an event', () => {
   void test('an audit event names the user, the request, and the times of request and response', async (t) => {
-    const { asked } = await start(t, { rules: [{ level: 'Metadata' }] })
+    const { asked: requested } = await start(t, { rules: [{ level: 'Metadata' }] })
     const headers = { 'user-agent': 'robot/1.0', 'x-forwarded-for': '10.1.1.1, nonsense, 10.2.2.2' }
     const body = { metadata: { name: 'a' }, data: { k: 'hidden' } }
-    const events = await asked(2, 'POST', `${configMaps}?fieldManager=me`, { body, headers })
+    const events = await requested(2, 'POST', `${configMaps}?fieldManager=me`, { body, headers })
     assert.deepEqual(
       events.map(({ stage }) => stage),
       ['RequestReceived', 'ResponseComplete'],
@@ -82,9 +82,9 @@ void describe('an event', () => {
 
   void test('an audit event has the bodies of its level in any encoding', async (t) => {
     const requests = { level: 'Request', verbs: ['create', 'patch', 'delete'] }
-    const { asked } = await start(t, { rules: [requests, ...everything], ...ended })
+    const { asked: requested } = await start(t, { rules: [requests, ...everything], ...ended })
     const yaml = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n'
-    const made = only(await asked(1, 'POST', configMaps, { body: yaml, type: 'application/yaml' }))
+    const made = only(await requested(1, 'POST', configMaps, { body: yaml, type: 'application/yaml' }))
     assert.deepEqual(made.requestObject, {
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -94,15 +94,15 @@ void describe('an event', () => {
     assert.ok(!('responseObject' in made))
     const patch = [{ op: 'add', path: '/data/n', value: 'm' }]
     const patched = only(
-      await asked(1, 'PATCH', `${configMaps}/a`, { body: patch, type: 'application/json-patch+json' }),
+      await requested(1, 'PATCH', `${configMaps}/a`, { body: patch, type: 'application/json-patch+json' }),
     )
     assert.deepEqual(patched.requestObject, patch)
     const headers = { accept: 'application/vnd.orch.protobuf' }
-    const got = only(await asked(1, 'GET', `${configMaps}/a`, { headers }))
+    const got = only(await requested(1, 'GET', `${configMaps}/a`, { headers }))
     const { data, kind } = got.responseObject as { readonly data: unknown; readonly kind: string }
     assert.deepEqual([kind, data], ['ConfigMap', { k: 'v', n: 'm' }])
     const removed = only(
-      await asked(1, 'DELETE', `${configMaps}/a`, { body: { kind: 'DeleteOptions', apiVersion: 'v1' } }),
+      await requested(1, 'DELETE', `${configMaps}/a`, { body: { kind: 'DeleteOptions', apiVersion: 'v1' } }),
     )
     assert.deepEqual(removed.requestObject, { kind: 'DeleteOptions', apiVersion: 'v1' })
     assert.equal(removed.responseStatus?.status, 'Success')
@@ -110,8 +110,8 @@ void describe('an event', () => {
   })
 
   void test('the audit event of a list has no objects, that of a watch has none and two stages', async (t) => {
-    const { log, asked, server } = await start(t, { rules: everything })
-    const [, listed] = await asked(2, 'GET', '/api/v1/namespaces')
+    const { log, asked: requested, server } = await start(t, { rules: everything })
+    const [, listed] = await requested(2, 'GET', '/api/v1/namespaces')
     assert.equal(listed?.responseStatus?.code, 200)
     assert.ok(!('responseObject' in listed))
     const watching = await server.watch('/api/v1/namespaces?watch=true', { 'audit-id': 'watch-1' })
@@ -128,24 +128,24 @@ void describe('an event', () => {
   })
 
   void test('an audit event has the text of a refusal and the authorization decision', async (t) => {
-    const { asked } = await start(t, { rules: everything, ...ended })
+    const { asked: requested } = await start(t, { rules: everything, ...ended })
     const path = '/api/v1/namespaces/default/secrets/a'
-    const forbidden = only(await asked(1, 'GET', path, { headers: NOBODY }))
+    const forbidden = only(await requested(1, 'GET', path, { headers: NOBODY }))
     assert.equal(forbidden.user.username, 'nobody')
     assert.equal(forbidden.responseStatus?.code, 403)
     assert.equal(forbidden.responseStatus.reason, 'Forbidden')
     assert.match(forbidden.responseStatus.message ?? '', /cannot get resource "secrets"/)
     assert.equal(forbidden.annotations?.['authorization.orch.io/decision'], 'forbid')
     assert.equal((forbidden.responseObject as { readonly kind: string }).kind, 'Status')
-    const missing = only(await asked(1, 'GET', path))
+    const missing = only(await requested(1, 'GET', path))
     assert.equal(missing.responseStatus?.reason, 'NotFound')
     assert.equal(missing.annotations?.['authorization.orch.io/decision'], 'allow')
   })
 
   void test('a request that fails authentication has a ResponseComplete event only', async (t) => {
-    const { asked } = await start(t, { rules: [{ level: 'Metadata' }] })
+    const { asked: requested } = await start(t, { rules: [{ level: 'Metadata' }] })
     const headers = { authorization: 'Bearer stolen-token' }
-    const event = only(await asked(1, 'GET', '/api/v1/nodes', { headers }))
+    const event = only(await requested(1, 'GET', '/api/v1/nodes', { headers }))
     assert.equal(event.stage, 'ResponseStarted')
     assert.deepEqual(event.user, {})
     assert.equal(event.responseStatus?.code, 401)
@@ -175,13 +175,13 @@ void describe('an event', () => {
 void describe('secrets', () => {
   void test('secrets are not logged at the Metadata level, and tokens at no level', async (t) => {
     const rules = [{ level: 'Metadata', resources: [{ resources: ['secrets'] }] }, ...everything]
-    const { asked, log } = await start(t, { rules })
+    const { asked: requested, log } = await start(t, { rules })
     const secret = { metadata: { name: 's' }, stringData: { password: 'pass-word-1' } }
-    await asked(2, 'POST', '/api/v1/namespaces/default/secrets', { body: secret })
-    await asked(2, 'GET', '/api/v1/namespaces/default/secrets/s')
+    await requested(2, 'POST', '/api/v1/namespaces/default/secrets', { body: secret })
+    await requested(2, 'GET', '/api/v1/namespaces/default/secrets/s')
     const review = { spec: { token: 'admin-token' } }
     const asking = { body: review }
-    const [, reviewed] = await asked(2, 'POST', '/apis/authentication.orch.io/v1/tokenreviews', asking)
+    const [, reviewed] = await requested(2, 'POST', '/apis/authentication.orch.io/v1/tokenreviews', asking)
     assert.equal(reviewed?.responseStatus?.code, 201)
     assert.deepEqual((reviewed.requestObject as { readonly spec: unknown }).spec, { token: '[withheld]' })
     const { status } = reviewed.responseObject as { readonly status: { readonly authenticated: boolean } }
@@ -190,9 +190,9 @@ void describe('secrets', () => {
   })
 
   void test('bodies that are too long are replaced with a notice', async (t) => {
-    const { asked } = await start(t, { rules: everything, ...ended })
+    const { asked: requested } = await start(t, { rules: everything, ...ended })
     const data = { k: 'x'.repeat(limits.auditEventBytesMax / 2) }
-    const event = only(await asked(1, 'POST', configMaps, { body: { metadata: { name: 'long' }, data } }))
+    const event = only(await requested(1, 'POST', configMaps, { body: { metadata: { name: 'long' }, data } }))
     assert.equal(event.annotations?.['audit.orch.io/truncated'], 'true')
     assert.ok(!('requestObject' in event) && !('responseObject' in event))
     assert.equal(event.objectRef?.['name'], 'long')
@@ -201,12 +201,12 @@ void describe('secrets', () => {
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
   void test(`spec 6.2: requests to deprecated endpoints add ${domain}/deprecated to their audit event`, async (t) => {
-    const { asked } = await start(t, { rules: [{ level: 'Metadata' }], domain, ...ended })
+    const { asked: requested } = await start(t, { rules: [{ level: 'Metadata' }], domain, ...ended })
     const group = `/apis/storage.${domain}`
-    const old = only(await asked(1, 'GET', `${group}/v1beta1/csistoragecapacities`))
+    const old = only(await requested(1, 'GET', `${group}/v1beta1/csistoragecapacities`))
     assert.equal(old.annotations?.[`${domain}/deprecated`], 'true')
     assert.equal(old.annotations[`${domain}/removed-release`], '1.27')
-    const stable = only(await asked(1, 'GET', `${group}/v1/csistoragecapacities`))
+    const stable = only(await requested(1, 'GET', `${group}/v1/csistoragecapacities`))
     assert.equal(stable.annotations?.[`${domain}/deprecated`], undefined)
   })
 }
@@ -216,7 +216,7 @@ void describe('a slow or broken audit log', () => {
     Promise.race([what.then(() => 'answered'), sleep(300, 'waits')])
 
   void test('blocking: a request waits until its event is written, or lost', async (t) => {
-    const { server, log, told, metrics } = await start(t, { rules: [{ level: 'Metadata' }] })
+    const { server, log, told: reported, metrics } = await start(t, { rules: [{ level: 'Metadata' }] })
     const go = log.holdUp()
     const asking = server.ask('GET', '/version')
     await log.heldUp()
@@ -225,7 +225,7 @@ void describe('a slow or broken audit log', () => {
     assert.equal((await asking).status, 200)
     log.broken = 'ENOSPC: no space left on device'
     assert.equal((await server.ask('GET', '/version')).status, 200)
-    assert.match(told.join('\n'), /audit events are lost.*ENOSPC/)
+    assert.match(reported.join('\n'), /audit events are lost.*ENOSPC/)
     assert.match(await metrics.metrics(), /apiserver_audit_error_total\{plugin="log"\} [1-9]/)
     assert.match(await metrics.metrics(), /apiserver_audit_requests_rejected_total 0/)
   })
@@ -250,12 +250,16 @@ void describe('a slow or broken audit log', () => {
   })
 
   void test('batch: no request waits for its event', async (t) => {
-    const { server, log, asked } = await start(t, { rules: [{ level: 'Metadata' }], mode: 'batch' })
+    const {
+      server,
+      log,
+      asked: requested,
+    } = await start(t, { rules: [{ level: 'Metadata' }], mode: 'batch' })
     const go = log.holdUp()
     assert.equal((await server.ask('GET', '/version')).status, 200)
     assert.equal(log.text, '')
     go()
-    await asked(2, 'GET', '/version')
+    await requested(2, 'GET', '/version')
   })
 
   void test('a request that waits too long for its event fails and is not executed', async (t) => {

@@ -330,9 +330,9 @@ for (const { what, spoil, flags: other, line } of cases) {
     spoil?.()
     const hadFolder = existsSync(join(data, 'log'))
     const before = hadFolder ? picture(data) : null
-    const said = await start({ ...flags, ...other })
-    assert.match(said ?? 'it started', line)
-    assert.match(said ?? '', remedy)
+    const stated = await start({ ...flags, ...other })
+    assert.match(stated ?? 'it started', line)
+    assert.match(stated ?? '', remedy)
     if (before === null) return
     assert.deepEqual(picture(data), before, 'left as it was')
     const lock = await lockDirectory(data, process.pid)

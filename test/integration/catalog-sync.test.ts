@@ -175,10 +175,10 @@ void test('an undefined kind is 404 after one read round, in the core group and 
 void test('a scan of unknown paths shares its rounds with the leader', async (t) => {
   const leader = held()
   const { get, rounds, waits } = await start(t, leader)
-  const asked = Array.from({ length: 150 }, (_, at) => get(`/apis/g${at}.example.com/v1/things`))
+  const requested = Array.from({ length: 150 }, (_, at) => get(`/apis/g${at}.example.com/v1/things`))
   await until(() => waits() === 150)
   leader.letGo()
-  for (const answer of await Promise.all(asked)) assert.equal(answer.statusCode, 404)
+  for (const answer of await Promise.all(requested)) assert.equal(answer.statusCode, 404)
   // The first request started one; all others share the next.
   assert.ok(rounds() <= 2, `${rounds()} rounds for 150 paths`)
 })
@@ -199,14 +199,14 @@ void test('a limited number of requests waits at once, and further ones get 429'
   const leader = held()
   const { get } = await start(t, { ...leader, waitsMax: 3 })
   let turnedAway = 0
-  const asked = Array.from({ length: 5 }, async () => {
+  const requested = Array.from({ length: 5 }, async () => {
     const answer = await get(OBJECTS)
     if (answer.statusCode === 429) turnedAway++
     return answer
   })
   await until(() => turnedAway === 2)
   leader.letGo()
-  const answers = await Promise.all(asked)
+  const answers = await Promise.all(requested)
   const codes = answers.map(({ statusCode }) => statusCode).toSorted()
   assert.deepEqual(codes, [404, 404, 404, 429, 429])
   const [refused] = answers.filter(({ statusCode }) => statusCode === 429)

@@ -55,17 +55,17 @@ void test('a long list is compressed on request and decompresses to the same lis
   const plain = await ask(list, null)
   assert.equal(plain.headers['content-encoding'], undefined)
   assert.ok(plain.bytes.equals(whole))
-  for (const asked of ['gzip', 'deflate, gzip;q=0.5', '*', 'gzip, identity;q=0']) {
-    const { headers, bytes } = await ask(list, asked)
-    assert.equal(headers['content-encoding'], 'gzip', asked)
+  for (const requested of ['gzip', 'deflate, gzip;q=0.5', '*', 'gzip, identity;q=0']) {
+    const { headers, bytes } = await ask(list, requested)
+    assert.equal(headers['content-encoding'], 'gzip', requested)
     assert.equal(headers['vary'], 'Accept-Encoding')
     assert.equal(headers['content-type'], 'application/json')
-    assert.ok(gunzipSync(bytes).equals(whole), asked)
+    assert.ok(gunzipSync(bytes).equals(whole), requested)
   }
-  for (const asked of ['identity', 'br', 'gzip;q=0', 'gzip;q=0.1, identity']) {
-    const { headers, bytes } = await ask(list, asked)
-    assert.equal(headers['content-encoding'], undefined, asked)
-    assert.equal(headers['vary'], 'Accept-Encoding', asked)
+  for (const requested of ['identity', 'br', 'gzip;q=0', 'gzip;q=0.1, identity']) {
+    const { headers, bytes } = await ask(list, requested)
+    assert.equal(headers['content-encoding'], undefined, requested)
+    assert.equal(headers['vary'], 'Accept-Encoding', requested)
     assert.ok(bytes.equals(whole))
   }
 })

@@ -16,24 +16,24 @@ void test('spec 4.8.3: a header chooses the mode of a read, and every response n
   const made = await server.ask('POST', maps, { body: objectOf('ConfigMap', 'one') })
   assert.equal(made.headers.get(header), null, 'a write is decided by the log')
   const revision = made.doc.metadata?.resourceVersion ?? ''
-  const said = async (path: string, mode?: string): Promise<string> => {
+  const given = async (path: string, mode?: string): Promise<string> => {
     const reply = await server.ask('GET', path, mode === undefined ? {} : { headers: { [header]: mode } })
     return `${reply.status} ${reply.headers.get(header)?.replace(/bound-ms=\d+/, 'bound-ms=N') ?? 'nothing'}`
   }
   const proof = (mode: string, bound = '; bound-ms=N'): string =>
     `${mode}; member=n1; term=1; revision=${revision}${bound}`
-  assert.equal(await said(`${maps}/one`), `200 ${proof('linearizable')}`)
-  assert.equal(await said(maps), `200 ${proof('linearizable')}`)
-  assert.equal(await said(`${maps}/one?resourceVersion=0`), `200 ${proof('any')}`)
-  assert.equal(await said(`${maps}?resourceVersion=1`), `200 ${proof('not-older-than')}`)
-  assert.equal(await said(`${maps}/nobody`), `404 ${proof('linearizable')}`)
+  assert.equal(await given(`${maps}/one`), `200 ${proof('linearizable')}`)
+  assert.equal(await given(maps), `200 ${proof('linearizable')}`)
+  assert.equal(await given(`${maps}/one?resourceVersion=0`), `200 ${proof('any')}`)
+  assert.equal(await given(`${maps}?resourceVersion=1`), `200 ${proof('not-older-than')}`)
+  assert.equal(await given(`${maps}/nobody`), `404 ${proof('linearizable')}`)
   for (const mode of ['linearizable', 'any', 'log'])
-    assert.equal(await said(maps, mode), `200 ${proof(mode)}`)
-  assert.equal(await said(maps, 'bounded=60000'), `200 ${proof('bounded')}`)
-  assert.equal(await said(maps, 'lease'), '400 nothing')
-  assert.equal(await said(maps, 'soon'), '400 nothing')
+    assert.equal(await given(maps, mode), `200 ${proof(mode)}`)
+  assert.equal(await given(maps, 'bounded=60000'), `200 ${proof('bounded')}`)
+  assert.equal(await given(maps, 'lease'), '400 nothing')
+  assert.equal(await given(maps, 'soon'), '400 nothing')
   const exact = `${maps}?resourceVersion=${revision}&resourceVersionMatch=Exact`
-  assert.equal(await said(exact), `200 ${proof('exact', '')}`)
+  assert.equal(await given(exact), `200 ${proof('exact', '')}`)
   const watch = await server.watch(`${maps}?watch=true`, { [header]: 'any' })
   assert.match(watch.response.headers.get(header) ?? '', /^any; member=n1; term=1; revision=\d+/)
   watch.leave()

@@ -49,9 +49,9 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
       const [writer, reader] = turn % 2 === 0 ? [grouped, core] : [core, grouped]
       const sent = withoutHolders(maker.object(grouped.definition, 0))
       const name = nameOf(sent)
-      const said = writer === grouped ? sent : { ...inCore(sent), apiVersion: 'v1' }
+      const given = writer === grouped ? sent : { ...inCore(sent), apiVersion: 'v1' }
       const by = { body: encoding, accept: encoding, code: 201 } as const
-      await writer.send('POST', writer.collection, said, by)
+      await writer.send('POST', writer.collection, given, by)
       const [one, two] = [core, grouped].map((client) => `${client.collection}/${name}`) as [string, string]
       for (const other of encodings) {
         sameEvent(await core.get(one, other), await grouped.get(two, other), `${encoding}, ${other}`)
@@ -80,13 +80,13 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
 /** Watches of both groups return the same events, each in its own form. */
 async function toldAlike([core, grouped]: readonly [KindClient, KindClient], query: string): Promise<void> {
   for (const encoding of ['json', 'protobuf'] as const) {
-    const [seen, told] = [await core.watch(query, encoding, 3), await grouped.watch(query, encoding, 3)]
+    const [seen, reported] = [await core.watch(query, encoding, 3), await grouped.watch(query, encoding, 3)]
     assert.deepEqual(
       seen.map(({ type }) => type),
       ['ADDED', 'MODIFIED', 'DELETED'],
     )
     for (const [at, { type, object }] of seen.entries()) {
-      const other = told[at] ?? assert.fail('a watch is short')
+      const other = reported[at] ?? assert.fail('a watch is short')
       assert.equal(other.type, type)
       assert.deepEqual([textMember(object, 'apiVersion'), textMember(other.object, 'kind')], ['v1', 'Event'])
       sameEvent(object, other.object, `${type} in ${encoding}`)

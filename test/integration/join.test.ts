@@ -67,21 +67,21 @@ async function refused(flags: Record<string, string>, code: string, says: RegExp
 
 void test('joining with an empty directory creates the member of the token exactly once', async (t) => {
   const { members, flags, token, folder } = await place(t)
-  const said = flags(await token())
-  const own = await start(said)
+  const given = flags(await token())
+  const own = await start(given)
   assert.equal(own.id, members.named('n4')?.id)
   assert.deepEqual([own.cluster, own.life], ['orch@ab12', 'ab12'])
   assert.equal(own.joined?.members.length, 4)
   assert.deepEqual(readdirSync(join(folder, 'data')), ['member.json'])
   const lines: string[] = []
   assert.deepEqual(
-    await start({ ...said, 'join-token': 'no longer looked at', join: '127.0.0.1:1' }, lines),
+    await start({ ...given, 'join-token': 'no longer looked at', join: '127.0.0.1:1' }, lines),
     own,
   )
   assert.match(lines.join('\n'), /joined before: ignoring --join/)
   // As a process leaves it that is killed between the claim and the removal.
   writeFileSync(join(folder, 'data', 'joining'), `${'11'.repeat(16)}\n`)
-  const without = Object.fromEntries(Object.entries(said).filter(([name]) => !name.startsWith('join')))
+  const without = Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('join')))
   assert.deepEqual(await start(without), own)
   assert.deepEqual(readdirSync(join(folder, 'data')), ['member.json'])
 })
@@ -96,16 +96,16 @@ void test('a member without a cluster yet is retried for a limited time', async 
     }),
   })
   unknownFor = 0
-  const said = there.flags(await there.token())
+  const given = there.flags(await there.token())
   unknownFor = Infinity
   await refused(
-    said,
+    given,
     'join',
     /no member accepted the join request within 120 s .*the cluster is not founded yet: try again/,
   )
   unknownFor = 2
   const lines: string[] = []
-  const own = await start(said, lines)
+  const own = await start(given, lines)
   assert.match(lines.join('\n'), /retrying/)
   assert.equal(own.joined?.clusterId, '00'.repeat(16))
   assert.equal(own.id, there.members.named('n4')?.id)
@@ -127,8 +127,8 @@ void test('a member that throttles the join request is asked again for a limited
   await once(server, 'listening')
   t.after(() => server.close())
   const { port } = server.address() as AddressInfo
-  const said = { ...flags(await token()), join: `127.0.0.1:${port}` }
-  await refused(said, 'join', /no member accepted the join request within 120 s .*HTTP 429/)
+  const given = { ...flags(await token()), join: `127.0.0.1:${port}` }
+  await refused(given, 'join', /no member accepted the join request within 120 s .*HTTP 429/)
   assert.ok(calls > 1, `${calls} calls`)
 })
 
@@ -141,11 +141,11 @@ void test('a token file works, and one responding address among several is enoug
 
 void test('a lost response and a crash before it lead to the same member', async (t) => {
   const { members, flags, token, folder } = await place(t)
-  const said = flags(await token())
+  const given = flags(await token())
   members.failures.push({ when: 'after', cause: new ConsensusError('timed-out', 'too slow') })
   members.failures.push({ when: 'before', cause: new ConsensusError('stopped', 'this member is stopping') })
   const lines: string[] = []
-  const own = await start(said, lines)
+  const own = await start(given, lines)
   assert.match(lines.join('\n'), /retrying/)
   assert.equal(members.changes.length, 2)
   assert.equal(own.id, members.named('n4')?.id)
@@ -153,21 +153,21 @@ void test('a lost response and a crash before it lead to the same member', async
   const kept = readFileSync(join(folder, 'data', 'member.json'), 'utf8')
   assert.equal(joinedIdentity(join(folder, 'data'))?.id, own.id)
   rmSync(join(folder, 'data'), { recursive: true })
-  await refused(said, 'usage', /another process joined with this token as n4.*orchctl member add n4/)
+  await refused(given, 'usage', /another process joined with this token as n4.*orchctl member add n4/)
   assert.ok(existsSync(join(folder, 'data', 'joining')))
   writeFileSync(join(folder, 'data', 'member.json'), kept)
-  assert.deepEqual(await start(said), own)
+  assert.deepEqual(await start(given), own)
 })
 
 void test('a crash after the first join request resumes the same join at the next start', async (t) => {
   const { members, flags, token, folder } = await place(t)
-  const said = flags(await token())
+  const given = flags(await token())
   for (let at = 0; at < 3; at++) {
     members.failures.push({ when: 'after', cause: new ConsensusError('timed-out', 'too slow') })
   }
-  await assert.rejects(start(said), (cause: unknown) => cause instanceof StartError && cause.code === 'join')
+  await assert.rejects(start(given), (cause: unknown) => cause instanceof StartError && cause.code === 'join')
   const nonce = readFileSync(join(folder, 'data', 'joining'), 'utf8')
-  const own = await start(said)
+  const own = await start(given)
   assert.equal(own.id, members.named('n4')?.id)
   assert.match(nonce, /^[0-9a-f]{32}\n$/)
   assert.equal(members.configuration.members.length, 4)
@@ -175,27 +175,27 @@ void test('a crash after the first join request resumes the same join at the nex
 
 void test('a process with an unfinished join does not bootstrap a cluster without --join', async (t) => {
   const { members, flags, token } = await place(t)
-  const said = flags(await token())
+  const given = flags(await token())
   for (let at = 0; at < 3; at++) {
     members.failures.push({ when: 'after', cause: new ConsensusError('timed-out', 'too slow') })
   }
-  await assert.rejects(start(said), (cause: unknown) => cause instanceof StartError && cause.code === 'join')
-  const without = Object.fromEntries(Object.entries(said).filter(([name]) => !name.startsWith('join')))
+  await assert.rejects(start(given), (cause: unknown) => cause instanceof StartError && cause.code === 'join')
+  const without = Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('join')))
   await refused(without, 'data-directory', /data\/joining .*the same --join and token.*or remove that file/)
-  assert.equal((await start(said)).id, members.named('n4')?.id)
+  assert.equal((await start(given)).id, members.named('n4')?.id)
 })
 
 void test('a member removed while offline gets a clear error', async (t) => {
   const { members, flags, token, folder } = await place(t)
-  const said = flags(await token())
+  const given = flags(await token())
   const kept = join(folder, 'data', 'joining')
   mkdirSync(join(folder, 'data'))
   writeFileSync(kept, `${'ab'.repeat(16)}\n`)
-  const own = await start(said)
+  const own = await start(given)
   await members.changeMembers({ kind: 'remove', id: own.id })
   rmSync(join(folder, 'data', 'member.json'))
   writeFileSync(kept, `${'ab'.repeat(16)}\n`)
-  await refused(said, 'usage', /has been removed: orchctl member add n4/)
+  await refused(given, 'usage', /has been removed: orchctl member add n4/)
 })
 
 void test('each mismatch is a one-line error with a remedy', async (t) => {
@@ -251,30 +251,30 @@ function memberOf(members: PlannedMembers) {
 
 void test('a server that the authority of the token did not sign is rejected', async (t) => {
   const [one, other] = [await place(t), await place(t)]
-  const said = one.flags(await one.token())
-  await refused({ ...said, join: other.address }, 'usage', /is not trusted/)
+  const given = one.flags(await one.token())
+  await refused({ ...given, join: other.address }, 'usage', /is not trusted/)
   // Beside one that is, it does no harm.
-  await start({ ...said, join: `${other.address},${one.address}` })
+  await start({ ...given, join: `${other.address},${one.address}` })
 })
 
 void test('a data directory with a cluster or a log cannot join', async (t) => {
   const { flags, token, folder } = await place(t)
-  const said = flags(await token())
+  const given = flags(await token())
   const data = join(folder, 'data')
   mkdirSync(join(data, 'log'), { recursive: true })
-  await refused(said, 'data-directory', /member\.json is missing/)
+  await refused(given, 'data-directory', /member\.json is missing/)
   rmSync(join(data, 'log'), { recursive: true })
   claimDirectory(data, { cluster: 'orch', member: 'n4', id: memberId('orch', 'n4'), apiDomain: 'orch.io' })
-  await assert.rejects(start(said), /founds a cluster, and --join enters one/)
+  await assert.rejects(start(given), /founds a cluster, and --join enters one/)
 })
 
 void test('a join token authorizes joining only, and joining needs a token', async (t) => {
   const { flags, token, address, folder } = await place(t)
   const paths = clusterPkiPaths(join(folder, 'pki'))
-  const said = flags(await token())
+  const given = flags(await token())
   const read = (path: string): string => readFileSync(path, 'utf8')
   const admin = { cert: read(paths.admin.certificate), key: read(paths.admin.key) }
-  const bearer = { authorization: `Bearer ${said['join-token'] ?? ''}` }
+  const bearer = { authorization: `Bearer ${given['join-token'] ?? ''}` }
   const ask = async (method: string, path: string, options: object): Promise<number> => {
     const reply = await ask11(`https://${address}${path}`, null, {
       ca: read(paths.ca.certificate),
@@ -303,7 +303,7 @@ void test('a join token authorizes joining only, and joining needs a token', asy
 
 void test('wrong tokens are rate-limited, and the right one is not', async (t) => {
   const { flags, token, address, folder } = await place(t)
-  const said = flags(await token())
+  const given = flags(await token())
   const wrong = (at: number): string =>
     `${'0'.repeat(32)}.${at.toString(16).padStart(12, '0')}.${'0'.repeat(32)}`
   const ca = readFileSync(clusterPkiPaths(join(folder, 'pki')).ca.certificate, 'utf8')
@@ -322,5 +322,5 @@ void test('wrong tokens are rate-limited, and the right one is not', async (t) =
     allowed.every((status) => status === 401),
     statuses.join(' '),
   )
-  await start(said)
+  await start(given)
 })

@@ -187,13 +187,13 @@ async function joinsMeanwhile(t: TestContext, replaces: string | null): Promise<
     },
   })
   const { members } = there
-  const { role: wantedRole, ...said } = seat
+  const { role: wantedRole, ...given } = seat
   looked = () => {
     looked = () => undefined
     const old = replaces === null ? null : members.named(replaces)
     void members.changeMembers({
       kind: 'add',
-      member: { ...memberInfo(4, 'n4'), ...said, wantedRole, replaces: old?.id ?? null },
+      member: { ...memberInfo(4, 'n4'), ...given, wantedRole, replaces: old?.id ?? null },
       basedOn: members.applied,
     })
   }
@@ -225,9 +225,9 @@ void test('replace: a rerun after a failure completes the missing context', asyn
   const keys = { directory: join(folder, 'pki'), kubeconfigPath: kubeconfig, members: came }
   ensureClusterPki({ ...keys, clock: systemClock, random: freshRandom() })
   assert.match(readFileSync(kubeconfig, 'utf8'), /name: n3/)
-  const { role: wantedRole, ...said } = seat
+  const { role: wantedRole, ...given } = seat
   const old = members.named('n3')
-  const member = { ...memberInfo(4, 'n4'), ...said, wantedRole, replaces: old?.id ?? null }
+  const member = { ...memberInfo(4, 'n4'), ...given, wantedRole, replaces: old?.id ?? null }
   await members.changeMembers({ kind: 'add', member, basedOn: members.applied })
   await members.changeMembers({ kind: 'promote', id: member.id })
   const ran = await run(there, ...replace)
@@ -246,8 +246,8 @@ void test('add: a joined member is waited for, and another address is refused', 
     /^n4 has joined already: no token is made; if its data is lost, orchctl member remove n4/,
   )
   const json = await run(there, 'add', 'n4', ...addresses, '-o', 'json')
-  const told = JSON.parse(json.out) as Record<string, unknown>
-  assert.deepEqual([told['joined'], told['token']], [true, undefined])
+  const reported = JSON.parse(json.out) as Record<string, unknown>
+  assert.deepEqual([reported['joined'], reported['token']], [true, undefined])
   const waiting = run(there, 'add', 'n4', ...addresses, '--wait')
   const next = members.named('n4')
   assert.ok(next !== null)

@@ -82,17 +82,19 @@ void test('add prints JSON for scripts', async (t) => {
   const { kubeconfig } = await place(t)
   const flags = ['--role', 'learner', '-o', 'json', '--kubeconfig', kubeconfig]
   const ran = await orchctl('member', 'add', 'n7', ...addresses, ...flags)
-  const told = JSON.parse(ran.out) as { token: string; member: object; command: string; files: string[] }
-  assert.deepEqual(told.member, {
+  const reported = JSON.parse(ran.out) as { token: string; member: object; command: string; files: string[] }
+  assert.deepEqual(reported.member, {
     name: 'n7',
     role: 'learner',
     replaces: null,
     peerAddress: seat.peerAddress,
     clientAddress: seat.clientAddress,
   })
-  const tokenFile = told.files.at(-1) ?? ''
-  assert.ok(told.command.endsWith(`--join-token-file ${tokenFile}`) && !told.command.includes(told.token))
-  assert.equal(told.files.length, 7)
+  const tokenFile = reported.files.at(-1) ?? ''
+  assert.ok(
+    reported.command.endsWith(`--join-token-file ${tokenFile}`) && !reported.command.includes(reported.token),
+  )
+  assert.equal(reported.files.length, 7)
 })
 
 void test('promote, demote, move and remove are idempotent and report a change already made', async (t) => {
@@ -141,14 +143,14 @@ void test('replace waits for the promotion, resumes after an interruption and is
   const { token } = JSON.parse(first.out) as { token: string }
   const id = parseJoinToken(token)?.id ?? ''
   const { peerAddress, clientAddress } = seat
-  const said = {
+  const given = {
     ...request,
     clusterName: 'orch',
     peerAddress,
     clientAddress,
     fingerprints: fingerprintsFor(kubeconfig),
   }
-  await service.join(id, said, forEver)
+  await service.join(id, given, forEver)
   const old = members.named('n2')
   assert.equal(members.named('n4')?.replaces, old?.id)
   const waiting = orchctl(...replace)

@@ -49,9 +49,9 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
       for (const [turn, encoding] of encodings.entries()) {
         const pod = `${name}-${encoding}`
         const path = await makePod(api, pod, name === 'eviction' ? { nodeName: 'm1' } : {})
-        const said = bodyOf(body.kind, pod)
+        const given = bodyOf(body.kind, pod)
         const accept = encodings[(turn + 1) % encodings.length] ?? 'json'
-        const sent = encoding === 'protobuf' ? encodeProtobuf(schema, said) : written[encoding](said)
+        const sent = encoding === 'protobuf' ? encodeProtobuf(schema, given) : written[encoding](given)
         const headers = { accept: typeOf(accept) }
         const reply = await api.ask('POST', `${path}/${name}`, {
           body: sent,

@@ -123,11 +123,11 @@ void test('the latest term wins over the longer log, and the lost entries are re
   append(of('n2'), first, ['a', 'b', 'c', 'd', 'e'], base + 1)
   append(of('n1'), first + 1, ['x', 'y'], base + 2)
   const before = contentOf(of('n1'))
-  const asked = await orchctl('recover', '--data-dir', of('n1'), of('n2'))
-  assert.equal(asked.code, 1)
-  assert.match(asked.err, /nothing was changed: use --yes to continue from n1 alone/)
+  const requested = await orchctl('recover', '--data-dir', of('n1'), of('n2'))
+  assert.equal(requested.code, 1)
+  assert.match(requested.err, /nothing was changed: use --yes to continue from n1 alone/)
   assert.deepEqual(contentOf(of('n1')), before)
-  const rows = asked.out.split('\n').map((line) => line.split(/ {2,}/).slice(0, 5).join(' '))
+  const rows = requested.out.split('\n').map((line) => line.split(/ {2,}/).slice(0, 5).join(' '))
   assert.equal(rows[0], 'MEMBER LAST TERM LAST INDEX COMMITTED APPLIED')
   assert.equal(rows[1], `n1 ${first + 1} ${base + 4} ${base + 2} ${base}`)
   assert.equal(rows[2], `n2 ${first} ${base + 5} ${base + 1} ${base}`)
@@ -141,7 +141,7 @@ void test('the latest term wins over the longer log, and the lost entries are re
     new RegExp(`entry ${base + 3}: put /configmaps/default/c`),
     new RegExp(`lost, if there were any: writes behind entry ${base + 2} that only n`),
   ])
-    assert.match(asked.out, line)
+    assert.match(requested.out, line)
 
   const done = await orchctl('recover', '--data-dir', of('n1'), of('n2'), '--yes')
   assert.equal(done.code, 0, done.err)
@@ -181,9 +181,9 @@ void test('a damaged survivor is reported and not chosen', async () => {
   const bytes = readFileSync(segment)
   bytes.writeUInt8(bytes.readUInt8(512 + 60) ^ 1, 512 + 60)
   writeFileSync(segment, bytes)
-  const asked = await orchctl('recover', '--data-dir', of('n1'), of('n2'))
-  assert.match(asked.err, /n1 is damaged: log .* is damaged at byte/)
-  assert.match(asked.err, /use --yes to continue from n2 alone/)
+  const requested = await orchctl('recover', '--data-dir', of('n1'), of('n2'))
+  assert.match(requested.err, /n1 is damaged: log .* is damaged at byte/)
+  assert.match(requested.err, /use --yes to continue from n2 alone/)
   const alone = await orchctl('recover', '--data-dir', of('n1'), '--yes')
   assert.match(alone.err, /none of the directories is intact: restore a snapshot instead/)
   rmSync(join(of('n2'), 'db'), { recursive: true })
@@ -228,9 +228,9 @@ void test('an interrupted recovery lets no server start, and a second one comple
         return real.bytes(length)
       },
     }
-    const told = { print: () => undefined, note: () => undefined, program: 'orchctl' }
+    const reported = { print: () => undefined, note: () => undefined, program: 'orchctl' }
     const words = ['recover', '--data-dir', of('n1'), '--yes']
-    const code = await cli(words, { ...told, random, clock: new RealClock() })
+    const code = await cli(words, { ...reported, random, clock: new RealClock() })
     if (code === 0) {
       assert.equal(fails, 3)
       return
@@ -242,8 +242,8 @@ void test('an interrupted recovery lets no server start, and a second one comple
       () => claimDirectory(of('n1'), identity),
       /orchctl recover did not finish in .*n1: run it again/,
     )
-    const asked = await orchctl('recover', '--data-dir', of('n1'))
-    assert.match(asked.err, /nothing was changed: use --yes/)
+    const requested = await orchctl('recover', '--data-dir', of('n1'))
+    assert.match(requested.err, /nothing was changed: use --yes/)
     assert.ok(!existsSync(join(of('n1'), 'unfinished')))
     assert.equal(readIdentity(of('n1'))?.id, identity.id)
     const done = await orchctl(...words)
@@ -272,8 +272,8 @@ void test('an interrupted recovery leaves its input for the next one', async () 
         cpSync(join(kept, 'n2'), directory, { recursive: true, force: true })
         rmSync(join(directory, 'member.json'))
       }
-      const asked = await orchctl('recover', '--data-dir', directory)
-      assert.match(asked.err, /nothing was changed: use --yes to continue from n1 alone/)
+      const requested = await orchctl('recover', '--data-dir', directory)
+      assert.match(requested.err, /nothing was changed: use --yes to continue from n1 alone/)
       assert.deepEqual(contentOf(directory), whole)
       assert.ok((await objectsOf(directory)).includes(configMapKey('a')))
     }

@@ -240,14 +240,14 @@ void test('stalled watches are limited to a share of memory, and cost no other w
     watches.push(watch)
     return { kind: 'watch', stream: watch }
   }
-  const asked = (identity: typeof admin): Promise<IncomingMessage> =>
+  const requested = (identity: typeof admin): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const options = { ca: trusted.pem, agent: false, ...identity }
       const request = https.get(`${url}${CM}?watch=1`, options, resolve)
       request.on('error', reject)
       t.after(() => request.destroy())
     })
-  const silent = await Promise.all(Array.from({ length: 40 }, () => asked(admin)))
+  const silent = await Promise.all(Array.from({ length: 40 }, () => requested(admin)))
   const ended = silent.map((response) => once(response, 'close').catch(() => undefined))
   // Of the bytes that wait at last, those that nobody took are as many as one user may have.
   let before = -1
@@ -263,13 +263,13 @@ void test('stalled watches are limited to a share of memory, and cost no other w
     }
     return bytes
   }
-  assert.equal(await read(await asked(other)), events * event.byteLength, 'of another user')
+  assert.equal(await read(await requested(other)), events * event.byteLength, 'of another user')
   assert.ok(
     (await waitingBytes(url)) <= 2 * MiB + event.byteLength + 64 * 1024,
     `${await waitingBytes(url)} bytes wait`,
   )
   // Of the same user it comes to its events once those that stand in the way are gone.
-  const reading = asked(admin).then(read)
+  const reading = requested(admin).then(read)
   const skip = setInterval(() => (skewMs += constants.slowClientMsMin), 200)
   t.after(() => clearInterval(skip))
   assert.equal(await reading, events * event.byteLength)

@@ -293,11 +293,11 @@ void test('health and version need no credentials, discovery does', async (t) =>
   for (const path of ['/healthz', '/livez', '/readyz', '/readyz/leader', '/version']) {
     assert.equal((await ask('GET', path, { headers: { authorization: '' } })).status, 200, path)
   }
-  const told = ['/api', '/api/v1', '/apis', '/apis/example.io', '/apis/example.io/v1']
-  for (const path of [...told, '/openapi/v2', '/openapi/v3', '/']) {
+  const reported = ['/api', '/api/v1', '/apis', '/apis/example.io', '/apis/example.io/v1']
+  for (const path of [...reported, '/openapi/v2', '/openapi/v3', '/']) {
     assert.equal((await ask('GET', path, { headers: { authorization: '' } })).status, 403, path)
   }
-  for (const path of told) assert.equal((await ask('GET', path, { headers: NOBODY })).status, 200, path)
+  for (const path of reported) assert.equal((await ask('GET', path, { headers: NOBODY })).status, 200, path)
 })
 
 void test('a cross-origin write of a browser is refused, with any credentials', async (t) => {

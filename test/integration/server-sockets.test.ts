@@ -171,12 +171,12 @@ void test('spec 5: an authority that leaves the bundle takes its clients with it
   const agent = new https.Agent({ keepAlive: true, maxSockets: 1 })
   t.after(() => agent.destroy())
   const [old2, new2] = [await session(t, url, admin), await session(t, url, stays)]
-  const asked = async (): Promise<readonly number[]> => [
+  const requested = async (): Promise<readonly number[]> => [
     (await ask11(`${url}${CM}/a`, admin, { agent })).status,
     (await ask2(old2, { ':path': `${CM}/a` })).status,
     (await ask2(new2, { ':path': `${CM}/a` })).status,
   ]
-  assert.deepEqual(await asked(), [200, 200, 200])
+  assert.deepEqual(await requested(), [200, 200, 200])
   const ended: string[] = []
   for (const [name, client] of [
     ['old', old2],
@@ -189,14 +189,14 @@ void test('spec 5: an authority that leaves the bundle takes its clients with it
   }
   believe(next.pem)
   await until(() => ended.length > 0)
-  assert.deepEqual(await asked(), [401, 401, 200])
+  assert.deepEqual(await requested(), [401, 401, 200])
   assert.deepEqual(ended, ['old'])
   assert.deepEqual(
     watches.map(({ closed }) => closed),
     [true, false],
   )
   believe(trusted.pem)
-  assert.deepEqual(await asked(), [200, 200, 401])
+  assert.deepEqual(await requested(), [200, 200, 401])
 })
 
 void test('spec 5: a client sends its intermediate authority along with each connection, a resumed one too', async (t) => {

@@ -104,11 +104,11 @@ void test('malformed HTTP/1.1 gets one Status and closes the connection', async 
   ]
   for (const [sent, code, reason, message] of rows) {
     const text = await conversation(port, sent)
-    const told = toldBy(text)
+    const reported = toldBy(text)
     const what = JSON.stringify(sent.slice(0, 100))
-    assert.deepEqual(told.slice(0, 2), [code, reason], what)
+    assert.deepEqual(reported.slice(0, 2), [code, reason], what)
     assert.equal(/\r\nallow: (?:[A-Z]+(?:, )?)+\r\n/i.test(text), code === 405, what)
-    assert.match(told[2], message, what)
+    assert.match(reported[2], message, what)
   }
   assert.deepEqual(fake.calls, [])
   assert.equal((await ask11(`${url}/version`, admin)).status, 200)
@@ -165,15 +165,15 @@ void test('malformed bytes after a request close the connection and do not chang
   const watch = new FakeWatch()
   fake.answer = () => ({ kind: 'watch', stream: watch })
   const socket = await plainSocket(port)
-  let told = ''
-  socket.on('data', (bytes: Buffer) => (told += bytes.toString()))
+  let reported = ''
+  socket.on('data', (bytes: Buffer) => (reported += bytes.toString()))
   const closed = once(socket, 'close')
   socket.write(`GET ${CM}?watch=1 HTTP/1.1\r\nhost: x\r\n\r\n`)
   watch.push('{"type":"ADDED"}\n')
-  await until(() => told.includes('ADDED'))
+  await until(() => reported.includes('ADDED'))
   socket.write('nonsense\r\n\r\n')
   await closed
-  assert.doesNotMatch(told, /400|Status/)
+  assert.doesNotMatch(reported, /400|Status/)
   await until(() => watch.closed)
 
   fake.answer = () => new Promise(() => undefined)
@@ -216,9 +216,9 @@ void test('malformed HTTP/2 requests get one Status or a stream reset', async (t
     [{ ':path': `${CM}/a%2fb` }, '404 NotFound'],
     [{ ':path': `/${CM}/a` }, '404 NotFound'],
   ]
-  const told = await Promise.all(rows.map(([headers]) => refusedInSession(t, url, headers)))
+  const reported = await Promise.all(rows.map(([headers]) => refusedInSession(t, url, headers)))
   assert.deepEqual(
-    rows.map(([headers], at) => [headers, told[at]]),
+    rows.map(([headers], at) => [headers, reported[at]]),
     rows.map(([headers, wanted]) => [headers, wanted]),
   )
   assert.deepEqual(fake.calls, [])

@@ -169,8 +169,8 @@ void test('an interrupted restore lets no server start, and a second one complet
         return real.bytes(length)
       },
     }
-    const told = { print: () => undefined, note: () => undefined, program: 'orchctl' }
-    const code = await cli(words('n1', directory), { ...told, random, clock: new RealClock() })
+    const reported = { print: () => undefined, note: () => undefined, program: 'orchctl' }
+    const code = await cli(words('n1', directory), { ...reported, random, clock: new RealClock() })
     if (code === 0) break
     assert.ok(existsSync(join(directory, 'unfinished')), `after ${fails}`)
     const claim = { cluster: 'new', member: 'n1', id: memberId('new', 'n1'), apiDomain: 'orch.io' } as const

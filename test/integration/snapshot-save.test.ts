@@ -69,14 +69,14 @@ void test('every member saves all acknowledged writes under load, and the file v
   for (const { name } of cluster.members) {
     const before = writers.reduce((sum, { record }) => sum + record.created.size, 0)
     const file = join(home, `${name}.snap`)
-    const said = await save(file, '--endpoint', name)
-    const maps = said.resources.find(({ resource }) => resource === 'configmaps')
+    const given = await save(file, '--endpoint', name)
+    const maps = given.resources.find(({ resource }) => resource === 'configmaps')
     assert.ok((maps?.objects ?? 0) >= before, `${name}: ${maps?.objects} of ${before} objects`)
     assert.equal(statSync(file).mode & 0o777, 0o600)
     assert.ok(!partialsLeft())
     const verified = await orchctl('snapshot', 'verify', file, '-o', 'json')
     assert.equal(verified.code, 0, verified.err)
-    assert.deepEqual(JSON.parse(verified.out), JSON.parse(JSON.stringify(said)))
+    assert.deepEqual(JSON.parse(verified.out), JSON.parse(JSON.stringify(given)))
   }
 })
 
@@ -84,10 +84,10 @@ void test('at rest all members save the same state', async () => {
   const digests = new Set<string>()
   for (let attempt = 0; attempt < 20; attempt++) {
     digests.clear()
-    const said = await Promise.all(
+    const given = await Promise.all(
       cluster.members.map(({ name }) => save(join(home, `rest-${attempt}-${name}`), '--endpoint', name)),
     )
-    for (const { revision, digest } of said) digests.add(`${revision} ${digest}`)
+    for (const { revision, digest } of given) digests.add(`${revision} ${digest}`)
     if (digests.size === 1) return
   }
   assert.fail([...digests].join('\n'))

@@ -34,8 +34,8 @@ void test('spec 2.5: an int64 is kept exactly through every form, verb and view'
     'application/yaml': `apiVersion: v1\nkind: Node\nmetadata:\n  name: yaml\nstatus:\n  images:\n  - names: [a]\n    sizeBytes: ${SIZE}\n`,
     [protobuf]: encodeDocument('protobuf', schema, parseJsonObject(nodeText('protobuf', SIZE))),
   }
-  const said = new RegExp(`"?sizeBytes"?: ?${SIZE}\\b`, 'g')
-  const count = (text: string): number => text.match(said)?.length ?? 0
+  const given = new RegExp(`"?sizeBytes"?: ?${SIZE}\\b`, 'g')
+  const count = (text: string): number => text.match(given)?.length ?? 0
   for (const [type, body] of Object.entries(bodies)) {
     const created = await api.ask('POST', NODES, { type, body })
     assert.equal(created.status, 201, created.text)

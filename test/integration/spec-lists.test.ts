@@ -93,16 +93,16 @@ for (const of of KINDS) {
       ['MODIFIED', changed.doc],
       ['MODIFIED', marked.doc],
     ] as const
-    const told = await watch.take(3)
+    const reported = await watch.take(3)
     assert.deepEqual(
-      told.map(({ type: what, object }) => [what, object]),
+      reported.map(({ type: what, object }) => [what, object]),
       wanted,
     )
-    for (const [at, { object }] of told.slice(0, 2).entries()) {
+    for (const [at, { object }] of reported.slice(0, 2).entries()) {
       const one = `${collection}?watch=1&fieldSelector=metadata.name%3Da`
       const from = `${one}&resourceVersion=${object.metadata?.resourceVersion}`
       const again = await api.watch(from)
-      assert.deepEqual(await again.take(2 - at), told.slice(at + 1))
+      assert.deepEqual(await again.take(2 - at), reported.slice(at + 1))
       again.leave()
     }
     if (kind === 'Namespace') {

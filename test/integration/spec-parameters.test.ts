@@ -103,13 +103,13 @@ void test('spec 7: what a parameter cannot be is 400, with its name and value', 
     const begin: Record<string, string> = verb === 'watch' ? { watch: '1' } : {}
     for (const value of values) {
       const { status, doc } = await api.ask(method, `${path}?${query({ ...begin, [name]: value })}`)
-      const said = `${verb} ${name}=${value.slice(0, 40)}: ${doc.message ?? ''}`
-      assert.deepEqual([status, doc.kind, doc.reason, doc.code], [400, 'Status', 'BadRequest', 400], said)
+      const given = `${verb} ${name}=${value.slice(0, 40)}: ${doc.message ?? ''}`
+      assert.deepEqual([status, doc.kind, doc.reason, doc.code], [400, 'Status', 'BadRequest', 400], given)
       const message = doc.message ?? ''
-      assert.ok(message.startsWith(`${name}: `), said)
+      assert.ok(message.startsWith(`${name}: `), given)
       // Long ones are cut, in the value and in what follows.
-      assert.ok(message.includes(JSON.stringify(value.slice(0, 100)).slice(0, -1)), said)
-      assert.ok(message.length < 2000, said)
+      assert.ok(message.includes(JSON.stringify(value.slice(0, 100)).slice(0, -1)), given)
+      assert.ok(message.length < 2000, given)
       cells++
     }
   }

@@ -320,12 +320,12 @@ void test('spec 4.2: pretty lays out JSON and leaves other encodings alone', asy
       'application/json;pretty=1',
       'text/x, application/json; pretty="1";q=0.5, */*;q=0.1',
     ]) {
-      const told = await api.ask('GET', path, { headers: { accept } })
-      assert.deepEqual([told.text, told.headers.get('content-type')], [json.text, 'application/json'])
+      const reported = await api.ask('GET', path, { headers: { accept } })
+      assert.deepEqual([reported.text, reported.headers.get('content-type')], [json.text, 'application/json'])
     }
     for (const accept of ['application/json;pretty=0', 'application/json;pretty=10;foo=bar']) {
-      const told = await api.ask('GET', path, { headers: { accept } })
-      assert.equal(told.text, (await api.ask('GET', path)).text)
+      const reported = await api.ask('GET', path, { headers: { accept } })
+      assert.equal(reported.text, (await api.ask('GET', path)).text)
     }
     assert.ok(json.text.startsWith('{\n  "kind"'))
   }

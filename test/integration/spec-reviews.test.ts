@@ -50,8 +50,8 @@ void test('spec 2.12: asking about others needs permission', async (t) => {
   }
   const local = `${AUTHORIZATION}/namespaces/default/localsubjectaccessreviews`
   for (const path of [`${AUTHORIZATION}/subjectaccessreviews`, local]) {
-    const asked = await api.ask('POST', path, { body: { spec } })
-    assert.deepEqual([asked.status, asked.doc.status], [201, { allowed: false }])
+    const requested = await api.ask('POST', path, { body: { spec } })
+    assert.deepEqual([requested.status, requested.doc.status], [201, { allowed: false }])
     assert.equal((await api.ask('POST', path, { body: { spec }, headers: NOBODY })).status, 403)
   }
   const tokens = await api.ask('POST', TOKENS, { body: { spec: { token: 'nobody-token' } }, headers: NOBODY })

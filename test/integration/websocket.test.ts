@@ -192,10 +192,10 @@ void test('a bearer token may come as a subprotocol, which is not repeated, from
 
 void test('an upgrade of anything but a watch gets a normal response, and the connection ends', async (t) => {
   const { url } = await start(t)
-  for (const asked of [`${url}${CM}`, `${url}/version`, `${url}${CM}/a`]) {
-    const answer = await askForWebSocket(asked, asAdmin)
+  for (const requested of [`${url}${CM}`, `${url}/version`, `${url}${CM}/a`]) {
+    const answer = await askForWebSocket(requested, asAdmin)
     assert.ok(answer instanceof IncomingMessage)
-    assert.deepEqual([answer.statusCode, answer.headers['connection']], [200, 'close'], asked)
+    assert.deepEqual([answer.statusCode, answer.headers['connection']], [200, 'close'], requested)
     await textOf(answer)
     await until(() => answer.socket.destroyed)
   }

@@ -76,9 +76,9 @@ export class NaiveStore {
     }
   }
 
-  at(asked: number): { get: (key: Key) => Plain | null; list: (prefix: string) => Plain[] } {
-    const state = this.#states[asked]
-    if (state === undefined) throw new Error(`there is no state at ${asked}`)
+  at(requested: number): { get: (key: Key) => Plain | null; list: (prefix: string) => Plain[] } {
+    const state = this.#states[requested]
+    if (state === undefined) throw new Error(`there is no state at ${requested}`)
     return {
       get: (key) => state.get(key)?.plain ?? null,
       list: (prefix) =>

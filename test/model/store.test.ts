@@ -195,18 +195,18 @@ class Run {
   }
 
   async #readPast(random: SeededRandom): Promise<void> {
-    const asked = revision(random.below(this.#model.revision + 2))
+    const requested = revision(random.below(this.#model.revision + 2))
     const { store } = this.#opened
-    if (asked > this.#model.revision) {
-      assert.throws(() => store.viewAt(asked), { code: 'future' })
+    if (requested > this.#model.revision) {
+      assert.throws(() => store.viewAt(requested), { code: 'future' })
       return
     }
-    if (asked < this.#model.trimmed) {
-      assert.throws(() => store.viewAt(asked), { code: 'compacted' })
+    if (requested < this.#model.trimmed) {
+      assert.throws(() => store.viewAt(requested), { code: 'compacted' })
       return
     }
-    const past = store.viewAt(asked)
-    const model = this.#model.at(asked)
+    const past = store.viewAt(requested)
+    const model = this.#model.at(requested)
     const key = randomKey(random)
     const prefix = random.pick(prefixes)
     const limit = 1 + random.below(6)

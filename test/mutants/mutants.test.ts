@@ -55,8 +55,8 @@ void describe('noticed:', { concurrency: lanes }, () => {
     void test(`${mutant.id}: ${mutant.breaks}`, async () => {
       const [tried] = await tryMutant(mutant, [mutant.killedBy])
       const verdict = tried?.verdict
-      const said = verdict?.kind === 'void' ? verdict.why : 'it passes'
-      assert.equal(verdict?.kind, 'failed', `${nameOf(mutant.killedBy)} does not notice it: ${said}`)
+      const given = verdict?.kind === 'void' ? verdict.why : 'it passes'
+      assert.equal(verdict?.kind, 'failed', `${nameOf(mutant.killedBy)} does not notice it: ${given}`)
     })
   }
 })

@@ -80,11 +80,11 @@ function checksOf(mutant: Mutant, { matrix }: Asked): readonly Check[] {
   return matrix ? distinct([...named, ...everyCheck]) : named
 }
 
-async function tryOne(mutant: Mutant, reference: Copy, asked: Asked): Promise<Row> {
-  const tried = await tryMutant(mutant, checksOf(mutant, asked))
+async function tryOne(mutant: Mutant, reference: Copy, requested: Asked): Promise<Row> {
+  const tried = await tryMutant(mutant, checksOf(mutant, requested))
   const due = tried.slice(0, 1 + (mutant.also?.length ?? 0))
   let simulation: Tried | null = null
-  if (asked.simulates && mutant.seeds !== undefined) {
+  if (requested.simulates && mutant.seeds !== undefined) {
     const [seen] = await tryMutant(mutant, [seeds(1, mutant.seeds)])
     simulation = seen === undefined ? null : await confirmed(seen, reference)
   }
@@ -114,41 +114,41 @@ function stale(chosen: readonly Mutant[]): readonly string[] {
   })
 }
 
-async function main(asked: Asked | AskedRandom): Promise<number> {
-  if ('seed' in asked) {
-    const tried = await runRandomMutations(asked.seed, asked.count, (line) => console.log(line))
+async function main(requested: Asked | AskedRandom): Promise<number> {
+  if ('seed' in requested) {
+    const tried = await runRandomMutations(requested.seed, requested.count, (line) => console.log(line))
     for (const line of summary(tried)) console.log(line)
     return 0
   }
-  const unmakeable = stale(asked.chosen)
+  const unmakeable = stale(requested.chosen)
   for (const message of unmakeable) console.log(`STALE ${message}`)
   if (unmakeable.length > 0) return 1
-  const reference = unchanged(asked.chosen)
+  const reference = unchanged(requested.chosen)
   try {
-    return await tryAll(reference, asked)
+    return await tryAll(reference, requested)
   } finally {
     reference.remove()
   }
 }
 
-async function tryAll(reference: Copy, asked: Asked): Promise<number> {
-  const { chosen } = asked
-  const unfit = await baseline(reference, distinct(chosen.flatMap((mutant) => checksOf(mutant, asked))))
+async function tryAll(reference: Copy, requested: Asked): Promise<number> {
+  const { chosen } = requested
+  const unfit = await baseline(reference, distinct(chosen.flatMap((mutant) => checksOf(mutant, requested))))
   for (const { check, verdict } of unfit) {
     const why =
       verdict.kind === 'failed' ? verdict.finding.message : verdict.kind === 'void' ? verdict.why : ''
     console.log(`UNFIT ${nameOf(check)} fails without any mutant: ${why}`)
   }
   if (unfit.length > 0) return 1
-  const rows = await inLanes(chosen, (mutant) => tryOne(mutant, reference, asked))
-  if (asked.matrix) {
+  const rows = await inLanes(chosen, (mutant) => tryOne(mutant, reference, requested))
+  if (requested.matrix) {
     for (const { mutant, noticed } of rows) console.log(`${mutant.id}: ${noticed.join(', ') || 'nothing'}`)
   }
   const survivors = rows.filter(({ survived }) => survived.length > 0)
   console.log(
     `\n${rows.length - survivors.length} of ${rows.length} mutants were noticed by all they should be`,
   )
-  if (asked.update) writeTable(rows)
+  if (requested.update) writeTable(rows)
   return survivors.length === 0 ? 0 : 1
 }
 

@@ -14,18 +14,18 @@ const shrinkMsMax = 300_000
 const failuresMax = 20
 
 process.exitCode = await runCommand(usage, async (args) => {
-  const asked = readArguments(args)
-  return asked.kind === 'one' ? runOne(asked) : runMany(asked)
+  const requested = readArguments(args)
+  return requested.kind === 'one' ? runOne(requested) : runMany(requested)
 })
 
-async function runOne({ job, ...asked }: Extract<Asked, { readonly kind: 'one' }>): Promise<number> {
+async function runOne({ job, ...requested }: Extract<Asked, { readonly kind: 'one' }>): Promise<number> {
   const began = performance.now()
-  const outcome = await outcomeOf(job, asked.trace ? (line) => console.log(line) : null)
+  const outcome = await outcomeOf(job, requested.trace ? (line) => console.log(line) : null)
   if (outcome.kind === 'survived') {
     console.log(JSON.stringify({ ...outcome.report, ms: Math.round(performance.now() - began) }))
     return 0
   }
-  if (!asked.shrink) {
+  if (!requested.shrink) {
     console.log(report({ job, failed: outcome }))
     return 1
   }

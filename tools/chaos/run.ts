@@ -111,11 +111,11 @@ class Run {
       target.setDisk(member, null, 0)
       target.setClock(member, 0, 0)
     }
-    const told = await Promise.allSettled([this.#updateLinks()])
+    const reported = await Promise.allSettled([this.#updateLinks()])
     const lost = target.members.filter((name) => !target.isRunning(name) && !this.#mayEnd.has(name))
     for (const member of target.members) this.#mayEnd.add(member)
     await Promise.all(target.members.map((member) => this.#awaitReady(member, true)))
-    for (const end of told) if (end.status === 'rejected') throw end.reason
+    for (const end of reported) if (end.status === 'rejected') throw end.reason
     if (lost.length > 0) throw unexpectedExit(lost.join(', '))
   }
 
@@ -180,11 +180,11 @@ class Run {
 
   #updateLinks(): Promise<void> {
     const { target } = this.#options
-    const told = this.#linksUpdated.then(() =>
+    const reported = this.#linksUpdated.then(() =>
       target.setLinks([...this.#active].flatMap((active) => rulesOf(active, target.members))),
     )
-    this.#linksUpdated = told.catch(() => undefined)
-    return told
+    this.#linksUpdated = reported.catch(() => undefined)
+    return reported
   }
 
   async #restartEach(): Promise<void> {

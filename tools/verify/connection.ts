@@ -54,9 +54,9 @@ export class Connection {
   }
 
   /** Never rejects: failures are returned. @param timeoutMs time limit of the call */
-  ask(asked: HttpCall, timeoutMs: number): Promise<Reply> {
+  ask(requested: HttpCall, timeoutMs: number): Promise<Reply> {
     return new Promise((resolve) => {
-      const outgoing = send(this.endpoint, asked, this.#agent)
+      const outgoing = send(this.endpoint, requested, this.#agent)
       const timer = this.#clock.after(timeoutMs, () => {
         outgoing.destroy(new Error(`no answer in ${timeoutMs} ms`))
       })
@@ -79,8 +79,8 @@ export class Connection {
         incoming.on('error', fail)
         incoming.on('end', () => {
           const body = Buffer.concat(chunks).toString('utf8')
-          const said = incoming.headers['orch-consistency']
-          const consistency = typeof said === 'string' ? said : null
+          const given = incoming.headers['orch-consistency']
+          const consistency = typeof given === 'string' ? given : null
           settle({ kind: 'reply', status: incoming.statusCode ?? 0, body, connection, consistency })
         })
         incoming.on('close', () => {
@@ -133,17 +133,17 @@ export class LineStream {
   }
 }
 
-function send(endpoint: Endpoint, asked: HttpCall, agent: HttpAgent | undefined): ClientRequest {
+function send(endpoint: Endpoint, requested: HttpCall, agent: HttpAgent | undefined): ClientRequest {
   const { authority, certificate, key, token, insecure } = endpoint
   const headers: Record<string, string> = { accept: 'application/json' }
-  if (asked.consistency !== undefined) headers['orch-consistency'] = asked.consistency
+  if (requested.consistency !== undefined) headers['orch-consistency'] = requested.consistency
   if (token !== null) headers['authorization'] = `Bearer ${token}`
-  if (asked.body !== null) {
+  if (requested.body !== null) {
     headers['content-type'] = 'application/json'
-    headers['content-length'] = String(Buffer.byteLength(asked.body))
+    headers['content-length'] = String(Buffer.byteLength(requested.body))
   }
-  const options: RequestOptions = { method: asked.method, headers, agent: agent ?? false }
-  const url = new URL(endpoint.url.replace(/\/$/, '') + asked.path)
+  const options: RequestOptions = { method: requested.method, headers, agent: agent ?? false }
+  const url = new URL(endpoint.url.replace(/\/$/, '') + requested.path)
   const outgoing = isTls(endpoint)
     ? httpsRequest(url, {
         ...options,
@@ -154,7 +154,7 @@ function send(endpoint: Endpoint, asked: HttpCall, agent: HttpAgent | undefined)
       })
     : httpRequest(url, options)
   outgoing.setNoDelay(true)
-  outgoing.end(asked.body ?? undefined)
+  outgoing.end(requested.body ?? undefined)
   return outgoing
 }
 

@@ -73,8 +73,8 @@ export class Recorder {
   ): Promise<AnswerPage> {
     const begin = ++this.#moment
     const beginMs = this.nowMs()
-    const asked = callRequest(request, this.place, options.continueToken ?? null)
-    const reply = await connection.ask(asked, options.timeoutMs)
+    const requested = callRequest(request, this.place, options.continueToken ?? null)
+    const reply = await connection.ask(requested, options.timeoutMs)
     const answered = answerOf(request, reply, this.place)
     const end = ++this.#moment
     const endMs = this.nowMs()
@@ -94,8 +94,11 @@ export class Recorder {
     return id
   }
 
-  event(watch: number, told: Omit<Extract<Line, { line: 'event' }>, 'line' | 'watch' | 'at' | 'atMs'>): void {
-    const { type, revision, version } = told
+  event(
+    watch: number,
+    reported: Omit<Extract<Line, { line: 'event' }>, 'line' | 'watch' | 'at' | 'atMs'>,
+  ): void {
+    const { type, revision, version } = reported
     this.#file.write({
       ...{ line: 'event', watch, at: ++this.#moment, atMs: this.nowMs() },
       ...{ type, revision, version },

@@ -57,7 +57,7 @@ function shownIn(lists: readonly Call[]): ReadonlyMap<string, ListedPlaces> {
 }
 
 function listed(name: string, lists: readonly Call[], { places, tokens }: ListedPlaces): ObjectCall[] {
-  const said: ObjectCall[] = []
+  const given: ObjectCall[] = []
   let next = 0
   for (const [place, call] of lists.entries()) {
     const { answer, begin, end } = call
@@ -68,9 +68,9 @@ function listed(name: string, lists: readonly Call[], { places, tokens }: Listed
     const last = answer.versions[answer.versions.length - 1]?.name
     // A page proves nothing about names after its last one.
     if (answer.more && (last === undefined || name > last)) continue
-    said.push({ begin, end, effect: read(isState(token)), label: '', call })
+    given.push({ begin, end, effect: read(isState(token)), label: '', call })
   }
-  return said
+  return given
 }
 
 function objectCallOf(call: Call, effect: Effect, index: HistoryIndex): ObjectCall {

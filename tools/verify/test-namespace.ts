@@ -53,22 +53,22 @@ export class TestNamespace {
 
   /** Returns the read modes that the server supports in `place`. */
   async offers(place: Place): Promise<Offers> {
-    const asked = { method: 'GET', path: collection(place), body: null } as const
-    const any = await this.#ask({ ...asked, consistency: 'any' }, this.#timeoutMs)
+    const requested = { method: 'GET', path: collection(place), body: null } as const
+    const any = await this.#ask({ ...requested, consistency: 'any' }, this.#timeoutMs)
     const modes = any.kind === 'reply' && any.consistency !== null
     if (!modes) return { modes, lease: false }
-    const lease = await this.#ask({ ...asked, consistency: 'lease' }, this.#timeoutMs)
+    const lease = await this.#ask({ ...requested, consistency: 'lease' }, this.#timeoutMs)
     return { modes, lease: lease.kind === 'reply' && lease.status === 200 }
   }
 
   /** Returns the last response if none is definite in time. */
-  async #ask(asked: HttpCall, withinMs: number): Promise<Reply> {
+  async #ask(requested: HttpCall, withinMs: number): Promise<Reply> {
     const endMs = this.#clock.monotonicMs() + withinMs
     for (let turn = 0; ; turn++) {
       const endpoint = this.#endpoints[turn % this.#endpoints.length]
       if (endpoint === undefined) throw new VerifyError('no-answer', 'there is no endpoint')
       const connection = new Connection(endpoint, this.#clock)
-      const reply = await connection.ask(asked, this.#timeoutMs)
+      const reply = await connection.ask(requested, this.#timeoutMs)
       connection.close()
       const isSettled = reply.kind === 'reply' && reply.status < 500 && reply.status !== 429
       if (isSettled || this.#clock.monotonicMs() >= endMs) return reply

@@ -58,7 +58,7 @@ export class CallGroup {
     await openAll(
       clients,
       async ({ client, endpoint }) => {
-        const script = scriptOf(recipe, client, (asked) => protocol.prepare(endpoint, asked))
+        const script = scriptOf(recipe, client, (requested) => protocol.prepare(endpoint, requested))
         this.#callers.push(await Caller.open({ protocol, endpoint, script, clock, tally: this.#tally }))
       },
       clock,

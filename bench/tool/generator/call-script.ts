@@ -32,7 +32,7 @@ const createdOrThere: readonly number[] = [201, 409]
 const listHeadBytes = 8 * 1024
 
 /** Serializes a request. */
-type Prepare<Request> = (asked: HttpRequest) => Request
+type Prepare<Request> = (requested: HttpRequest) => Request
 
 /** @param client number of the client from 0, among all clients of the load */
 export function scriptOf<Request>(

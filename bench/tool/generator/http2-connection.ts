@@ -9,17 +9,17 @@ import type { WireAnswer } from './wire-connection.ts'
 export type Http2Request = { readonly headers: OutgoingHttpHeaders; readonly body: Buffer | null }
 
 /** The constant part of a request. */
-export function http2Request({ url, token }: Endpoint, asked: HttpRequest): Http2Request {
+export function http2Request({ url, token }: Endpoint, requested: HttpRequest): Http2Request {
   const { host, pathname } = new URL(url)
-  const body = asked.body === undefined ? null : Buffer.from(asked.body)
+  const body = requested.body === undefined ? null : Buffer.from(requested.body)
   return {
     body,
     headers: {
-      ...{ ':method': asked.method, ':scheme': 'https', ':authority': host },
-      ...{ ':path': `${pathname.replace(/\/$/, '')}${asked.path}` },
+      ...{ ':method': requested.method, ':scheme': 'https', ':authority': host },
+      ...{ ':path': `${pathname.replace(/\/$/, '')}${requested.path}` },
       ...{ accept: 'application/json', 'user-agent': 'orchctl-bench' },
       ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-      ...(typeof asked.consistency === 'string' ? { 'orch-consistency': asked.consistency } : {}),
+      ...(typeof requested.consistency === 'string' ? { 'orch-consistency': requested.consistency } : {}),
       ...(body === null ? {} : { 'content-type': 'application/json', 'content-length': body.length }),
     },
   }
@@ -112,8 +112,8 @@ function read(stream: ClientHttp2Stream, keepBytes: number, { answered, failed }
   let broken = new Error('the connection was closed')
   const kept: Buffer[] = []
   stream.on('response', (headers) => {
-    const said = headers['orch-consistency']
-    head = { status: headers[':status'] ?? 0, consistency: typeof said === 'string' ? said : null }
+    const given = headers['orch-consistency']
+    head = { status: headers[':status'] ?? 0, consistency: typeof given === 'string' ? given : null }
   })
   stream.on('data', (data: Buffer) => {
     bytes += data.length

@@ -17,7 +17,7 @@ export type CallConnection<Request> = {
 
 /** Preparation and transmission of requests in one HTTP version. */
 export type Protocol<Request> = {
-  readonly prepare: (endpoint: Endpoint, asked: HttpRequest) => Request
+  readonly prepare: (endpoint: Endpoint, requested: HttpRequest) => Request
   /** @throws Error when it cannot be opened */
   readonly open: (endpoint: Endpoint) => Promise<CallConnection<Request>>
 }

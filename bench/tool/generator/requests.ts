@@ -19,20 +19,20 @@ export type HttpRequest = {
 }
 
 /** Returns a complete HTTP/1.1 request. */
-export function requestBytes({ url, token }: Endpoint, asked: HttpRequest): Buffer {
+export function requestBytes({ url, token }: Endpoint, requested: HttpRequest): Buffer {
   const { host, pathname } = new URL(url)
   const lines = [
-    `${asked.method} ${pathname.replace(/\/$/, '')}${asked.path} HTTP/1.1`,
+    `${requested.method} ${pathname.replace(/\/$/, '')}${requested.path} HTTP/1.1`,
     `Host: ${host}`,
     'Accept: application/json',
     'User-Agent: orchctl-bench',
   ]
   if (token !== null) lines.push(`Authorization: Bearer ${token}`)
-  if (typeof asked.consistency === 'string') lines.push(`Orch-Consistency: ${asked.consistency}`)
-  if (asked.body !== undefined) {
-    lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(asked.body)}`)
+  if (typeof requested.consistency === 'string') lines.push(`Orch-Consistency: ${requested.consistency}`)
+  if (requested.body !== undefined) {
+    lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(requested.body)}`)
   }
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${asked.body ?? ''}`)
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${requested.body ?? ''}`)
 }
 
 export function collectionOf(namespace: string): string {

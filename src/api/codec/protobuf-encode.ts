@@ -40,12 +40,12 @@ function writeMessage(writer: BackwardWriter, schema: ObjectSchema, object: Json
 type Member = Extract<FieldPlan, { kind: 'member' }>
 
 function writeMember(writer: BackwardWriter, { number, schema }: Member, value: Json | undefined): void {
-  const said = value !== undefined && value !== null
+  const given = value !== undefined && value !== null
   if (schema.type === 'map') {
     if (isJsonObject(value)) writeEntries(writer, number, schema, value)
   } else if (schema.type === 'list') {
     if (isJsonList(value)) writeList(writer, number, schema, value)
-  } else if (said || (schema.zeroMatters !== true && !isBytes(schema))) {
+  } else if (given || (schema.zeroMatters !== true && !isBytes(schema))) {
     writeValue(writer, number, schema, value)
   }
 }

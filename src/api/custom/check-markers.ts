@@ -42,13 +42,13 @@ function checkKind(
   { marker, type: wanted, known }: KindMarker,
   findings: Findings,
 ): void {
-  const said = textMember(json, marker)
-  if (said === '') return
+  const given = textMember(json, marker)
+  if (given === '') return
   const type = textMember(json, 'type')
   const words = `must be ${wanted} if ${marker} is specified`
   if (type === '') findings.add(required(fieldAt(at, 'type'), words))
   else if (type !== wanted) findings.add(invalid(fieldAt(at, 'type'), type, words))
-  if (!known.includes(said)) findings.add(notSupported(fieldAt(at, marker), said, known))
+  if (!known.includes(given)) findings.add(notSupported(fieldAt(at, marker), given, known))
 }
 
 /** Elements of a set are compared as a whole, so lists and maps inside must be atomic. */

@@ -83,9 +83,9 @@ function checkObject(node: Structural, at: Path, level: Level, { markers, findin
   }
   if (level !== 'root' && !node.embedded) return
   for (const name of ['kind', 'apiVersion']) {
-    const said = node.properties.get(name)
-    if (said === undefined || said.type === 'string') continue
-    findings.add(invalid(fieldAt(mapKey(properties, name), 'type'), said.type, 'must be string'))
+    const given = node.properties.get(name)
+    if (given === undefined || given.type === 'string') continue
+    findings.add(invalid(fieldAt(mapKey(properties, name), 'type'), given.type, 'must be string'))
   }
   const metadata = node.properties.get('metadata')
   if (metadata === undefined) return

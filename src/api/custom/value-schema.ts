@@ -27,22 +27,22 @@ function structOf(node: Structural): ObjectSchema & Schema {
 }
 
 function schemaOf(node: Structural): Schema {
-  const said = { ...commonOf(node), zeroMatters: true } as const
-  if (node.intOrString) return { ...said, type: 'int-or-string' }
-  if (node.preserveUnknown || node.embedded) return { ...said, type: 'any' }
+  const given = { ...commonOf(node), zeroMatters: true } as const
+  if (node.intOrString) return { ...given, type: 'int-or-string' }
+  if (node.preserveUnknown || node.embedded) return { ...given, type: 'any' }
   switch (node.type) {
     case 'array':
-      return { ...said, ...listOf(node) }
+      return { ...given, ...listOf(node) }
     case 'object':
-      return { ...said, ...objectOf(node) }
+      return { ...given, ...objectOf(node) }
     case 'string':
     case 'boolean':
     case 'number':
-      return { ...said, type: node.type }
+      return { ...given, type: node.type }
     case 'integer':
-      return { ...said, type: 'integer', format: node.rules.format === 'int32' ? 'int32' : 'int64' }
+      return { ...given, type: 'integer', format: node.rules.format === 'int32' ? 'int32' : 'int64' }
     case '':
-      return { ...said, type: 'any' }
+      return { ...given, type: 'any' }
   }
 }
 

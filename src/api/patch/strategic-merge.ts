@@ -26,7 +26,7 @@ import type { ListMerging } from './strategic-list.ts'
 export function strategicMerge(schema: ObjectSchema, original: JsonObject, patch: JsonObject): JsonObject {
   let left = COPIED_MAX
   const merging: ListMerging = {
-    mergeObject: (of, before, said) => mergeObject(of, before, said, merging),
+    mergeObject: (of, before, given) => mergeObject(of, before, given, merging),
     spend: (copied) => {
       left -= copied
       if (left < 0)

@@ -163,10 +163,10 @@ function conformObject(schema: ObjectSchema, object: JsonObject, path: Path | nu
       const next = value === null ? null : conformValue(type, value, member(path, name), walk)
       const isPresent = next !== null && !isOmitted(type, next, name, schema)
       if (isPresent || writesNull(type)) {
-        const said = isPresent ? next : null
-        if (said === value && !isMadeAnew) continue
+        const given = isPresent ? next : null
+        if (given === value && !isMadeAnew) continue
         draft ??= { ...object }
-        setMember(draft, name, said)
+        setMember(draft, name, given)
         continue
       }
     }

@@ -204,9 +204,9 @@ export type ResourceHooks = {
   /**
    * Returns the seconds for graceful termination; 0: removed at once, as without this hook.
    *
-   * @param asked as requested by the client; null: the default of the object
+   * @param requested as requested by the client; null: the default of the object
    */
-  readonly gracePeriodSeconds?: (object: AnyObject, asked: number | null) => number
+  readonly gracePeriodSeconds?: (object: AnyObject, requested: number | null) => number
   /** Further changes when `deletionTimestamp` is set. */
   readonly prepareForDelete?: (object: AnyObject) => AnyObject
   readonly validate?: (object: AnyObject, found: Findings) => void

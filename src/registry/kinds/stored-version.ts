@@ -38,10 +38,10 @@ export class VersionedStore implements ObjectStore {
     this.#store = store
     const { kind } = definition
     this.#place = prefixOf({ ...placeOf(definition), namespace: null })
-    const asked = { kind, apiVersion: apiVersionOf(definition) }
+    const requested = { kind, apiVersion: apiVersionOf(definition) }
     this.#version = {
       ...(version.conversion === undefined ? {} : { conversion: version.conversion }),
-      ...{ asked, head: headOf(asked) },
+      ...{ asked: requested, head: headOf(requested) },
       stored: { kind, apiVersion: apiVersionOf(storedTypeOf(definition)) },
       known: new WeakMap(),
     }
@@ -104,7 +104,7 @@ export class VersionedStore implements ObjectStore {
   /** A field index covers the objects as stored, so it cannot be used for this version. */
   watch(prefix: KeyPrefix, after: Revision, interest?: WatchInterest | null): WatchCursor {
     const cursor = this.#store.watch(prefix, after, interest?.kind === 'key' ? interest : null)
-    const told = (events: readonly StoreEvent[]): readonly StoreEvent[] =>
+    const reported = (events: readonly StoreEvent[]): readonly StoreEvent[] =>
       events.map((event) => this.#event(event))
     return {
       get revision() {
@@ -112,7 +112,7 @@ export class VersionedStore implements ObjectStore {
       },
       next: (limit) => {
         const events = cursor.next(limit)
-        return 'length' in events ? told(events) : events.then(told)
+        return 'length' in events ? reported(events) : events.then(reported)
       },
       onMore: (wake) => cursor.onMore(wake),
       close: () => cursor.close(),
@@ -131,17 +131,17 @@ export class VersionedStore implements ObjectStore {
   }
 
   #event(event: StoreEvent): StoreEvent {
-    let told = this.#events.get(event)
-    if (told === undefined) {
+    let reported = this.#events.get(event)
+    if (reported === undefined) {
       const { previous } = event
-      told = {
+      reported = {
         ...event,
         object: new ConvertedObject(event.object, this.#version, 'kept'),
         previous: previous === null ? null : new ConvertedObject(previous, this.#version, 'kept'),
       }
-      this.#events.set(event, told)
+      this.#events.set(event, reported)
     }
-    return told
+    return reported
   }
 
   #written(operation: Operation): Operation {
@@ -212,7 +212,7 @@ class ConvertedObject implements StoredObject {
   }
 }
 
-function asAsked(stored: StoredObject, { conversion, asked, head, known }: Version): Uint8Array {
+function asAsked(stored: StoredObject, { conversion, asked: requested, head, known }: Version): Uint8Array {
   const same = known.get(stored)
   if (same === 'as-is') return stored.bytes
   // Only apiVersion and kind differ: the object need not be parsed.
@@ -220,16 +220,16 @@ function asAsked(stored: StoredObject, { conversion, asked, head, known }: Versi
   const object = parseStored(stored)
   const converted = conversion.fromStored(object)
   if (converted === object) {
-    const isAsked = object.apiVersion === asked.apiVersion && object.kind === asked.kind
+    const isAsked = object.apiVersion === requested.apiVersion && object.kind === requested.kind
     known.set(stored, isAsked ? 'as-is' : 'other-head')
     return isAsked ? stored.bytes : withHead(head, stored)
   }
   const version = revisionOf(Number(object.metadata.resourceVersion))
-  return withRevision(encode({ ...converted, ...asked }), version)
+  return withRevision(encode({ ...converted, ...requested }), version)
 }
 
-function asStored(object: EncodedObject, { conversion, asked, stored }: Version): EncodedObject {
-  if (asked.apiVersion === stored.apiVersion) return object
+function asStored(object: EncodedObject, { conversion, asked: requested, stored }: Version): EncodedObject {
+  if (requested.apiVersion === stored.apiVersion) return object
   if (conversion === undefined) {
     const bytes = withHead(headOf(stored), object)
     const longer = bytes.byteLength - object.bytes.byteLength

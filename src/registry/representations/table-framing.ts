@@ -44,10 +44,10 @@ export type TableFramingOptions = {
 
 /** Encodes each event as a table of one row; only the first has the column definitions. */
 export function tableFraming({ definition, shape, encoding, rows, nowMs }: TableFramingOptions): Framing {
-  let told = false
+  let reported = false
   const framed = (type: EventType | 'BOOKMARK', revision: number, row: string): Uint8Array => {
-    const head = tableHead(definition, shape, { resourceVersion: String(revision) }, !told)
-    told = true
+    const head = tableHead(definition, shape, { resourceVersion: String(revision) }, !reported)
+    reported = true
     const table = `${head}${row}${tableTail}`
     if (encoding === 'yaml') return yamlEvent(type, parsedJson(Buffer.from(table)))
     return Buffer.from(`${WATCH_EVENT_PREFIXES[type]}${table}${WATCH_EVENT_SUFFIX}`)

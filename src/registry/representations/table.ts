@@ -73,9 +73,9 @@ export function tableHead(
   metadata: JsonObject,
   columns = true,
 ): string {
-  const told = columns ? JSON.stringify(columnDefinitions(definition)) : 'null'
+  const reported = columns ? JSON.stringify(columnDefinitions(definition)) : 'null'
   const type = `"kind":"Table","apiVersion":${JSON.stringify(shape.apiVersion)}`
-  return `{${type},"metadata":${JSON.stringify(metadata)},"columnDefinitions":${told},"rows":[`
+  return `{${type},"metadata":${JSON.stringify(metadata)},"columnDefinitions":${reported},"rows":[`
 }
 
 export const tableTail = ']}'

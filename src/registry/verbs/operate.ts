@@ -116,9 +116,14 @@ function draftOperation(
   const what = operation.operation(body)
   switch (what.kind) {
     case 'delete': {
-      const asked = deleteOptionsOf(what.options)
-      warnOfDependents(on.context, asked)
-      return draftDelete(dependencies, on, { ...asked, dryRun: options.dryRun || asked.dryRun }, reads)
+      const requested = deleteOptionsOf(what.options)
+      warnOfDependents(on.context, requested)
+      return draftDelete(
+        dependencies,
+        on,
+        { ...requested, dryRun: options.dryRun || requested.dryRun },
+        reads,
+      )
     }
     case 'change': {
       const change = (current: AnyObject): AnyObject => {

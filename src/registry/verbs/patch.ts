@@ -127,10 +127,10 @@ function changed(
 
 /** A patch may be evaluated several times; each warning is sent once. */
 function onceEach(warn: (text: string) => void): (text: string) => void {
-  const told = new Set<string>()
+  const reported = new Set<string>()
   return (text) => {
-    if (told.has(text)) return
-    told.add(text)
+    if (reported.has(text)) return
+    reported.add(text)
     warn(text)
   }
 }

@@ -30,15 +30,15 @@ export function isFullyFinalized(definition: ResourceDefinition, object: AnyObje
 /**
  * Returns the grace period of a deletion in seconds. A later deletion can only shorten it.
  *
- * @param asked as requested by the client; null: the default of the object
+ * @param requested as requested by the client; null: the default of the object
  * @source apiserver `pkg/registry/rest/delete.go`, BeforeDelete
  */
 export function graceSeconds(
   definition: ResourceDefinition,
   current: AnyObject,
-  asked: number | null,
+  requested: number | null,
 ): number {
-  const wanted = asked !== null && asked < 0 ? 1 : asked
+  const wanted = requested !== null && requested < 0 ? 1 : requested
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = current.metadata
   if (typeof deletionTimestamp !== 'string') {
     return Math.min(definition.hooks.gracePeriodSeconds?.(current, wanted) ?? 0, graceSecondsMax)

@@ -82,12 +82,12 @@ export function validateReview(
 
 /** A review is not stored, so it has no name, labels or history. */
 function checkReviewMetadata(metadata: ObjectMeta, namespace: string | null, found: Findings): void {
-  const said = Object.entries(metadata).filter(([name, value]) => {
+  const given = Object.entries(metadata).filter(([name, value]) => {
     const absent = value === null || value === ''
     return !absent && !(name === 'namespace' && namespace !== null)
   })
-  if (said.length === 0) return
+  if (given.length === 0) return
   const words = namespace === null ? 'must be empty' : 'must be empty except for namespace'
-  const value: Json = Object.fromEntries(said.map(([name]) => [name, '...']))
+  const value: Json = Object.fromEntries(given.map(([name]) => [name, '...']))
   found.add(invalid('metadata', value, words))
 }

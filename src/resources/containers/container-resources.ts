@@ -88,21 +88,21 @@ function roundedAmount(text: string): string | null {
 
 function checkRequests(limits: JsonObject, requests: JsonObject, at: Path | null, found: Findings): void {
   for (const name of Object.keys(requests)) {
-    const asked = parseQuantity(textMember(requests, name))
-    if (asked === null) continue
+    const requested = parseQuantity(textMember(requests, name))
+    if (requested === null) continue
     const allowed = Object.hasOwn(limits, name) ? parseQuantity(textMember(limits, name)) : null
     if (allowed === null) {
       if (isShareable(name)) continue
       found.add(required(fieldAt(at, 'limits'), 'Limit must be set for non overcommitable resources'))
       continue
     }
-    const order = compareQuantities(asked, allowed)
+    const order = compareQuantities(requested, allowed)
     const field = fieldAt(at, 'requests')
     if (order !== 0 && !isShareable(name)) {
-      found.add(invalid(field, formatQuantity(asked), `must be equal to ${name} limit`))
+      found.add(invalid(field, formatQuantity(requested), `must be equal to ${name} limit`))
     } else {
       if (order > 0) {
-        found.add(invalid(field, formatQuantity(asked), `must be less than or equal to ${name} limit`))
+        found.add(invalid(field, formatQuantity(requested), `must be less than or equal to ${name} limit`))
       }
     }
   }

@@ -3,7 +3,7 @@ import type { Field } from '../../api/schema/build.ts'
 
 /** The state of a container, as reported by its node. */
 
-const said = { required: true, always: true } as const
+const given = { required: true, always: true } as const
 
 const containerStateWaitingSchema = struct(
   'core.v1.ContainerStateWaiting',
@@ -22,7 +22,7 @@ const containerStateTerminatedSchema = struct(
   'core.v1.ContainerStateTerminated',
   'State of a container that has terminated.',
   {
-    exitCode: int32(1, 'Exit code.', said),
+    exitCode: int32(1, 'Exit code.', given),
     signal: int32(2, 'Signal that terminated the container.'),
     reason: text(3, 'Machine-readable reason, in CamelCase.'),
     message: text(4, 'Human-readable message.'),
@@ -43,13 +43,13 @@ const containerStateSchema = struct(
 )
 
 const containerStatusSchema = struct('core.v1.ContainerStatus', 'Observed state of a container.', {
-  name: text(1, 'Name of the container.', said),
+  name: text(1, 'Name of the container.', given),
   state: part(2, containerStateSchema, 'Current state.'),
   lastState: part(3, containerStateSchema, 'Final state of the previous run.'),
-  ready: flag(4, 'Whether the container is ready to serve traffic.', said),
-  restartCount: int32(5, 'Known number of restarts.', said),
-  image: text(6, 'Image that the container runs.', said),
-  imageID: text(7, 'ID of the image.', said),
+  ready: flag(4, 'Whether the container is ready to serve traffic.', given),
+  restartCount: int32(5, 'Known number of restarts.', given),
+  image: text(6, 'Image that the container runs.', given),
+  imageID: text(7, 'ID of the image.', given),
   containerID: text(8, 'ID of the container, as type://id.'),
   started: flag(9, 'Whether the startup probe has succeeded.', { optional: true }),
 })

@@ -91,8 +91,8 @@ export function checkResourceFieldSelector(
   const divisor = textMember(selector, 'divisor')
   const { units, words } = unitsOf(resource.slice(resource.indexOf('.') + 1))
   if (isUnit(divisor, units)) return
-  const said = `only divisor's values ${units.join(', ')} are supported with the ${words} resource`
-  found.add(invalid(fieldAt(at, 'divisor'), divisor, said))
+  const given = `only divisor's values ${units.join(', ')} are supported with the ${words} resource`
+  found.add(invalid(fieldAt(at, 'divisor'), divisor, given))
 }
 
 const amounts = [
@@ -115,10 +115,10 @@ function unitsOf(resource: string): { readonly units: readonly string[]; readonl
 
 /** A divisor that is unset or 0 means 1. */
 function isUnit(divisor: string, units: readonly string[]): boolean {
-  const said = parseQuantity(divisor === '' ? '0' : divisor)
-  if (said === null || said.nanos === 0n) return true
+  const given = parseQuantity(divisor === '' ? '0' : divisor)
+  if (given === null || given.nanos === 0n) return true
   return units.some((unit) => {
     const allowed = parseQuantity(unit)
-    return allowed !== null && compareQuantities(allowed, said) === 0
+    return allowed !== null && compareQuantities(allowed, given) === 0
   })
 }

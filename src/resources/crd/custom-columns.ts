@@ -15,9 +15,9 @@ import type { Column } from '../../registry/kinds/definition.ts'
  */
 export function customColumns(columns: readonly JsonObject[]): readonly Column[] {
   const { columnsMax, columnLooksMax, rowLooksMax } = customLimits
-  const said = columns.length === 0 ? [AGE] : columns.slice(0, columnsMax)
-  const looksMax = Math.min(columnLooksMax, Math.floor(rowLooksMax / said.length))
-  return [nameColumn, ...said.map((column) => columnOf(column, looksMax))]
+  const given = columns.length === 0 ? [AGE] : columns.slice(0, columnsMax)
+  const looksMax = Math.min(columnLooksMax, Math.floor(rowLooksMax / given.length))
+  return [nameColumn, ...given.map((column) => columnOf(column, looksMax))]
 }
 
 const AGE: JsonObject = {

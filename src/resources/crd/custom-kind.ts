@@ -119,16 +119,19 @@ function kindOf(version: JsonObject, structural: CompiledSchema, of: Making): Re
   } satisfies ResourceDefinition)
 }
 
-/** @param asked name of the served version */
-function storedVersionOf(asked: string, { definition, spec, schemas, storage }: Making): StoredVersion {
+/** @param requested name of the served version */
+function storedVersionOf(requested: string, { definition, spec, schemas, storage }: Making): StoredVersion {
   if (!isByWebhook(objectMember(spec, 'conversion'))) {
-    return { name: storage, conversion: storedConversion({ schemas, asked, storage, refusal: null }) }
+    return {
+      name: storage,
+      conversion: storedConversion({ schemas, asked: requested, storage, refusal: null }),
+    }
   }
   const accepted = objectMember(objectMember(definition, 'status'), 'acceptedNames')
   const of = { group: textMember(spec, 'group'), resource: textMember(accepted, 'plural') }
   const refusal = ({ metadata }: AnyObject, stored: string): ApiError =>
-    notConvertible(of, metadata.name ?? '', { asked, stored })
-  const conversion = storedConversion({ schemas, asked, storage, refusal })
+    notConvertible(of, metadata.name ?? '', { asked: requested, stored })
+  const conversion = storedConversion({ schemas, asked: requested, storage, refusal })
   return { name: storage, byWebhook: true, conversion }
 }
 
@@ -178,8 +181,8 @@ function deprecationOf(
   { spec, versions }: Making,
 ): { readonly deprecated?: Deprecation } {
   if (memberOf(version, 'deprecated') !== true) return {}
-  const said = memberOf(version, 'deprecationWarning')
-  if (typeof said === 'string') return { deprecated: { words: said, removed: '' } }
+  const given = memberOf(version, 'deprecationWarning')
+  if (typeof given === 'string') return { deprecated: { words: given, removed: '' } }
   const group = textMember(spec, 'group')
   const kind = textMember(objectMember(spec, 'names'), 'kind')
   const name = textMember(version, 'name')

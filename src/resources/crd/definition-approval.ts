@@ -20,8 +20,8 @@ export function checkApproval(
 ): void {
   if (!isProtected(textMember(objectMember(definition, 'spec'), 'group'), names)) return
   const key = approvalAnnotation(names)
-  const said = definition.metadata.annotations?.[key] ?? ''
-  const state = stateOf(said)
+  const given = definition.metadata.annotations?.[key] ?? ''
+  const state = stateOf(given)
   if (current !== null && state === stateOf(current.metadata.annotations?.[key] ?? '')) return
   const field = keyPath('metadata.annotations', key)
   const words = `protected groups must have approval annotation ${JSON.stringify(key)}`
@@ -30,7 +30,7 @@ export function checkApproval(
     return
   }
   if (state !== 'invalid') return
-  found.add(invalid(field, said, `${words} with either a URL or a reason starting with "unapproved"`))
+  found.add(invalid(field, given, `${words} with either a URL or a reason starting with "unapproved"`))
 }
 
 /** Returns `api-approved.orch.io` or `api-approved.kubernetes.io`. */

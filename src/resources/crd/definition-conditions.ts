@@ -28,9 +28,9 @@ export function isTrue(definition: AnyObject, type: DefinitionConditionType): bo
  *
  * @param now RFC 3339; the transition time, if the status changes
  */
-export function withCondition(definition: AnyObject, said: DefinitionCondition, now: string): AnyObject {
+export function withCondition(definition: AnyObject, given: DefinitionCondition, now: string): AnyObject {
   const status = objectMember(definition, 'status')
   const before = objectsMember(status, 'conditions')
-  const conditions = setCondition(before, said, now)
+  const conditions = setCondition(before, given, now)
   return conditions === before ? definition : { ...definition, status: { ...status, conditions } }
 }

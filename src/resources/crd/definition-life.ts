@@ -7,16 +7,16 @@ import { withCondition } from './definition-conditions.ts'
 /** Fills in defaults that depend on other members. @source apiextensions/v1 `defaults.go` */
 export function fillDefaults(definition: AnyObject): AnyObject {
   const spec = objectMember(definition, 'spec')
-  const said = objectMember(spec, 'names')
-  const kind = textMember(said, 'kind')
+  const given = objectMember(spec, 'names')
+  const kind = textMember(given, 'kind')
   const names = {
-    ...(kind === '' || textMember(said, 'singular') !== '' ? {} : { singular: kind.toLowerCase() }),
-    ...(kind === '' || textMember(said, 'listKind') !== '' ? {} : { listKind: `${kind}List` }),
+    ...(kind === '' || textMember(given, 'singular') !== '' ? {} : { singular: kind.toLowerCase() }),
+    ...(kind === '' || textMember(given, 'listKind') !== '' ? {} : { listKind: `${kind}List` }),
   }
   const isConverted = memberOf(spec, 'conversion') !== undefined
   if (isConverted && Object.keys(names).length === 0) return definition
   const conversion = isConverted ? {} : { conversion: { strategy: 'None' } }
-  return { ...definition, spec: { ...spec, names: { ...said, ...names }, ...conversion } }
+  return { ...definition, spec: { ...spec, names: { ...given, ...names }, ...conversion } }
 }
 
 export function prepareForCreate(definition: AnyObject): AnyObject {

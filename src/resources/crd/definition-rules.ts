@@ -67,13 +67,13 @@ function checkName({ metadata, ...definition }: AnyObject, found: Findings): voi
 function checkSpec(definition: AnyObject, current: AnyObject | null, names: Names, found: Findings): void {
   const spec = objectMember(definition, 'spec')
   const before = current === null ? null : objectMember(current, 'spec')
-  const asked = objectMember(spec, 'names')
+  const requested = objectMember(spec, 'names')
   checkGroup(textMember(spec, 'group'), found)
   checkScope(textMember(spec, 'scope'), found)
   requireSchemas(spec, found)
   checkVersions(spec, before, names, found)
-  requireNames(asked, member(SPEC, 'names'), found)
-  checkNames(asked, member(SPEC, 'names'), found)
+  requireNames(requested, member(SPEC, 'names'), found)
+  checkNames(requested, member(SPEC, 'names'), found)
   checkConversion(objectMember(spec, 'conversion'), member(SPEC, 'conversion'), found)
   checkPreserving(spec, before, names, found)
 }
@@ -203,11 +203,11 @@ function checkStoredVersions(definition: AnyObject, at: Path, found: Findings): 
   }
   const versions = objectsMember(objectMember(definition, 'spec'), 'versions')
   const known = new Set(versions.map((version) => textMember(version, 'name')))
-  const said = new Set(list)
+  const given = new Set(list)
   const storage = versions
     .filter((version) => memberOf(version, 'storage') === true)
     .map((version) => textMember(version, 'name'))
-  for (const name of storage.filter((name) => !said.has(name)))
+  for (const name of storage.filter((name) => !given.has(name)))
     found.add(invalid(field, list, `must have the storage version ${name}`))
   for (const [index, name] of list.entries()) {
     if (!known.has(name)) found.add(invalid(fieldAt(at, index), name, 'must appear in spec.versions'))

@@ -35,18 +35,18 @@ type Versions = {
  */
 export function storedConversion({
   schemas,
-  asked,
+  asked: requested,
   storage,
   refusal,
 }: Versions): NonNullable<StoredVersion['conversion']> {
-  const shown = schemas.get(asked)
+  const shown = schemas.get(requested)
   return {
     fromStored: (object) => {
       const own = versionOf(object)
-      if (refusal !== null && own !== asked) throw refusal(object, own)
+      if (refusal !== null && own !== requested) throw refusal(object, own)
       const version = schemas.has(own) ? own : storage
       const whole = filled(schemas.get(version), object)
-      return version === asked ? whole : pruned(shown, whole)
+      return version === requested ? whole : pruned(shown, whole)
     },
     toStored: (object) => pruned(schemas.get(storage), object),
   }

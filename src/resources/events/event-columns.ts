@@ -54,8 +54,8 @@ function object(event: AnyObject): string {
 }
 
 function source(event: AnyObject): string {
-  const said = objectMember(event, 'source')
-  const component = textMember(said, 'component') || textMember(event, 'reportingComponent')
-  const host = textMember(said, 'host') || textMember(event, 'reportingInstance')
+  const given = objectMember(event, 'source')
+  const component = textMember(given, 'component') || textMember(event, 'reportingComponent')
+  const host = textMember(given, 'host') || textMember(event, 'reportingInstance')
   return host === '' ? component : `${component}, ${host}`
 }

@@ -29,10 +29,10 @@ export function coreEventOf(event: AnyObject): AnyObject {
 export function groupedEventOf(event: AnyObject): AnyObject {
   const grouped = converted(event, groupedNames, groupedEventSchema)
   const { apiVersion, kind, metadata, ...rest } = grouped
-  const said = Object.entries(rest).filter(
+  const given = Object.entries(rest).filter(
     ([name, value]) => value !== '' || !omittedWhenEmpty.includes(name),
   )
-  return { apiVersion, kind, metadata, ...Object.fromEntries(said) }
+  return { apiVersion, kind, metadata, ...Object.fromEntries(given) }
 }
 
 export const eventConversion: Required<StoredVersion>['conversion'] = Object.freeze({

@@ -37,19 +37,19 @@ const nodeDaemonEndpointsSchema = struct('core.v1.NodeDaemonEndpoints', 'Ports o
   kubeletEndpoint: part(1, daemonEndpointSchema, 'Endpoint of the kubelet.'),
 })
 
-const said = { required: true, always: true } as const
+const given = { required: true, always: true } as const
 
 const nodeSystemInfoSchema = struct('core.v1.NodeSystemInfo', 'System information of a node.', {
-  machineID: text(1, 'Machine ID of the operating system.', said),
-  systemUUID: text(2, 'System UUID of the hardware.', said),
-  bootID: text(3, 'Boot ID; changes with each boot.', said),
-  kernelVersion: text(4, 'Version of the kernel.', said),
-  osImage: text(5, 'Name of the operating system image.', said),
-  containerRuntimeVersion: text(6, 'Container runtime and its version.', said),
-  kubeletVersion: text(7, 'Version of the kubelet.', said),
-  kubeProxyVersion: text(8, 'Version of kube-proxy.', said),
-  operatingSystem: text(9, 'Operating system, such as linux.', said),
-  architecture: text(10, 'Processor architecture.', said),
+  machineID: text(1, 'Machine ID of the operating system.', given),
+  systemUUID: text(2, 'System UUID of the hardware.', given),
+  bootID: text(3, 'Boot ID; changes with each boot.', given),
+  kernelVersion: text(4, 'Version of the kernel.', given),
+  osImage: text(5, 'Name of the operating system image.', given),
+  containerRuntimeVersion: text(6, 'Container runtime and its version.', given),
+  kubeletVersion: text(7, 'Version of the kubelet.', given),
+  kubeProxyVersion: text(8, 'Version of kube-proxy.', given),
+  operatingSystem: text(9, 'Operating system, such as linux.', given),
+  architecture: text(10, 'Processor architecture.', given),
 })
 
 const containerImageSchema = struct('core.v1.ContainerImage', 'A container image on the node.', {
@@ -58,8 +58,8 @@ const containerImageSchema = struct('core.v1.ContainerImage', 'A container image
 })
 
 const attachedVolumeSchema = struct('core.v1.AttachedVolume', 'A volume that is attached to the node.', {
-  name: text(1, 'Name of the volume.', said),
-  devicePath: text(2, 'Device path of the volume.', said),
+  name: text(1, 'Name of the volume.', given),
+  devicePath: text(2, 'Device path of the volume.', given),
 })
 
 const nodeConfigStatusSchema = struct(

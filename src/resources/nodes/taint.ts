@@ -24,8 +24,8 @@ export const taintSchema = struct('core.v1.Taint', 'A taint: repels Pods that do
 export function checkTaints(spec: JsonObject, at: Path | null, found: Findings): void {
   const seen = new Set<string>()
   for (const [index, taint] of objectsMember(spec, 'taints').entries()) {
-    const said = `${textMember(taint, 'effect')} ${textMember(taint, 'key')}`
-    if (seen.has(said)) found.add(duplicate(fieldAt(at, 'taints', index), taint))
-    seen.add(said)
+    const given = `${textMember(taint, 'effect')} ${textMember(taint, 'key')}`
+    if (seen.has(given)) found.add(duplicate(fieldAt(at, 'taints', index), taint))
+    seen.add(given)
   }
 }

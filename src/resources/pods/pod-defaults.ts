@@ -21,9 +21,9 @@ export function fillPodSpec(spec: JsonObject): JsonObject {
 
 /** Applies the defaults of a Pod that templates do not get. */
 export function fillPodAlone(spec: JsonObject): JsonObject {
-  const asked = (container: JsonObject): JsonObject =>
+  const requested = (container: JsonObject): JsonObject =>
     withMember(container, 'resources', requestsFromLimits(objectMember(container, 'resources')))
-  const next = withEach(withEach(spec, 'containers', asked), 'initContainers', asked)
+  const next = withEach(withEach(spec, 'containers', requested), 'initContainers', requested)
   return Object.hasOwn(next, 'enableServiceLinks') ? next : { ...next, enableServiceLinks: true }
 }
 

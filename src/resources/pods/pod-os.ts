@@ -72,14 +72,14 @@ function checkHostProcesses(spec: JsonObject, at: Path | null, found: Findings):
   const inPod = hostProcessOf(objectMember(spec, 'securityContext'))
   let [some, all] = [false, true]
   eachContext(spec, (own, list, index) => {
-    const said = hostProcessOf(own)
-    if (inPod !== null && said !== null && said !== inPod) {
+    const given = hostProcessOf(own)
+    if (inPod !== null && given !== null && given !== inPod) {
       const field = fieldAt(at, list, index, 'securityContext', 'windowsOptions', 'hostProcess')
       found.add(
-        invalid(field, said, `pod hostProcess value must be identical if both are specified, was ${inPod}`),
+        invalid(field, given, `pod hostProcess value must be identical if both are specified, was ${inPod}`),
       )
     }
-    const on = said ?? inPod ?? false
+    const on = given ?? inPod ?? false
     some ||= on
     all &&= on
   })
@@ -97,8 +97,8 @@ function checkHostProcesses(spec: JsonObject, at: Path | null, found: Findings):
 
 /** null if unset. */
 function hostProcessOf(context: JsonObject): boolean | null {
-  const said = memberOf(objectMember(context, 'windowsOptions'), 'hostProcess')
-  return typeof said === 'boolean' ? said : null
+  const given = memberOf(objectMember(context, 'windowsOptions'), 'hostProcess')
+  return typeof given === 'boolean' ? given : null
 }
 
 function eachContext(

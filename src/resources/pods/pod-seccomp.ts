@@ -59,12 +59,12 @@ function withProfile(of: JsonObject, key: string, annotations: Map<string, strin
   const annotation = annotations.get(key)
   const profile = memberOf(context, 'seccompProfile')
   if (isJsonObject(profile)) {
-    const said = annotationOf(profile)
-    if (annotation === undefined && said !== null) annotations.set(key, said)
+    const given = annotationOf(profile)
+    if (annotation === undefined && given !== null) annotations.set(key, given)
     return of
   }
-  const said = annotation === undefined ? null : profileOf(annotation)
-  return said === null ? of : { ...of, securityContext: { ...context, seccompProfile: said } }
+  const given = annotation === undefined ? null : profileOf(annotation)
+  return given === null ? of : { ...of, securityContext: { ...context, seccompProfile: given } }
 }
 
 const LOCALHOST = 'localhost/'

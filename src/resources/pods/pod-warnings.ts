@@ -129,9 +129,9 @@ function* oldVolumes({ spec, at }: PodToInspect): Generator<string> {
 function* doubled(items: readonly JsonObject[], member: string, path: string): Generator<string> {
   const seen = new Set<string>()
   for (const [index, item] of items.entries()) {
-    const said = textMember(item, member)
-    if (seen.has(said)) yield `${path}[${index}].${member}: duplicate ${member} ${JSON.stringify(said)}`
-    seen.add(said)
+    const given = textMember(item, member)
+    if (seen.has(given)) yield `${path}[${index}].${member}: duplicate ${member} ${JSON.stringify(given)}`
+    seen.add(given)
   }
 }
 

@@ -33,8 +33,8 @@ export const tolerationSchema = struct(
 function checkToleration(toleration: JsonObject, at: Path | null, found: Findings): void {
   const [key, operator] = [textMember(toleration, 'key'), textMember(toleration, 'operator')]
   const [value, effect] = [textMember(toleration, 'value'), textMember(toleration, 'effect')]
-  const wrong = (name: string, said: string, words: string): void => {
-    found.add(invalid(fieldAt(at, name), said, words))
+  const wrong = (name: string, given: string, words: string): void => {
+    found.add(invalid(fieldAt(at, name), given, words))
   }
   if (key === '' && operator !== 'Exists') {
     wrong(

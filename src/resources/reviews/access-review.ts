@@ -104,21 +104,21 @@ function statusOf({ allowed, denied, reason }: AccessDecision): JsonObject {
 }
 
 function userOf(spec: JsonObject): UserInfo {
-  const said = objectMember(spec, 'extra')
+  const given = objectMember(spec, 'extra')
   return {
     name: textMember(spec, 'user'),
     uid: textMember(spec, 'uid'),
     groups: textsMember(spec, 'groups'),
     // Keys of extra values are lower case, as from authentication.
-    extra: Object.fromEntries(Object.keys(said).map((key) => [key.toLowerCase(), textsMember(said, key)])),
+    extra: Object.fromEntries(Object.keys(given).map((key) => [key.toLowerCase(), textsMember(given, key)])),
   }
 }
 
 function actionOf(spec: JsonObject): Action {
   const on = memberOf(spec, 'nonResourceAttributes')
   if (isJsonObject(on)) return { kind: 'path', verb: textMember(on, 'verb'), path: textMember(on, 'path') }
-  const said = objectMember(spec, 'resourceAttributes')
-  const part = (name: string): string => textMember(said, name)
+  const given = objectMember(spec, 'resourceAttributes')
+  const part = (name: string): string => textMember(given, name)
   return {
     kind: 'resource',
     ...{ verb: part('verb'), group: part('group'), version: part('version'), resource: part('resource') },

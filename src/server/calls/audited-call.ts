@@ -221,8 +221,8 @@ export class AuditedCall {
       const message = 'the client disconnected before the response'
       return { metadata: {}, status: 'Failure', message, code: CLIENT_LEFT }
     }
-    const said = Object.entries(this.#status ?? { metadata: {} })
-    const status = said.filter(([name]) => name !== 'kind' && name !== 'apiVersion')
+    const given = Object.entries(this.#status ?? { metadata: {} })
+    const status = given.filter(([name]) => name !== 'kind' && name !== 'apiVersion')
     return { ...Object.fromEntries(status), code: reply.statusCode }
   }
 

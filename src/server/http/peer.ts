@@ -17,18 +17,18 @@ export function connectionOf(raw: RawRequest): object | null {
  * @source apimachinery `pkg/util/net/http.go`, `SourceIPs`
  */
 export function sourceIpsOf(raw: RawRequest): readonly string[] {
-  const told: string[] = []
+  const reported: string[] = []
   for (const part of textOf(raw.headers['x-forwarded-for']).split(',')) {
     const ip = part.trim()
-    if (isIP(ip) !== 0) told.push(ip)
+    if (isIP(ip) !== 0) reported.push(ip)
   }
   const real = textOf(raw.headers['x-real-ip']).trim()
-  if (isIP(real) !== 0 && !told.includes(real)) told.push(real)
+  if (isIP(real) !== 0 && !reported.includes(real)) reported.push(real)
   const socket = 'stream' in raw ? raw.stream.session?.socket : raw.socket
   // An IPv4 address on a socket for both families.
   const peer = (socket?.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
-  if (peer !== '' && told.at(-1) !== peer) told.push(peer)
-  return told.slice(-limits.auditSourceIpsMax)
+  if (peer !== '' && reported.at(-1) !== peer) reported.push(peer)
+  return reported.slice(-limits.auditSourceIpsMax)
 }
 
 function textOf(header: string | readonly string[] | undefined): string {

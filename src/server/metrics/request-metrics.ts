@@ -96,8 +96,8 @@ export class RequestMetrics {
     const series = this.#seriesOf(call)
     if (call.deprecated !== null) {
       const { group, version, resource, subresource } = series.labels
-      const asked = { group, version, resource, subresource, removed_release: call.deprecated.removed }
-      this.#deprecated.set(asked, 1)
+      const requested = { group, version, resource, subresource, removed_release: call.deprecated.removed }
+      this.#deprecated.set(requested, 1)
     }
     // 499 marks a client that disconnected before the response; it is never sent.
     series.count(call.reply.headersSent ? call.reply.statusCode : 499)

@@ -77,51 +77,51 @@ export class Definitions {
 
   /** Renders a schema where it is used. */
   render(schema: Schema): JsonObject {
-    const said = this.#said(schema)
+    const given = this.#said(schema)
     switch (schema.type) {
       case 'string':
         return {
-          ...said,
+          ...given,
           type: 'string',
           ...(schema.format === undefined ? {} : { format: FORMATS[schema.format] }),
           ...valuesOf(schema),
           ...(schema.lengthMax === undefined ? {} : { maxLength: schema.lengthMax }),
         }
       case 'boolean':
-        return { ...said, type: 'boolean' }
+        return { ...given, type: 'boolean' }
       case 'integer':
         return {
-          ...said,
+          ...given,
           type: 'integer',
           format: schema.format,
           ...(schema.minimum === undefined ? {} : { minimum: schema.minimum }),
           ...(schema.maximum === undefined ? {} : { maximum: schema.maximum }),
         }
       case 'number':
-        return { ...said, type: 'number', format: 'double' }
+        return { ...given, type: 'number', format: 'double' }
       case 'quantity':
-        return { ...said, type: 'string' }
+        return { ...given, type: 'string' }
       case 'int-or-string':
-        return { ...said, type: 'string', format: 'int-or-string' }
+        return { ...given, type: 'string', format: 'int-or-string' }
       case 'any':
-        if (schema.definition === undefined) return { ...said, type: 'object' }
-        return this.beside(said, this.reference(schema.definition, schema))
+        if (schema.definition === undefined) return { ...given, type: 'object' }
+        return this.beside(given, this.reference(schema.definition, schema))
       case 'map':
-        return { ...said, ...this.#map(schema) }
+        return { ...given, ...this.#map(schema) }
       case 'list':
-        return { ...said, ...this.#list(schema) }
+        return { ...given, ...this.#list(schema) }
       case 'object':
-        return this.#use(schema, said)
+        return this.#use(schema, given)
       default:
         return assertNever(schema)
     }
   }
 
-  #use(schema: ObjectSchema, said: JsonObject): JsonObject {
+  #use(schema: ObjectSchema, given: JsonObject): JsonObject {
     const { definition } = schema
     const strategy = markers(this.#names, 'patch-strategy', schema.patchStrategy)
-    if (definition === undefined) return { ...this.#struct(schema), ...said, ...strategy }
-    return this.beside({ ...said, ...strategy }, this.reference(definition, schema))
+    if (definition === undefined) return { ...this.#struct(schema), ...given, ...strategy }
+    return this.beside({ ...given, ...strategy }, this.reference(definition, schema))
   }
 
   /** Returns a reference with additional members. */
@@ -170,11 +170,11 @@ export class Definitions {
    */
   #said(schema: Schema): JsonObject {
     const named = (schema.type === 'object' || schema.type === 'any') && schema.definition !== undefined
-    const said: [string, Json][] = []
+    const given: [string, Json][] = []
     const words = named ? schema.memberDescription : schema.description
-    if (words !== undefined) said.push(['description', words])
-    if (schema.default !== undefined) said.push(['default', schema.default])
-    return Object.fromEntries(said)
+    if (words !== undefined) given.push(['description', words])
+    if (schema.default !== undefined) given.push(['default', schema.default])
+    return Object.fromEntries(given)
   }
 }
 

@@ -155,8 +155,8 @@ export function flowControl(
  * unknown length once it exceeds the limit.
  */
 function saidBytes({ raw }: Request, { requestBytesMax }: ServerLimits): number {
-  const said = Number(raw.headers['content-length'] ?? requestBytesMax)
-  return said <= requestBytesMax ? said : 0
+  const given = Number(raw.headers['content-length'] ?? requestBytesMax)
+  return given <= requestBytesMax ? given : 0
 }
 
 /** Methods whose body fastify does not read. */

@@ -17,15 +17,15 @@ import type { App } from '../calls/fastify-types.ts'
 export function impersonation(app: App, authorizer: Authorizer, names: Names): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const call = callOf(request)
-    const asked = hasHeaders(request.raw.headers) ? impersonationOf(request.raw.rawHeaders, names) : null
-    if (asked === null) done()
-    else takeOver(call, authorizer, asked).then(() => done(), done)
+    const requested = hasHeaders(request.raw.headers) ? impersonationOf(request.raw.rawHeaders, names) : null
+    if (requested === null) done()
+    else takeOver(call, authorizer, requested).then(() => done(), done)
   })
 }
 
 /** @throws ApiError `Forbidden` */
-async function takeOver(call: Call, authorizer: Authorizer, asked: Impersonation): Promise<void> {
-  for (const action of asked.permissions) {
+async function takeOver(call: Call, authorizer: Authorizer, requested: Impersonation): Promise<void> {
+  for (const action of requested.permissions) {
     const decision = await authorizer.authorize(call.user, action)
     if (decision.kind === 'allow') continue
     call.audit?.authorized(decision)
@@ -33,7 +33,7 @@ async function takeOver(call: Call, authorizer: Authorizer, asked: Impersonation
     const text = decision.reason === '' ? why : `${why}: ${decision.reason}`
     throw forbidden({ group: action.group, resource: action.resource }, action.name, text)
   }
-  call.impersonate(asked.user)
+  call.impersonate(requested.user)
 }
 
 function hasHeaders(headers: Readonly<Record<string, unknown>>): boolean {

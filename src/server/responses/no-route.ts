@@ -71,7 +71,7 @@ function isAt(url: string, path: string): boolean {
   const open = wanted.at(-1) === '*'
   if (open ? parts.length < wanted.length : parts.length !== wanted.length) return false
   return wanted.every((part, at) => {
-    const said = parts[at] ?? ''
-    return part === said || ((part.startsWith(':') || part === '*') && said !== '')
+    const given = parts[at] ?? ''
+    return part === given || ((part.startsWith(':') || part === '*') && given !== '')
   })
 }

@@ -12,9 +12,9 @@ import { firstOf } from '../http/query.ts'
  */
 export function wantsPretty(call: Call): boolean {
   const { query } = call.info
-  const asked = query.size === 0 ? null : firstOf(query, 'pretty')
+  const requested = query.size === 0 ? null : firstOf(query, 'pretty')
   if (PRETTY_PARAMETER.test(call.raw.headers.accept ?? '')) return true
-  if (asked !== null && asked !== '') return YES.test(asked)
+  if (requested !== null && requested !== '') return YES.test(requested)
   return SHOWING_TOOLS.test(call.userAgent)
 }
 

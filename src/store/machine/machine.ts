@@ -268,8 +268,9 @@ export class Machine {
   /** A quota that the command omits is unchanged; before its feature level there is none. */
   #set(settings: Settings): void {
     const { state } = this
-    const told = settings.storageBytesMax ?? state.settings.storageBytesMax ?? firstQuota(state.usage.bytes)
-    const storageBytesMax = state.featureLevel < storageRulesLevel ? null : told
+    const reported =
+      settings.storageBytesMax ?? state.settings.storageBytesMax ?? firstQuota(state.usage.bytes)
+    const storageBytesMax = state.featureLevel < storageRulesLevel ? null : reported
     const { leaseReads, ...others } = settings
     const isLeased = leaseReads === 1 && state.featureLevel >= storageRulesLevel
     state.settings = { ...others, storageBytesMax, ...(isLeased ? { leaseReads: 1 } : {}) }

@@ -73,19 +73,19 @@ for (const kind of ['inline', 'threads'] as const) {
       await fleet.leader()
       const writers = new Writers(fleet, 4)
       endsWith(t, writers)
-      const told = (what: string): void =>
+      const reported = (what: string): void =>
         t.diagnostic(`${what}: longest gap ${writers.longestGapMs.toFixed(0)} ms`)
       await fleet.join(4, { by: 2 })
       await fleet.join(5, { by: 4 })
       await untilVoters(fleet, [1, 2, 3, 4, 5])
-      told('grown to five')
+      reported('grown to five')
 
       const dead = (await fleet.leader()).info.id === 3 ? 2 : 3
       await fleet.stop(dead)
       await fleet.join(6, { by: 1, replaces: dead })
       const replaced = [1, 2, 3, 4, 5, 6].filter((id) => id !== dead)
       await untilVoters(fleet, replaced)
-      told('replaced')
+      reported('replaced')
 
       const leader = await fleet.leader()
       const [other] = [...fleet.members.keys()].filter((id) => id !== leader.info.id)
@@ -98,16 +98,16 @@ for (const kind of ['inline', 'threads'] as const) {
       )
       const late = fleet.change(leader.info.id, { kind: 'remove', id: nodeId(99) })
       await assert.rejects(late, { code: 'stopped', message: /^this member was removed/ })
-      told('leader removed')
+      reported('leader removed')
       await fleet.stop(leader.info.id)
 
-      const [asked, gone, ...stay] = replaced.filter((id) => id !== leader.info.id)
-      assert.ok(asked !== undefined && gone !== undefined)
+      const [requested, gone, ...stay] = replaced.filter((id) => id !== leader.info.id)
+      assert.ok(requested !== undefined && gone !== undefined)
       const out = fleet.member(gone)
-      await fleet.changed(asked, { kind: 'remove', id: nodeId(gone) })
+      await fleet.changed(requested, { kind: 'remove', id: nodeId(gone) })
       await until('it knows', () => out.removed.length === 1)
-      await untilVoters(fleet, [asked, ...stay])
-      told('shrunk to three')
+      await untilVoters(fleet, [requested, ...stay])
+      reported('shrunk to three')
 
       await writers.stop()
       await fleet.stop(gone)
@@ -191,7 +191,8 @@ void test('an invalid member is refused by any member that is asked, and ends no
     }
     impossible.push({ kind: 'move', id: nodeId(3), peerAddress: null, clientAddress: texts.wide })
     for (const change of impossible) {
-      for (const asked of [1, 2, 3]) await assert.rejects(fleet.change(asked, change), { code: 'impossible' })
+      for (const requested of [1, 2, 3])
+        await assert.rejects(fleet.change(requested, change), { code: 'impossible' })
     }
     const longest = `${'a'.repeat(memberTextBytesMax - 2)}:1`
     const moved = { kind: 'move', id: nodeId(3), peerAddress: null, clientAddress: longest } as const
@@ -222,10 +223,10 @@ void test('any member accepts a leadership transfer request', async () => {
   try {
     await fleet.found(1, 2, 3)
     const leader = await fleet.leader()
-    const [asked, heir] = [1, 2, 3].filter((id) => id !== leader.info.id)
-    assert.ok(asked !== undefined && heir !== undefined)
-    await until('the leader is known', () => fleet.member(asked).node.status.leader !== null)
-    await fleet.member(asked).node.transferLeadership(nodeId(heir), soon(30_000))
+    const [requested, heir] = [1, 2, 3].filter((id) => id !== leader.info.id)
+    assert.ok(requested !== undefined && heir !== undefined)
+    await until('the leader is known', () => fleet.member(requested).node.status.leader !== null)
+    await fleet.member(requested).node.transferLeadership(nodeId(heir), soon(30_000))
     await until('it leads', () => fleet.member(heir).node.status.role === 'leader')
   } finally {
     await fleet.close()
@@ -237,8 +238,8 @@ void test('a change without a quorum stays undecided, and the caller gets an err
   try {
     await fleet.found(1, 2, 3)
     const leader = await fleet.leader()
-    const [lost, asked] = [1, 2, 3].filter((id) => id !== leader.info.id)
-    assert.ok(lost !== undefined && asked !== undefined)
+    const [lost, requested] = [1, 2, 3].filter((id) => id !== leader.info.id)
+    assert.ok(lost !== undefined && requested !== undefined)
     await fleet.stop(lost)
     // The current leader.
     await until('it is missed', () =>
@@ -246,7 +247,7 @@ void test('a change without a quorum stays undecided, and the caller gets an err
         node.status.followers.some(({ id, recentlyActive }) => id === lost && !recentlyActive),
       ),
     )
-    const removal = fleet.change(leader.info.id, { kind: 'remove', id: nodeId(asked) })
+    const removal = fleet.change(leader.info.id, { kind: 'remove', id: nodeId(requested) })
     await assert.rejects(removal, {
       code: 'below-live-quorum',
       message: new RegExp(`^no change could be committed without "m${lost}": start them, `),

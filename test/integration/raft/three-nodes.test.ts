@@ -85,16 +85,16 @@ async function exercise(parts: readonly Part[]): Promise<void> {
 
 /** What api threads tell each other arrives, on the links that consensus uses. */
 async function exchangeReports(parts: readonly Part[]): Promise<void> {
-  const heard = parts.map(({ node }) => {
+  const received = parts.map(({ node }) => {
     const from = new Map<NodeId, string>()
     node.onReport((report) => from.set(report.from, Buffer.from(report.bytes).toString()))
     return from
   })
   await until('each has heard both others', () => {
     for (const { id, node } of parts) node.report('all', Buffer.from(`of ${id}`))
-    return heard.every((from) => from.size === parts.length - 1)
+    return received.every((from) => from.size === parts.length - 1)
   })
-  for (const from of heard) for (const [id, text] of from) assert.equal(text, `of ${id}`)
+  for (const from of received) for (const [id, text] of from) assert.equal(text, `of ${id}`)
 }
 
 async function stopAll(parts: readonly Part[]): Promise<void> {
@@ -266,8 +266,8 @@ async function numbersTold(measured: readonly Measured[]): Promise<void> {
   const last = (): Measured | undefined => measured.at(-1)
   const upAt = ({ transport }: Measured): number => transport?.links.filter(({ up }) => up).length ?? 0
   await until('numbers come, and both links of a member are up', () => {
-    const told = last()
-    return syncs() > 3 && told !== undefined && told.log !== null && upAt(told) === 2
+    const reported = last()
+    return syncs() > 3 && reported !== undefined && reported.log !== null && upAt(reported) === 2
   })
   const { log, transport, transfers } = last() ?? assert.fail('they came')
   assert.ok((log?.segments ?? 0) >= 1 && (log?.bytes ?? 0) > 0)

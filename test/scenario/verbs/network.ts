@@ -13,10 +13,10 @@ export function stabilize(world: World, { words }: Command): void {
  * written down.
  */
 export function settle(world: World, command: Command): void {
-  const told = world.takeLines()
+  const reported = world.takeLines()
   stabilize(world, command)
   world.takeLines()
-  for (const line of told) world.say(line)
+  for (const line of reported) world.say(line)
 }
 
 /**

@@ -41,9 +41,9 @@ type Judged = {
   readonly label: () => string
 }
 
-function checkBound({ mode, boundMs, atMs }: Proof, asked: Mode | null, of: Judged): void {
+function checkBound({ mode, boundMs, atMs }: Proof, requested: Mode | null, of: Judged): void {
   if (boundMs === null) return
-  if (mode === 'bounded' && asked?.kind === 'bounded' && boundMs > asked.boundMs) {
+  if (mode === 'bounded' && requested?.kind === 'bounded' && boundMs > requested.boundMs) {
     throw new Finding('I21 bound', `${boundMs} ms exceeds the bound: ${of.label()}`)
   }
   // On the clock of the member, which may be fast.

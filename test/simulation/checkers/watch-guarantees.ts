@@ -322,8 +322,8 @@ function acknowledgedBefore(history: History, moment: number): number {
 }
 
 function describe({ watcher, member, range, start, mode }: WatchRecord): string {
-  const asked = `${mode.kind} from ${JSON.stringify(start)}`
-  return `watch ${watcher} at member ${member} of ${JSON.stringify(range)} ${asked}`
+  const requested = `${mode.kind} from ${JSON.stringify(start)}`
+  return `watch ${watcher} at member ${member} of ${JSON.stringify(range)} ${requested}`
 }
 
 function describePull({ watcher, member, after, upTo }: PullRecord): string {

@@ -35,8 +35,8 @@ export async function perform(
   if (request.kind === 'write-together') {
     return { answer: await writeTogether(served, context, request, extra.body), continueToken: null }
   }
-  const { verb, ...asked } = verbOf(served, request, extra)
-  const answer = await served.registry[verb]({ ...asked, context })
+  const { verb, ...requested } = verbOf(served, request, extra)
+  const answer = await served.registry[verb]({ ...requested, context })
   if (request.kind === 'list') return listed(await bytesOf(answer))
   const doc = docOf(await bytesOf(answer))
   const isObject = doc.kind === 'ConfigMap'

@@ -104,14 +104,14 @@ export class Watcher {
       ['timeoutSeconds', String(1 + random.below(6))],
       ...(after === null && marked ? initialEvents : []),
     ])
-    const asked = ask(world, random, { served, timeoutMs: 1_000 }, (at, context) => {
+    const requested = ask(world, random, { served, timeoutMs: 1_000 }, (at, context) => {
       const definition = definitionOf(at, 'configmaps')
       const body = new Uint8Array(0)
       const target = targetOf(range.namespace, null)
       const wanted = { definition, target, query, body, contentType: '', ...headerOf(mode) }
       return at.registry.watch({ ...wanted, context: { ...context, proven } })
     })
-    asked.then(
+    requested.then(
       (result) => {
         this.#asking = false
         if (result.kind === 'threw') this.#refused(record, result.cause)

@@ -71,15 +71,16 @@ export class Kubectl {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const lines: string[] = []
-    let [rest, said] = ['', '']
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+    let [rest, given] = ['', '']
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (given += text))
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       const parts = (rest + text).split('\n')
       rest = parts.pop() ?? ''
       lines.push(...parts)
     })
-    const told = (): string => [...lines, said, ...(child.exitCode === null ? [] : ['it ended'])].join('\n')
-    return { lines, child, told }
+    const reported = (): string =>
+      [...lines, given, ...(child.exitCode === null ? [] : ['it ended'])].join('\n')
+    return { lines, child, told: reported }
   }
 }
 

@@ -324,21 +324,21 @@ export class ProcessCluster {
    * @param except do not ask this one, and do not take it
    */
   async leader(except?: MemberProcess): Promise<MemberProcess> {
-    const asked = this.members.filter((member) => member !== except)
+    const requested = this.members.filter((member) => member !== except)
     let words: readonly (string | null)[] = []
     let found: MemberProcess | null = null
     await until(
       'a majority has one leader',
       async () => {
-        words = await Promise.all(asked.map((member) => leaderAsToldBy(member)))
+        words = await Promise.all(requested.map((member) => leaderAsToldBy(member)))
         const agreed = words.find(
           (word) => words.filter((other) => other === word).length > this.members.length / 2 && word !== null,
         )
         const name = agreed?.split(' ')[0]
-        found = asked.find((member) => member.name === name && member.running) ?? null
+        found = requested.find((member) => member.name === name && member.running) ?? null
         return found !== null
       },
-      () => `leaders, as ${asked.map(({ name }) => name).join(', ')} had it: ${words.join(', ')}`,
+      () => `leaders, as ${requested.map(({ name }) => name).join(', ')} had it: ${words.join(', ')}`,
       20,
     )
     return found ?? assert.fail('there is a leader')

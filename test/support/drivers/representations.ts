@@ -86,6 +86,6 @@ function fields(bytes: Uint8Array): ReadonlyMap<number, Uint8Array> {
 }
 
 /** Converts a message to JSON with the empty members that JSON always has and protobuf omits. */
-function asJson(schema: ObjectSchema, said: JsonObject): JsonObject {
-  return applyDefaults(schema, said)
+function asJson(schema: ObjectSchema, given: JsonObject): JsonObject {
+  return applyDefaults(schema, given)
 }

@@ -77,9 +77,11 @@ export class RepeatingClient {
   }
 }
 
-async function answerOf(asked: Promise<Reply>): Promise<{ readonly status: number; readonly text: string }> {
+async function answerOf(
+  requested: Promise<Reply>,
+): Promise<{ readonly status: number; readonly text: string }> {
   try {
-    const { status, text } = await asked
+    const { status, text } = await requested
     return { status, text: `${status} ${text.slice(0, 300)}` }
   } catch (cause) {
     if (!(cause instanceof NoReply)) throw cause

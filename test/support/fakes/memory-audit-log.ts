@@ -138,9 +138,9 @@ export async function memoryTrail(of: {
   const registry = new MetricsRegistry()
   const metrics = new AuditMetrics(registry)
   const log = new MemoryAuditLog()
-  const told: string[] = []
+  const reported: string[] = []
   const tell = (fields: object, message: string): void =>
-    void told.push(`${message} ${JSON.stringify(fields)}`)
+    void reported.push(`${message} ${JSON.stringify(fields)}`)
   const writer = await AuditLogWriter.open(
     { path: 'audit.log', bytesMax: Infinity, backupsMax: 0, backupMsMax: 0 },
     {
@@ -153,5 +153,5 @@ export async function memoryTrail(of: {
     names: { apiVersion, truncated: `${names.group('audit')}/truncated` },
     ...{ mode: of.mode ?? 'blocking', format: 'json' as const, log: writer, webhook: null, metrics },
   })
-  return { trail, log, metrics: registry, told, close: () => writer.close() }
+  return { trail, log, metrics: registry, told: reported, close: () => writer.close() }
 }

@@ -33,9 +33,9 @@ export function brokenObjects(
 ): readonly Broken[] {
   const found: Broken[] = []
   lookAtStruct(schema, object, { steps: [], field: '' }, (shape, place, faults) => {
-    for (const { value, at = place, ...told } of faults) {
-      const key = `${shape} ${told.what}`
-      const broken = { ...told, field: at.field, object }
+    for (const { value, at = place, ...reported } of faults) {
+      const key = `${shape} ${reported.what}`
+      const broken = { ...reported, field: at.field, object }
       if (seen.has(key) || isForgiven(broken)) continue
       seen.add(key)
       found.push({ ...broken, object: replaced(object, at.steps, value) })

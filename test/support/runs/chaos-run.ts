@@ -28,8 +28,8 @@ export async function chaosRun(t: TestContext, { members, seconds, seed: usual }
     }),
     chaos.end,
   ])
-  const told = `repeat: CHAOS_SEED=${seed}\n${err}\n${out}`
-  assert.equal(code, 0, told)
+  const reported = `repeat: CHAOS_SEED=${seed}\n${err}\n${out}`
+  assert.equal(code, 0, reported)
   for (const line of out.trimEnd().split('\n')) console.log(`# ${line}`)
   const acknowledged = history.calls.filter(({ answer }) => answer.kind === 'object')
   const unknown = history.calls.filter(({ answer }) => answer.kind === 'unknown')
@@ -39,7 +39,7 @@ export async function chaosRun(t: TestContext, { members, seconds, seed: usual }
   )
   for (const { check, verdict, examined } of judgement.checks)
     console.log(`#   ${check}: ${verdict}, ${examined}`)
-  assert.equal(judgement.verdict, 'ok', `${allOf(judgement.checks)}\n${told}`)
+  assert.equal(judgement.verdict, 'ok', `${allOf(judgement.checks)}\n${reported}`)
   assert.ok(acknowledged.length > 100)
   const faults = readFileSync(join(cluster.directory, 'faults.jsonl'), 'utf8').trimEnd().split('\n')
   assert.equal(faults.length, out.trimEnd().split('\n').length)

@@ -31,18 +31,18 @@ export class ObjectLife {
     return this.#versions.at(-1) ?? {}
   }
 
-  async create(said: JsonObject): Promise<void> {
+  async create(given: JsonObject): Promise<void> {
     const { collection, names } = this.#client
-    const got = await this.#send('POST', collection, said, 201)
+    const got = await this.#send('POST', collection, given, 201)
     checkServersPart(got)
-    assert.deepEqual(clientsPart(got), storedObject(said, names))
+    assert.deepEqual(clientsPart(got), storedObject(given, names))
     await this.#isNow(got)
   }
 
   async update(): Promise<void> {
-    const said = annotated(this.current, 'updated')
-    const got = await this.#send('PUT', this.#path, said, 200)
-    assert.deepEqual(clientsPart(got), clientsPart(said))
+    const given = annotated(this.current, 'updated')
+    const got = await this.#send('PUT', this.#path, given, 200)
+    assert.deepEqual(clientsPart(got), clientsPart(given))
     await this.#isNow(got)
   }
 
@@ -68,9 +68,9 @@ export class ObjectLife {
     }
   }
 
-  async updatePart(name: string, said: JsonObject): Promise<void> {
-    const got = await this.#send('PUT', `${this.#path}/${name}`, said, 200)
-    assert.deepEqual(clientsPart(got), storedPart(said), name)
+  async updatePart(name: string, given: JsonObject): Promise<void> {
+    const got = await this.#send('PUT', `${this.#path}/${name}`, given, 200)
+    assert.deepEqual(clientsPart(got), storedPart(given), name)
     await this.#isNow(got)
   }
 
@@ -122,8 +122,8 @@ export class ObjectLife {
     for (const encoding of ['json', 'protobuf'] as const) {
       if (!client.encodings.includes(encoding)) continue
       const events = await client.watch(query, encoding, count)
-      const said = events.map(({ type }) => type)
-      assert.deepEqual(said, types, encoding)
+      const given = events.map(({ type }) => type)
+      assert.deepEqual(given, types, encoding)
       const objects = events.map(({ object }) => object)
       assert.deepEqual(objects.slice(0, -1), this.#versions, encoding)
       assert.equal(nameOf(objects.at(-1) ?? {}), nameOf(this.current))

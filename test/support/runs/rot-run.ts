@@ -192,16 +192,16 @@ class RotBench {
     // it.
     if (appliedMemory > this.#keptApplied) await this.keep()
     else await this.#victim.stop('SIGKILL')
-    const said = readFileSync(log, 'utf8')
-    assert.doesNotMatch(said, /broken invariant/, what)
+    const given = readFileSync(log, 'utf8')
+    assert.doesNotMatch(given, /broken invariant/, what)
     // Neither is served with a changed promise or a changed founding, nor without one.
     if (rot.kind === 'lease promise')
-      assert.match(said, /lease promise was (missing|damaged) and is set aside/, what)
+      assert.match(given, /lease promise was (missing|damaged) and is set aside/, what)
     if (rot.kind === 'cluster.json') {
       const [record, kept] = [this.#data, this.kept].map((place) => new FileClusterRecord(place).read())
       assert.deepEqual(record, kept, `${what}: another cluster is refused`)
     }
-    return /repaired|quarantined|set aside|snapshot installed/.test(said) ? 'healed' : 'harmless'
+    return /repaired|quarantined|set aside|snapshot installed/.test(given) ? 'healed' : 'harmless'
   }
 
   async #readyOrEnded(what: string): Promise<boolean> {
@@ -215,12 +215,12 @@ class RotBench {
     return false
   }
 
-  #judgeRefusal(said: string, code: number | string, what: string): void {
-    assert.equal(code, 1, `${what}: ended with ${code}\n${said}`)
-    const lines = said.split('\n').filter((line) => line !== '')
+  #judgeRefusal(given: string, code: number | string, what: string): void {
+    assert.equal(code, 1, `${what}: ended with ${code}\n${given}`)
+    const lines = given.split('\n').filter((line) => line !== '')
     // On standard error before it serves, in the log from then on.
     const spoken = lines.filter((line) => /^orch-apiserver: |"level":"fatal"/.test(line))
-    assert.equal(spoken.length, 1, `${what}: one line for its operator\n${said}`)
+    assert.equal(spoken.length, 1, `${what}: one line for its operator\n${given}`)
     assert.match(spoken[0] ?? '', /log |database|data directory|\.json/, `${what}: it names what is wrong`)
     assert.match(
       spoken[0] ?? '',
@@ -229,7 +229,7 @@ class RotBench {
     )
     const others = lines.filter((line) => line !== spoken[0] && !line.startsWith('{'))
     assert.deepEqual(others, [], `${what}: nothing else is printed`)
-    assert.doesNotMatch(said, /broken invariant/, what)
+    assert.doesNotMatch(given, /broken invariant/, what)
   }
 
   async #contents(member: MemberProcess): Promise<string> {

@@ -109,8 +109,8 @@ async function soak(
   if (!member.running) throw new Error(`the member ended\n${member.logTail()}`)
   const left = await leftBehind(member)
   const table = [...load.answers].map(([what, counts]) => {
-    const told = [...counts].sort(([, a], [, b]) => b - a).map(([answer, count]) => `${answer}: ${count}`)
-    return `${what.padEnd(40)} ${told.join(', ')}`
+    const reported = [...counts].sort(([, a], [, b]) => b - a).map(([answer, count]) => `${answer}: ${count}`)
+    return `${what.padEnd(40)} ${reported.join(', ')}`
   })
   return { others, residentMiB, left, wrongAnswers: load.wrongAnswers, table }
 }

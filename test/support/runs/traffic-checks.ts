@@ -84,12 +84,12 @@ export function assertWatchersAgree(watchers: readonly Watcher[]): void {
 
 /** Reliable: the watch returned each stored object at its current version. */
 export function assertWatchComplete(items: readonly Item[], watcher: Watcher, since: number): void {
-  const told = new Map(watcher.events.map((event) => [event.name, event.revision]))
+  const reported = new Map(watcher.events.map((event) => [event.name, event.revision]))
   for (const item of items) {
     const revision = Number(item.metadata.resourceVersion)
     if (revision <= since) continue
     assert.equal(
-      told.get(item.metadata.name),
+      reported.get(item.metadata.name),
       revision,
       `the watch returned ${item.metadata.name} at its last version`,
     )

@@ -76,7 +76,7 @@ export type Make = (name: string) => Promise<string>
  * @param of.first the part that their names begin with
  */
 export async function tableFacts(
-  asked: Asked,
+  requested: Asked,
   of: {
     readonly url: string
     readonly collection: string
@@ -86,7 +86,7 @@ export async function tableFacts(
   },
 ): Promise<Facts> {
   const names = [1, 2, 3, 4].map((at) => `${of.first}${at}`) as unknown as Facts['names']
-  const page = async (): Promise<Doc> => (await asked.get(`${of.url}&limit=1`)).doc
+  const page = async (): Promise<Doc> => (await requested.get(`${of.url}&limit=1`)).doc
   const compacted = await of.make(names[0])
   await of.make(names[1])
   const old = await page()
@@ -185,7 +185,7 @@ const watches: readonly Row<WatchCell>[] = [
  *   compared
  * @throws AssertionError naming the cell
  */
-export async function assertTable(asked: Asked, facts: Facts): Promise<ReadonlyMap<string, string>> {
+export async function assertTable(requested: Asked, facts: Facts): Promise<ReadonlyMap<string, string>> {
   const exact = new Map<string, string>()
   const questions: (() => Promise<void>)[] = []
   /** Those that are answered when a time is over. */
@@ -196,7 +196,7 @@ export async function assertTable(asked: Asked, facts: Facts): Promise<ReadonlyM
       const wanted = cellAt(cells, at)
       const asking = wanted === 504 ? patient : questions
       asking.push(async () => {
-        const cell = assertList(await asked.get(path + waitingFor(wanted)), wanted, facts, path)
+        const cell = assertList(await requested.get(path + waitingFor(wanted)), wanted, facts, path)
         if (cell !== null) exact.set(path, cell)
       })
     }
@@ -204,7 +204,7 @@ export async function assertTable(asked: Asked, facts: Facts): Promise<ReadonlyM
     const asking = wanted === 504 ? patient : questions
     asking.push(async () => {
       const path = `${facts.object}?${queryOf(facts, '', '', version)}`
-      const got = await asked.get(path + waitingFor(wanted))
+      const got = await requested.get(path + waitingFor(wanted))
       if (wanted === 200) assert.deepEqual([got.status, nameOf(got.doc)], [200, facts.names[0]], path)
       else assertRefusal(got, wanted, path)
     })
@@ -215,7 +215,7 @@ export async function assertTable(asked: Asked, facts: Facts): Promise<ReadonlyM
       const query = `${path}&timeoutSeconds=2${waitingFor(cell)}`
       const isPatient = cell === 504 || typeof cell === 'string'
       const ofWatches = isPatient ? patient : questions
-      ofWatches.push(async () => assertWatch(await asked.watch(query), cell, facts, path))
+      ofWatches.push(async () => assertWatch(await requested.watch(query), cell, facts, path))
     }
   }
   // All together, as most of the time is waiting.
@@ -301,8 +301,8 @@ function assertWatch(got: Watched, cell: WatchCell, facts: Facts, path: string):
     nothing: [],
   }
   // The end of a watch is another bookmark, where they are allowed.
-  const told = words.filter((word, at) => word !== 'BOOKMARK' || words.indexOf(word) === at)
-  assert.deepEqual([got.status, told], [200, wanted[cell]], path)
+  const reported = words.filter((word, at) => word !== 'BOOKMARK' || words.indexOf(word) === at)
+  assert.deepEqual([got.status, reported], [200, wanted[cell]], path)
   const mark = got.events.find(({ type }) => type === 'BOOKMARK')
   if (mark === undefined) return
   const { annotations, resourceVersion } = mark.object.metadata ?? {}
@@ -318,8 +318,8 @@ function assertRefusal({ status, doc, retryAfter }: Got, wanted: 400 | 410 | 504
   assert.deepEqual([status, kind, reason], [wanted, 'Status', reasons[wanted]], `${path}: ${message}`)
   if (wanted !== 504) return
   assert.match(message, /Too large resource version/, path)
-  const told = [details?.causes?.map((cause) => cause.reason), details?.retryAfterSeconds, retryAfter]
-  assert.deepEqual(told, [['ResourceVersionTooLarge'], 1, '1'], path)
+  const reported = [details?.causes?.map((cause) => cause.reason), details?.retryAfterSeconds, retryAfter]
+  assert.deepEqual(reported, [['ResourceVersionTooLarge'], 1, '1'], path)
 }
 
 function nameOf(doc: Doc): string {

@@ -73,14 +73,14 @@ void test('a response is returned unchanged, also when it exceeds the receive wi
     ...{ status: 200, consistency: 'log; member=n1', bytes: 27 },
     start: 'PUT /a Bearer secret any {}',
   })
-  const asked = (path: string) => connection.ask(http2Request(endpoint, { method: 'GET', path }), 4)
-  assert.deepEqual(await asked('/busy'), {
+  const requested = (path: string) => connection.ask(http2Request(endpoint, { method: 'GET', path }), 4)
+  assert.deepEqual(await requested('/busy'), {
     status: 429,
     consistency: 'log; member=n1',
     bytes: 25,
     start: 'GET ',
   })
-  assert.equal((await asked('/long')).bytes, 3 * benchLimits.http2WindowBytes)
+  assert.equal((await requested('/long')).bytes, 3 * benchLimits.http2WindowBytes)
   assert.equal(connection.isOpen, true)
 })
 
@@ -88,11 +88,11 @@ void test('an incomplete response is an error', async (t) => {
   const endpoint = await server(t)
   const connection = await Http2Connection.open(endpoint)
   t.after(() => connection.close())
-  const asked = (path: string) => connection.ask(http2Request(endpoint, { method: 'GET', path }))
-  await assert.rejects(asked('/cut'), /NGHTTP2_PROTOCOL_ERROR/)
-  assert.equal((await asked('/whole')).status, 200, 'other streams are not affected')
-  await assert.rejects(asked('/gone'), /closed|reset|NGHTTP2/)
-  await assert.rejects(asked('/whole'), /the connection is closed/)
+  const requested = (path: string) => connection.ask(http2Request(endpoint, { method: 'GET', path }))
+  await assert.rejects(requested('/cut'), /NGHTTP2_PROTOCOL_ERROR/)
+  assert.equal((await requested('/whole')).status, 200, 'other streams are not affected')
+  await assert.rejects(requested('/gone'), /closed|reset|NGHTTP2/)
+  await assert.rejects(requested('/whole'), /the connection is closed/)
   assert.equal(connection.isOpen, false)
 })
 

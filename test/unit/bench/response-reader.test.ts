@@ -15,7 +15,7 @@ const answers = [
   'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno',
 ].join('')
 
-const told = ['200 hello log; member=n1', '201 ', '200 hello world', '204 ', '429 no last']
+const reported = ['200 hello log; member=n1', '201 ', '200 hello world', '204 ', '429 no last']
 
 function read(pieces: readonly Buffer[], isClosed = false): readonly string[] {
   const found: string[] = []
@@ -38,11 +38,11 @@ function read(pieces: readonly Buffer[], isClosed = false): readonly string[] {
 
 void test('responses are parsed the same wherever they are split', () => {
   const whole = Buffer.from(answers)
-  assert.deepEqual(read([whole]), told)
+  assert.deepEqual(read([whole]), reported)
   for (let at = 1; at < whole.length; at++) {
-    assert.deepEqual(read([whole.subarray(0, at), whole.subarray(at)]), told, `cut at ${at}`)
+    assert.deepEqual(read([whole.subarray(0, at), whole.subarray(at)]), reported, `cut at ${at}`)
   }
-  assert.deepEqual(read([...whole].map((byte) => Buffer.of(byte))), told, 'byte by byte')
+  assert.deepEqual(read([...whole].map((byte) => Buffer.of(byte))), reported, 'byte by byte')
   for (let seed = 1; seed <= 300; seed++) {
     const random = new SeededRandom(seed)
     const pieces: Buffer[] = []
@@ -51,7 +51,7 @@ void test('responses are parsed the same wherever they are split', () => {
       pieces.push(whole.subarray(at, to))
       at = to
     }
-    assert.deepEqual(read(pieces), told, `seed ${seed}`)
+    assert.deepEqual(read(pieces), reported, `seed ${seed}`)
   }
 })
 

@@ -32,12 +32,12 @@ function read(pieces: readonly Buffer[]): readonly string[] {
 
 void test('events are found wherever the stream is split', () => {
   const whole = Buffer.from(stream)
-  const told = ['1 5.000 at 11', '2 6.500 at 12', 'bookmark 13', 'error true']
-  assert.deepEqual(read([whole]), told)
+  const reported = ['1 5.000 at 11', '2 6.500 at 12', 'bookmark 13', 'error true']
+  assert.deepEqual(read([whole]), reported)
   for (let at = 1; at < whole.length; at++) {
-    assert.deepEqual(read([whole.subarray(0, at), whole.subarray(at)]), told, `cut at ${at}`)
+    assert.deepEqual(read([whole.subarray(0, at), whole.subarray(at)]), reported, `cut at ${at}`)
   }
-  assert.deepEqual(read([...whole].map((byte) => Buffer.of(byte))), told)
+  assert.deepEqual(read([...whole].map((byte) => Buffer.of(byte))), reported)
 })
 
 void test('an event without an end is not kept for ever', () => {

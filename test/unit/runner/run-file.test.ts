@@ -32,9 +32,9 @@ async function ran(code: string, seconds = 60, signal = never): Promise<Ran> {
     `import { describe, test } from 'node:test'`,
   ]
   writeFileSync(file, [...imports, code].join('\n'))
-  const said: string[] = []
-  const result = await runFile(file, { seconds, graceMs: 1000, signal, say: (line) => said.push(line) })
-  return { ...result, said }
+  const given: string[] = []
+  const result = await runFile(file, { seconds, graceMs: 1000, signal, say: (line) => given.push(line) })
+  return { ...result, said: given }
 }
 
 /** By then a file has come to its tests on any machine. */

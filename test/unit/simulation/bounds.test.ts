@@ -12,7 +12,7 @@ import type { Mode, Proof } from '../../simulation/clients/history.ts'
 import { HistoryBuilder } from './history-builder.ts'
 
 const key = 'default/a'
-const asked: Mode = { kind: 'bounded', boundMs: 100 }
+const requested: Mode = { kind: 'bounded', boundMs: 100 }
 
 /** 1: before. 2: returned at 1000 ms. */
 function oneWrite(): HistoryBuilder {
@@ -31,15 +31,15 @@ function proof(more: Partial<Proof>): Proof {
 type Reader = (all: HistoryBuilder, proof: Proof) => void
 const readers: Readonly<Record<string, Reader>> = {
   get: (all, of) => {
-    all.call({ kind: 'get', key, mode: asked }, all.object(of.revision)).proof = of
+    all.call({ kind: 'get', key, mode: requested }, all.object(of.revision)).proof = of
   },
   list: (all, of) => {
     const range = { namespace: null, color: null }
-    const request = { kind: 'list', range, mode: asked, limit: null, pagesOf: 1, page: 0 } as const
+    const request = { kind: 'list', range, mode: requested, limit: null, pagesOf: 1, page: 0 } as const
     all.call(request, all.list(of.revision, [of.revision])).proof = of
   },
   watch: (all, of) => {
-    all.watch({ start: { kind: 'state', marked: false }, mode: asked, proof: of, events: [] })
+    all.watch({ start: { kind: 'state', marked: false }, mode: requested, proof: of, events: [] })
   },
 }
 

@@ -29,33 +29,33 @@ void test('the commit and its date, whenever it is built; unknown outside of a c
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const info = join(directory, 'dist/src/build-info.json')
   const unknown = { gitCommit: 'unknown', buildDate: '1970-01-01T00:00:00Z' }
-  const told = (path: string) => {
+  const reported = (path: string) => {
     const { gitCommit, buildDate } = buildInfo(path)
     return { gitCommit, buildDate }
   }
   copyFileSync(makefile, join(directory, 'Makefile'))
   run(directory, 'make', 'build-info')
   assert.ok(!existsSync(info))
-  assert.deepEqual(told(info), unknown)
+  assert.deepEqual(reported(info), unknown)
 
   run(directory, 'git', 'init', '-q')
   run(directory, 'make', 'build-info')
-  assert.deepEqual(told(info), unknown, 'nothing was committed yet')
+  assert.deepEqual(reported(info), unknown, 'nothing was committed yet')
   const who = ['-c', 'user.name=t', '-c', 'user.email=t@t.example', '-c', 'commit.gpgsign=false']
   run(directory, 'git', ...who, 'commit', '-q', '--allow-empty', '-m', 'first')
   run(directory, 'make', 'build-info')
   const gitCommit = run(directory, 'git', 'rev-parse', 'HEAD')
-  assert.deepEqual(told(info), { gitCommit, buildDate: '2026-01-02T01:04:05Z' })
+  assert.deepEqual(reported(info), { gitCommit, buildDate: '2026-01-02T01:04:05Z' })
 
   // A tarball unpacked within somebody's checkout is not that checkout.
   const inside = join(directory, 'inside')
   mkdirSync(inside)
   copyFileSync(makefile, join(inside, 'Makefile'))
   run(inside, 'make', 'build-info')
-  assert.deepEqual(told(join(inside, 'dist/src/build-info.json')), unknown)
+  assert.deepEqual(reported(join(inside, 'dist/src/build-info.json')), unknown)
 
   for (const text of ['', '{', '[]', '{"gitCommit":"x","buildDate":"now"}', '{"gitCommit":1}']) {
     writeFileSync(info, text)
-    assert.deepEqual(told(info), unknown, text)
+    assert.deepEqual(reported(info), unknown, text)
   }
 })

@@ -40,10 +40,10 @@ export function checkObjects(index: HistoryIndex): CheckReport {
 }
 
 function anomalyOf(name: string, all: readonly ObjectCall[], index: HistoryIndex): Anomaly {
-  const said = minimizeCalls(all)
-  const ended = said.filter(({ end }) => end !== Infinity)
+  const given = minimizeCalls(all)
+  const ended = given.filter(({ end }) => end !== Infinity)
   const last = ended.reduce((latest, one) => (one.end > latest.end ? one : latest))
-  const calls = [...new Set(said.map(({ call }) => call))]
+  const calls = [...new Set(given.map(({ call }) => call))]
   const { kind, text } = anomalyKindOf(name, calls, last, index)
   return {
     ...{ kind, text, object: name, atMs: last.call.endMs },
@@ -98,8 +98,8 @@ function isLost({ request, answer, end }: Call, bad: Call, index: HistoryIndex):
   if (end >= bad.end) return false
   if (answer.kind === 'object' && 'token' in request) return index.firstReadAt(request.token) === null
   if (answer.kind !== 'deleted' || request.kind !== 'delete') return false
-  const told = index.objects.get(request.name)?.changes.some(({ deleted }) => deleted) ?? false
-  return !told && index.history.watches.length > 0
+  const reported = index.objects.get(request.name)?.changes.some(({ deleted }) => deleted) ?? false
+  return !reported && index.history.watches.length > 0
 }
 
 function stateOf(name: string, { answer }: Call): string {

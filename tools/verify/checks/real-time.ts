@@ -13,12 +13,12 @@ export function checkRealTime(index: HistoryIndex): CheckReport {
   const findings = new Findings()
   let examined = 0
   for (const call of index.history.calls) {
-    const told = index.newestBefore(call.begin)
-    if (told === null || !isBound(call)) continue
-    const wrong = staleness(call, told.revision, index)
+    const reported = index.newestBefore(call.begin)
+    if (reported === null || !isBound(call)) continue
+    const wrong = staleness(call, reported.revision, index)
     if (wrong === undefined) continue
     examined++
-    if (wrong !== null) findings.add(wrong.of, () => anomalyOf(call, told, wrong))
+    if (wrong !== null) findings.add(wrong.of, () => anomalyOf(call, reported, wrong))
   }
   return findings.report('revisions keep real time', {
     examined: count(examined, 'answer'),
@@ -80,8 +80,8 @@ export function staleness(
   return { kind: seen ? 'stale-read' : 'lost-write', text, object: request.name, of: `get ${last.revision}` }
 }
 
-function anomalyOf(call: Call, told: Observation, wrong: RealTimeAnomaly): Anomaly {
-  const { by } = told
+function anomalyOf(call: Call, reported: Observation, wrong: RealTimeAnomaly): Anomaly {
+  const { by } = reported
   const before: EvidenceLine = 'event' in by ? eventEvidence(by.watch, by.event) : callEvidence(by)
   const teller = 'event' in by ? by.watch.member : by.member
   const { kind, text, object } = wrong

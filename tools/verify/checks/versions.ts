@@ -121,6 +121,6 @@ function shownBy(
       break
     }
   }
-  const told = byTime(witnesses)
-  return { atMs: told[told.length - 1]?.atMs ?? 0, members: [...members], witnesses: told }
+  const reported = byTime(witnesses)
+  return { atMs: reported[reported.length - 1]?.atMs ?? 0, members: [...members], witnesses: reported }
 }

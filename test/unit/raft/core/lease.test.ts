@@ -42,10 +42,10 @@ function follower(): Solo {
   return solo
 }
 
-const asked = { from: nodeId(3), to: nodeId(1), lastIndex: 9, lastTerm: 9 } as const
+const requested = { from: nodeId(3), to: nodeId(1), lastIndex: 9, lastTerm: 9 } as const
 
 function asksForVote(solo: Solo, at: number, transfer = false): boolean {
-  const request = { ...asked, kind: 'vote-request', term: term(at), transfer } as const
+  const request = { ...requested, kind: 'vote-request', term: term(at), transfer } as const
   solo.receive({ ...request, lastIndex: solo.raft.commit, lastTerm: term(at - 1) })
   return solo.takeAll('vote-response').some(({ granted }) => granted)
 }

@@ -122,18 +122,24 @@ export class Solo {
   lead(voters: readonly number[] = [2], accept: 'accept' | 'silent' = 'accept'): void {
     this.raft.campaign()
     this.work()
-    const asked = term(this.raft.term + 1)
+    const requested = term(this.raft.term + 1)
     for (const from of voters) {
       this.receive({
         kind: 'pre-vote-response',
         from: nodeId(from),
         to: nodeId(1),
-        term: asked,
+        term: requested,
         granted: true,
       })
     }
     for (const from of voters) {
-      this.receive({ kind: 'vote-response', from: nodeId(from), to: nodeId(1), term: asked, granted: true })
+      this.receive({
+        kind: 'vote-response',
+        from: nodeId(from),
+        to: nodeId(1),
+        term: requested,
+        granted: true,
+      })
     }
     if (accept === 'accept') for (const from of voters) this.acceptAll(from)
     this.take()

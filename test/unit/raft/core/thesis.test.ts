@@ -310,10 +310,10 @@ void test('thesis 6.4: contexts are not reused in a later term, so a late respon
 void test('thesis 9.6: a pre-vote raises no term, not even its own', () => {
   const solo = new Solo({ log: [1], term: 4 })
   solo.tick(20)
-  const asked = solo.takeAll('pre-vote-request')
+  const requested = solo.takeAll('pre-vote-request')
   assert.deepEqual([solo.raft.status().role, solo.raft.term], ['pre-candidate', 4])
   assert.deepEqual(
-    asked.map((message) => [message.to, message.term]),
+    requested.map((message) => [message.to, message.term]),
     [
       [2, 5],
       [3, 5],

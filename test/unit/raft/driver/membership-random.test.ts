@@ -95,8 +95,8 @@ class RandomMembers {
 
   #requestChange({ node, info }: Process): void {
     const change = this.#drawChange(node.status.commit)
-    const asked = node.changeMembers(change, this.#clock.monotonicMs() + 4_000)
-    asked.then(
+    const requested = node.changeMembers(change, this.#clock.monotonicMs() + 4_000)
+    requested.then(
       ({ configuration, index }) => {
         this.changes++
         // A removed member knows no configuration as late as its removal.

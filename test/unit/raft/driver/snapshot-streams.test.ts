@@ -133,10 +133,10 @@ void test('a peer that waits for a stream gets the next one, before a peer whose
     new Promise((_resolve, reject) => broken.push(() => reject(new Error('the link broke'))))
   const [one, two, three, four] = [other, nodeId(3), nodeId(4), nodeId(5)]
   // The core requests again as soon as a stream broke.
-  let asked = 0
+  let requested = 0
   needs.report = (peer, outcome) => {
     reports.push(`${outcome} ${peer}`)
-    if (asked++ > 2) return
+    if (requested++ > 2) return
     if (peer === one) queueMicrotask(() => box.wanted(one))
   }
   const opened = (): readonly number[] =>

@@ -40,9 +40,9 @@ void test('an api thread that applies nothing for three seconds triggers a trans
 void test('without an attempt the next check triggers again, without a cooldown', () => {
   const watch = new StallDetector(limits)
   const owed = { writingSinceMs: 0, applyingSinceMs: null }
-  let asked = 0
-  for (let now = 0; now <= 4_000; now += 10) if (watch.stalled(now, owed)) asked++
-  assert.ok(asked > 90, `triggered ${asked} times`)
+  let requested = 0
+  for (let now = 0; now <= 4_000; now += 10) if (watch.stalled(now, owed)) requested++
+  assert.ok(requested > 90, `triggered ${requested} times`)
 })
 
 void test('idleness and short waits are not a stall', () => {

@@ -23,14 +23,14 @@ function bench() {
 
 void test('a lost request is repeated with the same number, and answered once', async () => {
   const { clock, sent, requests, ask } = bench()
-  const asked = ask()
+  const requested = ask()
   await clock.advance(1000)
   assert.deepEqual(sent, [1, 1, 1])
   requests.leaderChanged()
   assert.deepEqual(sent, [1, 1, 1, 1])
   requests.answered(1, { kind: 'done', index: logIndex(9), configuration })
   requests.answered(1, { kind: 'done', index: logIndex(99), configuration })
-  assert.deepEqual(await asked, { index: 9, configuration })
+  assert.deepEqual(await requested, { index: 9, configuration })
   await clock.advance(5000)
   assert.equal(sent.length, 4)
   assert.equal(clock.pending, 0)
@@ -38,12 +38,12 @@ void test('a lost request is repeated with the same number, and answered once', 
 
 void test('a request answered with later is repeated soon', async () => {
   const { clock, sent, requests, ask } = bench()
-  const asked = ask()
+  const requested = ask()
   requests.answered(1, { kind: 'later' })
   await clock.advance(60)
   assert.deepEqual(sent, [1, 1])
   requests.answered(1, { kind: 'refused', reason: 'last-voter', message: 'no: so' })
-  await assert.rejects(asked, { name: 'MembershipError', code: 'last-voter', message: 'no: so' })
+  await assert.rejects(requested, { name: 'MembershipError', code: 'last-voter', message: 'no: so' })
 })
 
 void test('a request ends at its deadline or at stop, and leaves nothing pending', async () => {
@@ -62,18 +62,18 @@ void test('a request ends at its deadline or at stop, and leaves nothing pending
 
 void test('requests above the limit are refused', async () => {
   const { requests, ask } = bench()
-  const asked = Array.from({ length: 32 }, () => ask())
+  const requested = Array.from({ length: 32 }, () => ask())
   await assert.rejects(ask(), { code: 'overloaded' })
-  const all = Promise.allSettled(asked)
+  const all = Promise.allSettled(requested)
   requests.stop()
   await all
 })
 
 void test("a member's request for its own removal succeeds by the removal", async () => {
   const { requests, ask } = bench()
-  const asked = ask()
+  const requested = ask()
   requests.removed(nodeId(3), configuration, logIndex(9))
-  assert.deepEqual(await asked, { index: 9, configuration })
+  assert.deepEqual(await requested, { index: 9, configuration })
   const other = assert.rejects(ask(), { code: 'stopped', message: /: use another one$/ })
   requests.removed(nodeId(2), configuration, logIndex(9))
   await other

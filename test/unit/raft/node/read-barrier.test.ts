@@ -79,15 +79,15 @@ void test('a refused, a lost and an orphaned round are repeated with a new numbe
 void test('the retry interval grows with the response time', async () => {
   const { clock, sent, barrier, wait } = bench()
   const answerMs = 350
-  const asked = new Map<number, number>()
+  const requested = new Map<number, number>()
   const served: Promise<number>[] = []
   barrier.appliedUpTo(logIndex(9))
   for (let at = 0; at < 200; at++) {
     if (at % 50 === 0) served.push(wait(2500))
     await clock.advance(20)
     for (const round of sent) {
-      if (!asked.has(round)) asked.set(round, clock.monotonicMs())
-      if (clock.monotonicMs() - (asked.get(round) ?? 0) === answerMs - (answerMs % 20)) {
+      if (!requested.has(round)) requested.set(round, clock.monotonicMs())
+      if (clock.monotonicMs() - (requested.get(round) ?? 0) === answerMs - (answerMs % 20)) {
         barrier.answered(round, logIndex(5))
       }
     }
@@ -98,11 +98,11 @@ void test('the retry interval grows with the response time', async () => {
 
 void test('an expired caller fails with timed-out, in whatever state its round is', async () => {
   const { clock, barrier, wait } = bench()
-  const asked = wait(50)
+  const requested = wait(50)
   await clock.advance(0)
   const open = wait(50)
   await clock.advance(80)
-  await assert.rejects(asked, { code: 'timed-out' })
+  await assert.rejects(requested, { code: 'timed-out' })
   await assert.rejects(open, { code: 'timed-out' })
   const confirmed = wait(50)
   await clock.advance(0)

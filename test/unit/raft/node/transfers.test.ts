@@ -21,11 +21,11 @@ const electionMs = 300
 /** The api thread of a member that follows member 1, and its requests to its raft thread. */
 function bench() {
   const clock = new ManualClock()
-  const asked: number[] = []
-  const transfers = new Transfers(clock, electionMs, (request) => void asked.push(request))
+  const requests: number[] = []
+  const transfers = new Transfers(clock, electionMs, (request) => void requests.push(request))
   const status = { ...emptyStatus(two), leader: one, configuration: cluster([1, 2, 3]) }
   const begin = (to: NodeId, ms = 10_000) => transfers.begin(to, status, clock.monotonicMs() + ms)
-  return { clock, asked, transfers, status, begin }
+  return { clock, asked: requests, transfers, status, begin }
 }
 
 function relay(self: NodeId, answer: TransferAnswer = { kind: 'accepted' }) {
@@ -48,7 +48,7 @@ for (const [reason, pattern] of [
   ['not-a-voter', /only a voter can lead/],
 ] as const) {
   void test(`a refusal ends the request with its reason in one line: ${reason}`, async () => {
-    const { clock, asked, transfers, begin } = bench()
+    const { clock, asked: requests, transfers, begin } = bench()
     const refused = assert.rejects(begin(three), (error: Error & { code?: string }) => {
       assert.equal(error.code, reason)
       assert.match(error.message, pattern)
@@ -58,20 +58,20 @@ for (const [reason, pattern] of [
     transfers.refused(1, reason)
     await refused
     await clock.advance(10_000)
-    assert.deepEqual(asked, [1], 'the request is not repeated')
+    assert.deepEqual(requests, [1], 'the request is not repeated')
     assert.equal(clock.pending, 0)
   })
 }
 
 void test('a lost request is repeated, a successful one is not', async () => {
-  const { clock, asked, transfers, status, begin } = bench()
+  const { clock, asked: requests, transfers, status, begin } = bench()
   const done = begin(three)
   await clock.advance(2 * electionMs)
-  assert.deepEqual(asked, [1, 1, 1])
+  assert.deepEqual(requests, [1, 1, 1])
   transfers.onStatus({ ...status, leader: three })
   await done
   await clock.advance(10_000)
-  assert.equal(asked.length, 3)
+  assert.equal(requests.length, 3)
 })
 
 void test('a request without a response ends at its deadline', async () => {

@@ -22,9 +22,9 @@ const cluster: ClusterRecord = {
 const agreed: ClusterRecord = { ...cluster, founded: false }
 
 function bench(own: ClusterRecord | null, known: readonly PeerLog[] = []) {
-  const asked: PeerLog[] = []
-  const logIds = new PeerLogIds({ known, cluster: () => own, record: (met) => void asked.push(met) })
-  return { logIds, asked }
+  const requested: PeerLog[] = []
+  const logIds = new PeerLogIds({ known, cluster: () => own, record: (met) => void requested.push(met) })
+  return { logIds, asked: requested }
 }
 
 function of(logId: string, clusterId = 'c1', phase: PeerIdentity['phase'] = 'founded'): PeerIdentity {
@@ -32,56 +32,56 @@ function of(logId: string, clusterId = 'c1', phase: PeerIdentity['phase'] = 'fou
 }
 
 void test('a new peer waits until its log is recorded', async () => {
-  const { logIds, asked } = bench(cluster)
+  const { logIds, asked: requested } = bench(cluster)
   let answer: string | null = null
   const verification = logIds.verify(peer, of('a1')).then((verdict) => (answer = verdict))
   await new Promise((resolve) => setImmediate(resolve))
   assert.equal(answer, null)
-  assert.deepEqual(asked, [{ peer, logId: 'a1' }])
+  assert.deepEqual(requested, [{ peer, logId: 'a1' }])
   logIds.recorded({ peer, logId: 'a1' })
   await verification
   assert.equal(answer, 'ok')
 })
 
 void test('a peer with another log than the recorded one is refused, the recorded one is accepted again', async () => {
-  const { logIds, asked } = bench(cluster, [{ peer, logId: 'a1' }])
+  const { logIds, asked: requested } = bench(cluster, [{ peer, logId: 'a1' }])
   assert.equal(await logIds.verify(peer, of('b2')), 'lost-log')
   assert.equal(await logIds.verify(peer, of('a1')), 'ok')
   assert.equal(await logIds.verify(founder, of('b2')), 'lost-log')
   assert.equal(await logIds.verify(founder, of('f1')), 'ok')
-  assert.deepEqual(asked, [])
+  assert.deepEqual(requested, [])
 })
 
 void test('of two concurrent callers with one id the first counts', async () => {
-  const { logIds, asked } = bench(cluster)
+  const { logIds, asked: requested } = bench(cluster)
   const [first, second] = [logIds.verify(peer, of('a1')), logIds.verify(peer, of('b2'))]
-  assert.equal(asked.length, 1)
+  assert.equal(requested.length, 1)
   logIds.recorded({ peer, logId: 'a1' })
   assert.deepEqual([await first, await second], ['ok', 'lost-log'])
 })
 
 void test('a peer of a separately founded cluster is refused, and its log is not recorded', async () => {
   for (const own of [cluster, agreed]) {
-    const { logIds, asked } = bench(own)
+    const { logIds, asked: requested } = bench(own)
     for (const one of [peer, founder]) {
       for (const logId of ['a1', 'f1']) {
         assert.equal(await logIds.verify(one, of(logId, 'c2')), 'other-cluster')
         assert.equal(await logIds.verify(one, of(logId, 'c2', 'agreed')), 'other-cluster')
       }
     }
-    assert.deepEqual(asked, [])
+    assert.deepEqual(requested, [])
   }
 })
 
 void test('a gathering peer is refused by a founded cluster, whether its log is known or not', async () => {
-  const { logIds, asked } = bench(cluster)
+  const { logIds, asked: requested } = bench(cluster)
   for (const logId of ['f1', 'f2', 'a1']) {
     for (const one of [peer, founder]) {
       assert.equal(await logIds.verify(one, of(logId, '', 'gathering')), 'lost-log')
       assert.equal(await logIds.verify(one, of(logId, 'c1', 'gathering')), 'lost-log')
     }
   }
-  assert.deepEqual(asked, [])
+  assert.deepEqual(requested, [])
 })
 
 void test('a member that agreed accepts only founders with the agreed logs', async () => {
@@ -94,12 +94,12 @@ void test('a member that agreed accepts only founders with the agreed logs', asy
 })
 
 void test('a gathering member accepts other gathering members, not a cluster founded without it', async () => {
-  const { logIds, asked } = bench(null)
+  const { logIds, asked: requested } = bench(null)
   assert.equal(await logIds.verify(founder, of('f1', '', 'gathering')), 'ok')
   assert.equal(await logIds.verify(founder, of('f2', 'c1', 'gathering')), 'ok')
   assert.equal(await logIds.verify(founder, of('f1', 'c1', 'agreed')), 'ok')
   assert.equal(await logIds.verify(founder, of('f1', 'c1', 'founded')), 'other-cluster')
-  assert.deepEqual(asked, [])
+  assert.deepEqual(requested, [])
 })
 
 void test('a peer book keeps the logs of current members only', () => {

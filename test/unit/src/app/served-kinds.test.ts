@@ -26,8 +26,8 @@ const kinds = [
   kind('storage.orch.io', 'v1alpha1', 'snapshots'),
 ]
 
-function served(said: string): readonly string[] {
-  const switches = runtimeConfigFlag().parse([said])
+function served(given: string): readonly string[] {
+  const switches = runtimeConfigFlag().parse([given])
   return servedKinds(kinds, switches).map(({ version, plural }) => `${version}/${plural}`)
 }
 
@@ -38,7 +38,7 @@ void test('spec 9.1: stable and beta versions are on, alpha versions are off', (
 })
 
 void test('spec 9.3: versions, single resources and whole stages are switched, and the narrower switch counts', () => {
-  for (const [said, expected] of [
+  for (const [given, expected] of [
     ['storage.orch.io/v1beta1=false', stable],
     ['api/beta=false', stable],
     ['storage.orch.io/v1alpha1', [...stable, 'v1beta1/capacities', 'v1alpha1/snapshots']],
@@ -50,18 +50,18 @@ void test('spec 9.3: versions, single resources and whole stages are switched, a
     ['v1/nodes=false', ['v1/pods', 'v1/capacities', 'v1beta1/capacities']],
     ['v1=false,v1/nodes=true', ['v1/nodes', 'v1/capacities', 'v1beta1/capacities']],
   ] as const) {
-    assert.deepEqual(served(said), expected, said)
+    assert.deepEqual(served(given), expected, given)
   }
 })
 
 void test('an unknown name in a switch is rejected with the nearest known one', () => {
-  for (const [said, expected] of [
+  for (const [given, expected] of [
     ['storage.orch.io/v1beta2', /names storage\.orch\.io\/v1beta2, .*did you mean storage\.orch\.io\/v1/],
     ['v1/pod=false', /names v1\/pod, .*did you mean v1\/pods\?/],
     ['zzzzzzzzzzzzzzzzzzzz/v9', /does not have: there are v1, storage/],
   ] as const) {
     assert.throws(
-      () => served(said),
+      () => served(given),
       (cause) => cause instanceof StartError && cause.code === 'usage' && expected.test(cause.message),
     )
   }

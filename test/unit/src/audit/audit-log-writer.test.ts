@@ -65,13 +65,13 @@ class MemoryFiles implements LogFiles {
 const path = '/var/log/audit.log'
 let files = new MemoryFiles()
 let clock = new ManualClock()
-let told: string[] = []
+let reported: string[] = []
 let lost = { log: 0, buffered: 0 }
 
 beforeEach(() => {
   files = new MemoryFiles()
   clock = new ManualClock()
-  told = []
+  reported = []
   lost = { log: 0, buffered: 0 }
 })
 
@@ -82,8 +82,8 @@ function open(change: Partial<AuditLogOptions> = {}): Promise<AuditLogWriter> {
       clock,
       files,
       log: {
-        error: (fields, message) => void told.push(`error ${message} ${JSON.stringify(fields)}`),
-        info: (fields, message) => void told.push(`info ${message} ${JSON.stringify(fields)}`),
+        error: (fields, message) => void reported.push(`error ${message} ${JSON.stringify(fields)}`),
+        info: (fields, message) => void reported.push(`info ${message} ${JSON.stringify(fields)}`),
       },
       onLost: (plugin, count) => {
         lost[plugin] += count
@@ -156,7 +156,7 @@ void describe('writing', () => {
     await clock.advance(limits.auditCloseMsMax)
     await closed
     assert.equal(lost.log, 2)
-    assert.match(told.join('\n'), /the disk does not respond.*"lost":2/)
+    assert.match(reported.join('\n'), /the disk does not respond.*"lost":2/)
   })
 })
 
@@ -172,20 +172,20 @@ void describe('a disk that fails', () => {
     }
     assert.deepEqual(woken, [false, false, false])
     assert.equal(lost.log, 3)
-    assert.equal(told.length, 1)
-    assert.match(told[0] ?? '', /^error audit events are lost: free space.*ENOSPC.*"lost":1/)
+    assert.equal(reported.length, 1)
+    assert.match(reported[0] ?? '', /^error audit events are lost: free space.*ENOSPC.*"lost":1/)
     await clock.advance(limits.auditToldMs)
     writer.add(line('gone'))
     await clock.settle()
-    assert.match(told[1] ?? '', /"lost":4/)
+    assert.match(reported[1] ?? '', /"lost":4/)
     files.broken = null
     writer.add(line('back'))
     await clock.settle()
     assert.equal(files.contents.get(path), 'back\n')
-    assert.match(told[2] ?? '', /^info audit events are written again.*"lost":4/)
+    assert.match(reported[2] ?? '', /^info audit events are written again.*"lost":4/)
     writer.add(line('more'))
     await clock.settle()
-    assert.equal(told.length, 3)
+    assert.equal(reported.length, 3)
     await writer.close()
   })
 
@@ -244,7 +244,7 @@ void describe('a full file', () => {
       writer.add(line('0123456'))
       await clock.settle()
     }
-    assert.equal(told.filter((words) => words.includes('cannot be rotated')).length, 2)
+    assert.equal(reported.filter((words) => words.includes('cannot be rotated')).length, 2)
     assert.equal(lost.log, 0)
     assert.equal(files.contents.get(path)?.length, 200)
     files.brokenRename = null

@@ -38,12 +38,12 @@ async function saidOf(
     names: { apiVersion: 'audit.orch.io/v1', truncated: '' },
     ...{ mode, format: 'json', log, webhook: null, metrics: new AuditMetrics(registry) },
   })
-  let said: Said = 'waits'
+  let given: Said = 'waits'
   trail.admit(recorded, (may) => {
-    said = may ? 'goes on' : 'is refused'
+    given = may ? 'goes on' : 'is refused'
   })
   const text = await registry.metrics()
-  return [said, Number(/requests_rejected_total (\d+)/.exec(text)?.[1])]
+  return [given, Number(/requests_rejected_total (\d+)/.exec(text)?.[1])]
 }
 
 const table: readonly (readonly [string, Case, readonly [Said, Said, Said]])[] = [
@@ -87,9 +87,9 @@ const table: readonly (readonly [string, Case, readonly [Said, Said, Said]])[] =
 for (const [what, of, expected] of table) {
   void test(`a request: ${what}`, async () => {
     for (const [at, mode] of AUDIT_MODES.entries()) {
-      const [said, rejected] = await saidOf(mode, of)
-      assert.equal(said, expected[at], mode)
-      assert.equal(rejected, said === 'is refused' ? 1 : 0, mode)
+      const [given, rejected] = await saidOf(mode, of)
+      assert.equal(given, expected[at], mode)
+      assert.equal(rejected, given === 'is refused' ? 1 : 0, mode)
     }
   })
 }

@@ -21,14 +21,14 @@ const batchMsMax = 30_000
 const backOffMs = 10_000
 let clock = new ManualClock()
 let lists: (readonly number[])[] = []
-let told: string[] = []
+let reported: string[] = []
 let lost = { webhook: 0, buffered: 0 }
 let answer: () => SendOutcome | Promise<SendOutcome> = () => ({ kind: 'taken' })
 
 beforeEach(() => {
   clock = new ManualClock()
   lists = []
-  told = []
+  reported = []
   lost = { webhook: 0, buffered: 0 }
   answer = () => ({ kind: 'taken' })
 })
@@ -47,8 +47,8 @@ function webhook(): AuditWebhook {
         },
       },
       log: {
-        error: (fields, message) => void told.push(`error ${message} ${JSON.stringify(fields)}`),
-        info: (fields, message) => void told.push(`info ${message} ${JSON.stringify(fields)}`),
+        error: (fields, message) => void reported.push(`error ${message} ${JSON.stringify(fields)}`),
+        info: (fields, message) => void reported.push(`info ${message} ${JSON.stringify(fields)}`),
       },
       onLost: (plugin, count) => {
         lost[plugin] += count
@@ -100,7 +100,7 @@ void test('what is not taken is sent again, later each time, while others wait b
   assert.deepEqual(lists.slice(0, 3), [[0], [0], [0]])
   assert.deepEqual(lists[3], numbers(limits.auditWebhookEventsMax, 1))
   assert.deepEqual(lost, { webhook: 0, buffered: 0 })
-  assert.deepEqual(told, [])
+  assert.deepEqual(reported, [])
   await hook.close()
 })
 
@@ -112,13 +112,13 @@ void test('events that are never accepted are dropped after some attempts, count
   assert.equal(lists.length, limits.auditWebhookTriesMax)
   assert.equal(lost.webhook, 2)
   assert.match(
-    told[0] ?? '',
+    reported[0] ?? '',
     /^error audit events are lost: check the server.*there\/audit.*ECONNREFUSED.*"lost":2/,
   )
   answer = () => ({ kind: 'taken' })
   hook.add(event(2))
   await clock.advance(batchMsMax)
-  assert.match(told[1] ?? '', /^info audit events are written again.*"lost":2/)
+  assert.match(reported[1] ?? '', /^info audit events are written again.*"lost":2/)
   await hook.close()
 })
 

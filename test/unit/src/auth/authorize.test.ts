@@ -19,13 +19,13 @@ const denied: Decision = { kind: 'deny', reason: 'never' }
 
 const noRules: RuleSource = { version: 1, clusterRules: () => [], namespaceRules: () => [] }
 
-let asked: string[] = []
+let requested: string[] = []
 
 function modeOf(name: string, decision: Decision, isLate: boolean): Authorizer {
   return {
     name,
     authorize: () => {
-      asked.push(name)
+      requested.push(name)
       return isLate ? Promise.resolve(decision) : decision
     },
   }
@@ -44,10 +44,10 @@ void test('the first opinion decides, else all reasons are given in the order of
   for (const [decisions, expected, expectedAsked] of rows) {
     // Each mode answers at once or later, in every combination.
     for (let late = 0; late < 2 ** decisions.length; late++) {
-      asked = []
+      requested = []
       const modes = decisions.map((decision, at) => modeOf(String(at), decision, ((late >> at) & 1) === 1))
       assert.deepEqual(await firstOpinion(modes).authorize(user, action), expected)
-      assert.deepEqual(asked, expectedAsked)
+      assert.deepEqual(requested, expectedAsked)
     }
   }
 })

@@ -9,11 +9,12 @@ import { impersonationOf } from '../../../../src/auth/impersonation.ts'
 import { ApiError } from '../../../../src/api/errors/api-error.ts'
 
 const names = namesOf('orch.io')
-const asked = (...headers: string[]): ReturnType<typeof impersonationOf> => impersonationOf(headers, names)
+const requested = (...headers: string[]): ReturnType<typeof impersonationOf> =>
+  impersonationOf(headers, names)
 
 /** The permissions as `resource[/subresource] name`. */
 function permissionsOf(...headers: string[]): readonly string[] {
-  return (asked(...headers)?.permissions ?? []).map(
+  return (requested(...headers)?.permissions ?? []).map(
     ({ verb, group, resource, subresource, namespace, name }) => {
       assert.equal(verb, 'impersonate')
       const what = subresource === '' ? resource : `${resource}/${subresource}`
@@ -23,7 +24,7 @@ function permissionsOf(...headers: string[]): readonly string[] {
 }
 
 void test('spec 5.4: a request without impersonation headers is that of its caller', () => {
-  assert.equal(asked('Accept', '*/*', 'X-Impersonate-User', 'x'), null)
+  assert.equal(requested('Accept', '*/*', 'X-Impersonate-User', 'x'), null)
 })
 
 void test('spec 5.4: user, groups, extra and uid are taken over, and each needs its permission', () => {
@@ -32,7 +33,7 @@ void test('spec 5.4: user, groups, extra and uid are taken over, and each needs 
     ...['Impersonate-Extra-Acme.io%2Fproject', 'some', 'impersonate-extra-acme.io%2fproject', 'more'],
     ...['Impersonate-Uid', '42'],
   ]
-  const found = asked(...headers)
+  const found = requested(...headers)
   assert.deepEqual(found?.user, {
     name: 'jane',
     uid: '42',
@@ -52,12 +53,12 @@ void test('spec 5.4: user, groups, extra and uid are taken over, and each needs 
 void test('spec 5.4: a service account is impersonated by its permission, and has its groups', () => {
   const user = 'system:serviceaccount:ns:robot'
   assert.deepEqual(permissionsOf('Impersonate-User', user), ['serviceaccounts ns robot'])
-  assert.deepEqual(asked('Impersonate-User', user)?.user.groups, [
+  assert.deepEqual(requested('Impersonate-User', user)?.user.groups, [
     'system:serviceaccounts',
     'system:serviceaccounts:ns',
     'system:authenticated',
   ])
-  assert.deepEqual(asked('Impersonate-User', user, 'Impersonate-Group', 'g')?.user.groups, [
+  assert.deepEqual(requested('Impersonate-User', user, 'Impersonate-Group', 'g')?.user.groups, [
     'g',
     'system:authenticated',
   ])
@@ -65,9 +66,9 @@ void test('spec 5.4: a service account is impersonated by its permission, and ha
 })
 
 void test('the anonymous user has the group of requests without credentials', () => {
-  assert.deepEqual(asked('Impersonate-User', 'system:anonymous')?.user.groups, ['system:unauthenticated'])
+  assert.deepEqual(requested('Impersonate-User', 'system:anonymous')?.user.groups, ['system:unauthenticated'])
   const asUnknown = ['Impersonate-User', 'jane', 'Impersonate-Group', 'system:unauthenticated']
-  assert.deepEqual(asked(...asUnknown)?.user.groups, ['system:unauthenticated'])
+  assert.deepEqual(requested(...asUnknown)?.user.groups, ['system:unauthenticated'])
 })
 
 void test('spec 5.4: headers that do not name one user are refused', () => {
@@ -82,7 +83,7 @@ void test('spec 5.4: headers that do not name one user are refused', () => {
     ['Impersonate-User', 'jane', ...Array.from({ length: 300 }, () => ['Impersonate-Group', 'g']).flat()],
   ]) {
     assert.throws(
-      () => asked(...headers),
+      () => requested(...headers),
       (cause) => cause instanceof ApiError && cause.code === 'BadRequest',
       headers.slice(0, 4).join(' '),
     )
@@ -90,7 +91,7 @@ void test('spec 5.4: headers that do not name one user are refused', () => {
 })
 
 void test('an extra key that is not percent-encoded UTF-8 is taken as it is', () => {
-  assert.deepEqual(asked('Impersonate-User', 'j', 'Impersonate-Extra-a%zz', 'b')?.user.extra, {
+  assert.deepEqual(requested('Impersonate-User', 'j', 'Impersonate-Extra-a%zz', 'b')?.user.extra, {
     'a%zz': ['b'],
   })
 })

@@ -104,7 +104,7 @@ void test('subjects are users, groups and service accounts', () => {
 void test('rules of a namespace count there only, and changed rules count at once', () => {
   const user = authenticatedUser({ name: 'u', groups: [] })
   let version = 1
-  let asked = 0
+  let requested = 0
   let cluster: readonly PolicyRule[] = []
   const rule: PolicyRule = { verbs: ['get'], apiGroups: [''], resources: ['pods'] }
   const source: RuleSource = {
@@ -112,7 +112,7 @@ void test('rules of a namespace count there only, and changed rules count at onc
       return version
     },
     clusterRules: () => {
-      asked++
+      requested++
       return cluster
     },
     namespaceRules: (_user, namespace) => (namespace === 'ns' ? [rule] : []),
@@ -122,11 +122,11 @@ void test('rules of a namespace count there only, and changed rules count at onc
   assert.equal(decide(on('pods', { namespace: 'ns' })), 'allow')
   assert.equal(decide(on('pods', { namespace: 'other' })), 'no-opinion')
   assert.equal(decide(on('pods')), 'no-opinion')
-  assert.equal(asked, 1)
+  assert.equal(requested, 1)
   cluster = [rule]
   version = 2
   assert.equal(decide(on('pods')), 'allow')
-  assert.equal(asked, 2)
+  assert.equal(requested, 2)
 })
 
 void test('built-in rules: masters may do everything, other users read discovery, anonymous users health and version', () => {
@@ -148,9 +148,9 @@ void test('built-in rules: masters may do everything, other users read discovery
     assert.ok(may(anonymous, path(open)), open)
     assert.ok(!may(anonymous, path(open, 'post')), open)
   }
-  for (const told of ['/api', '/api/v1', '/apis', '/apis/x', '/openapi/v2']) {
-    assert.ok(may(somebody, path(told)) && may(somebody, path(told, 'head')), told)
-    assert.ok(!may(anonymous, path(told)), told)
+  for (const reported of ['/api', '/api/v1', '/apis', '/apis/x', '/openapi/v2']) {
+    assert.ok(may(somebody, path(reported)) && may(somebody, path(reported, 'head')), reported)
+    assert.ok(!may(anonymous, path(reported)), reported)
   }
   assert.ok(may(somebody, review))
   assert.ok(!may(anonymous, review))

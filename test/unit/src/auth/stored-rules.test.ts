@@ -166,10 +166,14 @@ void test('spec 5.7: after every change of a policy, decisions are those of an e
         for (const one of changes) {
           apply(policy, one)
           for (const user of users) {
-            for (const asked of actions) {
-              const { kind } = authorizer.authorize(user, asked) as Decision
+            for (const requested of actions) {
+              const { kind } = authorizer.authorize(user, requested) as Decision
               seen[kind]++
-              assert.equal(kind === 'allow', policy.allows(user, asked), JSON.stringify({ user, asked }))
+              assert.equal(
+                kind === 'allow',
+                policy.allows(user, requested),
+                JSON.stringify({ user, asked: requested }),
+              )
             }
           }
         }

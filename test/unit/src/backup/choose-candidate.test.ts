@@ -175,8 +175,8 @@ void test('what is known to be committed counts more than a later term', () => {
   const later = survivorOf([1, 3, 4], 1, { count: 5, committed: 2 })
   const { best, dropped } = chooseCandidate([later, knows])
   assert.equal(best.identity.member, 'n1')
-  const told = dropped.map(({ member, from, to }) => [member, from, to])
-  assert.deepEqual(told, [['n2', 3, 3]])
+  const reported = dropped.map(({ member, from, to }) => [member, from, to])
+  assert.deepEqual(reported, [['n2', 3, 3]])
 })
 
 void test('where a log was cut, its base tells who has what it knows', () => {

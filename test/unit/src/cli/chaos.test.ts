@@ -73,9 +73,9 @@ void test('what means nothing is one line and 2, what cannot be had one line and
     ],
     [['links', '--dir', dir], /cannot read .*links\.json: make the cluster by orchctl cluster up --chaos/, 1],
   ] as const) {
-    const told = await orchctl('chaos', ...flags)
-    assert.equal(told.code, code, told.err)
-    assert.match(told.err, words)
+    const reported = await orchctl('chaos', ...flags)
+    assert.equal(reported.code, code, reported.err)
+    assert.match(reported.err, words)
   }
 })
 

@@ -43,10 +43,10 @@ async function inDirectory(body: (directory: string) => Promise<void> | void): P
 const options = { nodes: 3, domain: 'k8s.io', clientPort: 16_443, peerPort: 17_443 } as const
 
 void test('help ends with 0 and lists the exit codes; what is not understood ends with 2', async () => {
-  const told = terminal()
-  assert.equal(await cli(['--help'], told), 0)
+  const reported = terminal()
+  assert.equal(await cli(['--help'], reported), 0)
   assert.match(
-    told.printed.join('\n'),
+    reported.printed.join('\n'),
     /Exit codes: 0 done, 1 failed, 2 not understood, 3 undecided \(verify only\)\./,
   )
   const wrong: readonly (readonly string[])[] = [
@@ -66,7 +66,7 @@ void test('help ends with 0 and lists the exit codes; what is not understood end
 })
 
 void test('a usage error names orchctl and the nearest command', async () => {
-  for (const [args, said] of [
+  for (const [args, given] of [
     [['member', 'lst'], /^orchctl: unknown command 'lst'\n\(Did you mean list\?\)$/],
     [
       ['member', 'list', '--kubeconfg', 'x'],
@@ -74,25 +74,25 @@ void test('a usage error names orchctl and the nearest command', async () => {
     ],
     [['pki', 'init'], /^orchctl: required option '--dir <dir>' not specified$/],
   ] as const) {
-    const told = terminal()
-    assert.equal(await cli(args, told), 2)
-    assert.match(told.noted.join('\n'), said)
+    const reported = terminal()
+    assert.equal(await cli(args, reported), 2)
+    assert.match(reported.noted.join('\n'), given)
   }
 })
 
 void test('a cluster that is not there, or no kubeconfig, is one clear line and 1', async () => {
   await inDirectory(async (directory) => {
-    const told = terminal()
+    const reported = terminal()
     for (const verb of ['status', 'down'])
-      assert.equal(await cli(['cluster', verb, '--dir', directory], told), 1)
+      assert.equal(await cli(['cluster', verb, '--dir', directory], reported), 1)
     const path = join(directory, 'none')
-    assert.equal(await cli(['member', 'list', '--kubeconfig', path], told), 1)
+    assert.equal(await cli(['member', 'list', '--kubeconfig', path], reported), 1)
     assert.match(
-      told.noted[0] ?? '',
+      reported.noted[0] ?? '',
       /^orchctl: there is no cluster in .+: give --dir that of another one, or make one there: orchctl cluster up --dir .+$/,
     )
     assert.match(
-      told.noted[2] ?? '',
+      reported.noted[2] ?? '',
       /^orchctl: [^ ]*none cannot be read \(ENOENT\): .* \(--kubeconfig; orchctl cluster up makes one\)$/,
     )
   })
@@ -125,9 +125,9 @@ void test('what the file system refuses is one clear line and 1', async () => {
   await inDirectory(async (directory) => {
     const path = join(directory, 'file')
     writeFileSync(path, '')
-    const told = terminal()
-    assert.equal(await cli(['pki', 'init', '--dir', path, '--members', 'n1=h'], told), 1)
-    assert.match(told.noted.join('\n'), /^orchctl: directory .*file cannot be used .*give another path$/)
+    const reported = terminal()
+    assert.equal(await cli(['pki', 'init', '--dir', path, '--members', 'n1=h'], reported), 1)
+    assert.match(reported.noted.join('\n'), /^orchctl: directory .*file cannot be used .*give another path$/)
   })
 })
 
@@ -137,17 +137,17 @@ void test('a lost configuration file is named, and no smaller cluster is made of
     const lost = members[2]?.configPath ?? ''
     rmSync(lost)
     for (const verb of ['up', 'status']) {
-      const told = terminal()
-      assert.equal(await cli(['cluster', verb, '--dir', directory], told), 1)
+      const reported = terminal()
+      assert.equal(await cli(['cluster', verb, '--dir', directory], reported), 1)
       assert.match(
-        told.noted.join('\n'),
+        reported.noted.join('\n'),
         /^orchctl: .*n3\/config\.yaml is missing, though n3 is a member: bring it back/,
       )
     }
     // What runs can be stopped nevertheless.
-    const told = terminal()
-    assert.equal(await cli(['cluster', 'down', '--dir', directory], told), 0)
-    assert.deepEqual(told.printed, ['nothing was running'])
+    const reported = terminal()
+    assert.equal(await cli(['cluster', 'down', '--dir', directory], reported), 0)
+    assert.deepEqual(reported.printed, ['nothing was running'])
   })
 })
 
@@ -161,13 +161,17 @@ void test('a directory that is none, and a list of kubeconfigs, are one clear li
       ['down', file],
       ['status', file],
     ] as const) {
-      const told = terminal()
-      assert.equal(await cli(['cluster', verb, '--dir', dir], told), 1)
-      assert.match(told.noted.join('\n'), /^orchctl: .*file.* \((ENOTDIR|EEXIST)\): .*give another .*$/, verb)
+      const reported = terminal()
+      assert.equal(await cli(['cluster', verb, '--dir', dir], reported), 1)
+      assert.match(
+        reported.noted.join('\n'),
+        /^orchctl: .*file.* \((ENOTDIR|EEXIST)\): .*give another .*$/,
+        verb,
+      )
     }
-    const told = terminal()
-    assert.equal(await cli(['member', 'list', '--kubeconfig', '/a/one:/b/two'], told), 2)
-    assert.match(told.noted.join('\n'), /^orchctl: \/a\/one:\/b\/two names several files: give the one/)
+    const reported = terminal()
+    assert.equal(await cli(['member', 'list', '--kubeconfig', '/a/one:/b/two'], reported), 2)
+    assert.match(reported.noted.join('\n'), /^orchctl: \/a\/one:\/b\/two names several files: give the one/)
   })
 })
 
@@ -239,12 +243,12 @@ void test('a PID file that names an unrelated process is stale, and that process
       writeFileSync(member.pidPath, text)
       assert.deepEqual(processState(member), { kind: 'stale' }, text)
     }
-    let heard = 0
-    const onSignal = (): void => void heard++
+    let received = 0
+    const onSignal = (): void => void received++
     process.on('SIGTERM', onSignal)
     signalProcess(member, process.pid, 'SIGTERM')
     process.off('SIGTERM', onSignal)
-    assert.equal(heard, 0)
+    assert.equal(received, 0)
     forgetProcess(member)
     assert.deepEqual(processState(member), { kind: 'stopped' })
   })

@@ -13,14 +13,14 @@ type Kit = { readonly clock: ManualClock; readonly heard: string[]; readonly sto
 
 function listen(t: TestContext): Kit {
   const clock = new ManualClock()
-  const heard: string[] = []
+  const received: string[] = []
   const stop = onInterrupt(
     clock,
-    () => heard.push('interrupted'),
-    (signal) => heard.push(signal),
+    () => received.push('interrupted'),
+    (signal) => received.push(signal),
   )
   t.after(stop)
-  return { clock, heard, stop }
+  return { clock, heard: received, stop }
 }
 
 /** What listens hears it at once; nothing is sent, as nobody may listen any more. */
@@ -30,23 +30,23 @@ function signalled(signal: NodeJS.Signals): void {
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   void test(`${signal} is handled once, however often it is sent at once`, async (t) => {
-    const { clock, heard } = listen(t)
+    const { clock, heard: received } = listen(t)
     for (let sent = 0; sent < 3; sent++) signalled(signal)
     await clock.advance(499)
     signalled(signal)
-    assert.deepEqual(heard, ['interrupted'])
+    assert.deepEqual(received, ['interrupted'])
   })
 }
 
 void test('who insists ends the program; a hang-up never does', async (t) => {
-  const { clock, heard } = listen(t)
+  const { clock, heard: received } = listen(t)
   const before = process.listenerCount('SIGINT')
   signalled('SIGINT')
   await clock.advance(500)
   signalled('SIGHUP')
-  assert.deepEqual(heard, ['interrupted'])
+  assert.deepEqual(received, ['interrupted'])
   signalled('SIGTERM')
-  assert.deepEqual(heard, ['interrupted', 'SIGTERM'])
+  assert.deepEqual(received, ['interrupted', 'SIGTERM'])
   assert.equal(process.listenerCount('SIGINT'), before - 1, 'the signal ends this process now')
 })
 

@@ -148,7 +148,7 @@ void test('a file is refused with its name', () => {
 })
 
 void test('durations are read and written', () => {
-  for (const [said, ms] of [
+  for (const [given, ms] of [
     ['0', 0],
     ['1h', 3_600_000],
     ['1m30s', 90_000],
@@ -159,20 +159,20 @@ void test('durations are read and written', () => {
     ['-1s', null],
     ['1d', null],
   ] as const) {
-    assert.equal(durationMs(said), ms, said)
+    assert.equal(durationMs(given), ms, given)
   }
-  for (const [ms, said] of [
+  for (const [ms, given] of [
     [0, '0s'],
     [90_000, '90s'],
     [300_000, '5m'],
     [250, '250ms'],
   ] as const) {
-    assert.equal(durationText(ms), said)
+    assert.equal(durationText(ms), given)
   }
 })
 
 void test('sizes are read and written', () => {
-  for (const [said, bytes] of [
+  for (const [given, bytes] of [
     ['0', 0],
     ['8Gi', 8 * 1024 ** 3],
     ['1.5Mi', 1_572_864],
@@ -185,15 +185,15 @@ void test('sizes are read and written', () => {
     ['9999999Ti', null],
     ['Gi', null],
   ] as const) {
-    assert.equal(sizeBytes(said), bytes, said)
+    assert.equal(sizeBytes(given), bytes, given)
   }
-  for (const [bytes, said] of [
+  for (const [bytes, given] of [
     [0, '0'],
     [8 * 1024 ** 3, '8Gi'],
     [1_572_864, '1536Ki'],
     [1000, '1000'],
   ] as const) {
-    assert.equal(sizeText(bytes), said)
+    assert.equal(sizeText(bytes), given)
   }
 })
 
@@ -201,9 +201,9 @@ void test('the quota and the feature level have bounds that a refusal names', ()
   const memory = '--in-memory'
   assert.equal(load([memory])['initial-storage-quota'], 8 * 1024 ** 3)
   assert.equal(load([memory, '--initial-storage-quota=16Mi'])['initial-storage-quota'], 16 * 1024 ** 2)
-  for (const said of ['1Mi', '17Ti', 'much']) {
+  for (const given of ['1Mi', '17Ti', 'much']) {
     assert.equal(
-      refusal([memory, `--initial-storage-quota=${said}`]),
+      refusal([memory, `--initial-storage-quota=${given}`]),
       '--initial-storage-quota (command line) must be a size such as 8Gi or 500Mi, from 16Mi to 16Ti',
     )
   }

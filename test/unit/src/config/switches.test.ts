@@ -114,7 +114,7 @@ void test('spec 9.3: keys of the runtime configuration are versions, resources a
 })
 
 void test('a runtime configuration that means nothing is refused', () => {
-  for (const [said, expected] of [
+  for (const [given, expected] of [
     ['storage', /knows api\/all, .*, not "storage"/],
     ['a/b', /not "a\/b"/],
     ['a/v1/b/c', /not "a\/v1\/b\/c"/],
@@ -122,6 +122,6 @@ void test('a runtime configuration that means nothing is refused', () => {
     ['v1=maybe', /must be v1=true or v1=false/],
     ['api/all=false', /serves nothing: enable some versions/],
   ] as const) {
-    assert.match(refusal(`--runtime-config=${said}`), expected)
+    assert.match(refusal(`--runtime-config=${given}`), expected)
   }
 })

@@ -19,12 +19,12 @@ function load(...args: readonly string[]) {
 void test('the oldest version is named as Go names it', () => {
   assert.equal(load()['tls-min-version'], 'VersionTLS12')
   assert.equal(tlsVersions[load('--tls-min-version=VersionTLS13')['tls-min-version']], 'TLSv1.3')
-  for (const [said, says] of [
+  for (const [given, says] of [
     ['VersionTLS11', /must be one of VersionTLS12, VersionTLS13: older ones are not safe$/],
     ['TLSv1.3', /--tls-min-version \(command line\) must be one of VersionTLS12, VersionTLS13$/],
   ] as const) {
     assert.throws(
-      () => load(`--tls-min-version=${said}`),
+      () => load(`--tls-min-version=${given}`),
       (cause) => cause instanceof ConfigError && says.test(cause.message),
     )
   }
@@ -43,12 +43,12 @@ void test('the runtime supports every cipher suite that help lists', () => {
 
 void test('suites keep their order; those of TLS 1.3 are all offered where none is named', () => {
   assert.equal(load()['tls-cipher-suites'], null)
-  const said =
+  const given =
     '--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'
   const all13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256']
   const both12 = ['ECDHE-RSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES128-GCM-SHA256']
-  assert.deepEqual(load(said)['tls-cipher-suites'], [...all13, ...both12])
-  const one13 = load(said, '--tls-cipher-suites', 'TLS_AES_256_GCM_SHA384')['tls-cipher-suites']
+  assert.deepEqual(load(given)['tls-cipher-suites'], [...all13, ...both12])
+  const one13 = load(given, '--tls-cipher-suites', 'TLS_AES_256_GCM_SHA384')['tls-cipher-suites']
   assert.deepEqual(one13, [...both12, 'TLS_AES_256_GCM_SHA384'])
 })
 

@@ -75,8 +75,8 @@ void test('a condition lists some of the short names in use, and the number of t
   const taken = { resources: new Set(shortNames), kinds: new Set<string>() }
   const [one] = settled([definition('alfas', {}, { shortNames })], { taken })
   assert.ok(one !== undefined)
-  const [told = ''] = messages(one)
-  assert.match(told, /^\["s0" is already in use, .*"s9" is already in use, 990 others\]$/)
+  const [reported = ''] = messages(one)
+  assert.match(reported, /^\["s0" is already in use, .*"s9" is already in use, 990 others\]$/)
 })
 
 void test('a definition without rivals has its names and is established', () => {
@@ -99,8 +99,8 @@ void test('each name that another one has is refused, the others are accepted', 
     ['ListKindConflict', 'bravos', 'ALFAList', { listKind: 'ALFAList' }],
   ] as const
   for (const [reason, plural, name, names] of had) {
-    const asked = reason === 'PluralConflict' ? { plural: 'alfas' } : names
-    const [, second] = settled([first, definition(plural, { createdAt: later }, asked)])
+    const requests = reason === 'PluralConflict' ? { plural: 'alfas' } : names
+    const [, second] = settled([first, definition(plural, { createdAt: later }, requests)])
     assert.ok(second !== undefined)
     assert.deepEqual(words(second), refused(reason))
     assert.deepEqual(messages(second), [`"${name}" is already in use`, 'not all names are accepted'])
@@ -154,12 +154,12 @@ void test('one that is established stays so when it asks for a name that it cann
   const [first, second] = settled([definition('alfas'), definition('bravos', {}, { shortNames: ['b'] })])
   assert.ok(first !== undefined && second !== undefined)
   const asks = { ...second, requested: { ...second.requested, shortNames: ['alfa'] } }
-  const [, asked] = settled([first, asks], { now: later })
-  assert.ok(asked !== undefined)
-  assert.deepEqual(words(asked), ['NamesAccepted False ShortNamesConflict', good[1]])
-  assert.deepEqual(asked.accepted.shortNames, ['b'])
+  const [, requests] = settled([first, asks], { now: later })
+  assert.ok(requests !== undefined)
+  assert.deepEqual(words(requests), ['NamesAccepted False ShortNamesConflict', good[1]])
+  assert.deepEqual(requests.accepted.shortNames, ['b'])
   assert.deepEqual(
-    asked.conditions.map((one) => one['lastTransitionTime']),
+    requests.conditions.map((one) => one['lastTransitionTime']),
     [later, now],
   )
 })

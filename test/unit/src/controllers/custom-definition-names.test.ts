@@ -148,13 +148,16 @@ async function live(seed: number): Promise<void> {
   }
   const member = await Member.open(delay)
   const letter = () => 'abcdef'[random.below(6)] ?? ''
-  const asked = () => ({ singular: letter(), shortNames: Array.from({ length: random.below(3) }, letter) })
+  const requested = () => ({
+    singular: letter(),
+    shortNames: Array.from({ length: random.below(3) }, letter),
+  })
   const one = () => ['Alfa', 'Bravo', 'Charlie', 'Delta', 'Echo'][random.below(5)] ?? ''
   const nameOf = (of: string) => `${of.toLowerCase()}s.example.com`
   const leaders: (() => void)[] = []
   const deeds = [
-    () => void tried(member.define({ kind: one(), names: asked() })),
-    () => void tried(member.api.patch({ kind, name: nameOf(one()), body: { spec: { names: asked() } } })),
+    () => void tried(member.define({ kind: one(), names: requested() })),
+    () => void tried(member.api.patch({ kind, name: nameOf(one()), body: { spec: { names: requested() } } })),
     () => void tried(member.api.delete({ kind, name: nameOf(one()) })),
     () => void leaders.push(member.leader()),
     () => leaders.splice(random.below(leaders.length + 1), 1)[0]?.(),

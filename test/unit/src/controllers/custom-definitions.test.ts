@@ -64,10 +64,10 @@ void test('spec 3.1: a deleted definition goes when its objects are gone, and no
   await member.until('Terminating', 'True InstanceDeletionCheck')
   assert.equal(member.left, 1)
   const { object } = await member.api.get({ kind, name })
-  const [, , told] = objectsMember(objectMember(object, 'status'), 'conditions')
+  const [, , reported] = objectsMember(objectMember(object, 'status'), 'conditions')
   const words =
     'could not confirm zero CustomResources remaining: there are 1, which have finalizers: x.io/a in 1'
-  assert.equal(told?.['message'], words)
+  assert.equal(reported?.['message'], words)
   const byHand = await refused(member.api.patch({ kind, name, body: { metadata: { finalizers: null } } }))
   assert.equal(byHand.code, 409, byHand.message)
   await member.api.patch({ kind: 'Widget', name: 'kept', body: { metadata: { finalizers: null } } })

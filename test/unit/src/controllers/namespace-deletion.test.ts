@@ -189,8 +189,8 @@ void test('objects of a definition of which no version is served go too, and hol
   const running = lead(api, errors)
   await turns()
   assert.equal(member.left, 2)
-  const told = objectMember((await api.get({ kind: 'Namespace', name: 'n' })).object, 'status')
-  const [remaining] = objectsMember(told, 'conditions')
+  const reported = objectMember((await api.get({ kind: 'Namespace', name: 'n' })).object, 'status')
+  const [remaining] = objectsMember(reported, 'conditions')
   const words = 'Some resources are remaining: widgets.example.com has 1 resource instances'
   assert.equal(remaining?.['message'], words)
   await serve(true)

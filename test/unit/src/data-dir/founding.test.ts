@@ -16,8 +16,8 @@ const member = (at: number): { name: string; peerAddress: string; clientAddress:
   peerAddress: `10.0.0.${at}:7443`,
   clientAddress: `10.0.0.${at}:6443`,
 })
-const told: string[] = []
-const teller = { warn: ({ path }: { readonly path: string }): void => void told.push(path) }
+const reported: string[] = []
+const teller = { warn: ({ path }: { readonly path: string }): void => void reported.push(path) }
 const three = [member(1), member(2), member(3)]
 
 void test('the fingerprint is of names and addresses, not of their order', () => {
@@ -68,9 +68,9 @@ void test('until the log begins the flag counts, from then on what it was', (t) 
     assert.throws(() => foundingOf(directory, log, three, teller), /founding is damaged: remove it/)
   }
   rmSync(path)
-  assert.deepEqual(told, [])
+  assert.deepEqual(reported, [])
   assert.equal(foundingOf(directory, log, three, teller), '', 'not known: not compared')
-  assert.deepEqual(told, [path], 'and said')
+  assert.deepEqual(reported, [path], 'and said')
 })
 
 void test('a single member has no fingerprint to compare', (t) => {

@@ -12,11 +12,11 @@ import { forgetPromise, promisedMs, recordNoPromise } from '../../../../src/data
 import { limits } from '../../../../src/config/limits.ts'
 import { leasePromiseFileName } from '../../../../src/data-dir/layout.ts'
 
-type Warned = { readonly log: { warn: (...said: readonly unknown[]) => void }; readonly lines: string[] }
+type Warned = { readonly log: { warn: (...given: readonly unknown[]) => void }; readonly lines: string[] }
 
 function warned(): Warned {
   const lines: string[] = []
-  return { lines, log: { warn: (...said) => void lines.push(String(said[1])) } }
+  return { lines, log: { warn: (...given) => void lines.push(String(given[1])) } }
 }
 
 function folder(t: TestContext): string {

@@ -60,9 +60,9 @@ void test('a closed instance sends no requests', async () => {
   caughtUp.start()
   await clock.advance(100)
   caughtUp.close()
-  const { asked } = consensus
+  const { asked: requested } = consensus
   await clock.advance(5000)
-  assert.equal(consensus.asked, asked)
+  assert.equal(consensus.asked, requested)
 })
 
 void test('watches end once the proof is older than the bound, and again while it stays so', async () => {

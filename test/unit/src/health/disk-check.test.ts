@@ -98,14 +98,14 @@ void test('low disk space is logged at once, then periodically, and once when it
 void test('a disk that does not respond gets no second request', async () => {
   const { log } = recorder()
   const clock = new ManualClock()
-  let asked = 0
+  let requested = 0
   const watch = new DiskSpaceWatch('/data', { clock, log }, () => {
-    asked++
+    requested++
     return new Promise(() => undefined)
   })
   watch.start()
   await clock.advance(10 * limits.diskSpaceLookMs)
-  assert.equal(asked, 1)
+  assert.equal(requested, 1)
   watch.close()
 })
 

@@ -12,16 +12,16 @@ import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 void test('a leader is logged once per term, with the time since the last contact under the previous one', async () => {
   const clock = new ManualClock()
   const consensus = new FakeConsensus(clock)
-  const told: object[] = []
-  const log = { info: (facts: object, words: string) => void told.push({ ...facts, words }) }
+  const reported: object[] = []
+  const log = { info: (facts: object, words: string) => void reported.push({ ...facts, words }) }
   const end = logLeaderChanges({ consensus, clock, log: log as never })
-  assert.deepEqual(told.splice(0), [{ leader: 'n1', term: 3, self: true, words: 'new leader' }])
+  assert.deepEqual(reported.splice(0), [{ leader: 'n1', term: 3, self: true, words: 'new leader' }])
   consensus.change({ commit: logIndex(11), quorumContactMs: clock.monotonicMs() })
   await clock.advance(300)
   // This member stands for election itself, in vain at first.
   consensus.change({ leader: null, role: 'candidate', term: term(4) })
   await clock.advance(150)
-  assert.deepEqual(told, [])
+  assert.deepEqual(reported, [])
   consensus.change({
     leader: nodeId(2),
     role: 'follower',
@@ -29,12 +29,12 @@ void test('a leader is logged once per term, with the time since the last contac
     quorumContactMs: clock.monotonicMs(),
   })
   consensus.change({ commit: logIndex(12) })
-  assert.deepEqual(told.splice(0), [{ leader: 'n2', term: 5, gapMs: 450, words: 'new leader' }])
+  assert.deepEqual(reported.splice(0), [{ leader: 'n2', term: 5, gapMs: 450, words: 'new leader' }])
   await clock.advance(50)
   // The same one, elected anew before anybody noticed that it was gone.
   consensus.change({ term: term(6) })
-  assert.deepEqual(told.splice(0), [{ leader: 'n2', term: 6, gapMs: 50, words: 'new leader' }])
+  assert.deepEqual(reported.splice(0), [{ leader: 'n2', term: 6, gapMs: 50, words: 'new leader' }])
   end()
   consensus.change({ leader: nodeId(3), term: term(7) })
-  assert.deepEqual(told, [])
+  assert.deepEqual(reported, [])
 })

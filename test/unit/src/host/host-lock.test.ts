@@ -23,15 +23,15 @@ function folder(t: TestContext): string {
 }
 
 function take(directory: string, clock: ManualClock, name: string, bootId = `boot-${name}`): Taken {
-  const [said, lost]: [string[], string[]] = [[], []]
+  const [given, lost]: [string[], string[]] = [[], []]
   const lock = lockAgainstOtherHosts(directory, {
     ...{ clock, owner: `${name}-${Math.trunc(clock.monotonicMs())}`, host: { name, bootId } },
     isShared: () => true,
-    onTakenOver: (line) => said.push(line),
+    onTakenOver: (line) => given.push(line),
     onLost: ({ message }) => lost.push(message),
   })
   lock.catch(() => undefined)
-  return { lock, said, lost }
+  return { lock, said: given, lost }
 }
 
 /**

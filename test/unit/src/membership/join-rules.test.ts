@@ -26,8 +26,8 @@ void test('a first try has no id yet, and each later one of the same process has
   assert.equal(judgeJoin({ ...record, joining }, request, known)?.memberId, someId)
   assert.equal(judgeJoin({ ...record, joining }, request, there)?.memberId, someId)
   const late = { ...there, nowMs: 20_000 }
-  const told = { ...record, joining: { ...joining, joined: true } }
-  assert.equal(judgeJoin(told, request, late)?.memberId, someId)
+  const reported = { ...record, joining: { ...joining, joined: true } }
+  assert.equal(judgeJoin(reported, request, late)?.memberId, someId)
 })
 
 const replacing = { ...record, seat: { ...seat, replaces: { name: 'n9', id: nodeId(99) } } }

@@ -27,7 +27,7 @@ const leave: MembershipChange = { kind: 'remove-member', id: '2' }
 function start(answer: () => Promise<LogIndex>) {
   const clock = new ManualClock()
   const fake = new FakeConsensus(clock)
-  const asked: MemberChange[] = []
+  const requested: MemberChange[] = []
   const listeners = new Set<(applied: LogIndex) => void>()
   let applied = logIndex(10)
   let inMemory = fake.status.configuration
@@ -38,7 +38,7 @@ function start(answer: () => Promise<LogIndex>) {
         return () => listeners.delete(listener)
       },
       changeMembers: async (change): Promise<MembersChanged> => {
-        asked.push(change)
+        requested.push(change)
         return { configuration: fake.status.configuration, index: await answer() }
       },
     },
@@ -54,7 +54,15 @@ function start(answer: () => Promise<LogIndex>) {
   const configure = (change: Partial<Configuration>): void => {
     inMemory = { ...inMemory, ...change }
   }
-  return { clock, changes, asked, apply, configure, listeners, deadlineMs: clock.monotonicMs() + 5000 }
+  return {
+    clock,
+    changes,
+    asked: requested,
+    apply,
+    configure,
+    listeners,
+    deadlineMs: clock.monotonicMs() + 5000,
+  }
 }
 
 async function failure(call: Promise<void>): Promise<ApiError> {
@@ -68,7 +76,14 @@ async function failure(call: Promise<void>): Promise<ApiError> {
 }
 
 void test('a change is answered when it was applied here, not before', async () => {
-  const { changes, asked, apply, clock, listeners, deadlineMs } = start(() => Promise.resolve(logIndex(12)))
+  const {
+    changes,
+    asked: requested,
+    apply,
+    clock,
+    listeners,
+    deadlineMs,
+  } = start(() => Promise.resolve(logIndex(12)))
   let done = false
   const call = changes.apply(pin, deadlineMs).then(() => {
     done = true
@@ -79,7 +94,7 @@ void test('a change is answered when it was applied here, not before', async () 
   assert.equal(done, false)
   apply(12)
   await call
-  assert.deepEqual(asked, [{ kind: 'set-role', id: 2, role: 'learner' }])
+  assert.deepEqual(requested, [{ kind: 'set-role', id: 2, role: 'learner' }])
   assert.equal(listeners.size, 0, 'nobody listens any more')
 })
 
@@ -139,12 +154,12 @@ for (const [code, expected] of [
 }
 
 void test('a dry run uses the configuration in memory, and sends no request', () => {
-  const { changes, asked, configure } = start(() => assert.fail('nobody is asked'))
+  const { changes, asked: requested, configure } = start(() => assert.fail('nobody is asked'))
   changes.dryRun(leave)
   assert.throws(() => changes.dryRun({ ...pin, id: '99' }), { code: 'Conflict' })
   configure({ voters: [nodeId(1)], votersOutgoing: [nodeId(1), nodeId(2)] })
   changes.dryRun(leave)
   configure({ members: [memberInfo(2, 'n2')], voters: [nodeId(2)], votersOutgoing: null })
   assert.throws(() => changes.dryRun(leave), { code: 'Forbidden' })
-  assert.deepEqual(asked, [])
+  assert.deepEqual(requested, [])
 })

@@ -124,8 +124,10 @@ const rows: readonly (readonly [what: string, Knowledge, Partial<Found>])[] = [
 for (const [what, knowledge, expected] of rows) {
   void test(`a member that is ${what}`, () => {
     const found = of(knowledge)
-    const told = Object.fromEntries(Object.keys(expected).map((name) => [name, found[name as keyof Found]]))
-    assert.deepEqual(told, expected)
+    const reported = Object.fromEntries(
+      Object.keys(expected).map((name) => [name, found[name as keyof Found]]),
+    )
+    assert.deepEqual(reported, expected)
     assert.equal(found.leader, false)
   })
 }

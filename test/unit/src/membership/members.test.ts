@@ -9,14 +9,14 @@ import { Members, MembersError } from '../../../../src/membership/members.ts'
 import { FakeConsensus } from '../../../../fixtures/fake-consensus.ts'
 import { systemClock } from '../../../../fixtures/system.ts'
 
-/** @param heard whether n2, and n3, were heard of lately; n3 has the longer log */
-function cluster(heard: readonly [n2: boolean, n3: boolean]): {
+/** @param received whether n2, and n3, were heard of lately; n3 has the longer log */
+function cluster(received: readonly [n2: boolean, n3: boolean]): {
   readonly consensus: FakeConsensus
   readonly members: Members
 } {
   const consensus = new FakeConsensus(systemClock)
   consensus.change({
-    followers: heard.map((recentlyActive, at) => ({
+    followers: received.map((recentlyActive, at) => ({
       id: nodeId(at + 2),
       state: 'replicate' as const,
       match: logIndex(7 + at),
@@ -32,8 +32,8 @@ function cluster(heard: readonly [n2: boolean, n3: boolean]): {
   return { consensus, members }
 }
 
-async function heir(heard: readonly [boolean, boolean], to: string | null): Promise<number | undefined> {
-  const { consensus, members } = cluster(heard)
+async function heir(received: readonly [boolean, boolean], to: string | null): Promise<number | undefined> {
+  const { consensus, members } = cluster(received)
   await members.transferLeadership(to, systemClock.monotonicMs() + 1000)
   return consensus.transfers[0]
 }

@@ -227,8 +227,8 @@ for (const [what, { presented, authorities, refused, stricter }] of Object.entri
     const verdict = verify(presented, authorities)
     if (refused === null) assert.equal(verdict.kind, 'trusted', JSON.stringify(verdict))
     else assert.match(verdict.kind === 'refused' ? verdict.reason : 'trusted', refused)
-    const told = openssl(presented, authorities)
-    if (told !== null && stricter === undefined) assert.equal(told, refused === null, 'openssl')
+    const reported = openssl(presented, authorities)
+    if (reported !== null && stricter === undefined) assert.equal(reported, refused === null, 'openssl')
   })
 }
 

@@ -30,10 +30,10 @@ void test('an informer follows the store, also across trims of its history', asy
       return parseStored(stored).metadata.resourceVersion ?? ''
     },
   })
-  const told = new Map<Key, string>()
+  const reported = new Map<Key, string>()
   informer.subscribe((change) => {
-    if (change.kind === 'removed') told.delete(change.key)
-    else told.set(change.key, change.value)
+    if (change.kind === 'removed') reported.delete(change.key)
+    else reported.set(change.key, change.value)
   })
   await api.configMap('first')
   informer.start()
@@ -60,7 +60,7 @@ void test('an informer follows the store, also across trims of its history', asy
   }
   for (let at = 0; at < 10; at++) await turn()
   assert.deepEqual(sorted(informer.entries()), wanted(), `seed ${seed}`)
-  assert.deepEqual(sorted(told), wanted(), `seed ${seed}`)
+  assert.deepEqual(sorted(reported), wanted(), `seed ${seed}`)
   assert.ok(parsed <= api.store.view().revision, 'a version is parsed once')
   informer.close()
 })

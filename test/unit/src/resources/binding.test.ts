@@ -55,9 +55,9 @@ for (const [way, place] of [
     })
     const time = placed.metadata.creationTimestamp ?? ''
     const [scheduled] = objectsMember(objectMember(placed, 'status'), 'conditions')
-    const { lastProbeTime = null, ...said } = scheduled ?? {}
+    const { lastProbeTime = null, ...given } = scheduled ?? {}
     assert.equal(lastProbeTime, null)
-    assert.deepEqual(said, { type: 'PodScheduled', status: 'True', lastTransitionTime: time })
+    assert.deepEqual(given, { type: 'PodScheduled', status: 'True', lastTransitionTime: time })
     const again = await api.update({ ...pod, body: placed })
     assert.equal(again.object.metadata.resourceVersion, placed.metadata.resourceVersion)
     assert.deepEqual(await watching.words(), ['MODIFIED a'])
@@ -166,8 +166,8 @@ void test('a dry run of a binding changes nothing, and is rejected for the same 
 void test('the later of two concurrent bindings is rejected', async (t) => {
   const api = await open(t)
   await createPod(api)
-  const asked = ['m1', 'm2', 'm3'].map((name) => bind(api, bodyOf({}, { name })))
-  const outcomes = await Promise.allSettled(asked)
+  const requested = ['m1', 'm2', 'm3'].map((name) => bind(api, bodyOf({}, { name })))
+  const outcomes = await Promise.allSettled(requested)
   assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected', 'rejected'])
   const winner = outcomes.findIndex(({ status }) => status === 'fulfilled')
   assert.equal(textMember(objectMember((await api.get(pod)).object, 'spec'), 'nodeName'), `m${winner + 1}`)

@@ -26,8 +26,8 @@ void test('spec 2.10: unset fields of a driver have defaults', async (t) => {
   const { object } = await api.create({ kind, body })
   assert.deepEqual(object['spec'], defaults)
   const other = { ...body, metadata: { name: 'e' }, spec: { attachRequired: false } }
-  const { object: said } = await api.create({ kind, body: other })
-  assert.deepEqual(said['spec'], { ...defaults, attachRequired: false })
+  const { object: given } = await api.create({ kind, body: other })
+  assert.deepEqual(given['spec'], { ...defaults, attachRequired: false })
   const gone = await api.delete({ kind, name })
   assert.deepEqual([gone.code, gone.object.kind], [200, kind])
 })

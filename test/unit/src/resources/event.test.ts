@@ -66,10 +66,10 @@ function withoutMetadata(object: JsonObject): JsonObject {
 for (const domain of ['orch.io', 'k8s.io'] as const) {
   void test(`an event of either group is readable in the other with that group's field names, ${domain}`, async (t) => {
     const { api, core, v1, beta } = await start(t, domain)
-    const said = withoutMetadata(older)
+    const given = withoutMetadata(older)
     const made = await api.create({ kind: core, body: older })
     assert.deepEqual(shape(made.object), {
-      ...said,
+      ...given,
       ...{ eventTime: null, reportingComponent: '', reportingInstance: '' },
     })
     for (const kind of [v1, beta]) {

@@ -128,8 +128,8 @@ void test('evictions in a terminating namespace are rejected, with the cause tha
   const spec = { nodeName: 'm1', containers: [{ name: 'main', image: 'i' }] }
   await api.create({ kind: 'Pod', namespace: 'going', body: { metadata, spec } })
   await api.delete({ kind: 'Namespace', name: 'going' })
-  const asked = { ...pod, namespace: 'going', subresource: 'eviction', body: bodyOf() }
-  const seen = await refused(api.create(asked))
+  const requested = { ...pod, namespace: 'going', subresource: 'eviction', body: bodyOf() }
+  const seen = await refused(api.create(requested))
   assert.deepEqual([seen.code, seen.reason], [403, 'Forbidden'])
   assert.deepEqual(causes(seen), ['NamespaceTerminating metadata.namespace'])
 })

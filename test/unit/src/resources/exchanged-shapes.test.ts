@@ -76,9 +76,9 @@ void test('spec 4.6: required members and enums of an admission request and resp
   const odd = { ...response, patchType: 'Merge' }
   assert.deepEqual(wrong(schema, { response: odd }), ['FieldValueNotSupported response.patchType'])
   const numbers = [1, 2, 3, 4, 13, 14, 15, 5, 6, 7, 8, 9, 10, 11, 12]
-  const { request: asked } = schema.properties
-  assert.ok(asked?.type === 'object')
-  assert.deepEqual(Object.values(asked.protobuf ?? {}), numbers)
+  const { request: requested } = schema.properties
+  assert.ok(requested?.type === 'object')
+  assert.deepEqual(Object.values(requested.protobuf ?? {}), numbers)
 })
 
 void test('spec 5.5: ExecCredential has a token, or a certificate with its key', () => {
@@ -96,14 +96,14 @@ void test('spec 5.5: ExecCredential has a token, or a certificate with its key',
       clientKeyData: 'k',
       expirationTimestamp: '2026-01-02T03:04:05Z',
     }
-    const told = (status: JsonObject): readonly string[] =>
+    const reported = (status: JsonObject): readonly string[] =>
       wrong(schema, { ...meta, spec: { interactive: false }, status })
-    assert.deepEqual(told({ token: 't' }), [])
-    assert.deepEqual(told(pair), [])
-    assert.deepEqual(told({ ...pair, token: 't' }), [])
-    assert.deepEqual(told({}), ['FieldValueInvalid status'])
-    assert.deepEqual(told({ clientKeyData: 'k' }), ['FieldValueRequired status.clientCertificateData'])
-    assert.deepEqual(told({ clientCertificateData: 'c', token: 't' }), [
+    assert.deepEqual(reported({ token: 't' }), [])
+    assert.deepEqual(reported(pair), [])
+    assert.deepEqual(reported({ ...pair, token: 't' }), [])
+    assert.deepEqual(reported({}), ['FieldValueInvalid status'])
+    assert.deepEqual(reported({ clientKeyData: 'k' }), ['FieldValueRequired status.clientCertificateData'])
+    assert.deepEqual(reported({ clientCertificateData: 'c', token: 't' }), [
       'FieldValueRequired status.clientKeyData',
     ])
   }

@@ -56,8 +56,8 @@ void test('members are listed, and watches report additions and removals', async
   const events = await fixture.watch({ kind, query: { resourceVersion: metadata.resourceVersion } })
   fixture.consensus.configure([...three, learner])
   fixture.consensus.configure(three.slice(0, 2))
-  const told = (await events.now()).map(({ type, object }) => `${type} ${object.metadata.name}`)
-  assert.deepEqual(told, ['ADDED n4', 'DELETED n3', 'DELETED n4'])
+  const reported = (await events.now()).map(({ type, object }) => `${type} ${object.metadata.name}`)
+  assert.deepEqual(reported, ['ADDED n4', 'DELETED n3', 'DELETED n4'])
 })
 
 void test('a change of the role is a membership change, and the response shows its result', async (t) => {

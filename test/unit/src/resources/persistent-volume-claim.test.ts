@@ -174,8 +174,8 @@ void test('spec 2.6: the status changes on its own path, and its conditions are 
   }
   const { object } = await api.get({ kind, name })
   const { conditions } = object['status'] as { conditions: readonly JsonObject[] }
-  const said = conditions.map((each) => `${textMember(each, 'type')} ${textMember(each, 'status')}`).sort()
-  assert.deepEqual(said, ['FileSystemResizePending False', 'Resizing False'])
+  const given = conditions.map((each) => `${textMember(each, 'type')} ${textMember(each, 'status')}`).sort()
+  assert.deepEqual(given, ['FileSystemResizePending False', 'Resizing False'])
   await refusesChange(api, { kind, name, subresource: 'status' }, [
     [{ status: { capacity: { storage: '-1' } } }, ['FieldValueInvalid status.capacity[storage]']],
     [{ status: { conditions: [{ type: 'x' }] } }, ['FieldValueRequired status.conditions[0].status']],

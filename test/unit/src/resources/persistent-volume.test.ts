@@ -174,10 +174,10 @@ void test('spec 2.7: persistent sources have the defaults of the inline ones', a
     ],
     ['hostPath', { path: '/p' }, { type: '' }],
   ]
-  for (const [source, said, defaults] of rows) {
+  for (const [source, given, defaults] of rows) {
     const metadata = { name: source.toLowerCase() }
-    const { object } = await api.create({ kind, body: { metadata, spec: { ...least, [source]: said } } })
-    assert.deepEqual((object['spec'] as JsonObject)[source], { ...said, ...defaults })
+    const { object } = await api.create({ kind, body: { metadata, spec: { ...least, [source]: given } } })
+    assert.deepEqual((object['spec'] as JsonObject)[source], { ...given, ...defaults })
   }
 })
 

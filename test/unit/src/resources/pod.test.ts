@@ -202,7 +202,7 @@ void test('an update of the object keeps the status, and one of the status keeps
   await createPod(api, {}, { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'u' }] })
   const whole = await api.patch({ ...pod, body: { status: { phase: 'Running' } } })
   assert.equal(objectMember(whole.object, 'status')['phase'], 'Pending')
-  const told = await api.patch({
+  const reported = await api.patch({
     ...{ ...pod, subresource: 'status' },
     body: {
       metadata: { ownerReferences: null, labels: { a: 'b' } },
@@ -210,10 +210,10 @@ void test('an update of the object keeps the status, and one of the status keeps
       status: { phase: 'Running', podIP: '10.0.0.1' },
     },
   })
-  assert.equal(objectMember(told.object, 'spec')['hostname'], undefined)
-  assert.deepEqual(objectMember(told.object, 'status')['podIPs'], [{ ip: '10.0.0.1' }])
-  assert.deepEqual(told.object.metadata.labels, { a: 'b' })
-  assert.equal(objectsMember(told.object.metadata as JsonObject, 'ownerReferences').length, 1)
+  assert.equal(objectMember(reported.object, 'spec')['hostname'], undefined)
+  assert.deepEqual(objectMember(reported.object, 'status')['podIPs'], [{ ip: '10.0.0.1' }])
+  assert.deepEqual(reported.object.metadata.labels, { a: 'b' })
+  assert.equal(objectsMember(reported.object.metadata as JsonObject, 'ownerReferences').length, 1)
 })
 
 void test('pod status updates reject impossible states', async (t) => {

@@ -58,8 +58,11 @@ for (const domain of domains) {
     const request = fixture.request({ kind: 'CSIStorageCapacity', body })
     await fixture.registry.create({ ...request, definition: of('v1beta1') })
     for (const version of ['v1', 'v1beta1']) {
-      const asked = { ...fixture.request({ kind: 'CSIStorageCapacity', name: 'a' }), definition: of(version) }
-      const answer = await fixture.registry.get(asked)
+      const requested = {
+        ...fixture.request({ kind: 'CSIStorageCapacity', name: 'a' }),
+        definition: of(version),
+      }
+      const answer = await fixture.registry.get(requested)
       assert.ok(answer.kind === 'document')
       const { metadata, ...rest } = JSON.parse(Buffer.from(answer.bytes).toString()) as typeof body
       assert.equal(metadata.name, 'a')

@@ -73,8 +73,8 @@ async function checkGrowth(
   // Where the first wrong elements end the check, the rest of the object is not checked either.
   const rest = Math.min(alone, small)
   const isLinear = large - rest <= (small - rest) * GROWTH_MAX + LARGE * STEPS_EACH
-  const told = `1, ${SMALL}, ${LARGE} elements: ${alone}, ${small}, ${large}`
-  return isLinear ? null : `${place.key}, ${what}: steps of ${told}`
+  const reported = `1, ${SMALL}, ${LARGE} elements: ${alone}, ${small}, ${large}`
+  return isLinear ? null : `${place.key}, ${what}: steps of ${reported}`
 }
 
 function callOf({ definition }: Place, body: JsonObject): Call {

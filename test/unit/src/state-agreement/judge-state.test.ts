@@ -33,12 +33,12 @@ type WatchLine = Readonly<Record<number, readonly DigestSample[]>>
 /** Member 1 judges. */
 function verdict(
   own: readonly DigestSample[],
-  told: WatchLine,
+  reported: WatchLine,
   configuration = votersOf(1, 2, 3),
   states: Readonly<Record<number, ReportedState>> = {},
 ): StateVerdict {
   const others = new Map<NodeId, DigestReport>()
-  for (const [id, samples] of Object.entries(told))
+  for (const [id, samples] of Object.entries(reported))
     others.set(nodeId(Number(id)), { samples, state: states[Number(id)] ?? 'healthy' })
   return judgeState({ self: nodeId(1), configuration, own, others })
 }
@@ -105,11 +105,11 @@ void test('a majority with this state settles every difference before it', () =>
 })
 
 void test('a member that a majority contradicted decides nothing against another', () => {
-  const [own, told] = [[sample(10, 'a')], { 3: [sample(10, 'b')] }]
-  const judged = (state: ReportedState) => verdict(own, told, votersOf(1, 2, 3), { 3: state }).kind
+  const [own, reported] = [[sample(10, 'a')], { 3: [sample(10, 'b')] }]
+  const judged = (state: ReportedState) => verdict(own, reported, votersOf(1, 2, 3), { 3: state }).kind
   assert.equal(judged('outvoted'), 'majority')
   assert.equal(judged('undecided'), 'undecided')
-  const more = { ...told, 2: [sample(10, 'c')] }
+  const more = { ...reported, 2: [sample(10, 'c')] }
   assert.equal(verdict(own, more, votersOf(1, 2, 3), { 3: 'outvoted' }).kind, 'undecided', 'another does')
   const outvoted = { 2: [sample(10, 'b')], 3: [sample(10, 'b')] }
   assert.equal(
@@ -120,11 +120,11 @@ void test('a member that a majority contradicted decides nothing against another
 })
 
 /** In the words of the definition, for voters 1 to 3. */
-function expectedOf(own: readonly DigestSample[], told: WatchLine): StateVerdict['kind'] {
+function expectedOf(own: readonly DigestSample[], reported: WatchLine): StateVerdict['kind'] {
   const at = (samples: readonly DigestSample[], index: number): string | undefined =>
     samples.find((one) => one.index === index)?.digest
   const indexes = own.map(({ index }) => index).sort((a, b) => b - a)
-  const others = Object.values(told)
+  const others = Object.values(reported)
   const agreed = indexes.find((index) => others.some((one) => at(one, index) === at(own, index))) ?? -1
   const newest = others.flatMap((samples) => {
     const index = indexes.find((one) => at(samples, one) !== undefined)
@@ -147,9 +147,9 @@ void test('random samples of three members are judged according to the definitio
       [10, 20, 30, 40].flatMap((index) =>
         random.chance(0.6) ? [sample(index, random.pick(['a', 'b']))] : [],
       )
-    const [own, told] = [drawn(), { 2: drawn(), 3: drawn() }]
-    const { kind } = verdict(own, told)
-    assert.equal(kind, expectedOf(own, told), `seed ${seed}`)
+    const [own, reported] = [drawn(), { 2: drawn(), 3: drawn() }]
+    const { kind } = verdict(own, reported)
+    assert.equal(kind, expectedOf(own, reported), `seed ${seed}`)
     counts[kind]++
   }
   for (const [kind, count] of Object.entries(counts)) assert.ok(count > 50, `${count} ${kind}`)
@@ -160,15 +160,15 @@ void test('of members that compare at one index never a majority is outvoted', (
     const random = new SeededRandom(seed)
     const count = 1 + random.below(5)
     const voters = Array.from({ length: count }, (_, at) => nodeId(at + 1))
-    const told = voters.map(() => [sample(7, random.pick(['a', 'b', 'c']))])
+    const reported = voters.map(() => [sample(7, random.pick(['a', 'b', 'c']))])
     const configuration = { ...emptyConfiguration, voters }
     const kinds = voters.map((self, at) => {
       const others = new Map(
         voters.flatMap((id, other) =>
-          other === at ? [] : [[id, { samples: told[other] ?? [], state: 'healthy' as const }] as const],
+          other === at ? [] : [[id, { samples: reported[other] ?? [], state: 'healthy' as const }] as const],
         ),
       )
-      return judgeState({ self, configuration, own: told[at] ?? [], others }).kind
+      return judgeState({ self, configuration, own: reported[at] ?? [], others }).kind
     })
     assert.ok(2 * kinds.filter((kind) => kind === 'outvoted').length < count, `seed ${seed}`)
   }

@@ -31,13 +31,13 @@ function remove(store: Store, name: string): Promise<unknown> {
 
 /** Returns all available events of a cursor, read in small batches. */
 async function rest(cursor: WatchCursor): Promise<readonly string[]> {
-  const told: string[] = []
+  const reported: string[] = []
   for (let turns = 0; turns < 100; turns++) {
     const events: readonly StoreEvent[] = await cursor.next(2)
-    if (events.length === 0) return told
-    told.push(...events.map((event) => `${event.kind} ${event.revision}`))
+    if (events.length === 0) return reported
+    reported.push(...events.map((event) => `${event.kind} ${event.revision}`))
   }
-  return assert.fail(`it does not end: ${told.slice(0, 10).join(', ')}`)
+  return assert.fail(`it does not end: ${reported.slice(0, 10).join(', ')}`)
 }
 
 void test('every read of a past view fails once its revision is compacted', async () => {

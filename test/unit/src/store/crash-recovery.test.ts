@@ -70,13 +70,13 @@ for (let seed = 1; seed <= 30; seed++) {
     const world = new World({ seed, trace: null })
     const random = new SeededRandom(1000 + seed)
     const disk = new SimKeyValueDisk(world, { writeMsMax: 60, readMsMax: 3 })
-    let told = 0
+    let reported = 0
     for (let times = 0; times < 12; times++) {
       const { found, onDisk } = await life(world, disk, noSnapshot, random)
-      assert.ok(found >= told, `what was durable at ${told} is there, found ${found}`)
-      told = onDisk.index
+      assert.ok(found >= reported, `what was durable at ${reported} is there, found ${found}`)
+      reported = onDisk.index
     }
-    assert.ok(told > 0)
+    assert.ok(reported > 0)
   })
 }
 

@@ -197,18 +197,18 @@ void test('the database is flushed up to the requested index, and not sent when 
 })
 
 void test('a state that others do not confirm is not sent', async () => {
-  let asked = 0
+  let requested = 0
   const machine = await openMachine({
     home: new MemoryKeyValueDatabases(),
     clock: new ManualClock(),
-    mayGive: () => ++asked > 2,
+    mayGive: () => ++requested > 2,
   })
   applyUpTo(machine, log, 120)
   await assert.rejects(machine.produceSnapshot(logIndex(100)), { code: 'unconfirmed' })
   await assert.rejects(machine.produceSnapshot(), { code: 'unconfirmed' })
   const source = await machine.produceSnapshot(logIndex(100))
   await source.close()
-  assert.equal(asked, 3)
+  assert.equal(requested, 3)
   await machine.close()
 })
 

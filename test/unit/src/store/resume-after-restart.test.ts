@@ -39,8 +39,8 @@ async function window(machine: StoreMachine): Promise<ReadonlyMap<number, readon
   const seen = new Map<number, readonly string[]>()
   const { history } = machine.state
   for (let at: number = history.trimmed; at <= history.last; at++) {
-    const told = await eventsBehind(store, revision(at))
-    seen.set(at, [...told, ...(await pagesAt(store, revision(at)))])
+    const reported = await eventsBehind(store, revision(at))
+    seen.set(at, [...reported, ...(await pagesAt(store, revision(at)))])
   }
   assert.throws(() => store.watch(allConfigMaps, revision(history.trimmed - 1)), { code: 'compacted' })
   assert.throws(() => store.viewAt(revision(history.trimmed - 1)), { code: 'compacted' })
@@ -50,16 +50,16 @@ async function window(machine: StoreMachine): Promise<ReadonlyMap<number, readon
 
 async function eventsBehind(store: Store, at: Revision): Promise<readonly string[]> {
   const cursor = store.watch(configMapsOf('a'), at)
-  const told: string[] = []
+  const reported: string[] = []
   for (;;) {
     const events: readonly StoreEvent[] = await cursor.next(3)
     if (events.length === 0) break
     for (const { kind, key, object, previous } of events) {
-      told.push(`${kind} ${key} ${contentOf(object)} ${previous === null ? '' : contentOf(previous)}`)
+      reported.push(`${kind} ${key} ${contentOf(object)} ${previous === null ? '' : contentOf(previous)}`)
     }
   }
   cursor.close()
-  return told
+  return reported
 }
 
 async function pagesAt(store: Store, at: Revision): Promise<readonly string[]> {

@@ -207,15 +207,15 @@ void test('waiting watches continue after an installed snapshot, and miss nothin
   await machine.installSnapshot(from.snapshot)
   await clock.settle()
   assert.equal(rings, 1)
-  const told = [...(await cursor.next(1000))].map((event) => event.revision)
+  const reported = [...(await cursor.next(1000))].map((event) => event.revision)
   const reference = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   applyUpTo(reference, log, 300)
   const expected: number[] = []
   for (let at = after + 1; at <= reference.state.revision; at++) {
     if (reference.state.history.note(revision(at)).key.startsWith(allConfigMaps)) expected.push(at)
   }
-  assert.deepEqual(told, expected)
-  assert.ok(told.length > 0)
+  assert.deepEqual(reported, expected)
+  assert.ok(reported.length > 0)
   store.close()
   await machine.close()
   await reference.close()
@@ -255,18 +255,18 @@ void test('reads of the past that a snapshot overtakes are served from it', asyn
   await clock.advance(1000)
   const consensus = new LocalConsensus({ machine, clock })
   const store = new Store({ consensus, machine, clock, limits: tinyLimits })
-  const asked = revision(machine.state.revision - 18)
-  const before = store.viewAt(asked).list(allConfigMaps, { after: null, limit: null })
+  const requested = revision(machine.state.revision - 18)
+  const before = store.viewAt(requested).list(allConfigMaps, { after: null, limit: null })
   await clock.settle()
   const expected = await before
-  const one = await store.viewAt(asked).get(configMapKey('c1', 'a'))
+  const one = await store.viewAt(requested).get(configMapKey('c1', 'a'))
   const from = await snapshotAt(292)
   await receive(machine, from)
   held = new Promise((resolve) => {
     release = resolve
   })
-  const reading = store.viewAt(asked).list(allConfigMaps, { after: null, limit: null })
-  const getting = store.viewAt(asked).get(configMapKey('c1', 'a'))
+  const reading = store.viewAt(requested).list(allConfigMaps, { after: null, limit: null })
+  const getting = store.viewAt(requested).get(configMapKey('c1', 'a'))
   await clock.settle()
   const installing = machine.installSnapshot(from.snapshot)
   await clock.settle()

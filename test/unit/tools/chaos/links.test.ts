@@ -27,11 +27,11 @@ import { systemClock } from '../../../../fixtures/system.ts'
 async function line(t: TestContext, first: readonly LinkRule[] = []) {
   const [dialed = 0, listens = 0] = await freePorts(2)
   let rules = first
-  const [heard, answered]: [Buffer[], Buffer[]] = [[], []]
+  const [received, answered]: [Buffer[], Buffer[]] = [[], []]
   const calls: Socket[] = []
   const server = createServer((socket) => {
     calls.push(socket)
-    socket.on('data', (bytes: Buffer) => heard.push(bytes))
+    socket.on('data', (bytes: Buffer) => received.push(bytes))
     socket.on('error', () => undefined)
   })
   server.listen(listens, '127.0.0.1')
@@ -58,9 +58,9 @@ async function line(t: TestContext, first: readonly LinkRule[] = []) {
     caller,
     calls,
     set,
-    heard: () => Buffer.concat(heard),
+    heard: () => Buffer.concat(received),
     answered: () => Buffer.concat(answered),
-    bytesHeard: () => bytesIn(heard),
+    bytesHeard: () => bytesIn(received),
     bytesAnswered: () => bytesIn(answered),
   }
 }
@@ -81,7 +81,7 @@ const awhile = (): Promise<void> => sleep(150)
 const cut = { cut: true } as const
 
 void test('all bytes pass in order in both directions over slow and lossy links', async (t) => {
-  const { caller, calls, set, heard, answered, bytesHeard, bytesAnswered } = await line(t)
+  const { caller, calls, set, heard: received, answered, bytesHeard, bytesAnswered } = await line(t)
   const bytes = Buffer.from(new SeededRandom(5).bytes(3 * 1024 * 1024))
   set(between(['a'], ['b'], { delayMs: 5, lossPercent: 2 }))
   caller.write(bytes)
@@ -90,42 +90,42 @@ void test('all bytes pass in order in both directions over slow and lossy links'
   await sleep(20)
   set([])
   await until('all of it', () => bytesHeard() === bytes.length && bytesAnswered() === bytes.length)
-  assert.ok(heard().equals(bytes) && answered().equals(bytes))
+  assert.ok(received().equals(bytes) && answered().equals(bytes))
 })
 
 void test('a cut passes nothing, not even an end; held bytes pass after it', async (t) => {
-  const { caller, calls, set, heard } = await line(t)
+  const { caller, calls, set, heard: received } = await line(t)
   caller.write('one')
-  await until('through', () => heard().toString() === 'one')
+  await until('through', () => received().toString() === 'one')
   set(between(['a'], ['b'], cut))
   caller.write('two')
   calls[0]?.end('never mind')
   await awhile()
-  assert.equal(heard().toString(), 'one')
+  assert.equal(received().toString(), 'one')
   assert.equal(caller.readableEnded, false)
   set([])
-  await until('after it', () => heard().toString() === 'onetwo' && caller.readableEnded)
+  await until('after it', () => received().toString() === 'onetwo' && caller.readableEnded)
 })
 
 void test('a one-way cut passes the other direction', async (t) => {
-  const { caller, calls, set, heard, answered } = await line(t)
+  const { caller, calls, set, heard: received, answered } = await line(t)
   caller.write('hello')
   await until('through', () => calls.length === 1)
   set(between(['b'], ['a'], cut, 'from'))
   caller.write(' there')
   calls[0]?.write('a reply')
-  await until('heard', () => heard().toString() === 'hello there')
+  await until('heard', () => received().toString() === 'hello there')
   await awhile()
   assert.equal(answered().length, 0)
 })
 
 void test('a connection during a cut is opened when the cut ends', async (t) => {
-  const { caller, calls, set, heard } = await line(t, between(['b'], ['a'], cut, 'to'))
+  const { caller, calls, set, heard: received } = await line(t, between(['b'], ['a'], cut, 'to'))
   caller.write('hello')
   await awhile()
   assert.equal(calls.length, 0)
   set([])
-  await until('made', () => heard().toString() === 'hello')
+  await until('made', () => received().toString() === 'hello')
 })
 
 void test('a sender whose held bytes reach the limit is not read from', async (t) => {

@@ -93,8 +93,12 @@ void test('lists: what may have been deleted may be missing, and only then', () 
   const deleted = (): HistoryScript => new HistoryScript().create('a@5').create('b@6').get('a@5').delete('a')
   assert.deepEqual(lists(deleted().list(7, ['b@6'])), [])
   assert.deepEqual(lists(deleted().list(6, ['b@6'])), ['wrong-list'], 'the deletion begins after 6')
-  const told = deleted().watch(6, [['DELETED', 'a@7=a5']])
-  assert.deepEqual(lists(told.list(8, ['a@5', 'b@6'])), ['wrong-list'], 'a watch returned the deletion at 7')
+  const reported = deleted().watch(6, [['DELETED', 'a@7=a5']])
+  assert.deepEqual(
+    lists(reported.list(8, ['a@5', 'b@6'])),
+    ['wrong-list'],
+    'a watch returned the deletion at 7',
+  )
   const perhaps = new HistoryScript()
     .create('a@5')
     .get('a@5')

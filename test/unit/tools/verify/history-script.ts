@@ -113,7 +113,7 @@ export class HistoryScript {
     } = {},
   ): this {
     const begin = ++this.#moment
-    const told = events.map(([type, shown]): WatchEvent => {
+    const reported = events.map(([type, shown]): WatchEvent => {
       const at = ++this.#moment
       if (type === 'BOOKMARK') return { at, atMs: at, type, revision: shown, version: null }
       const version = this.version(shown)
@@ -121,7 +121,7 @@ export class HistoryScript {
     })
     this.#watches.push({
       ...{ id: this.#watches.length + 1, watcher: of.watcher ?? 'w1', member: of.member ?? 'n1' },
-      ...{ begin, beginMs: begin, after, resumed: of.resumed ?? false, events: told, end: '' },
+      ...{ begin, beginMs: begin, after, resumed: of.resumed ?? false, events: reported, end: '' },
       side: of.side ?? null,
     })
     return this

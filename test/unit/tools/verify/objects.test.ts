@@ -107,10 +107,10 @@ void test('the history reported with an anomaly is minimal', () => {
   script.get('a@38').get('a@40')
   const [anomaly] = checkObjects(script.index()).anomalies
   assert.equal(anomaly?.kind, 'stale-read')
-  const told = anomaly.witnesses.map(({ text }) => text.replace(/.*\]: /, ''))
-  assert.equal(told.length, 3, told.join('\n'))
-  assert.match(told[0] ?? '', /to write a38 -> /)
-  assert.match(told[2] ?? '', /^get a, most recent -> a version 38 /)
+  const reported = anomaly.witnesses.map(({ text }) => text.replace(/.*\]: /, ''))
+  assert.equal(reported.length, 3, reported.join('\n'))
+  assert.match(reported[0] ?? '', /to write a38 -> /)
+  assert.match(reported[2] ?? '', /^get a, most recent -> a version 38 /)
 })
 
 void test('leaving calls out never makes a valid history invalid', () => {

@@ -33,10 +33,10 @@ void test('a correct cluster has no anomalies', () => {
     const { history } = historyOf(seed)
     const { checks, verdict } = checkHistory(history, { balanced: false })
     const anomalies = checks.flatMap((check) => check.anomalies)
-    const told = anomalies.map(({ text, witnesses }) =>
+    const reported = anomalies.map(({ text, witnesses }) =>
       [text, ...witnesses.map((one) => one.text)].join('\n  '),
     )
-    assert.deepEqual(told, [], repeat(seed))
+    assert.deepEqual(reported, [], repeat(seed))
     if (verdict === 'ok') ok++
     calls += history.calls.length
     unknown += history.calls.filter(({ answer }) => answer.kind === 'unknown').length

@@ -105,10 +105,10 @@ void test('filtered: an object that enters a selection is added, and one that le
     ['ADDED', 'b@12'],
   ]
   const script = (events: readonly Event[]): readonly string[] => {
-    const told = new HistoryScript().list(4, []).create('a@5').update('a@6', 'a@5').update('a@8', 'a@6')
-    told.update('a@9', 'a@8').delete('a').create('b@12').get('b@12')
-    told.watch(4, everything, { watcher: 'w1' })
-    return kindsOf(checkWatches(told.watch(4, events, { watcher: 'w2', side: 'even' }).index()))
+    const reported = new HistoryScript().list(4, []).create('a@5').update('a@6', 'a@5').update('a@8', 'a@6')
+    reported.update('a@9', 'a@8').delete('a').create('b@12').get('b@12')
+    reported.watch(4, everything, { watcher: 'w1' })
+    return kindsOf(checkWatches(reported.watch(4, events, { watcher: 'w2', side: 'even' }).index()))
   }
   const [comes, changes, leaves, other]: readonly Event[] = [
     ['ADDED', 'a@6'],

@@ -145,9 +145,9 @@ void describe('schema of a member', () => {
     ],
   ] satisfies readonly (readonly [JsonObject, string | readonly string[] | RegExp])[]) {
     void test(JSON.stringify(a), () => {
-      const told = wrong(around(a))
-      if (words instanceof RegExp) assert.match(told.join(), words)
-      else assert.deepEqual(told, typeof words === 'string' ? [words] : words)
+      const reported = wrong(around(a))
+      if (words instanceof RegExp) assert.match(reported.join(), words)
+      else assert.deepEqual(reported, typeof words === 'string' ? [words] : words)
     })
   }
 })
@@ -344,9 +344,9 @@ void describe('limits on schemas', () => {
       Array.from({ length: 15 }, (_, n) => [`p${n}`, { ...text, pattern }]),
     )
     const budget = newCheckBudget()
-    const told = [1, 2, 3, 4, 5].map(() => wrong({ type: 'object', properties }, false, budget).join())
-    assert.deepEqual(told.slice(0, 4), ['', '', '', ''])
-    assert.match(told[4] ?? '', /of all versions must stand for at most 200000 instructions together/)
+    const reported = [1, 2, 3, 4, 5].map(() => wrong({ type: 'object', properties }, false, budget).join())
+    assert.deepEqual(reported.slice(0, 4), ['', '', '', ''])
+    assert.match(reported[4] ?? '', /of all versions must stand for at most 200000 instructions together/)
   })
 
   void test('defaults of all versions share one step limit', () => {
@@ -355,9 +355,9 @@ void describe('limits on schemas', () => {
     const items = { ...text, not: { anyOf } }
     const schema = around({ type: 'array', items, default: value })
     const budget = newCheckBudget()
-    const told = [1, 2].map(() => wrong(schema, false, budget).join())
-    assert.equal(told[0], '')
-    assert.match(told[1] ?? '', /takes more than 2000000 steps/)
+    const reported = [1, 2].map(() => wrong(schema, false, budget).join())
+    assert.equal(reported[0], '')
+    assert.match(reported[1] ?? '', /takes more than 2000000 steps/)
   })
 
   void test('a schema with too many errors reports the first ones', () => {

@@ -216,7 +216,7 @@ void describe('types', () => {
       any: { 'x-orch-preserve-unknown-fields': true },
     },
   })
-  for (const [member, value, type, said] of [
+  for (const [member, value, type, given] of [
     ['i', 'x', 'integer', 'string'],
     ['i', 1.5, 'integer', 'number'],
     ['n', true, 'number', 'boolean'],
@@ -227,10 +227,10 @@ void describe('types', () => {
     ['p', 1.5, 'integer,string', 'number'],
     ['i', 2n ** 63n, 'integer', 'number'],
   ] as const) {
-    void test(`${said} is not of type ${type}`, () => {
+    void test(`${given} is not of type ${type}`, () => {
       assert.deepEqual(wrong(schema, { [member]: value }), [
-        `FieldValueTypeInvalid spec.${member}: Invalid value: "${said}": ` +
-          `spec.${member} in body must be of type ${type}: "${said}"`,
+        `FieldValueTypeInvalid spec.${member}: Invalid value: "${given}": ` +
+          `spec.${member} in body must be of type ${type}: "${given}"`,
       ])
     })
   }

@@ -289,8 +289,8 @@ void describe('cost limits', () => {
   })
 
   void test('a long text is not matched against an expression that would take too many steps', () => {
-    const told = wrong({ type: 'string', pattern: '^(?:ab?)+$' }, 'a'.repeat(2_000_000))
-    assert.match(told.join(), /^FieldValueForbidden a: Forbidden: .* is given up$/)
+    const reported = wrong({ type: 'string', pattern: '^(?:ab?)+$' }, 'a'.repeat(2_000_000))
+    assert.match(reported.join(), /^FieldValueForbidden a: Forbidden: .* is given up$/)
   })
 
   // Each of these alternatives is one step for the text or the object as a whole, whatever its

@@ -123,8 +123,8 @@ void test('spec 4.2: each label selector selects according to its requirements',
     for (let round = 0; round < 12; round++) {
       const labels = labelsOf(random)
       const wanted = requirements.every((one) => holds(one, labels))
-      const said = `${JSON.stringify(text)} of ${JSON.stringify(labels)}; ${repeat(seed)}`
-      assert.equal(selector.matches(labels), wanted, said)
+      const given = `${JSON.stringify(text)} of ${JSON.stringify(labels)}; ${repeat(seed)}`
+      assert.equal(selector.matches(labels), wanted, given)
       if (wanted) matched++
       else missed++
     }
@@ -156,17 +156,17 @@ void test('spec 4.2: each fieldSelector selects according to its requirements', 
       'metadata.namespace': random.pick(values),
     }
     const wanted = requirements.every(({ field, equal, value }) => (object[field] === value) === equal)
-    const said = `${text} of ${JSON.stringify(object)}; ${repeat(seed)}`
+    const given = `${text} of ${JSON.stringify(object)}; ${repeat(seed)}`
     assert.equal(
       selector.matches((field) => object[field] ?? ''),
       wanted,
-      said,
+      given,
     )
     for (const field of COMMON_FIELDS) {
       const exact = selector.exact(field)
       const named = requirements.filter((one) => one.equal && one.field === field)
-      assert.equal(exact !== null, named.length > 0, said)
-      assert.ok(exact === null || named.some(({ value }) => value === exact), said)
+      assert.equal(exact !== null, named.length > 0, given)
+      assert.ok(exact === null || named.some(({ value }) => value === exact), given)
     }
     if (wanted) matched++
     else missed++

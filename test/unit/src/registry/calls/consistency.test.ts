@@ -75,7 +75,7 @@ async function kit(t: TestContext): Promise<Kit> {
   clock = api.clock
   await api.configMap('one')
   Object.assign(proofs, { barriers: 0, entries: 0, freshness: null })
-  const asked =
+  const requested =
     (verb: 'get' | 'list' | 'watch') =>
     async (mode: string | null, more: Call = {}) => {
       const request = api.request({ ...(verb === 'get' ? { name: 'one' } : {}), ...more })
@@ -91,7 +91,7 @@ async function kit(t: TestContext): Promise<Kit> {
       if (answer.kind === 'watch') answer.stream.close()
       return { proof, shown: answer.kind === 'document' ? Buffer.from(answer.bytes).toString() : '' }
     }
-  return { api, proofs, get: asked('get'), list: asked('list'), watch: asked('watch') }
+  return { api, proofs, get: requested('get'), list: requested('list'), watch: requested('watch') }
 }
 
 function holding(holds = true): LeaseRead {

@@ -45,11 +45,11 @@ void test('setting the same custom kinds again is no change', () => {
 void test('a narrowed catalog has all custom kinds, and only the built-in ones it was given', () => {
   const catalog = new Catalog([pods, jobs])
   const served = catalog.narrowed([pods])
-  let told = 0
-  served.onChange(() => told++)
+  let reported = 0
+  served.onChange(() => reported++)
   catalog.setCustom([widgets])
   assert.deepEqual(served.all(), [pods, widgets])
-  assert.deepEqual([served.version, told], [1, 1])
+  assert.deepEqual([served.version, reported], [1, 1])
   assert.equal(served.find('batch', 'v1', 'jobs'), null)
 })
 
@@ -64,8 +64,8 @@ void test('a custom kind can neither hide a built-in kind nor share its objects,
   }
   const core = customKind({ group: '', plural: 'widgets', kind: 'Widget' })
   const twice = { ...widgets }
-  const asked = [samePath, samePlace, elsewhere, core, widgets, twice]
-  assert.deepEqual(served.setCustom(asked), [samePath, samePlace, elsewhere, core, twice])
+  const requested = [samePath, samePlace, elsewhere, core, widgets, twice]
+  assert.deepEqual(served.setCustom(requested), [samePath, samePlace, elsewhere, core, twice])
   assert.equal(catalog.find('batch', 'v1', 'jobs'), jobs)
   assert.equal(catalog.find('example.com', 'v1', 'widgets'), widgets)
   assert.deepEqual(served.all(), [pods, widgets])
@@ -89,12 +89,12 @@ void test('an alias is found by its path, is not listed, and exists as long as i
   const alias = customKind({ group: 'upstream.example', plural: 'jobs', kind: 'Job' })
   const withAlias = { ...jobs, aliases: [{ ...alias, storedAs: { name: 'v1', group: 'batch' } }] }
   const catalog = new Catalog([pods, withAlias])
-  const [asked] = withAlias.aliases
-  assert.equal(catalog.find('upstream.example', 'v1', 'jobs'), asked)
+  const [requested] = withAlias.aliases
+  assert.equal(catalog.find('upstream.example', 'v1', 'jobs'), requested)
   assert.deepEqual(catalog.all(), [pods, withAlias])
   assert.deepEqual(catalog.builtIn(), [pods, withAlias])
   assert.equal(catalog.narrowed([pods]).find('upstream.example', 'v1', 'jobs'), null)
-  assert.equal(catalog.narrowed([withAlias]).find('upstream.example', 'v1', 'jobs'), asked)
+  assert.equal(catalog.narrowed([withAlias]).find('upstream.example', 'v1', 'jobs'), requested)
   // A custom kind cannot take its path.
   assert.deepEqual(catalog.setCustom([alias]), [alias])
   assert.throws(() => new Catalog([alias, withAlias]), /declared once/)

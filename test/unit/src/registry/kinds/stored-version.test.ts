@@ -285,13 +285,13 @@ void test('an object that is equal in both versions is parsed once per version, 
   }
   const conversion = { toStored: (object: AnyObject) => object, fromStored: withoutTags }
   for (const [at, version] of ['v1', 'v2'].entries()) {
-    const asked = new Versions(fixture, { ...gadget, version, storedAs: { name: 'v1', conversion } })
+    const requested = new Versions(fixture, { ...gadget, version, storedAs: { name: 'v1', conversion } })
     const reads: number[] = []
     let first = ''
     for (const patched of [null, null, 'b']) {
       if (patched !== null) await v1.ask('patch', { name: patched, ...merge({ spec: { size: 2 + at } }) })
       read = 0
-      const { text, object } = await asked.ask('list', {})
+      const { text, object } = await requested.ask('list', {})
       reads.push(read)
       first ||= text
       if (patched === null) assert.equal(text, first)
@@ -337,7 +337,7 @@ void test('two groups share one store: what one writes, the other reads, lists, 
   await other.ask('delete', { name: 'c' })
   assert.equal((await refused(other.ask('get', { name: 'a' }))).code, 404)
   const [core, far] = [await watches[0]?.now(), await watches[1]?.now()]
-  const told = (events: typeof core): readonly string[] =>
+  const reported = (events: typeof core): readonly string[] =>
     (events ?? []).map(({ type, object }) => `${type} ${object.apiVersion} ${object.metadata.name}`)
   const words = ['ADDED a', 'ADDED b', 'ADDED c', 'MODIFIED b', 'DELETED a', 'DELETED c']
   for (const [events, version] of [
@@ -345,7 +345,7 @@ void test('two groups share one store: what one writes, the other reads, lists, 
     [far, 'other.example/v2'],
   ] as const) {
     assert.deepEqual(
-      told(events),
+      reported(events),
       words.map((word) => word.replace(' ', ` ${version} `)),
     )
   }

@@ -33,16 +33,16 @@ async function open(api: Fixture, query: Watcher['query']): Promise<Watcher> {
   return { query, picture, version: Number(resourceVersion), events }
 }
 
-async function follow(watcher: Watcher, said: string): Promise<void> {
+async function follow(watcher: Watcher, given: string): Promise<void> {
   for (const { type, object } of await watcher.events.now()) {
     const { name, resourceVersion } = object.metadata
-    assert.ok(Number(resourceVersion) > watcher.version, `${said}: versions ascend`)
+    assert.ok(Number(resourceVersion) > watcher.version, `${given}: versions ascend`)
     watcher.version = Number(resourceVersion)
     const known = watcher.picture.has(name)
     assert.equal(
       known,
       type !== 'ADDED',
-      `${said}: ${type} of ${name}, which was ${known ? '' : 'not '}known`,
+      `${given}: ${type} of ${name}, which was ${known ? '' : 'not '}known`,
     )
     if (type === 'DELETED') watcher.picture.delete(name)
     else watcher.picture.set(name, resourceVersion)
@@ -66,10 +66,10 @@ void test('a list plus the events of a watch from its version equals a later lis
   t.after(() => api.close())
   const watchers = await Promise.all(selectors.map((query) => open(api, query)))
   for (let round = 0; round < 300; round++) {
-    const said = `seed ${seed}, round ${round}`
+    const given = `seed ${seed}, round ${round}`
     await writeSomething(api, random)
     const watcher = random.pick(watchers)
-    await follow(watcher, said)
+    await follow(watcher, given)
     if (random.chance(0.1)) {
       watcher.events.stream.close()
       const query = { ...watcher.query, resourceVersion: String(watcher.version) }
@@ -77,11 +77,11 @@ void test('a list plus the events of a watch from its version equals a later lis
     }
     if (round % 20 !== 19) continue
     for (const each of watchers) {
-      await follow(each, said)
+      await follow(each, given)
       const { items } = await api.list({ query: each.query })
       const wanted = items.map(({ metadata }) => [metadata.name, metadata.resourceVersion] as const)
       const shown = [...each.picture].sort(([a], [b]) => (a < b ? -1 : 1))
-      assert.deepEqual(shown, wanted, `${said}: ${JSON.stringify(each.query)}`)
+      assert.deepEqual(shown, wanted, `${given}: ${JSON.stringify(each.query)}`)
     }
   }
   for (const { events } of watchers) events.stream.close()

@@ -128,20 +128,20 @@ void test('the initial events of a watch are sorted in slices, and followed by c
   await api.configMap('a-late-one')
   const events = await opening
   assert.ok(turns() >= Math.floor(expected.items.length / small.sliceObjectsMax))
-  const told = await events.now()
-  const revisions = told.map(({ object }) => Number(object.metadata.resourceVersion))
+  const reported = await events.now()
+  const revisions = reported.map(({ object }) => Number(object.metadata.resourceVersion))
   assert.deepEqual(
     revisions,
     revisions.toSorted((a, b) => a - b),
   )
   assert.deepEqual(
-    told
+    reported
       .slice(0, -1)
       .map(({ object }) => `${object.metadata.name} ${object.metadata.resourceVersion}`)
       .toSorted(),
     [...versions(expected)].toSorted(),
   )
-  assert.equal(told.at(-1)?.object.metadata.name, 'a-late-one')
+  assert.equal(reported.at(-1)?.object.metadata.name, 'a-late-one')
   events.stream.close()
 })
 
@@ -180,13 +180,13 @@ void test('a selector yields after a bounded number of parsed bytes', async (t) 
     const patch = { body: { data: { more: Buffer.from(String(at)).toString('base64') } } }
     await api.patch({ kind, name: `s${at}`, ...patch })
   }
-  let told = 0
-  for (let calls = 0; told < 5; calls++) {
+  let reported = 0
+  for (let calls = 0; reported < 5; calls++) {
     assert.ok(calls < 100, 'it comes to an end')
     const piece = await events.stream.next()
     if (piece === null || piece.length === 0) await events.more()
-    else told += parseEvents(piece).length
+    else reported += parseEvents(piece).length
   }
-  assert.equal(told, 5)
+  assert.equal(reported, 5)
   events.stream.close()
 })

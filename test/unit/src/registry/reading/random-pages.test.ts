@@ -212,34 +212,34 @@ class Run {
   }
 
   /** Compares a page with the model, and keeps its continue token. */
-  #take(asked: Omit<Open, 'token'>, { metadata, items }: List): void {
-    const { call, choice, limit, revision, behind } = asked
+  #take(requested: Omit<Open, 'token'>, { metadata, items }: List): void {
+    const { call, choice, limit, revision, behind } = requested
     const all = this.#at(revision)
       .objects.filter(({ namespace }) => call.namespace === null || namespace === call.namespace)
       .filter(choice.holds)
       .toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
       .filter((one) => placeOf(one) > behind)
     const wanted = limit === 0 ? all : all.slice(0, limit)
-    const said = `${JSON.stringify(call)} at ${revision}`
+    const given = `${JSON.stringify(call)} at ${revision}`
     const shown = items.map((item) => [textMember(item.metadata, 'namespace'), item.metadata.name])
     const names = wanted.map(({ namespace, name }) => [namespace, name])
-    assert.deepEqual(shown, names, said)
+    assert.deepEqual(shown, names, given)
     const versions = items.map((item) => item.metadata.resourceVersion)
     assert.deepEqual(
       versions,
       wanted.map(({ version }) => version),
-      said,
+      given,
     )
-    assert.equal(metadata.resourceVersion, String(revision), said)
+    assert.equal(metadata.resourceVersion, String(revision), given)
     const left = all.length - wanted.length
     const { continue: token, remainingItemCount } = metadata
     // Further objects may not match, which is found out only by reading them.
     const isPlain = Object.keys(choice.query).length === 0
-    if (left > 0 || isPlain) assert.equal(token !== undefined, left > 0, said)
-    assert.equal(remainingItemCount, isPlain && left > 0 ? left : undefined, said)
+    if (left > 0 || isPlain) assert.equal(token !== undefined, left > 0, given)
+    assert.equal(remainingItemCount, isPlain && left > 0 ? left : undefined, given)
     if (token === undefined) return
     const last = wanted.at(-1)
-    this.#open.push({ ...asked, token, behind: last === undefined ? behind : placeOf(last) })
+    this.#open.push({ ...requested, token, behind: last === undefined ? behind : placeOf(last) })
   }
 }
 

@@ -134,7 +134,7 @@ void test('60 changes with 1,000 watches of other names wake no other watch and 
   }
   assert.equal(reads, 0)
   assert.deepEqual(
-    followers.filter(({ wakes }) => wakes > 0).map(({ wakes, told }) => [wakes, told.length]),
+    followers.filter(({ wakes }) => wakes > 0).map(({ wakes, told: reported }) => [wakes, reported.length]),
     [[60, 61]],
   )
   for (const follower of followers) follower.close()
@@ -250,15 +250,15 @@ function brief(events: readonly Event[]): readonly string[] {
 /** The events that a client derives from a watch of everything for one value. */
 function expected(all: readonly Event[], node: string): readonly string[] {
   const there = new Set<string>()
-  const told: string[] = []
+  const reported: string[] = []
   for (const { type, object } of all) {
     const { name, resourceVersion } = object.metadata
     const isMine = type !== 'DELETED' && nodeOf(object) === node
     const was = there.has(name)
     if (isMine) there.add(name)
     else there.delete(name)
-    if (isMine) told.push(`${was ? 'MODIFIED' : 'ADDED'} ${name} ${resourceVersion}`)
-    else if (was) told.push(`DELETED ${name} ${resourceVersion}`)
+    if (isMine) reported.push(`${was ? 'MODIFIED' : 'ADDED'} ${name} ${resourceVersion}`)
+    else if (was) reported.push(`DELETED ${name} ${resourceVersion}`)
   }
-  return told
+  return reported
 }

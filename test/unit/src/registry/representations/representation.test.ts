@@ -87,10 +87,10 @@ void test('a bookmark has its revision, and an ERROR event its reason', async (t
     }
     const answer = await api.registry.watch(asked(api, form, { query }))
     assert.ok(answer.kind === 'watch')
-    const told: SeenEvent[] = []
+    const reported: SeenEvent[] = []
     const pull = async (): Promise<void> => {
       for (let piece = await answer.stream.next(); piece?.length; piece = await answer.stream.next()) {
-        told.push(
+        reported.push(
           ...eventsAs(form.encoding, (kind) => (kind === 'Status' ? statusSchema : schemaIn(api)), piece),
         )
       }
@@ -100,7 +100,7 @@ void test('a bookmark has its revision, and an ERROR event its reason', async (t
     for (const name of ['a', 'b']) await api.configMap(name)
     await api.trim()
     await pull()
-    const [bookmark, error, ...none] = told
+    const [bookmark, error, ...none] = reported
     assert.deepEqual(none, [])
     const kind = form.as === 'partial' ? 'PartialObjectMetadata' : 'ConfigMap'
     assert.deepEqual([bookmark?.type, bookmark?.object['kind']], ['BOOKMARK', kind])
@@ -134,9 +134,9 @@ void test('a protobuf list is the same message however little of it is buffered'
     const { items, metadata } = await before
     assert.equal(list['kind'], 'ConfigMapList')
     assert.deepEqual(list['metadata'], metadata)
-    const told = list['items'] as unknown as typeof items
+    const reported = list['items'] as unknown as typeof items
     assert.deepEqual(
-      told.map(({ metadata: { name, resourceVersion, uid }, ...rest }) => [
+      reported.map(({ metadata: { name, resourceVersion, uid }, ...rest }) => [
         name,
         resourceVersion,
         uid,

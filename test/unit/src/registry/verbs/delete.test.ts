@@ -132,7 +132,7 @@ async function withSleepers(t: TestContext): Promise<(more?: object) => Promise<
     ...{ group: 'test.io', kind: 'Sleeper', plural: 'sleepers', tracksGeneration: true },
     hooks: {
       fillDefaults: (object) => ({ immutable: false, ...object }),
-      gracePeriodSeconds: (_, asked) => asked ?? 30,
+      gracePeriodSeconds: (_, requested) => requested ?? 30,
     },
   }
   api = await Fixture.open({ extra: [sleepers] })

@@ -102,14 +102,14 @@ void test('spec 4.8.3: each row of the table of versions', async (t) => {
     [{ sendInitialEvents: 'true' }, /sendInitialEvents is forbidden for list/],
   ]
   for (const [query, wanted] of rows) {
-    const said = JSON.stringify(query)
+    const given = JSON.stringify(query)
     if (wanted instanceof RegExp) {
       const seen = await refused(api.list({ query }))
-      assert.equal(seen.code, 400, said)
-      assert.match(seen.message, wanted, said)
+      assert.equal(seen.code, 400, given)
+      assert.match(seen.message, wanted, given)
       continue
     }
-    assert.deepEqual(names(await api.list({ query })), wanted, said)
+    assert.deepEqual(names(await api.list({ query })), wanted, given)
   }
   const exact = await api.list({ query: { resourceVersionMatch: 'Exact', resourceVersion: String(old) } })
   assert.equal(exact.metadata.resourceVersion, String(old))

@@ -16,16 +16,16 @@ void test('spec 4.8.4: without a version a watch begins with the existing object
     await api.configMap('b')
     await api.patch({ name: 'b', body: { data: { k: 'v' } } })
     await api.delete({ name: 'b' })
-    const told = await events.now()
+    const reported = await events.now()
     assert.deepEqual(
-      told.map(({ type, object }) => [type, object.metadata.name, object['data']]),
+      reported.map(({ type, object }) => [type, object.metadata.name, object['data']]),
       [
         ['ADDED', 'b', undefined],
         ['MODIFIED', 'b', { k: 'v' }],
         ['DELETED', 'b', { k: 'v' }],
       ],
     )
-    const versions = told.map(({ object }) => Number(object.metadata.resourceVersion))
+    const versions = reported.map(({ object }) => Number(object.metadata.resourceVersion))
     assert.deepEqual(
       versions,
       [...new Set(versions)].sort((x, y) => x - y),
@@ -50,13 +50,13 @@ void test('existing objects are sent in order of revision, so that an interrupte
   for (const name of ['c', 'a', 'b']) await api.configMap(name)
   const { object } = await api.patch({ name: 'c', body: { data: { k: 'v' } } })
   const events = await api.watch({})
-  const told = await events.now()
+  const reported = await events.now()
   assert.deepEqual(
-    told.map(({ object }) => object.metadata.name),
+    reported.map(({ object }) => object.metadata.name),
     ['a', 'b', 'c'],
   )
   events.stream.close()
-  const [first] = told
+  const [first] = reported
   const resumed = await api.watch({
     query: { resourceVersion: first?.object.metadata.resourceVersion ?? '' },
   })
@@ -289,20 +289,20 @@ void test('many events are sent in pieces of about the configured size, none los
   const events = await api.watch({})
   for (let at = 0; at < 30; at++) await api.configMap(`b${at}`)
   const pieces: number[] = []
-  const told: string[] = []
+  const reported: string[] = []
   for (;;) {
     const piece = await events.stream.next()
     if (piece === null || piece.length === 0) break
     pieces.push(piece.length)
     const lines = Buffer.from(piece).toString().trimEnd().split('\n')
-    told.push(
+    reported.push(
       ...lines.map(
         (line) => (JSON.parse(line) as { object: { metadata: { name: string } } }).object.metadata.name,
       ),
     )
   }
-  assert.equal(new Set(told).size, 60)
-  assert.equal(told.length, 60)
+  assert.equal(new Set(reported).size, 60)
+  assert.equal(reported.length, 60)
   for (const bytes of pieces) assert.ok(bytes < 1500)
   events.stream.close()
 })

@@ -79,10 +79,10 @@ void test('spec 6.1: the bookmark at the end of a watch names no event that was 
   assert.deepEqual(await events.now(), [])
   const { object } = await api.configMap('unsent')
   api.clock.advance(10_000)
-  const told = await events.now()
+  const reported = await events.now()
   assert.equal(await events.ended(), true)
-  const last = Math.max(0, ...told.map((event) => Number(event.object.metadata.resourceVersion)))
-  const sent = told.some(({ type }) => type === 'ADDED')
+  const last = Math.max(0, ...reported.map((event) => Number(event.object.metadata.resourceVersion)))
+  const sent = reported.some(({ type }) => type === 'ADDED')
   assert.ok(
     sent || last < Number(object.metadata.resourceVersion),
     'a watch that resumes there misses nothing',

@@ -107,9 +107,9 @@ void test('a terminating namespace can record its progress and be finalized in a
       message: 'm'.repeat(1000),
     },
   ]
-  const told = { ...object, status: { phase: 'Terminating', conditions } }
+  const reported = { ...object, status: { phase: 'Terminating', conditions } }
   const call = { kind: 'Namespace', name: 'going' }
-  const after = await api.update({ ...call, subresource: 'status', body: told })
+  const after = await api.update({ ...call, subresource: 'status', body: reported })
   await api.update({ ...call, subresource: 'finalize', body: { ...after.object, spec: { finalizers: [] } } })
   assert.equal((await refused(api.get(call))).code, 404)
 })

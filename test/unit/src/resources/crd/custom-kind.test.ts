@@ -221,8 +221,8 @@ void test('an object that was stored under another schema is read under the curr
     )
   }
   // A watch keeps the schema that it began with.
-  const [told] = await watch.now()
-  assert.deepEqual(told?.object['spec'], { count: 1, color: 'red', note: 'x' })
+  const [reported] = await watch.now()
+  assert.deepEqual(reported?.object['spec'], { count: 1, color: 'red', note: 'x' })
   const same = await api.patch({ kind, name: 'a', body: {} })
   assert.equal(same.object.metadata.resourceVersion, before.object.metadata.resourceVersion)
   const { objects } = api.store
@@ -269,13 +269,13 @@ void test('spec 9.5: an object written in one version is read in the other, whic
     ],
   })
   for (const version of ['v1', 'v2']) {
-    const asked = `test.example/${version}/Gadget`
-    const { object } = await api.get({ kind: asked, name: 'a' })
+    const requested = `test.example/${version}/Gadget`
+    const { object } = await api.get({ kind: requested, name: 'a' })
     assert.deepEqual(
       [object.apiVersion, object['spec']],
       [`test.example/${version}`, { count: 1, color: 'red' }],
     )
-    const { items } = await api.list({ kind: asked })
+    const { items } = await api.list({ kind: requested })
     assert.deepEqual(
       items.map((item) => item['spec']),
       [{ count: 1, color: 'red' }],
@@ -303,8 +303,8 @@ void test('spec 9.5: an object written in one version is read in the other, whic
 
 void test('spec 9.6: requests in a deprecated version get the warning of its definition, or one that names a better version', async (t) => {
   const alpha = { ...v2, name: 'v1alpha1', deprecated: true }
-  const said = { ...v2, name: 'v1beta1', deprecated: true, deprecationWarning: 'mind the gap' }
-  const { kinds } = await start(t, { versions: [v1, alpha, said] })
+  const given = { ...v2, name: 'v1beta1', deprecated: true, deprecationWarning: 'mind the gap' }
+  const { kinds } = await start(t, { versions: [v1, alpha, given] })
   assert.deepEqual(
     kinds().map(({ deprecated }) => deprecated),
     [

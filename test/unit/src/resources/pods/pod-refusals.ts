@@ -15,7 +15,7 @@ export async function refuseEach(api: Fixture, rows: readonly Row[]): Promise<vo
     assert.equal(seen.code, 422, JSON.stringify([spec, seen.message]))
     const index = causes(seen).indexOf(cause)
     assert.ok(index >= 0, `${JSON.stringify(spec)}: ${cause} is not among ${JSON.stringify(causes(seen))}`)
-    const told = (details(seen)['causes'] as readonly { readonly message: string }[])[index]
-    assert.ok(told?.message.includes(words), `${told?.message} does not contain ${words}`)
+    const reported = (details(seen)['causes'] as readonly { readonly message: string }[])[index]
+    assert.ok(reported?.message.includes(words), `${reported?.message} does not contain ${words}`)
   }
 }

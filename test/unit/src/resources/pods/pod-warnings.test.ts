@@ -35,8 +35,8 @@ function rowsOf(of: { readonly label: (prefix: string, key: string) => string })
   const confined = { securityContext: { seccompProfile: { type: 'Unconfined' } } }
   const gone = (key: string, words: string): string =>
     `metadata.annotations[${key}]: non-functional in ${words}`
-  const parts = (path: string, said: string): string =>
-    `${path}: fractional byte value "${said}" is invalid, must be an integer`
+  const parts = (path: string, given: string): string =>
+    `${path}: fractional byte value "${given}" is invalid, must be an integer`
   const spread = { maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule' }
   return [
     [{}, { mine: '' }, []],
@@ -148,15 +148,15 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
     const stem = domain === 'orch.io' ? 'orch.io' : 'kubernetes.io'
     const label = (prefix: string, key: string): string =>
       `${prefix === '' ? '' : `${prefix}.`}${stem}/${key}`
-    const said = new Set<string>()
+    const given = new Set<string>()
     for (const [members, annotations, warnings] of rowsOf({ label })) {
       const spec = { containers: [container()], ...members }
       assert.deepEqual(told(spec, annotations, '', domain), warnings)
       const inTemplate = warnings.map((text) => `spec.template.${text}`)
       assert.deepEqual(told(spec, annotations, 'spec.template.', domain), inTemplate)
-      for (const text of warnings) said.add(text)
+      for (const text of warnings) given.add(text)
     }
-    assert.equal(said.size, 23)
+    assert.equal(given.size, 23)
   })
 }
 

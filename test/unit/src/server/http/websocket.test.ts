@@ -196,9 +196,9 @@ void test('each event is one message of the length in its frame header', () => {
     assert.equal(bytes.length, 2 * (head + length))
     const first = Buffer.from(bytes).subarray(0, head)
     assert.equal(first[0], 0x81)
-    const told =
+    const reported =
       head === 2 ? first.readUInt8(1) : head === 4 ? first.readUInt16BE(2) : Number(first.readBigUInt64BE(2))
-    assert.equal(told, length)
+    assert.equal(reported, length)
     assert.ok(
       Buffer.from(bytes)
         .subarray(head, head + length)

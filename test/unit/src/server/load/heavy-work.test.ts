@@ -29,7 +29,7 @@ void test('the largest are evaluated alone, others concurrently, in order of arr
       return end.promise
     })
   }
-  const asked = [ask('a', 100 * most), ask('b', most / 2), ask('c', most / 2), ask('d', most / 2)]
+  const requested = [ask('a', 100 * most), ask('b', most / 2), ask('c', most / 2), ask('d', most / 2)]
   const small = ask('small', limits.heavyWorkBytesMin)
   await turns()
   assert.deepEqual(begun, ['small', 'a'])
@@ -43,7 +43,7 @@ void test('the largest are evaluated alone, others concurrently, in order of arr
   for (const end of ends.values()) end.resolve()
   await turns()
   await clock.advance(1)
-  await Promise.all([...asked, small])
+  await Promise.all([...requested, small])
   assert.deepEqual(begun, ['small', 'a', 'b', 'c', 'd'])
 })
 
@@ -53,10 +53,10 @@ void test('waiting users take turns, whatever their order and number of requests
   const begun: string[] = []
   const ask = (user: string, name: string): Promise<void> =>
     heavy.run({ user, bytes: most, deadlineMs: Infinity }, async () => void begun.push(name))
-  const asked = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((name) => ask(name.slice(0, 1), name))
+  const requested = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((name) => ask(name.slice(0, 1), name))
   await turns()
-  for (let turn = 0; turn < asked.length; turn++) await clock.advance(1)
-  await Promise.all(asked)
+  for (let turn = 0; turn < requested.length; turn++) await clock.advance(1)
+  await Promise.all(requested)
   // The first began when no other request waited.
   assert.deepEqual(begun, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
   assert.equal(clock.pending, 0, 'users without waiting requests have no entry')
@@ -67,7 +67,7 @@ void test('no two begin in one turn, although both fit', async () => {
   const heavy = new HeavyWork(clock)
   const begun: string[] = []
   const end = new Deferred<void>()
-  const asked = ['a', 'b'].map((name) =>
+  const requested = ['a', 'b'].map((name) =>
     heavy.run({ user: 'u', bytes: most / 2, deadlineMs: Infinity }, () => {
       begun.push(name)
       return end.promise
@@ -78,7 +78,7 @@ void test('no two begin in one turn, although both fit', async () => {
   await clock.advance(0)
   assert.deepEqual(begun, ['a', 'b'])
   end.resolve()
-  await Promise.all(asked)
+  await Promise.all(requested)
 })
 
 void test('a task that waits for something other than the thread does not block others', async () => {

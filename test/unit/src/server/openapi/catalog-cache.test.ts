@@ -25,9 +25,9 @@ function bench() {
 
 void test('concurrent callers share one computation, and its result is cached', async () => {
   const { makes, derived } = bench()
-  const asked = [derived.get(), derived.get(), derived.get()]
+  const requested = [derived.get(), derived.get(), derived.get()]
   makes[0]?.done.resolve()
-  assert.deepEqual(await Promise.all(asked), ['of 0', 'of 0', 'of 0'])
+  assert.deepEqual(await Promise.all(requested), ['of 0', 'of 0', 'of 0'])
   assert.equal(await derived.get(), 'of 0')
   assert.equal(makes.length, 1)
 })
@@ -50,9 +50,9 @@ void test('a caller after a change waits for a value that contains it, earlier c
 
 void test('a failed computation rejects its callers and is retried by the next one', async () => {
   const { makes, derived } = bench()
-  const asked = [derived.get(), derived.get()]
+  const requested = [derived.get(), derived.get()]
   makes[0]?.done.reject(new Error('no memory'))
-  for (const one of asked) await assert.rejects(one, /no memory/)
+  for (const one of requested) await assert.rejects(one, /no memory/)
   const again = derived.get()
   makes[1]?.done.resolve()
   assert.equal(await again, 'of 0')

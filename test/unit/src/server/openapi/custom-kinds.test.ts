@@ -380,8 +380,8 @@ void test('a burst of definitions costs nothing until a request, and then each o
     catalog.setCustom(many)
   }
   assert.equal(all.turns, before)
-  const asked = await Promise.all(Array.from({ length: 8 }, () => documents.v2()))
-  assert.equal(new Set(asked).size, 1)
+  const requested = await Promise.all(Array.from({ length: 8 }, () => documents.v2()))
+  assert.equal(new Set(requested).size, 1)
   // Four kinds a turn.
   assert.equal(all.turns - before, 50)
   assert.equal(

@@ -53,7 +53,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     void test(`spec 4.1: OpenAPI ${dialect} of ${domain} describes every member as clients know it`, () => {
       const names = namesOf(domain)
       const documents = allDefinitions(names, dialect)
-      const told = new Set<string>()
+      const reported = new Set<string>()
       const wrong: string[] = []
       for (const [name, definition] of documents) {
         const neutral = neutralOf(names, name)
@@ -71,13 +71,13 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
           members: new Map([...found.members].map(([of, line]) => [inUpstream(names, of), line])),
         }
         for (const [place, line] of differences(neutral.replace('.v1beta1.', '.v1.'), wanted, ours)) {
-          if (others.has(place)) told.add(place)
+          if (others.has(place)) reported.add(place)
           else wrong.push(line)
         }
       }
       assert.deepEqual(wrong, [])
       assert.deepEqual(
-        [...others.keys()].filter((place) => !told.has(place)),
+        [...others.keys()].filter((place) => !reported.has(place)),
         [],
         'they are alike now',
       )

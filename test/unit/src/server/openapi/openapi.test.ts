@@ -108,9 +108,9 @@ function markedUses(document: JsonObject): [string, Json, Json][] {
       if (!isJsonObject(own)) continue
       const isList = at(operation, 'x-kubernetes-action') === 'list'
       const kind = typeof own['kind'] === 'string' ? own['kind'] : ''
-      const said = { ...own, kind: isList ? `${kind}List` : kind }
+      const given = { ...own, kind: isList ? `${kind}List` : kind }
       for (const reference of new Set(references(operation))) {
-        uses.push([reference, at(document, ...reference.slice(2).split('/'), marker) ?? null, said])
+        uses.push([reference, at(document, ...reference.slice(2).split('/'), marker) ?? null, given])
       }
     }
   }
@@ -124,8 +124,8 @@ for (const names of [upstream, orch]) {
     const isCommon = /meta[.]v1[.](Status|Patch|DeleteOptions)$/
     const uses = [openApiV2(kinds, names), openApiV3(kinds, names, 'v1')].flatMap(markedUses)
     assert.ok(uses.length > 0)
-    for (const [reference, of, said] of uses) {
-      if (!isCommon.test(reference)) assert.deepEqual([reference, of], [reference, [said]])
+    for (const [reference, of, given] of uses) {
+      if (!isCommon.test(reference)) assert.deepEqual([reference, of], [reference, [given]])
     }
     const definitions = openApiV2(kinds, names)['definitions'] as JsonObject
     for (const { group, version, kind } of kinds) {

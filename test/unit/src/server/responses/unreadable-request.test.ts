@@ -10,15 +10,15 @@ import { answerUnreadable } from '../../../../../src/server/responses/unreadable
 
 /** What a client of that connection receives, and whether the connection was closed. */
 function socket(): { readonly stream: Duplex; readonly told: () => string } {
-  let told = ''
+  let reported = ''
   const stream = new Duplex({
     read: () => undefined,
     write: (bytes: Buffer, _encoding, done) => {
-      told += bytes.toString()
+      reported += bytes.toString()
       done()
     },
   })
-  return { stream, told: () => told }
+  return { stream, told: () => reported }
 }
 
 function failure(code: string, reason?: string): Error & { readonly code: string } {
@@ -42,9 +42,9 @@ void test('each parser error has its code and message', () => {
     ['HPE_INVALID_METHOD', '400 Bad Request', 'BadRequest', /a method of HTTP\/1\.1$/],
     ['HPE_INVALID_URL', '400 Bad Request', 'BadRequest', /^the request is not HTTP\/1\.1: why$/],
   ] as const) {
-    const { stream, told } = socket()
+    const { stream, told: reported } = socket()
     answerUnreadable(failure(code, 'why'), stream, null)
-    const [head = '', body = ''] = told().split('\r\n\r\n')
+    const [head = '', body = ''] = reported().split('\r\n\r\n')
     assert.equal(head.split('\r\n')[0], `HTTP/1.1 ${line}`)
     assert.match(head, new RegExp(`\r\nContent-Length: ${body.length}\r\n`))
     const status = JSON.parse(body) as Record<string, unknown>
@@ -55,7 +55,7 @@ void test('each parser error has its code and message', () => {
     assert.match(String(status['message']), message)
     // Later bytes are no better.
     answerUnreadable(failure(code), stream, null)
-    assert.equal(told(), `${head}\r\n\r\n${body}`)
+    assert.equal(reported(), `${head}\r\n\r\n${body}`)
   }
 })
 
@@ -72,8 +72,8 @@ void test('a client that keeps sending is disconnected, one that ends is not', (
 })
 
 void test('nothing is sent on a broken connection', () => {
-  const { stream, told } = socket()
+  const { stream, told: reported } = socket()
   answerUnreadable(failure('ECONNRESET'), stream, null)
   assert.ok(stream.destroyed)
-  assert.equal(told(), '')
+  assert.equal(reported(), '')
 })

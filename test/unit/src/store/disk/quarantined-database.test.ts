@@ -42,7 +42,7 @@ void test('the database rebuilt from the log replaces the quarantined one once i
   const home = new LevelKeyValueDatabases(directory)
   const machine = await openMachine({
     ...{ home, clock: new ManualClock(), logLast: 50 },
-    onAside: (told) => news.push(told),
+    onAside: (reported) => news.push(reported),
   })
   applyUpTo(machine, log, 49)
   await machine.flushed()
@@ -52,8 +52,10 @@ void test('the database rebuilt from the log replaces the quarantined one once i
   await machine.flushed()
   await machine.close()
   assert.ok(!existsSync(aside))
-  const [told] = news
-  assert.ok(news.length === 1 && told?.kind === 'removed' && told.path === aside && told.bytes > 1000)
+  const [reported] = news
+  assert.ok(
+    news.length === 1 && reported?.kind === 'removed' && reported.path === aside && reported.bytes > 1000,
+  )
 
   const again = await openMachine({ home, clock: new ManualClock(), logLast: 50 })
   assert.equal(again.digest, digests[50])
@@ -66,7 +68,7 @@ void test('a quarantined database left by an ended process is removed at the nex
   const home = new LevelKeyValueDatabases(directory)
   const news: QuarantinedDatabaseEvent[] = []
   const open = () =>
-    openMachine({ home, clock: new ManualClock(), logLast: 50, onAside: (told) => news.push(told) })
+    openMachine({ home, clock: new ManualClock(), logLast: 50, onAside: (reported) => news.push(reported) })
   await (await open()).close()
   assert.ok(existsSync(join(directory, 'set-aside')))
   await (await open()).close()
@@ -77,8 +79,8 @@ void test('a quarantined database left by an ended process is removed at the nex
 void test('a quarantined database that cannot be removed is logged and has no other effect', async () => {
   const news: QuarantinedDatabaseEvent[] = []
   const cause = new DatabaseError('io', 'db/set-aside cannot be removed (EPERM)')
-  const aside = new QuarantinedDatabase({ discardQuarantined: () => Promise.reject(cause) }, (told) =>
-    news.push(told),
+  const aside = new QuarantinedDatabase({ discardQuarantined: () => Promise.reject(cause) }, (reported) =>
+    news.push(reported),
   )
   aside.durable(logIndex(9))
   aside.keepUntil(logIndex(5))

@@ -72,12 +72,12 @@ class Bench {
 
   events(after: number): readonly string[] {
     const { history } = this.machine.state
-    const told: string[] = []
+    const reported: string[] = []
     for (let at = after + 1; at <= history.last; at++) {
       const { kind, key } = history.note(at as typeof history.last)
-      told.push(`${kind} ${key.split('/').at(-1) ?? ''}`)
+      reported.push(`${kind} ${key.split('/').at(-1) ?? ''}`)
     }
-    return told
+    return reported
   }
 
   get objects(): readonly ReturnType<typeof parseStored>[] {
@@ -171,11 +171,11 @@ void test('a log without a configuration entry has the members of the raise', ()
     objects.map((version) => parseStored(version).metadata.name),
     ['n1', 'n2'],
   )
-  const told = new Bench(2, simple(person(5)))
-  told.log.command({ kind: 'raise-feature-level', level: 3, founding: { members, atMs: foundedMs } })
-  told.run()
+  const reported = new Bench(2, simple(person(5)))
+  reported.log.command({ kind: 'raise-feature-level', level: 3, founding: { members, atMs: foundedMs } })
+  reported.run()
   assert.deepEqual(
-    told.objects.map(({ metadata }) => metadata.name),
+    reported.objects.map(({ metadata }) => metadata.name),
     ['n5'],
     'an entry counts more',
   )
