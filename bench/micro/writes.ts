@@ -62,7 +62,7 @@ async function refused(call: Promise<VerbResponse>): Promise<void> {
   if (refusal === null) throw new Error('this request was to be refused')
 }
 
-type Asked = {
+type RequestParts = {
   readonly name?: string
   readonly body?: string
   readonly contentType?: string
@@ -73,7 +73,7 @@ function patched(name: string, body: string, query?: VerbRequest['query']): Verb
   return request({ name, body, contentType: 'application/merge-patch+json', ...(query && { query }) })
 }
 
-function request({ name, body = '', contentType = 'application/json', query }: Asked): VerbRequest {
+function request({ name, body = '', contentType = 'application/json', query }: RequestParts): VerbRequest {
   return {
     definition: configMaps(registry),
     context: {

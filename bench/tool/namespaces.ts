@@ -16,7 +16,7 @@ const callMs = 10_000
 export class Namespaces {
   readonly #endpoints: readonly Endpoint[]
   readonly #clock: Clock
-  readonly #surroundings: TestNamespace
+  readonly #testNamespace: TestNamespace
   readonly #prefix: string
   readonly #made = new Set<string>()
 
@@ -24,7 +24,7 @@ export class Namespaces {
   constructor(endpoints: readonly Endpoint[], clock: Clock, prefix: string) {
     this.#endpoints = endpoints
     this.#clock = clock
-    this.#surroundings = new TestNamespace(endpoints, clock, callMs)
+    this.#testNamespace = new TestNamespace(endpoints, clock, callMs)
     this.#prefix = prefix
   }
 
@@ -35,7 +35,7 @@ export class Namespaces {
     // Registered first: a namespace whose creation is unconfirmed must be removed as well.
     this.#made.add(name)
     try {
-      await this.#surroundings.makeNamespace(name)
+      await this.#testNamespace.makeNamespace(name)
     } catch (cause) {
       if (cause instanceof VerifyError) throw new BenchError('no-answer', cause.message, { cause })
       throw cause
@@ -55,7 +55,7 @@ export class Namespaces {
       const endpoint = present(this.#endpoints[turn % this.#endpoints.length], 'there are endpoints')
       const answer = await askOnce(endpoint, { method: 'DELETE', path: collectionOf(name) })
       if (answer !== null && (answer.status === 200 || answer.status === 404)) {
-        const isRemoved = await this.#surroundings.removeNamespace(name)
+        const isRemoved = await this.#testNamespace.removeNamespace(name)
         if (isRemoved) this.#made.delete(name)
         return isRemoved
       }

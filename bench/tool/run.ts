@@ -130,7 +130,7 @@ class Run {
     const roles = await target.roles()
     const hasRoles = roles.includes('leader') && roles.includes('follower')
     const canFail = local !== null && hasRoles
-    const http = await this.#spoken(selection.http)
+    const http = await this.#supportedVersions(selection.http)
     const plan = planOf(selection, { modes: target.modes, http, hasRoles, canFail })
     if (selection.workloads.includes('failover') && !canFail)
       this.notes.push('failover is not measured: it needs a leader on this machine and other members')
@@ -143,7 +143,7 @@ class Run {
   }
 
   /** Returns the HTTP versions that all endpoints support, and adds notes for the others. */
-  async #spoken(wanted: readonly HttpVersion[]): Promise<readonly HttpVersion[]> {
+  async #supportedVersions(wanted: readonly HttpVersion[]): Promise<readonly HttpVersion[]> {
     if (!wanted.includes('2')) return wanted
     for (const endpoint of this.#context.target.endpoints) {
       try {

@@ -94,7 +94,7 @@ class Recovery {
       for (const [at, number] of this.#run.entries()) {
         const sealed = this.#segment(number)
         const next = this.#run[at + 1]
-        if (!sealed && next !== undefined) this.#withdrawUnfinished(number, next, this.#run[at + 2])
+        if (!sealed && next !== undefined) this.#removeUnfinished(number, next, this.#run[at + 2])
         if (!sealed) break
         if (next === undefined) throw missingSegment(segmentName(number + 1))
       }
@@ -281,7 +281,7 @@ class Recovery {
    * nothing is appended to it before that. So a segment after an unsealed one is the newest and
    * contains only its head; it is created again when needed.
    */
-  #withdrawUnfinished(unsealed: number, next: number, afterNext: number | undefined): void {
+  #removeUnfinished(unsealed: number, next: number, afterNext: number | undefined): void {
     const name = segmentName(next)
     const file = this.#disk.open(name, 'existing')
     try {

@@ -10,7 +10,7 @@ import { withReplacement } from './replacement-advice.ts'
 import { logQuarantine } from './log-quarantine.ts'
 import { logFolder, databaseFolder } from '../data-dir/layout.ts'
 
-type Told = 'onInstalled' | 'onQuarantine' | 'onReplay' | 'onMissing' | 'onAside'
+type StoreListener = 'onInstalled' | 'onQuarantine' | 'onReplay' | 'onMissing' | 'onAside'
 
 /**
  * Opens the state of a member and logs what was found.
@@ -19,7 +19,7 @@ type Told = 'onInstalled' | 'onQuarantine' | 'onReplay' | 'onMissing' | 'onAside
  * @throws StartError `data-directory` naming the directory
  */
 export async function openStore(
-  options: Omit<StoreMachineOptions, Told>,
+  options: Omit<StoreMachineOptions, StoreListener>,
   {
     directory,
     log,
@@ -40,7 +40,7 @@ export async function openStore(
         log.warn({ why, path }, 'the database is quarantined: rebuilding it from the log, which is complete'),
       onMissing: () =>
         log.warn({ path }, 'there is no database: building it from the log, which is complete'),
-      onAside: (news) => logRemoval(news, log),
+      onQuarantinedDatabase: (news) => logRemoval(news, log),
     })
   } catch (cause) {
     if (!(cause instanceof DatabaseError)) throw cause

@@ -60,14 +60,14 @@ export function impersonationOf(rawHeaders: readonly string[], names: Names): Im
   }
 }
 
-type Asked = {
+type RequestedIdentity = {
   readonly user: string
   readonly uid: string
   readonly groups: readonly string[]
   readonly extra: ReadonlyMap<string, readonly string[]>
 }
 
-function readHeaders(rawHeaders: readonly string[]): Asked | null {
+function readHeaders(rawHeaders: readonly string[]): RequestedIdentity | null {
   let found = false
   let user = ''
   let uid = ''

@@ -74,7 +74,7 @@ export async function bench(terminal: Terminal, flags: BenchFlags, processors: n
       },
       { clock: new MachineClock(), random: terminal.random },
     )
-    tell(terminal, flags, report)
+    printReport(terminal, flags, report)
   } finally {
     ended()
   }
@@ -113,7 +113,7 @@ async function confirm(endpoints: readonly Endpoint[]): Promise<void> {
   }
 }
 
-function tell(terminal: Terminal, flags: BenchFlags, report: BenchReport): void {
+function printReport(terminal: Terminal, flags: BenchFlags, report: BenchReport): void {
   if (flags.json !== undefined) writeFileSync(flags.json, `${jsonOf(report)}\n`)
   if (flags.html !== undefined) writeFileSync(flags.html, pageOf(report))
   switch (flags.output) {

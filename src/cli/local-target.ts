@@ -126,10 +126,10 @@ export class LocalTarget implements ChaosTarget {
     await this.#links?.set(rules)
   }
 
-  setDisk(member: string, harm: DiskFault | null, forMs: number): void {
-    const isSlow = harm?.kind === 'slow'
-    this.#setFaults(member, { disk: isSlow ? { delayMs: harm.delayMs, untilMs: this.#until(forMs) } : null })
-    this.#setRoom(member, harm?.kind === 'full')
+  setDisk(member: string, fault: DiskFault | null, forMs: number): void {
+    const isSlow = fault?.kind === 'slow'
+    this.#setFaults(member, { disk: isSlow ? { delayMs: fault.delayMs, untilMs: this.#until(forMs) } : null })
+    this.#setRoom(member, fault?.kind === 'full')
   }
 
   setClock(member: string, skewMs: number, forMs: number): void {
@@ -211,9 +211,9 @@ export class LocalTarget implements ChaosTarget {
   #setFaults(member: string, change: Partial<HookFaults>): void {
     const path = join(this.#member(member).directory, hookFile)
     if (!existsSync(path)) return
-    const harm = { ...(this.#faults.get(member) ?? noHookFaults), ...change }
-    this.#faults.set(member, harm)
-    replaceFile(path, `${JSON.stringify(harm)}\n`, 'public')
+    const faults = { ...(this.#faults.get(member) ?? noHookFaults), ...change }
+    this.#faults.set(member, faults)
+    replaceFile(path, `${JSON.stringify(faults)}\n`, 'public')
   }
 
   #signal(member: string, signal: Signal): void {

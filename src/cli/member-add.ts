@@ -64,7 +64,7 @@ function give(terminal: Terminal, seat: Seat, token: JoinToken, flags: AddFlags)
     replaceFile(tokenPath, `${token.token}\n`, 'secret')
     made.push(tokenPath)
   }
-  tell(terminal, { seat, token, tokenPath, made, flags })
+  printInstructions(terminal, { seat, token, tokenPath, made, flags })
 }
 
 /** It joined in an earlier run, or by another operator: there is nothing to start. */
@@ -194,7 +194,10 @@ type TokenInstructions = {
   readonly flags: AddFlags
 }
 
-function tell(terminal: Terminal, { seat, token, tokenPath, made, flags }: TokenInstructions): void {
+function printInstructions(
+  terminal: Terminal,
+  { seat, token, tokenPath, made, flags }: TokenInstructions,
+): void {
   const keys = keyFiles(flags.pki ?? 'pki', seat.name)
   const command = [serverCommand(terminal.program), ...serverFlags(seat, token, keys, tokenPath)]
   if (flags.output === 'json') {

@@ -85,7 +85,9 @@ function checkUnchanged(
 ): void {
   const changed = wanted
     .filter(([name, value]) => now[name] !== was[name] && now[name] !== value)
-    .map(([name]) => `${words[name].flag} from ${said(name, was[name])} to ${said(name, now[name])}`)
+    .map(
+      ([name]) => `${words[name].flag} from ${shownValue(name, was[name])} to ${shownValue(name, now[name])}`,
+    )
   if (changed.length === 0) return
   throw new CliError(
     'failed',
@@ -130,7 +132,11 @@ function show(terminal: Terminal, answer: Record<string, unknown>, format: Forma
   const { storage, featureLevel } = answer
   const settings = settingsOf(answer)
   if (!isRecord(storage)) throw new CliError('failed', 'the member answers no storage')
-  const rows = settingNames.map((name) => [words[name].label, said(name, settings[name]), words[name].flag])
+  const rows = settingNames.map((name) => [
+    words[name].label,
+    shownValue(name, settings[name]),
+    words[name].flag,
+  ])
   for (const line of formatTable([['SETTING', 'VALUE', 'FLAG OF settings set'], ...rows]))
     terminal.print(line)
   const full = storage['alarm'] === true ? ', full: only writes that free space are accepted' : ''
@@ -153,7 +159,7 @@ function settingsOf({ settings }: Record<string, unknown>): Readonly<Record<stri
   return settings
 }
 
-function said(name: SettingName, value: unknown): string {
+function shownValue(name: SettingName, value: unknown): string {
   return value === null || value === undefined ? 'none yet' : settingText(name, numberOf(value))
 }
 

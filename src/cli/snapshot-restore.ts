@@ -68,7 +68,7 @@ export async function snapshotRestore(terminal: Terminal, file: string, flags: R
     ['digest', made.digest],
     ['restore id', incarnation.id],
   ] as const
-  tell(terminal, facts, { config, file, flags, incarnation })
+  printResult(terminal, facts, { config, file, flags, incarnation })
   const makesOwnKeys = config['initial-members'].length <= 1 && config['tls-cert-file'] === ''
   if (makesOwnKeys && !flags.newKeys) {
     const path = join(config['data-dir'], 'pki')
@@ -188,7 +188,7 @@ export async function lockedFor(
   }
 }
 
-function tell(
+function printResult(
   terminal: Terminal,
   facts: readonly (readonly [string, string])[],
   of: {

@@ -31,14 +31,14 @@ const proposalMsMax = 5000
 export class Bootstrap {
   readonly #dependencies: BootstrapDependencies
   readonly #known: Promise<ClusterIdentity>
-  #tell: (identity: ClusterIdentity) => void = () => undefined
+  #resolveIdentity: (identity: ClusterIdentity) => void = () => undefined
   #timer: Timer | null = null
   #proposing = false
 
   constructor(dependencies: BootstrapDependencies) {
     this.#dependencies = dependencies
     this.#known = new Promise((resolve) => {
-      this.#tell = resolve
+      this.#resolveIdentity = resolve
     })
   }
 
@@ -53,7 +53,7 @@ export class Bootstrap {
       const { identity } = this.#dependencies.store
       if (identity !== null) {
         this.stop()
-        this.#tell(identity)
+        this.#resolveIdentity(identity)
       } else if (!this.#proposing && this.#dependencies.consensus.status.role === 'leader' && this.#isNew()) {
         this.#proposing = true
         this.#propose()

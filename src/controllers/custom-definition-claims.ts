@@ -120,7 +120,7 @@ function conditionsOf(
   { conflict, hasRoom }: { readonly conflict: Conflict | null; readonly hasRoom: boolean },
   now: string,
 ): readonly JsonObject[] {
-  const named: Said =
+  const named: ConditionContent =
     conflict === null
       ? { status: 'True', reason: 'NoConflicts', message: 'no conflicts found' }
       : { status: 'False', ...conflict }
@@ -130,15 +130,19 @@ function conditionsOf(
   return setCondition(conditions, { type: 'Established', ...established }, now)
 }
 
-type Said = Omit<Condition, 'type'>
+type ConditionContent = Omit<Condition, 'type'>
 
-const notAccepted: Said = { status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' }
-const initialNames: Said = {
+const notAccepted: ConditionContent = {
+  status: 'False',
+  reason: 'NotAccepted',
+  message: 'not all names are accepted',
+}
+const initialNames: ConditionContent = {
   status: 'True',
   reason: 'InitialNamesAccepted',
   message: 'the initial names have been accepted',
 }
-const tooMany: Said = {
+const tooMany: ConditionContent = {
   status: 'False',
   reason: 'TooManyDefinitions',
   message: 'the cluster serves the maximum number of definitions: delete others first',

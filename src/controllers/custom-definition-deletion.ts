@@ -95,18 +95,18 @@ async function step(
   const before = await dependencies.client.list(instances, null, 1)
   if (before.objects.length === 0) return letGo(dependencies, object, completed)
   const isNews = terminatingReason(definition) === 'InstanceDeletionPending'
-  const reported = isNews ? await tell(dependencies, object, inProgress) : object
+  const reported = isNews ? await writeCondition(dependencies, object, inProgress) : object
   await dependencies.client.deleteCollection(instances, null)
   const left = await dependencies.client.list(instances, null, remainingLookedAt)
   if (left.objects.length === 0) return letGo(dependencies, reported, completed)
-  await tell(dependencies, reported, remaining(left))
+  await writeCondition(dependencies, reported, remaining(left))
   return { kind: 'again' }
 }
 
 /** Removes the finalizer; the definition is deleted with its last one. */
 async function letGo(dependencies: Dependencies, object: AnyObject, last: Terminating): Promise<Reconciled> {
   const { client, names, kind } = dependencies
-  const reported = await tell(dependencies, object, last)
+  const reported = await writeCondition(dependencies, object, last)
   const finalizers = (reported.metadata.finalizers ?? []).filter((one) => one !== names.definitionFinalizer)
   const target = { namespace: null, name: reported.metadata.name ?? '', subresource: null }
   await client.update(kind, target, { ...reported, metadata: { ...reported.metadata, finalizers } })
@@ -162,7 +162,7 @@ function terminatingReason({ conditions }: DefinitionSummary): string {
  * Writes a condition to the definition's status.
  * @returns the definition after the write
  */
-async function tell(
+async function writeCondition(
   dependencies: Dependencies,
   object: AnyObject,
   condition: Terminating,

@@ -93,7 +93,7 @@ async function reconcile(dependencies: Dependencies, group: string): Promise<Rec
   const held = await dependencies.fence.take(fenceMsMax)
   for (const decision of await decided(dependencies, group)) {
     // Later decisions may give away what this one was to release.
-    if (!(await tell(dependencies, decision, held))) return { kind: 'again' }
+    if (!(await writeStatus(dependencies, decision, held))) return { kind: 'again' }
   }
   return { kind: 'done' }
 }
@@ -116,7 +116,7 @@ async function decided(
  * Writes a decision, with a precondition on what it was based on.
  * @returns false: the definition has changed
  */
-async function tell(
+async function writeStatus(
   { client, catalog, names, fence }: Dependencies,
   decision: NamesDecision<KnownDefinition>,
   held: OtherRevision,

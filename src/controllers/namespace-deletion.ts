@@ -65,7 +65,7 @@ async function reconcile(dependencies: NamespaceDeletionDependencies, name: stri
     remaining.push(...(await empty(dependencies, definition, name)))
   }
   if (remaining.length === 0) return letGo(dependencies, namespace)
-  await tell(dependencies, namespace, remaining)
+  await writeConditions(dependencies, namespace, remaining)
   return { kind: 'again' }
 }
 
@@ -122,7 +122,7 @@ async function letGo(dependencies: NamespaceDeletionDependencies, namespace: Any
 }
 
 /** Writes to the namespace's status what is left in it. */
-async function tell(
+async function writeConditions(
   dependencies: NamespaceDeletionDependencies,
   namespace: AnyObject,
   remaining: readonly Remaining[],

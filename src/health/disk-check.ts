@@ -111,7 +111,7 @@ export class DiskSpaceWatch {
     this.#looking = true
     try {
       this.#space = await this.#read(this.#directory)
-      this.#tell(this.#space)
+      this.#log(this.#space)
     } catch {
       this.#space = null
     } finally {
@@ -119,7 +119,7 @@ export class DiskSpaceWatch {
     }
   }
 
-  #tell({ freeBytes, sizeBytes }: DiskSpace): void {
+  #log({ freeBytes, sizeBytes }: DiskSpace): void {
     const { clock, log } = this.#dependencies
     const low = freeBytes < limits.diskFreeBytesMin
     const fields = { directory: this.#directory, freeBytes, sizeBytes, wantedBytes: limits.diskFreeBytesMin }

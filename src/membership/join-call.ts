@@ -3,7 +3,7 @@ import { httpCall } from '../host/http-call.ts'
 export type JoinReply =
   | { readonly kind: 'answer'; readonly status: number; readonly body: unknown }
   /** TLS could not verify the server. */
-  | { readonly kind: 'stranger'; readonly why: string }
+  | { readonly kind: 'untrusted'; readonly why: string }
   | { readonly kind: 'no-answer'; readonly why: string }
 
 export type JoinCall = {
@@ -32,13 +32,13 @@ export async function callJoin({ address, authority, token, body }: JoinCall): P
     tls: { ca: authority },
   })
   if (result.kind === 'failed') {
-    return { kind: strangerCodes.test(result.code) ? 'stranger' : 'no-answer', why: result.why }
+    return { kind: untrustedCodes.test(result.code) ? 'untrusted' : 'no-answer', why: result.why }
   }
   return { kind: 'answer', status: result.status, body: parsed(result.body.toString('utf8')) }
 }
 
 /** Codes of TLS for a certificate of another authority, an expired one, or one for another host. */
-const strangerCodes = /CERT|ISSUER|SIGNATURE/
+const untrustedCodes = /CERT|ISSUER|SIGNATURE/
 
 function parsed(text: string): unknown {
   try {

@@ -175,7 +175,7 @@ function troubleOf(reply: JoinReply, address: string): Trouble {
   switch (reply.kind) {
     case 'no-answer':
       return { kind: 'later', line: `${address} does not answer: ${reply.why}` }
-    case 'stranger': {
+    case 'untrusted': {
       const remedy = 'give --join members of the cluster that made the token, by a name of their certificates'
       return { kind: 'never', line: `${address} is not trusted (${reply.why}): ${remedy}` }
     }

@@ -83,13 +83,13 @@ function statusOf(member: MemberInfo, leadership: Leadership): MemberStatus {
   const isResponding = leader || follower?.recentlyActive === true
   const match = matchOf(follower)
   const behind = leader ? 0 : Math.max(0, leadership.commit - (match ?? leadership.commitAtStart))
-  const received = leader || match !== null
+  const hasResponded = leader || match !== null
   return {
     leader,
     isResponding: isResponding,
-    term: isResponding && received ? leadership.term : null,
-    lag: lagOf({ behind, isResponding, heard: received }),
-    judgement: judged(member, leadership.configuration, { behind, isResponding, heard: received, report }),
+    term: isResponding && hasResponded ? leadership.term : null,
+    lag: lagOf({ behind, isResponding, hasResponded }),
+    judgement: judged(member, leadership.configuration, { behind, isResponding, hasResponded, report }),
     version: report?.version ?? null,
   }
 }
@@ -107,12 +107,12 @@ type MemberView = {
   readonly behind: number
   readonly isResponding: boolean
   /** It responded in this term. */
-  readonly heard: boolean
+  readonly hasResponded: boolean
 }
 
-function lagOf({ behind, isResponding, heard: received }: MemberView): number | null {
+function lagOf({ behind, isResponding, hasResponded }: MemberView): number | null {
   if (!isResponding) return behind
-  if (!received) return null
+  if (!hasResponded) return null
   return behind < lagShownMin ? 0 : behind
 }
 
@@ -123,7 +123,7 @@ function judged(
   {
     behind,
     isResponding,
-    heard: received,
+    hasResponded,
     report,
   }: MemberView & { readonly report: Pick<MemberReport, 'state'> | undefined },
 ): Judgement | null {
@@ -140,7 +140,7 @@ function judged(
   if (role !== wantedRole) {
     return { phase: 'Joining', reason: 'CatchingUp', message: 'it votes once it has caught up' }
   }
-  if (!received) return null
+  if (!hasResponded) return null
   if (behind > lagReadyMax) {
     return { phase: 'NotReady', reason: 'Lagging', message: 'it is catching up with the log' }
   }

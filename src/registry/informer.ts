@@ -186,17 +186,17 @@ export class Informer<T> {
     const value = this.#dependencies.parse(version)
     const previous = this.#values.get(version.key)?.value ?? null
     this.#values.set(version.key, { version, value })
-    this.#tell({ kind: 'set', key: version.key, value, previous })
+    this.#notify({ kind: 'set', key: version.key, value, previous })
   }
 
   #remove(key: Key): void {
     const known = this.#values.get(key)
     if (known === undefined) return
     this.#values.delete(key)
-    this.#tell({ kind: 'removed', key, previous: known.value })
+    this.#notify({ kind: 'removed', key, previous: known.value })
   }
 
-  #tell(change: InformerChange<T>): void {
+  #notify(change: InformerChange<T>): void {
     for (const listener of this.#listeners) listener(change)
   }
 }

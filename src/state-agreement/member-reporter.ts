@@ -25,15 +25,15 @@ export class MemberReporter {
   }
 
   start(): void {
-    this.#timer = this.#dependencies.clock.every(periodMs, () => this.#tell())
-    this.#tell()
+    this.#timer = this.#dependencies.clock.every(periodMs, () => this.#send())
+    this.#send()
   }
 
   close(): void {
     this.#timer?.cancel()
   }
 
-  #tell(): void {
+  #send(): void {
     const { consensus, describe } = this.#dependencies
     consensus.report('all', encodeReport(describe()))
   }

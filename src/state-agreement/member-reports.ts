@@ -28,7 +28,7 @@ export class MemberReports {
 
   constructor(dependencies: MemberReportsDependencies) {
     this.#dependencies = dependencies
-    this.#stop = dependencies.consensus.onReport(({ from, bytes }) => this.#heard(from, bytes))
+    this.#stop = dependencies.consensus.onReport(({ from, bytes }) => this.#onReport(from, bytes))
   }
 
   /** Returns how to unsubscribe. */
@@ -56,7 +56,7 @@ export class MemberReports {
     this.#stop()
   }
 
-  #heard(from: NodeId, bytes: Uint8Array): void {
+  #onReport(from: NodeId, bytes: Uint8Array): void {
     const { status } = this.#dependencies.consensus
     const known = new Set(status.configuration.members.map(({ id }) => id))
     for (const id of this.#latest.keys()) if (!known.has(id)) this.#latest.delete(id)

@@ -27,7 +27,7 @@ export type StoreMachineOptions = {
   /** Called when there was no database and the log rebuilds the state. */
   readonly onMissing?: () => void
   /** Events of the quarantined database. */
-  readonly onAside?: (news: QuarantinedDatabaseEvent) => void
+  readonly onQuarantinedDatabase?: (news: QuarantinedDatabaseEvent) => void
   /** Whether this state may be sent to another member; see `StateGuard.mayGive`. Unset: always. */
   readonly mayGive?: () => boolean
 }

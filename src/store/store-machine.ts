@@ -83,7 +83,7 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   private constructor(options: StoreMachineOptions, { open }: LiveDatabase) {
     this.#options = options
-    this.#aside = new QuarantinedDatabase(options.home, (news) => options.onAside?.(news))
+    this.#aside = new QuarantinedDatabase(options.home, (news) => options.onQuarantinedDatabase?.(news))
     this.#staging = this.#newStaging()
     this.#live = this.#newLive(open?.state ?? emptyAt(options.logBase), open?.database ?? null)
     this.#trustedSinceMs = options.clock.monotonicMs()

@@ -14,7 +14,7 @@ import { featureLevelMax } from '../../src/version.ts'
 import type { ApiClient } from '../support/drivers/api-client.ts'
 import { customDefinition } from '../support/fixtures/custom-definition.ts'
 import { GapMeter, Writer } from '../support/runs/cluster-traffic.ts'
-import { DigestWatch } from '../support/runs/digest-monitor.ts'
+import { DigestMonitor } from '../support/runs/digest-monitor.ts'
 import { endsWith } from '../support/tools/stop-after-test.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { assertNeverBack, assertWritesKept, contentsOf } from '../support/runs/traffic-checks.ts'
@@ -44,7 +44,7 @@ async function upgrade(t: TestContext, to: number): Promise<void> {
   const clients = cluster.members.map(({ client }) => client)
   const gap = new GapMeter()
   const writers = [0, 1, 2].map((at) => new Writer({ id: `w${at}`, clients, namespace, first: at, gap }))
-  const digests = new DigestWatch(cluster.members)
+  const digests = new DigestMonitor(cluster.members)
   endsWith(t, digests, ...writers)
   for (const member of cluster.members) {
     // Time for a raise that comes too early.
@@ -141,7 +141,7 @@ void test('a member limited to the old feature level stops at the raise and resu
   assert.match(held.said(), new RegExp(`(^orch-apiserver: |"level":"fatal").*${words}`, 'm'))
   held.start()
   await held.waitReady()
-  const digests = new DigestWatch(cluster.members)
+  const digests = new DigestMonitor(cluster.members)
   endsWith(t, digests)
   await digests.agreed()
   await digests.stop()

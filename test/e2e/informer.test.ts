@@ -23,7 +23,7 @@ const path = `/api/v1/namespaces/${namespace}/configmaps`
 const writes = 100
 const objects = 8
 
-type Told = {
+type ObservedEvent = {
   readonly what: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly name: string
   readonly version: string
@@ -34,7 +34,7 @@ type Told = {
  * it do.
  */
 class Follower {
-  readonly told: Told[] = []
+  readonly events: ObservedEvent[] = []
   readonly cache = new Map<string, string>()
   /** Times it lost its server. */
   breaks = 0
@@ -78,9 +78,9 @@ class Follower {
     return this.#informer.stop()
   }
 
-  #keep(what: Told['what'], object: V1ConfigMap): void {
+  #keep(what: ObservedEvent['what'], object: V1ConfigMap): void {
     const { name = '', resourceVersion: version = '' } = object.metadata ?? {}
-    this.told.push({ what, name, version })
+    this.events.push({ what, name, version })
     if (what === 'DELETED') this.cache.delete(name)
     else this.cache.set(name, version)
   }
@@ -130,11 +130,11 @@ async function writeAll(
   return acknowledged
 }
 
-async function eventsSince(client: ApiClient, version: string): Promise<readonly Told[]> {
+async function eventsSince(client: ApiClient, version: string): Promise<readonly ObservedEvent[]> {
   const { status, text } = await client.get(`${path}?watch=1&timeoutSeconds=3&resourceVersion=${version}`)
   const { events } = watchedOf({ status, text, retryAfter: null })
   return events.map(({ type, object }) => ({
-    what: type as Told['what'],
+    what: type as ObservedEvent['what'],
     name: object.metadata?.name ?? '',
     version: object.metadata?.resourceVersion ?? '',
   }))
@@ -170,7 +170,7 @@ void test('informers see every change once and in order while leaders are killed
   const last = versionOf((await third.client.get(path)).text)
   assert.ok(acknowledged.size > writes / 2)
   // The watch times out: on a busy machine possibly before it sent all events.
-  let events: readonly Told[] = []
+  let events: readonly ObservedEvent[] = []
   const untold = (): readonly string[] => {
     const reported = new Set(events.map(({ name, version }) => `${name} ${version}`))
     return [...acknowledged].filter((write) => !reported.has(write))
@@ -184,7 +184,7 @@ void test('informers see every change once and in order while leaders are killed
     () => `no events: ${untold().join(', ')}`,
   )
   for (const follower of [staying, moving]) {
-    const mine = (): readonly Told[] => follower.told.slice(before.length)
+    const mine = (): readonly ObservedEvent[] => follower.events.slice(before.length)
     await until(
       'it received the exact number of changes',
       () => mine().length >= events.length,

@@ -11,14 +11,14 @@ import { versionOf } from '../support/runs/cluster-traffic.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import type { MemberProcess } from '../support/drivers/process-cluster.ts'
 import { assertTable, gotOf, tableCells, tableFacts, watchedOf } from '../support/runs/version-table.ts'
-import type { Asked, Facts, Text } from '../support/runs/version-table.ts'
+import type { QueriedServer, Facts, Text } from '../support/runs/version-table.ts'
 import { until } from '../support/tools/until.ts'
 
 const collection = '/api/v1/namespaces/default/configmaps'
 /** More than the log retains, so that an absent member needs a snapshot. */
 const writes = 4000
 
-function askedOf({ client }: MemberProcess): Asked {
+function askedOf({ client }: MemberProcess): QueriedServer {
   const whole = async (path: string): Promise<Text> => {
     const { status, headers, text } = await client.get(path)
     const retryAfter = headers['retry-after']

@@ -15,7 +15,7 @@ import { StoreError } from '../../src/store/store-errors.ts'
 import { FakeWatch } from '../support/fakes/fake-registry.ts'
 import { CM, admin, session, start, trusted, until } from '../support/fixtures/tls-server.ts'
 
-type Asked = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly bytes: Buffer }
+type Reply = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly bytes: Buffer }
 
 function open(url: string, encoding: string | null, method = 'GET'): Promise<IncomingMessage> {
   const headers = encoding === null ? {} : { 'accept-encoding': encoding }
@@ -25,7 +25,7 @@ function open(url: string, encoding: string | null, method = 'GET'): Promise<Inc
   })
 }
 
-async function ask(url: string, encoding: string | null, method?: string): Promise<Asked> {
+async function ask(url: string, encoding: string | null, method?: string): Promise<Reply> {
   const response = await open(url, encoding, method)
   const chunks: Buffer[] = []
   for await (const chunk of response) chunks.push(chunk as Buffer)

@@ -46,15 +46,15 @@ async function plainConversation(port: number, sent: string): Promise<string> {
   return text
 }
 
-type Told = readonly [code: number, reason: string, message: string]
+type Refusal = readonly [code: number, reason: string, message: string]
 
-function toldBy(text: string): Told {
+function toldBy(text: string): Refusal {
   const found = /^HTTP\/1\.1 (\d{3}) [^]*?\r\n\r\n([^]*)$/.exec(text) ?? assert.fail(`no answer: ${text}`)
   assert.match(text, /\r\ncontent-type: application\/json\r\n/i)
   return toldIn(Number(found[1]), found[2] ?? '')
 }
 
-function toldIn(code: number, body: string): Told {
+function toldIn(code: number, body: string): Refusal {
   const status = JSON.parse(body) as Record<string, unknown>
   assert.deepEqual([status['kind'], status['status'], status['code']], ['Status', 'Failure', code])
   return [code, String(status['reason']), String(status['message'])]

@@ -16,36 +16,36 @@ import type { Reply } from '../support/fixtures/spec-server.ts'
 const path = '/cluster/v1/settings'
 const mebibyte = 1024 * 1024
 
-type Told = {
+type SettingsDocument = {
   readonly settings: Readonly<Record<string, number>>
   readonly version: string
   readonly featureLevel: number
   readonly storage: { readonly usedBytes: number; readonly alarm: boolean; readonly resources: unknown[] }
 }
 
-function told(reply: Reply): Told {
+function settingsOf(reply: Reply): SettingsDocument {
   assert.equal(reply.status, 200, reply.text)
-  return JSON.parse(reply.text) as Told
+  return JSON.parse(reply.text) as SettingsDocument
 }
 
 void test('settings are read and changed, and omitted ones stay', async (t) => {
   const server = await SpecServer.start(t)
-  const before = told(await server.ask('GET', path))
+  const before = settingsOf(await server.ask('GET', path))
   assert.equal(before.featureLevel, featureLevelMax)
   assert.equal(before.storage.alarm, false)
   assert.ok(before.storage.usedBytes > 0 && before.storage.resources.length > 0)
   const change = { storageBytesMax: 32 * mebibyte, historyEventsMin: 7 }
-  const after = told(await server.ask('POST', path, { body: change }))
+  const after = settingsOf(await server.ask('POST', path, { body: change }))
   assert.deepEqual(after.settings, { ...before.settings, ...change })
-  assert.deepEqual(told(await server.ask('GET', path)).settings, after.settings)
+  assert.deepEqual(settingsOf(await server.ask('GET', path)).settings, after.settings)
 })
 
 void test('a change under a version that is not the current one is 409 and changes nothing', async (t) => {
   const server = await SpecServer.start(t)
-  const { version } = told(await server.ask('GET', path))
+  const { version } = settingsOf(await server.ask('GET', path))
   const change = (value: number, more: object = {}): Promise<Reply> =>
     server.ask('POST', path, { body: { ...more, historyEventsMin: value } })
-  const first = told(await change(1, { version }))
+  const first = settingsOf(await change(1, { version }))
   assert.notEqual(first.version, version)
   const late = await change(2, { version })
   assert.deepEqual([late.status, late.doc.reason], [409, 'Conflict'])
@@ -53,20 +53,20 @@ void test('a change under a version that is not the current one is 409 and chang
     late.doc.message ?? '',
     /settings not changed: there was a concurrent change, read them again$/,
   )
-  assert.equal(told(await server.ask('GET', path)).settings['historyEventsMin'], 1)
-  assert.equal(told(await change(3, { version: first.version })).settings['historyEventsMin'], 3)
+  assert.equal(settingsOf(await server.ask('GET', path)).settings['historyEventsMin'], 1)
+  assert.equal(settingsOf(await change(3, { version: first.version })).settings['historyEventsMin'], 3)
 })
 
 void test('concurrent changes of different settings both succeed; of two with one resourceVersion one does', async (t) => {
   const server = await SpecServer.start(t)
-  const { version } = told(await server.ask('GET', path))
+  const { version } = settingsOf(await server.ask('GET', path))
   const post = (body: object): Promise<Reply> => server.ask('POST', path, { body })
   const racing = [post({ version, historyEventsMin: 1 }), post({ version, historyEventsMin: 2 })]
   const codes = (await Promise.all(racing)).map(({ status }) => status)
   assert.deepEqual(codes.sort(), [200, 409])
   const changes = [{ historyEventsMin: 7 }, { historyWindowMs: 7000 }, { storageBytesMax: 77 * mebibyte }]
   for (const reply of await Promise.all(changes.map(post))) assert.equal(reply.status, 200)
-  const { settings } = told(await server.ask('GET', path))
+  const { settings } = settingsOf(await server.ask('GET', path))
   assert.deepEqual(settings, { ...settings, ...Object.assign({}, ...changes) })
 })
 
@@ -103,12 +103,12 @@ const nonsense: readonly (readonly [unknown, RegExp])[] = [
 for (const [body, message] of nonsense) {
   void test(`an invalid body changes nothing: ${JSON.stringify(body)}`, async (t) => {
     const server = await SpecServer.start(t)
-    const before = told(await server.ask('GET', path)).settings
+    const before = settingsOf(await server.ask('GET', path)).settings
     const reply = await server.ask('POST', path, { body })
     assert.equal(reply.status, 400)
     assert.match(reply.doc.message ?? '', message)
     assert.ok(!(reply.doc.message ?? '').includes('\n'))
-    assert.deepEqual(told(await server.ask('GET', path)).settings, before)
+    assert.deepEqual(settingsOf(await server.ask('GET', path)).settings, before)
   })
 }
 
@@ -138,23 +138,23 @@ void test('a full storage refuses writes with 403, allows deletions, and accepts
     /exceeded storage quota: 15\.\d MiB of 16\.0 MiB used, with its history most by configmaps .*, and in namespace default by configmaps/,
   )
   assert.equal(full.headers.get('retry-after'), null, 'nobody shall ask again by himself')
-  const { storage } = told(await server.ask('GET', path))
+  const { storage } = settingsOf(await server.ask('GET', path))
   assert.equal(storage.alarm, true)
   assert.equal((await server.ask('DELETE', collection)).status, 200)
   assert.equal((await create('early')).status, 403)
   await server.trim()
   assert.equal((await create('late')).status, 201)
-  assert.equal(told(await server.ask('GET', path)).storage.alarm, false)
+  assert.equal(settingsOf(await server.ask('GET', path)).storage.alarm, false)
 })
 
 void test('lease reads are off by default, and changing them changes the version of the settings', async (t) => {
   const server = await SpecServer.start(t)
-  const before = told(await server.ask('GET', path))
+  const before = settingsOf(await server.ask('GET', path))
   assert.equal(before.settings['leaseReads'], 0)
-  const on = told(await server.ask('POST', path, { body: { leaseReads: 1 } }))
+  const on = settingsOf(await server.ask('POST', path, { body: { leaseReads: 1 } }))
   assert.deepEqual(on.settings, { ...before.settings, leaseReads: 1 })
   assert.notEqual(on.version, before.version)
-  const off = told(await server.ask('POST', path, { body: { leaseReads: 0, version: on.version } }))
+  const off = settingsOf(await server.ask('POST', path, { body: { leaseReads: 0, version: on.version } }))
   assert.deepEqual([off.settings, off.version], [before.settings, before.version])
   const odd = await server.ask('POST', path, { body: { leaseReads: 2 } })
   assert.equal(odd.status, 400)
@@ -184,10 +184,10 @@ void test('a change keeps the settings that this member learns of only by its ba
   const changed = { ...before, historyEventsMin: before.historyEventsMin + 5 }
   const condition = before.storageBytesMax === null ? {} : { expected: before }
   await store.write({ kind: 'change-settings', settings: changed, ...condition }, 0)
-  const after = told(
+  const after = settingsOf(
     await server.ask('POST', path, { body: { historyWindowMs: before.historyWindowMs + 1000 } }),
   )
   assert.equal(after.settings['historyEventsMin'], changed.historyEventsMin)
   isBehind = true
-  assert.deepEqual(told(await server.ask('GET', path)).settings, after.settings)
+  assert.deepEqual(settingsOf(await server.ask('GET', path)).settings, after.settings)
 })

@@ -42,18 +42,18 @@ async function orchctl(...args: readonly string[]): Promise<Ran> {
   return { code, out: printed.join('\n'), err: noted.join('\n') }
 }
 
-type Said = {
+type SaveReport = {
   readonly revision: number
   readonly digest: string
   readonly encryption: string
   readonly resources: readonly { readonly resource: string; readonly objects: number }[]
 }
 
-async function save(file: string, ...args: readonly string[]): Promise<Said> {
+async function save(file: string, ...args: readonly string[]): Promise<SaveReport> {
   const words = ['snapshot', 'save', file, '--kubeconfig', cluster.kubeconfig, '-o', 'json', ...args]
   const { code, out, err } = await orchctl(...words)
   assert.equal(code, 0, err)
-  return JSON.parse(out) as Said
+  return JSON.parse(out) as SaveReport
 }
 
 void test('every member saves all acknowledged writes under load, and the file verifies', async (t) => {

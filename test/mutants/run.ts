@@ -29,7 +29,7 @@ Ends with 1 when a mutant of the list survives, when one no longer fits the sour
 it was not understood.
 `
 
-type Asked = {
+type MutantArguments = {
   readonly chosen: readonly Mutant[]
   readonly simulates: boolean
   readonly matrix: boolean
@@ -42,7 +42,7 @@ const randomCount = 20
 const randomCountMax = 1000
 
 /** @throws NotUnderstood, or what `parseArgs` throws */
-function readArguments(args: readonly string[]): Asked | AskedRandom {
+function readArguments(args: readonly string[]): MutantArguments | AskedRandom {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -75,12 +75,12 @@ function isNamed(id: string, only: string): boolean {
 
 const everyCheck = distinct(all.flatMap((mutant) => [mutant.killedBy, ...(mutant.also ?? [])]))
 
-function checksOf(mutant: Mutant, { matrix }: Asked): readonly Check[] {
+function checksOf(mutant: Mutant, { matrix }: MutantArguments): readonly Check[] {
   const named = [mutant.killedBy, ...(mutant.also ?? [])]
   return matrix ? distinct([...named, ...everyCheck]) : named
 }
 
-async function tryOne(mutant: Mutant, reference: Copy, requested: Asked): Promise<Row> {
+async function tryOne(mutant: Mutant, reference: Copy, requested: MutantArguments): Promise<Row> {
   const tried = await tryMutant(mutant, checksOf(mutant, requested))
   const due = tried.slice(0, 1 + (mutant.also?.length ?? 0))
   let simulation: Tried | null = null
@@ -114,7 +114,7 @@ function stale(chosen: readonly Mutant[]): readonly string[] {
   })
 }
 
-async function main(requested: Asked | AskedRandom): Promise<number> {
+async function main(requested: MutantArguments | AskedRandom): Promise<number> {
   if ('seed' in requested) {
     const tried = await runRandomMutations(requested.seed, requested.count, (line) => console.log(line))
     for (const line of summary(tried)) console.log(line)
@@ -131,7 +131,7 @@ async function main(requested: Asked | AskedRandom): Promise<number> {
   }
 }
 
-async function tryAll(reference: Copy, requested: Asked): Promise<number> {
+async function tryAll(reference: Copy, requested: MutantArguments): Promise<number> {
   const { chosen } = requested
   const unfit = await baseline(reference, distinct(chosen.flatMap((mutant) => checksOf(mutant, requested))))
   for (const { check, verdict } of unfit) {

@@ -22,8 +22,10 @@ export function printRow({ mutant, quickest, simulation, survived }: Row): void 
     console.log(`SURVIVED ${mutant.id} (${mutant.breaks}) ${nameOf(check)}${why}`)
   }
   if (survived.length > 0) return
-  const seed = simulation === null ? '' : ` | ${said(simulation)}`
-  console.log(`killed ${mutant.id} in ${(quickest?.seconds ?? 0).toFixed(1)} s by ${said(quickest)}${seed}`)
+  const seed = simulation === null ? '' : ` | ${findingText(simulation)}`
+  console.log(
+    `killed ${mutant.id} in ${(quickest?.seconds ?? 0).toFixed(1)} s by ${findingText(quickest)}${seed}`,
+  )
 }
 
 /** Replaces what stands between the two marks of this folder's README. */
@@ -66,7 +68,7 @@ function cell(tried: Tried | null): string {
   return `${check.file.replace('.test.ts', '')}: ${plain(where)}`
 }
 
-function said(tried: Tried | null): string {
+function findingText(tried: Tried | null): string {
   if (tried?.verdict.kind !== 'failed') return 'nothing'
   const { where, message } = tried.verdict.finding
   return `${nameOf(tried.check)}: ${where}: ${message}`

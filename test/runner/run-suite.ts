@@ -38,7 +38,7 @@ export async function runSuite(suite: Suite, files: readonly string[], folder: s
     count.passed += result.passed
     count.skipped += result.skipped.length
     count.failed += result.failures.length
-    tell(short, result)
+    printResult(short, result)
   }
   const isAlone = (file: string): boolean =>
     suite.alone?.includes(shortOf(file).slice(name.length + 1)) ?? false
@@ -72,7 +72,7 @@ async function inParallel(
   await Promise.all(Array.from({ length: lanes }, lane))
 }
 
-function tell(file: string, { skipped, failures }: FileResult): void {
+function printResult(file: string, { skipped, failures }: FileResult): void {
   for (const { test, why } of skipped) console.log(`  skipped ${file}: ${test}: ${why}`)
   for (const { test, why } of failures)
     console.log(`  FAILED ${file}${test === null ? '' : `: ${test}`}\n${why.replace(/^/gm, '    ')}`)

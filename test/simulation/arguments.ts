@@ -18,7 +18,7 @@ Faults of one seed can be left out, as a shrunk failure prints them:
 Exits with 1 when a seed fails, and prints the command that repeats it; with 2 for invalid arguments.
 `
 
-export type Asked =
+export type SimulationArguments =
   | { readonly kind: 'one'; readonly job: SeedJob; readonly trace: boolean; readonly shrink: boolean }
   | {
       readonly kind: 'many'
@@ -37,7 +37,7 @@ const ofOneSeed = ['seed', 'trace', 'shrink', 'actions', 'quiet', 'faults-ms'] a
  * @throws NotUnderstood, or what `parseArgs` throws, for arguments that would run nothing, or
  *   something else than requested
  */
-export function readArguments(args: readonly string[]): Asked {
+export function readArguments(args: readonly string[]): SimulationArguments {
   const { values } = parseArgs({
     args: [...args],
     options: {

@@ -1,7 +1,7 @@
 /* Whole clusters from seeds: see `usage`. */
 import { runCommand } from '../support/tools/command-line.ts'
 import { readArguments, usage } from './arguments.ts'
-import type { Asked } from './arguments.ts'
+import type { SimulationArguments } from './arguments.ts'
 import { Coverage } from './coverage.ts'
 import { runSeeds, seedRange } from './worker-pool.ts'
 import { LivenessTimes } from './liveness-times.ts'
@@ -18,7 +18,10 @@ process.exitCode = await runCommand(usage, async (args) => {
   return requested.kind === 'one' ? runOne(requested) : runMany(requested)
 })
 
-async function runOne({ job, ...requested }: Extract<Asked, { readonly kind: 'one' }>): Promise<number> {
+async function runOne({
+  job,
+  ...requested
+}: Extract<SimulationArguments, { readonly kind: 'one' }>): Promise<number> {
   const began = performance.now()
   const outcome = await outcomeOf(job, requested.trace ? (line) => console.log(line) : null)
   if (outcome.kind === 'survived') {
@@ -35,7 +38,11 @@ async function runOne({ job, ...requested }: Extract<Asked, { readonly kind: 'on
   return 1
 }
 
-async function runMany({ first, last, jobs }: Extract<Asked, { readonly kind: 'many' }>): Promise<number> {
+async function runMany({
+  first,
+  last,
+  jobs,
+}: Extract<SimulationArguments, { readonly kind: 'many' }>): Promise<number> {
   const began = performance.now()
   const coverage = new Coverage()
   const times = new LivenessTimes()

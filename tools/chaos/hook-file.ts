@@ -28,7 +28,7 @@ export function readHookFaults(path: string, nowMs: number): HookFaults {
   }
   if (typeof value !== 'object' || value === null) return noHookFaults
   const { disk, clock } = value as Partial<HookFaults>
-  const holds = <T extends { readonly untilMs: number }>(harm: T | null | undefined): T | null =>
-    harm !== null && harm !== undefined && nowMs < harm.untilMs ? harm : null
+  const holds = <T extends { readonly untilMs: number }>(fault: T | null | undefined): T | null =>
+    fault !== null && fault !== undefined && nowMs < fault.untilMs ? fault : null
   return { disk: holds(disk), clock: holds(clock) }
 }

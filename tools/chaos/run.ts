@@ -132,9 +132,9 @@ class Run {
     const atMs = clock.wallMs()
     onBegin(fault, what)
     this.#active.add(active)
-    for (const victim of targets) {
-      this.#busy.add(victim)
-      if (terminating.has(fault.spec.kind)) this.#mayEnd.add(victim)
+    for (const member of targets) {
+      this.#busy.add(member)
+      if (terminating.has(fault.spec.kind)) this.#mayEnd.add(member)
     }
     try {
       await this.#updateLinks()
@@ -151,8 +151,8 @@ class Run {
     const overMs = clock.monotonicMs()
     // A member with a full disk may be about to log its last lines.
     if (fault.spec.kind === 'full-disk') await this.#sleep(exitGraceMs)
-    const ready = await Promise.all(targets.map((victim) => this.#awaitReady(victim, false)))
-    for (const victim of targets) this.#busy.delete(victim)
+    const ready = await Promise.all(targets.map((member) => this.#awaitReady(member, false)))
+    for (const member of targets) this.#busy.delete(member)
     const readyMs = ready.every(Boolean) ? clock.monotonicMs() - overMs : null
     const plannedMs = this.#startMs + fault.atMs + fault.forMs
     this.#lateMs = Math.max(this.#lateMs, clock.monotonicMs() - plannedMs)

@@ -22,7 +22,7 @@ export interface ChaosTarget {
   /** Replaces all link rules, until this process ends. @throws ChaosError `links` */
   setLinks(rules: readonly LinkRule[]): Promise<void>
   /** @param forMs planned duration: the fault ends some time after it even without a revert */
-  setDisk(member: string, harm: DiskFault | null, forMs: number): void
+  setDisk(member: string, fault: DiskFault | null, forMs: number): void
   setClock(member: string, skewMs: number, forMs: number): void
   /** Resolves when the role has changed. @throws ChaosError when it takes too long */
   setRole(member: string, role: 'voter' | 'learner'): Promise<void>

@@ -59,7 +59,7 @@ export class VerifyClient {
       nextMs = Math.max(nextMs + (everyMs * (50 + random.below(101))) / 100, clock.monotonicMs())
       if (nextMs >= endMs()) break
       await pause(clock, nextMs - clock.monotonicMs())
-      await recorder.room()
+      await recorder.untilWritable()
       if (pinned === null && random.chance(wanderChance)) this.#move()
       await this.#perform(this.#traffic.next())
     }

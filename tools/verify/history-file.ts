@@ -36,7 +36,7 @@ export class HistoryFile {
    *
    * @throws VerifyError `history` when the file cannot be written
    */
-  async room(): Promise<void> {
+  async untilWritable(): Promise<void> {
     while (this.#failure === null && this.#stream.writableLength > verifyLimits.spillBytesMax) {
       this.#drained ??= new Promise<void>((resolve) => {
         this.#stream.once('drain', resolve)

@@ -60,8 +60,8 @@ export class Recorder {
   }
 
   /** Waits while too much is queued for the file. @throws VerifyError `history` */
-  room(): Promise<void> {
-    return this.#file.room()
+  untilWritable(): Promise<void> {
+    return this.#file.untilWritable()
   }
 
   /** Sends a call and records request and answer. */

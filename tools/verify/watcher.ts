@@ -140,7 +140,7 @@ export class VerifyWatcher {
         heardMs = clock.monotonicMs()
         const why = this.#take(id, line)
         if (why !== null) return why
-        await recorder.room()
+        await recorder.untilWritable()
       }
     } finally {
       silence.cancel()

@@ -1,4 +1,4 @@
-import { Work } from '../work.ts'
+import { StepBudget } from '../step-budget.ts'
 import { customLimits } from './limits.ts'
 
 /**
@@ -9,12 +9,12 @@ export type CheckBudget = {
   /** Instructions of regular expressions. */
   patternsSizeLeft: number
   /** Shared by all values that defaults are checked against. */
-  readonly work: Work
+  readonly work: StepBudget
 }
 
 export function newCheckBudget(): CheckBudget {
   return {
     patternsSizeLeft: customLimits.definitionPatternsSizeMax,
-    work: new Work(customLimits.validationStepsMax),
+    work: new StepBudget(customLimits.validationStepsMax),
   }
 }

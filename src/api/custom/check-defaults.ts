@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { mapKey, member } from '../schema/path.ts'
 import { isHeadMember, unknownIn } from './conform-custom.ts'
-import type { Work } from '../work.ts'
+import type { StepBudget } from '../step-budget.ts'
 import type { Structural } from './structural.ts'
 import { validateValue } from './validate-custom.ts'
 import { checkEmbedded } from './value-shapes.ts'
@@ -21,11 +21,11 @@ type Surround = (value: Json) => JsonObject
  * @param work the cost budget
  * @source apiextensions `pkg/apiserver/schema/defaulting/validation.go`
  */
-export function checkDefaults(root: Structural, at: Path, work: Work, findings: Findings): void {
+export function checkDefaults(root: Structural, at: Path, work: StepBudget, findings: Findings): void {
   visit(root, at, null, { findings, work })
 }
 
-type Check = { readonly findings: Findings; readonly work: Work }
+type Check = { readonly findings: Findings; readonly work: StepBudget }
 
 function visit(node: Structural, at: Path, surround: Surround | null, check: Check): void {
   if (!node.holdsDefaults && node.default === null) return

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../json.ts'
 import { isJsonList, isJsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { listIndex, member } from '../schema/path.ts'
-import { TooMuchWork, Work } from '../work.ts'
+import { StepBudgetExceeded, StepBudget } from '../step-budget.ts'
 import { customLimits } from './limits.ts'
 import type { Structural, ValueRules } from './structural.ts'
 import { checkShapes } from './value-shapes.ts'
@@ -28,7 +28,7 @@ import { allowedTypes, isOfType, typeOfValue } from './value-type.ts'
  * @param findings if the step limit ended the check, the last finding reports that
  */
 export function validateCustom(root: Structural, object: JsonObject, findings: Findings): void {
-  const work = new Work(customLimits.validationStepsMax)
+  const work = new StepBudget(customLimits.validationStepsMax)
   bounded(findings, () => {
     check(root, object, null, findings, work)
     checkShapes({ ...root, embedded: false }, object, null, { findings, work })
@@ -44,7 +44,7 @@ export function validateValue(
   node: Structural,
   value: Json,
   at: Path,
-  { findings, work }: { readonly findings: Findings; readonly work: Work },
+  { findings, work }: { readonly findings: Findings; readonly work: StepBudget },
 ): void {
   bounded(findings, () => {
     check(node, value, at, findings, work)
@@ -56,12 +56,12 @@ function bounded(findings: Findings, go: () => void): void {
   try {
     go()
   } catch (error) {
-    if (!(error instanceof TooMuchWork)) throw error
+    if (!(error instanceof StepBudgetExceeded)) throw error
     findings.add(error.finding)
   }
 }
 
-function check(node: Structural, value: Json, at: Path | null, findings: Findings, work: Work): void {
+function check(node: Structural, value: Json, at: Path | null, findings: Findings, work: StepBudget): void {
   work.spend(1, at)
   if (findings.isFull) return
   const { rules } = node
@@ -88,7 +88,7 @@ function checkList(
   list: readonly Json[],
   at: Path | null,
   findings: Findings,
-  work: Work,
+  work: StepBudget,
 ): void {
   const { items, rules } = node
   if (items !== null) list.forEach((item, index) => check(items, item, listIndex(at, index), findings, work))
@@ -100,7 +100,7 @@ function checkObject(
   object: JsonObject,
   at: Path | null,
   findings: Findings,
-  work: Work,
+  work: StepBudget,
 ): void {
   const { rules, properties, additional } = node
   const names = Object.keys(object)
@@ -129,7 +129,7 @@ function checkJunctors(
   value: Json,
   at: Path | null,
   findings: Findings,
-  work: Work,
+  work: StepBudget,
 ): void {
   const tried = (node: Structural): Findings => {
     const found = new Findings()

@@ -5,7 +5,7 @@ import { equalJson } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { findingLimits } from '../limits.ts'
 import { shortJson } from '../errors/short-text.ts'
-import type { Work } from '../work.ts'
+import type { StepBudget } from '../step-budget.ts'
 import { isOfFormat } from './formats.ts'
 import { compilePattern } from './pattern.ts'
 import type { Pattern } from './pattern.ts'
@@ -22,7 +22,7 @@ export function checkEnum(
   { enum: values }: ValueRules,
   value: Json,
   at: Path | null,
-  work: Work,
+  work: StepBudget,
 ): Finding | null {
   if (values.length === 0) return null
   work.spend(values.length, at)
@@ -41,7 +41,7 @@ export function* checkText(
   rules: ValueRules,
   value: string,
   at: Path | null,
-  work: Work,
+  work: StepBudget,
 ): Iterable<Finding | null> {
   const { lengthMin, lengthMax, pattern, format } = rules
   const isLimited = lengthMin !== null || lengthMax !== null
@@ -82,7 +82,7 @@ function codePoints(text: string): number {
 /** Patterns are compiled at first use, and released with their schema. */
 const compiled = new WeakMap<ValueRules, Pattern | string>()
 
-function checkPattern(rules: ValueRules, value: string, at: Path | null, work: Work): Finding | null {
+function checkPattern(rules: ValueRules, value: string, at: Path | null, work: StepBudget): Finding | null {
   let pattern = compiled.get(rules)
   if (pattern === undefined) {
     pattern = compilePattern(rules.pattern)

@@ -10,11 +10,11 @@ import { conformAt } from '../schema/conform.ts'
 import type { Path } from '../schema/path.ts'
 import { fieldAt, listIndex, mapKey, member, spellPath } from '../schema/path.ts'
 import { objectMetaSchema } from '../schema/shared.ts'
-import type { Work } from '../work.ts'
+import type { StepBudget } from '../step-budget.ts'
 import type { Structural } from './structural.ts'
 import { sortedText } from './sorted-text.ts'
 
-type Check = { readonly findings: Findings; readonly work: Work }
+type Check = { readonly findings: Findings; readonly work: StepBudget }
 
 /**
  * Checks rules that involve more than a single value: embedded objects are valid objects, elements

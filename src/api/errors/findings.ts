@@ -3,7 +3,7 @@ import type { Finding, GroupKind } from './field-error.ts'
 import { formatFindings, invalidObject } from './field-error.ts'
 import { findingLimits } from '../limits.ts'
 import type { Path } from '../schema/path.ts'
-import { TooMuchWork, Work } from '../work.ts'
+import { StepBudgetExceeded, StepBudget } from '../step-budget.ts'
 
 /**
  * Collects the errors of an object. Findings keep references to paths and values, and are formatted
@@ -11,11 +11,11 @@ import { TooMuchWork, Work } from '../work.ts'
  */
 export class Findings {
   readonly #list: Finding[] = []
-  readonly #work: Work
+  readonly #work: StepBudget
   #held = 0
 
   /** @param work shared with other checks of the same request; unset: its own */
-  constructor(work = new Work(findingLimits.stepsMax)) {
+  constructor(work = new StepBudget(findingLimits.stepsMax)) {
     this.#work = work
   }
 
@@ -80,7 +80,7 @@ function findingsOf(check: Check, found: Findings): readonly Finding[] {
     check(found)
     return found.list
   } catch (error) {
-    if (error instanceof TooMuchWork) return [...found.list, error.finding]
+    if (error instanceof StepBudgetExceeded) return [...found.list, error.finding]
     throw error
   }
 }

@@ -41,7 +41,7 @@ export class VersionedStore implements ObjectStore {
     const requested = { kind, apiVersion: apiVersionOf(definition) }
     this.#version = {
       ...(version.conversion === undefined ? {} : { conversion: version.conversion }),
-      ...{ asked: requested, head: headOf(requested) },
+      ...{ requested: requested, head: headOf(requested) },
       stored: { kind, apiVersion: apiVersionOf(storedTypeOf(definition)) },
       known: new WeakMap(),
     }
@@ -153,7 +153,7 @@ export class VersionedStore implements ObjectStore {
 
 type Type = { readonly kind: string; readonly apiVersion: string }
 type Version = Pick<StoredVersion, 'conversion'> & {
-  readonly asked: Type
+  readonly requested: Type
   /** The first bytes of objects of the requested version. */
   readonly head: Buffer
   readonly stored: Type
@@ -206,13 +206,16 @@ class ConvertedObject implements StoredObject {
 
   get bytes(): Uint8Array {
     if (this.#bytes !== null) return this.#bytes
-    const bytes = asAsked(this.#stored, this.#version)
+    const bytes = asRequested(this.#stored, this.#version)
     if (this.#keeping === 'kept') this.#bytes = bytes
     return bytes
   }
 }
 
-function asAsked(stored: StoredObject, { conversion, asked: requested, head, known }: Version): Uint8Array {
+function asRequested(
+  stored: StoredObject,
+  { conversion, requested: requested, head, known }: Version,
+): Uint8Array {
   const same = known.get(stored)
   if (same === 'as-is') return stored.bytes
   // Only apiVersion and kind differ: the object need not be parsed.
@@ -228,7 +231,10 @@ function asAsked(stored: StoredObject, { conversion, asked: requested, head, kno
   return withRevision(encode({ ...converted, ...requested }), version)
 }
 
-function asStored(object: EncodedObject, { conversion, asked: requested, stored }: Version): EncodedObject {
+function asStored(
+  object: EncodedObject,
+  { conversion, requested: requested, stored }: Version,
+): EncodedObject {
   if (requested.apiVersion === stored.apiVersion) return object
   if (conversion === undefined) {
     const bytes = withHead(headOf(stored), object)

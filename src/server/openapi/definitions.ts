@@ -77,7 +77,7 @@ export class Definitions {
 
   /** Renders a schema where it is used. */
   render(schema: Schema): JsonObject {
-    const given = this.#said(schema)
+    const given = this.#described(schema)
     switch (schema.type) {
       case 'string':
         return {
@@ -168,7 +168,7 @@ export class Definitions {
    * The description of a named struct belongs to its definition; the description of its use is next
    * to the reference.
    */
-  #said(schema: Schema): JsonObject {
+  #described(schema: Schema): JsonObject {
     const named = (schema.type === 'object' || schema.type === 'any') && schema.definition !== undefined
     const given: [string, Json][] = []
     const words = named ? schema.memberDescription : schema.description

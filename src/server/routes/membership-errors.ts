@@ -12,15 +12,15 @@ import { apiErrorOf } from '../../registry/shared/store-error-mapping.ts'
 
 /** Converts a failed membership change to an API error; returns any other error unchanged. */
 export function membershipError(cause: unknown): unknown {
-  if (cause instanceof MembershipError) return said(changeReasons[cause.code], cause)
-  if (cause instanceof JoinError) return said(joinReasons[cause.code], cause)
-  if (cause instanceof IssueError) return said(issueReasons[cause.code], cause)
+  if (cause instanceof MembershipError) return withReason(changeReasons[cause.code], cause)
+  if (cause instanceof JoinError) return withReason(joinReasons[cause.code], cause)
+  if (cause instanceof IssueError) return withReason(issueReasons[cause.code], cause)
   if (cause instanceof MembersError) {
-    return said(memberReasons[cause.code], cause)
+    return withReason(memberReasons[cause.code], cause)
   }
   if (cause instanceof ConsensusError) {
     // The request is idempotent, so the client may retry.
-    return said(cause.code === 'timed-out' ? 'Timeout' : 'ServiceUnavailable', cause)
+    return withReason(cause.code === 'timed-out' ? 'Timeout' : 'ServiceUnavailable', cause)
   }
   return apiErrorOf(cause)
 }
@@ -72,7 +72,7 @@ const issueReasons: Readonly<Record<IssueErrorCode, ApiErrorReason>> = {
   busy: 'ServiceUnavailable',
 }
 
-function said(reason: ApiErrorReason, cause: Error): ApiError {
+function withReason(reason: ApiErrorReason, cause: Error): ApiError {
   const details = reason === 'ServiceUnavailable' ? { retryAfterSeconds: 1 } : {}
   return new ApiError(reason, cause.message, details, { cause })
 }

@@ -280,13 +280,17 @@ function mediaTypeOf(header: string | undefined): string {
   return (semicolon === -1 ? header : header.slice(0, semicolon)).trim().toLowerCase()
 }
 
-type Asked = { readonly request: Request; readonly reply: Reply; readonly dependencies: DispatchDependencies }
+type ResourceCall = {
+  readonly request: Request
+  readonly reply: Reply
+  readonly dependencies: DispatchDependencies
+}
 
 function send(
   answer: VerbResponse,
   wanted: WantedObjects,
   call: Call,
-  { request, reply, dependencies: parts }: Asked,
+  { request, reply, dependencies: parts }: ResourceCall,
 ): void {
   const { compressor } = parts
   const { contentType, representation } = wanted

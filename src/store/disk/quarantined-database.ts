@@ -8,7 +8,7 @@ export type QuarantinedDatabaseEvent =
 /** The quarantined database: kept until its replacement is durable, then removed. */
 export class QuarantinedDatabase {
   readonly #home: Pick<KeyValueDatabases, 'discardQuarantined'>
-  readonly #tell: (news: QuarantinedDatabaseEvent) => void
+  readonly #report: (news: QuarantinedDatabaseEvent) => void
   /** null: no replacement is awaited. */
   #until: LogIndex | null = null
   #removal: Promise<void> = Promise.resolve()
@@ -18,7 +18,7 @@ export class QuarantinedDatabase {
     tell: (news: QuarantinedDatabaseEvent) => void,
   ) {
     this.#home = home
-    this.#tell = tell
+    this.#report = tell
   }
 
   /**
@@ -49,9 +49,9 @@ export class QuarantinedDatabase {
   async #remove(): Promise<void> {
     try {
       const discarded = await this.#home.discardQuarantined()
-      if (discarded !== null) this.#tell({ kind: 'removed', ...discarded })
+      if (discarded !== null) this.#report({ kind: 'removed', ...discarded })
     } catch (cause) {
-      this.#tell({ kind: 'left', cause: cause instanceof Error ? cause.message : String(cause) })
+      this.#report({ kind: 'left', cause: cause instanceof Error ? cause.message : String(cause) })
     }
   }
 }

@@ -8,7 +8,7 @@ import { until } from '../tools/until.ts'
 const askMs = 5000
 
 /** Requests the digests of all members continuously, and compares those of equal indexes. */
-export class DigestWatch {
+export class DigestMonitor {
   readonly #members: readonly MemberProcess[]
   readonly #seen = new Map<number, { readonly digest: string; readonly who: string }>()
   readonly #levels = new Map<string, number>()

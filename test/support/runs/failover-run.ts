@@ -73,7 +73,7 @@ type Gaps = ReadonlyMap<Fault, { readonly writes: number[]; readonly reads: numb
 
 const tellEvery = 25
 
-function tell(gaps: Gaps): void {
+function printGaps(gaps: Gaps): void {
   for (const [fault, { writes, reads }] of gaps) {
     console.log(
       `# leader ${fault}: gap between writes ${quantiles(writes)}; between most-recent reads ${quantiles(reads)}`,
@@ -138,7 +138,7 @@ export async function failoverRun(t: TestContext, roundsOfEach: number): Promise
       await sleep(200)
     }
     const isLast = round + 1 === roundsOfEach
-    if (isLast || (round + 1) % tellEvery === 0) tell(gaps)
+    if (isLast || (round + 1) % tellEvery === 0) printGaps(gaps)
   }
   await Promise.all([...writers, ...readers].map((one) => one.stop()))
 

@@ -13,7 +13,7 @@ export type Target = {
   readonly token: string
 }
 
-type Asked = {
+type SoakRequest = {
   readonly method: string
   readonly path: string
   readonly body?: Buffer | undefined
@@ -154,7 +154,7 @@ export class SoakLoad {
     return this.#ask({ method: 'GET', path: path ?? things, headers })
   }
 
-  #ask({ method, path, body, headers }: Asked): Promise<string> {
+  #ask({ method, path, body, headers }: SoakRequest): Promise<string> {
     const { host, port, token } = this.#target
     return new Promise((resolve, reject) => {
       const more =

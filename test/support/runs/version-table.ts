@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
  * version, and the required answer in each cell, for any member.
  */
 
-/** A server that is asked; whichever client it is asked with. */
-export type Asked = {
+/** A server behind any client. */
+export type QueriedServer = {
   readonly get: (path: string) => Promise<Got>
   /** All events until the stream ends by itself. */
   readonly watch: (path: string) => Promise<Watched>
@@ -76,7 +76,7 @@ export type Make = (name: string) => Promise<string>
  * @param of.first the part that their names begin with
  */
 export async function tableFacts(
-  requested: Asked,
+  requested: QueriedServer,
   of: {
     readonly url: string
     readonly collection: string
@@ -185,7 +185,10 @@ const watches: readonly Row<WatchCell>[] = [
  *   compared
  * @throws AssertionError naming the cell
  */
-export async function assertTable(requested: Asked, facts: Facts): Promise<ReadonlyMap<string, string>> {
+export async function assertTable(
+  requested: QueriedServer,
+  facts: Facts,
+): Promise<ReadonlyMap<string, string>> {
   const exact = new Map<string, string>()
   const questions: (() => Promise<void>)[] = []
   /** Those that are answered when a time is over. */

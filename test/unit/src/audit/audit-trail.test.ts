@@ -10,7 +10,7 @@ import { AuditMetrics } from '../../../../src/audit/audit-metrics.ts'
 import { AUDIT_MODES, AuditTrail } from '../../../../src/audit/audit-trail.ts'
 import type { AuditMode } from '../../../../src/audit/audit-trail.ts'
 
-type Said = 'goes on' | 'is refused' | 'waits'
+type RequestOutcome = 'goes on' | 'is refused' | 'waits'
 
 type Case = {
   /** What became of its first event; null: it has none. */
@@ -23,7 +23,7 @@ type Case = {
 async function saidOf(
   mode: AuditMode,
   { recorded, isFull, written }: Case,
-): Promise<readonly [Said, number]> {
+): Promise<readonly [RequestOutcome, number]> {
   const registry = new MetricsRegistry()
   const log = {
     add: () => true,
@@ -38,7 +38,7 @@ async function saidOf(
     names: { apiVersion: 'audit.orch.io/v1', truncated: '' },
     ...{ mode, format: 'json', log, webhook: null, metrics: new AuditMetrics(registry) },
   })
-  let given: Said = 'waits'
+  let given: RequestOutcome = 'waits'
   trail.admit(recorded, (may) => {
     given = may ? 'goes on' : 'is refused'
   })
@@ -46,43 +46,44 @@ async function saidOf(
   return [given, Number(/requests_rejected_total (\d+)/.exec(text)?.[1])]
 }
 
-const table: readonly (readonly [string, Case, readonly [Said, Said, Said]])[] = [
+const table: readonly (readonly [string, Case, readonly [RequestOutcome, RequestOutcome, RequestOutcome]])[] =
   [
-    'its event is being written',
-    { recorded: true, isFull: false, written: null },
-    ['waits', 'waits', 'goes on'],
-  ],
-  [
-    'its event is written',
-    { recorded: true, isFull: false, written: true },
-    ['goes on', 'goes on', 'goes on'],
-  ],
-  [
-    'its event could not be written',
-    { recorded: true, isFull: false, written: false },
-    ['goes on', 'is refused', 'goes on'],
-  ],
-  [
-    'its event was dropped',
-    { recorded: false, isFull: true, written: null },
-    ['waits', 'is refused', 'goes on'],
-  ],
-  [
-    'it has no first event',
-    { recorded: null, isFull: false, written: null },
-    ['goes on', 'goes on', 'goes on'],
-  ],
-  [
-    'it has no event, and the log is full',
-    { recorded: null, isFull: true, written: null },
-    ['waits', 'waits', 'goes on'],
-  ],
-  [
-    'it has no event, and others were dropped',
-    { recorded: null, isFull: true, written: false },
-    ['goes on', 'goes on', 'goes on'],
-  ],
-]
+    [
+      'its event is being written',
+      { recorded: true, isFull: false, written: null },
+      ['waits', 'waits', 'goes on'],
+    ],
+    [
+      'its event is written',
+      { recorded: true, isFull: false, written: true },
+      ['goes on', 'goes on', 'goes on'],
+    ],
+    [
+      'its event could not be written',
+      { recorded: true, isFull: false, written: false },
+      ['goes on', 'is refused', 'goes on'],
+    ],
+    [
+      'its event was dropped',
+      { recorded: false, isFull: true, written: null },
+      ['waits', 'is refused', 'goes on'],
+    ],
+    [
+      'it has no first event',
+      { recorded: null, isFull: false, written: null },
+      ['goes on', 'goes on', 'goes on'],
+    ],
+    [
+      'it has no event, and the log is full',
+      { recorded: null, isFull: true, written: null },
+      ['waits', 'waits', 'goes on'],
+    ],
+    [
+      'it has no event, and others were dropped',
+      { recorded: null, isFull: true, written: false },
+      ['goes on', 'goes on', 'goes on'],
+    ],
+  ]
 
 for (const [what, of, expected] of table) {
   void test(`a request: ${what}`, async () => {

@@ -29,7 +29,7 @@ fdatasyncSync(file)
 console.log(JSON.stringify({ wallMs: Date.now(), syncMs: performance.now() - begunMs }))
 `
 
-function said(
+function measured(
   t: TestContext,
   role: string,
   harm: Partial<HookFaults>,
@@ -56,7 +56,7 @@ const harm: HookFaults = {
 }
 
 void test('in the thread of the log each sync is delayed and the wall clock is skewed', (t) => {
-  const { aheadMs, syncMs } = said(t, 'log', harm)
+  const { aheadMs, syncMs } = measured(t, 'log', harm)
   // A wait may end within the last ms of its time.
   assert.ok(syncMs >= 2999, `${syncMs} ms`)
   assert.ok(aheadMs > 23 * hourMs)
@@ -65,7 +65,7 @@ void test('in the thread of the log each sync is delayed and the wall clock is s
 void test('in other threads only the clock is skewed', (t) => {
   // The sync itself may be slow on a busy machine; the delay would be added in the log thread only.
   assert.ok(
-    said(t, 'raft', { ...harm, disk: { delayMs: 2 ** 30, untilMs: Date.now() + hourMs } }).aheadMs >
+    measured(t, 'raft', { ...harm, disk: { delayMs: 2 ** 30, untilMs: Date.now() + hourMs } }).aheadMs >
       23 * hourMs,
   )
 })
@@ -75,6 +75,6 @@ void test('a fault that has ended, or is not in the file, has no effect', (t) =>
     {},
     { disk: { delayMs: 2 ** 30, untilMs: 5 }, clock: { skewMs: 24 * hourMs, untilMs: 5 } },
   ] as const) {
-    assert.ok(said(t, 'log', none).aheadMs < hourMs)
+    assert.ok(measured(t, 'log', none).aheadMs < hourMs)
   }
 })

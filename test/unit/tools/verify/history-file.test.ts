@@ -57,7 +57,7 @@ async function write(path: string, script: HistoryScript): Promise<void> {
   }
   for (const copy of copies) file.write({ line: 'copy', ...copy })
   file.write({ line: 'end', lastRevision, endedMs })
-  await file.room()
+  await file.untilWritable()
   await file.close()
 }
 

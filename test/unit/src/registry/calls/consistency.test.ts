@@ -31,12 +31,12 @@ type Kit = {
     onTake: () => unknown
   }
   /** The value of the header, and the response. */
-  readonly get: (mode: string | null, more?: Call) => Promise<Said>
-  readonly list: (mode: string | null, more?: Call) => Promise<Said>
-  readonly watch: (mode: string | null, more?: Call) => Promise<Said>
+  readonly get: (mode: string | null, more?: Call) => Promise<ShownProof>
+  readonly list: (mode: string | null, more?: Call) => Promise<ShownProof>
+  readonly watch: (mode: string | null, more?: Call) => Promise<ShownProof>
 }
 
-type Said = { readonly proof: ReadProof | null; readonly shown: string }
+type ShownProof = { readonly proof: ReadProof | null; readonly shown: string }
 
 async function kit(t: TestContext): Promise<Kit> {
   const proofs: Kit['proofs'] = {

@@ -3,7 +3,7 @@ import { fieldForbidden } from './errors/field-error.ts'
 import type { Path } from './schema/path.ts'
 
 /** The remaining step budget of one check. */
-export class Work {
+export class StepBudget {
   readonly #stepsMax: number
   #left: number
 
@@ -19,14 +19,14 @@ export class Work {
   /** @throws TooMuchWork if the budget is exceeded */
   spend(steps: number, at: Path | null): void {
     this.#left -= steps
-    if (this.#left < 0) throw new TooMuchWork(this.#stepsMax, at)
+    if (this.#left < 0) throw new StepBudgetExceeded(this.#stepsMax, at)
   }
 }
 
 /**
  * Ends a check from any depth; the caller of the check reports `finding` with the other findings.
  */
-export class TooMuchWork extends Error {
+export class StepBudgetExceeded extends Error {
   readonly finding: Finding
 
   constructor(stepsMax: number, at: Path | null) {
