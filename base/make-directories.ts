@@ -12,7 +12,7 @@ export class DirectoryError extends CodedError {
   readonly path: string
 
   constructor(code: string, path: string, cause?: unknown) {
-    super(code, `${code}: directory ${path} cannot be made`, { cause })
+    super(code, `${code}: directory ${path} cannot be created`, { cause })
     this.path = path
   }
 }

@@ -29,7 +29,7 @@ export type Host = {
 }
 
 const nothingSelected =
-  'nothing that is selected can be measured: watch, staleness and failover are of HTTP/1.1 only'
+  'none of the selected loads can be measured: watch, staleness and failover need HTTP/1.1'
 
 /**
  * Loads with at most this many clients are warmed up, so that compiled code is measured instead of
@@ -72,9 +72,9 @@ export async function runBench(options: BenchOptions, { clock, random }: Host): 
   } finally {
     signal.removeEventListener('abort', interrupt)
     generator.close()
-    note(`removing what was made (namespaces ${prefix}-...)`)
+    note(`removing the created namespaces (${prefix}-...)`)
     const left = await namespaces.tidy()
-    if (left.length > 0) note(`not known to be gone: namespaces ${left.join(', ')}`)
+    if (left.length > 0) note(`deletion not confirmed: namespaces ${left.join(', ')}`)
   }
 }
 

@@ -134,7 +134,7 @@ class Recovery {
     const same = sequence > end.sequence || (sequence === end.sequence && this.#chain === end.chain)
     if (same) return
     const last = present(this.#segments.at(-1), 'a segment was read')
-    throw damaged(last.name, last.end, 'what followed when the log was closed is missing')
+    throw damaged(last.name, last.end, 'writes that were present when the log was closed are missing')
   }
 
   /** @returns whether it is sealed */

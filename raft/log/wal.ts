@@ -226,7 +226,8 @@ export class Wal implements LogStore {
       for (const segment of this.#segments) segment.file.close()
       const files = present(recover(this.#disk, this.#owner), 'the log was rewritten')
       const same = files.shape.lastIndex === lastIndex && sameHardState(files.shape.hardState, hardState)
-      if (!same) throw damaged(this.#last().name, preambleBytes, 'it was rewritten, and is not the same')
+      if (!same)
+        throw damaged(this.#last().name, preambleBytes, 'the rewritten log differs from the original')
       this.#shape = files.shape
       this.#index = files.index
       this.#segments = files.segments

@@ -30,8 +30,8 @@ export class StepBudgetExceeded extends Error {
   readonly finding: Finding
 
   constructor(stepsMax: number, at: Path | null) {
-    super('a check takes more steps than it may')
-    const words = `checking this against its schema takes more than ${stepsMax} steps, and is given up`
+    super('a check exceeds its step budget')
+    const words = `validation against the schema needs more than ${stepsMax} steps`
     this.finding = fieldForbidden(at, words)
   }
 }

@@ -32,7 +32,7 @@ export function csiStorageCapacityDefinition(names: Names): ResourceDefinition {
     columns: [
       nameColumn,
       textColumn('StorageClassName', 'The class.', (object) => textMember(object, 'storageClassName')),
-      textColumn('Capacity', 'How much storage there is.', (object) => {
+      textColumn('Capacity', 'Available capacity.', (object) => {
         const capacity = memberOf(object, 'capacity')
         return typeof capacity === 'string' ? capacity : '<unset>'
       }),

@@ -41,7 +41,7 @@ async function make(client: ApiClient, name: string): Promise<void> {
     }
     await sleep(500)
   }
-  assert.fail(`${name} cannot be made: ${last}`)
+  assert.fail(`${name} cannot be created: ${last}`)
 }
 
 void describe('kubectl and large collections', () => {

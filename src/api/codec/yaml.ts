@@ -125,7 +125,7 @@ function unreadable(why: string): ApiError {
 function wordsOf({ code, pos }: YAMLError, lines: LineCounter): string {
   switch (code) {
     case 'MULTIPLE_DOCS':
-      return 'it holds several documents, and one is taken at a time'
+      return 'it contains several documents; a request accepts only one'
     case 'RESOURCE_EXHAUSTION':
       return 'too deep'
     default: {

@@ -12,7 +12,7 @@ import { selectorSchema } from '../common/selector.ts'
 /** Scheduling preferences and requirements, by nodes and by existing pods. */
 
 const weightRules = { required: true, minimum: 1, maximum: 100 } as const
-const weightWords = 'How much it counts, from 1 to 100; the node with the highest sum is chosen.'
+const weightWords = 'Weight from 1 to 100; the node with the highest sum of weights is chosen.'
 
 const preferredSchedulingTermSchema = struct(
   'core.v1.PreferredSchedulingTerm',

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
  * version, and the required answer in each cell, for any member.
  */
 
-/** A server behind any client. */
+/** A server, with functions of any client library. */
 export type QueriedServer = {
   readonly get: (path: string) => Promise<Got>
   /** All events until the stream ends by itself. */

@@ -56,7 +56,7 @@ for (const [way, make] of ways) {
       const named = join(home, culprit)
       await assert.rejects(make(join(home, path)), (cause) => {
         assert.ok(cause instanceof DirectoryError)
-        assert.equal(cause.message, `${code}: directory ${named} cannot be made`)
+        assert.equal(cause.message, `${code}: directory ${named} cannot be created`)
         assert.deepEqual([cause.code, cause.path], [code, named])
         return true
       })

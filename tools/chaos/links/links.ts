@@ -65,7 +65,7 @@ function readMembers(path: string): readonly ProxiedMember[] {
   try {
     value = JSON.parse(readFileSync(path, 'utf8'))
   } catch (cause) {
-    throw new ChaosError('links', `cannot read ${path}: make the cluster by orchctl cluster up --chaos`, {
+    throw new ChaosError('links', `cannot read ${path}: create the cluster with orchctl cluster up --chaos`, {
       cause,
     })
   }

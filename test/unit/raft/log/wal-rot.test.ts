@@ -225,6 +225,6 @@ void test('a killed member may lose later writes, and nothing from before its la
   const more = spoiled(disk, name, (bytes) => bytes.fill(0, start - sectorBytes))
   assert.throws(
     () => open(more),
-    (cause) => cause instanceof LogError && /when the log was closed is missing/.test(cause.message),
+    (cause) => cause instanceof LogError && /present when the log was closed are missing/.test(cause.message),
   )
 })

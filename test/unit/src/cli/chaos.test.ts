@@ -71,7 +71,11 @@ void test('what means nothing is one line and 2, what cannot be had one line and
       /there is no cluster in .*: give --dir that of another one, or make one there: orchctl cluster up/,
       1,
     ],
-    [['links', '--dir', dir], /cannot read .*links\.json: make the cluster by orchctl cluster up --chaos/, 1],
+    [
+      ['links', '--dir', dir],
+      /cannot read .*links\.json: create the cluster with orchctl cluster up --chaos/,
+      1,
+    ],
   ] as const) {
     const reported = await orchctl('chaos', ...flags)
     assert.equal(reported.code, code, reported.err)

@@ -1,5 +1,5 @@
 /*
- * Goal: a directory that cannot be made is refused in one line, wherever it is.
+ * Goal: a directory that cannot be created is refused in one line, wherever it is.
  * Method: a process of its own for each, as one that never ends could not be told otherwise.
  */
 import assert from 'node:assert/strict'

@@ -95,7 +95,7 @@ void test('invalid YAML, and YAML with several documents, is a 400', () => {
     assert.throws(() => parseYamlObject(text), refusedAs('BadRequest'), text)
   }
   for (const [text, words] of [
-    ['a: 1\n---\nb: 2\n', 'it holds several documents, and one is taken at a time'],
+    ['a: 1\n---\nb: 2\n', 'it contains several documents; a request accepts only one'],
     [`a: ${'['.repeat(60_000)}`, 'too deep'],
     [`a: ${'['.repeat(20_000)}`, 'too deep'],
     ['a: 1\nb: [1\n', 'line 3, column 1 (offset 11): '],

@@ -357,7 +357,7 @@ void describe('limits on schemas', () => {
     const budget = newCheckBudget()
     const reported = [1, 2].map(() => wrong(schema, false, budget).join())
     assert.equal(reported[0], '')
-    assert.match(reported[1] ?? '', /takes more than 2000000 steps/)
+    assert.match(reported[1] ?? '', /needs more than 2000000 steps/)
   })
 
   void test('a schema with too many errors reports the first ones', () => {
