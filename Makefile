@@ -18,15 +18,15 @@ build: install ## Compile everything to dist/
 	@$(MAKE) --no-print-directory build-info
 	@node bundle.js
 
-# The build information of /version. The date is that of the commit, so that builds are reproducible. Without a checkout it
-# is unknown.
+# The build information of /version. The date is that of the commit, so that builds are reproducible.
+# Without a checkout it is unknown.
 build-info:
 	@mkdir -p dist/src && rm -f dist/src/build-info.json
 	@if [ -e .git ] && commit=$$(git rev-parse --verify HEAD 2>/dev/null) && \
 	  date=$$(TZ=UTC git show -s --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ HEAD 2>/dev/null); then \
 	  printf '{"gitCommit":"%s","buildDate":"%s"}\n' "$$commit" "$$date" >dist/src/build-info.json; fi
 
-lint: install ## Check types of the pure modules, style and formatting
+lint: install ## Check the types of the pure modules, style and formatting
 	@node node_modules/ts7/bin/tsc -p tsconfig.pure.json
 	@$(NODE_BIN)/eslint base raft src tools bench fixtures test
 	@$(NODE_BIN)/prettier --check --log-level warn base raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js
@@ -39,7 +39,7 @@ ORCHCTL = node dist/bundle/src/cli/main.js
 
 .PHONY: up down status test test-fast test-long sim bench spec-coverage source-counts scenario mutants docs
 
-up: build ## Start a real local cluster [NODES=3] [DOMAIN=orch.io|k8s.io] [PORT=6443, of the first member; peers 1000 above]
+up: build ## Start a real local cluster [NODES=3] [DOMAIN=orch.io|k8s.io] [PORT=6443 of the first member; peer ports are 1000 higher]
 	@$(ORCHCTL) cluster up $(if $(NODES),--nodes $(NODES)) $(if $(DOMAIN),--domain $(DOMAIN)) $(if $(PORT),--client-port $(PORT))
 
 down: ## Stop the local cluster
@@ -62,10 +62,10 @@ sim: build ## Simulate a seed [SEED=1 TRACE=1 SHRINK=1], a part of it [ACTIONS=0
 	  $(if $(TRACE),--trace) $(if $(SHRINK),--shrink) $(if $(ACTIONS),--actions $(ACTIONS)) $(if $(QUIET),--quiet $(QUIET)) \
 	  $(if $(FAULTS_MS),--faults-ms $(FAULTS_MS))
 
-spec-coverage: build ## How many statements of docs/specification.md tests prove, and which none does
+spec-coverage: build ## List the statements of docs/specification.md with and without a test
 	@node dist/test/tidy/spec-coverage.js
 
-source-counts: build ## What makes the sources hard to read, in figures [OLD=another checkout, printed first]
+source-counts: build ## Count what makes the sources hard to read [OLD=checkout to compare with]
 	@node dist/test/tidy/source-counts.js $(if $(OLD),$(OLD) .)
 
 docs: build ## Write the references under docs/reference from the declarations

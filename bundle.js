@@ -1,7 +1,8 @@
 /*
- * Puts each program, with all that it loads, into a few files: dist/bundle has the shape of dist/, without what no program
- * loads. Finding, reading and compiling a thousand modules one by one is most of a start, and a fifth of an empty
- * server's memory. What dist/ itself holds stays: it is what tests look into.
+ * Bundles each program with the modules that it loads into a few files. dist/bundle has the layout
+ * of dist/, without modules that no program loads. Finding, reading and compiling a thousand
+ * modules one by one takes most of the start time, and a fifth of the memory of an empty server.
+ * dist/ itself is kept for the tests.
  *
  *   node bundle.js [dist]
  */
@@ -20,7 +21,7 @@ import { build } from 'esbuild'
 const dist = resolve(process.argv[2] ?? 'dist')
 const target = join(dist, 'bundle')
 
-/** Those that are started, and those that they start or load by address. */
+/** The programs that are started, and the files that they start or load by URL. */
 const programs = [
   'src/main.js',
   'src/cli/main.js',
@@ -35,7 +36,10 @@ const programs = [
   'raft/threads/raft-thread.js',
 ]
 
-/** They find native code beside themselves; fastify would load the others for what no route here has. */
+/**
+ * Packages that are not bundled. The first two load native code next to their own files. Fastify
+ * loads the others only for features that no route uses.
+ */
 const left = [
   'level',
   'msgpackr',
@@ -44,7 +48,7 @@ const left = [
   'light-my-request',
 ]
 
-/** A module's own address stays what it was, in whichever file it lies now. */
+/** Keeps the `import.meta.url` of each module as before bundling. */
 const ownAddresses = {
   name: 'own-addresses',
   setup(bundling) {
@@ -58,7 +62,7 @@ const ownAddresses = {
   },
 }
 
-/** What modules expect to be there that the files they are in now do not have by themselves. */
+/** Returns the declarations that bundled modules need at the beginning of their file. */
 function headOf(path, text) {
   const up = `${relative(dirname(path), target) || '.'}/`
   const lines = []
@@ -68,7 +72,7 @@ function headOf(path, text) {
   }
   if (/\b__dirname\b/.test(text)) lines.push("const __dirname = new URL('.', import.meta.url).pathname")
   if (text.includes('bundledAddress(')) {
-    // The query is that of whoever loaded this file, as the hook of `orchctl chaos` reads it.
+    // Keeps the query that this file was loaded with: the hook of `orchctl chaos` reads it.
     lines.push(`const bundledAddress = (file) =>`)
     lines.push(
       `  new URL(${JSON.stringify(up)} + file + new URL(import.meta.url).search, import.meta.url).href`,
@@ -77,7 +81,7 @@ function headOf(path, text) {
   return lines.map((line) => `${line}\n`).join('')
 }
 
-/** Errors are reported by the names of their classes, which the bundler must not change. */
+/** Checks that the bundler kept the names of error classes, which are reported. */
 function checkNames(inputs, outputs) {
   const kept = outputs.map(({ text }) => text).join('\n')
   for (const input of inputs.filter((path) => !path.includes('node_modules'))) {
@@ -90,7 +94,7 @@ function checkNames(inputs, outputs) {
   }
 }
 
-/** The server's program and its threads load nothing of the tools: neither their code nor a file that holds some. */
+/** Checks that the server and its threads load no file that contains code of the tools. */
 function checkServer(outputs) {
   const server = ['src/main.js', 'src/host/thread-host.js', 'src/store/is-command.js']
   const threads = ['raft/threads/log-thread.js', 'raft/threads/raft-thread.js']
@@ -113,8 +117,8 @@ function checkServer(outputs) {
 }
 
 /**
- * Returns the licenses of all packages that are in the bundle, as these require of copies. Users do not install these
- * packages.
+ * Returns the licenses of all packages that are in the bundle, as the licenses require for copies.
+ * Users do not install these packages.
  */
 function licensesOf(inputs) {
   const directories = new Set()
@@ -154,7 +158,7 @@ rmSync(target, { recursive: true, force: true })
 for (const { path, text } of outputFiles) {
   const start = text.startsWith('#!') ? text.indexOf('\n') + 1 : 0
   mkdirSync(dirname(path), { recursive: true })
-  // What begins with `#!` is a command: npm links to it, and a new build must not take that right away.
+  // A file that begins with `#!` is a command: npm links to it, so it must stay executable.
   const mode = start > 0 ? 0o755 : 0o644
   writeFileSync(path, text.slice(0, start) + headOf(path, text) + text.slice(start), { mode })
 }
