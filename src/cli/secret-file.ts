@@ -56,6 +56,7 @@ function readBytes(path: string): Buffer {
   } catch (cause) {
     if (cause instanceof CliError) throw cause
     const why = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
-    throw new CliError('failed', `cannot read ${path}: ${why}`, { cause })
+    const remedy = 'give the file with the passphrase or the key'
+    throw new CliError('failed', `cannot read ${path} (${why.replace(/, \w+( '.*')?$/, '')}): ${remedy}`, { cause })
   }
 }

@@ -4,7 +4,6 @@ import { BackupError } from '../backup/errors.ts'
 import { RealFileBytes } from '../backup/file-bytes.ts'
 import type { Secret } from '../backup/chunk-seal.ts'
 import { newIncarnation, parseIncarnation } from '../backup/incarnation.ts'
-import type { ClusterIncarnation } from '../backup/incarnation.ts'
 import type { NewState } from '../backup/new-state.ts'
 import { planRestore, restoreInto } from '../backup/restore.ts'
 import type { RestoreOptions, RestorePlan } from '../backup/restore.ts'
@@ -60,15 +59,18 @@ export async function snapshotRestore(terminal: Terminal, file: string, flags: R
     newKeys: flags.newKeys,
   })
   const { incarnation } = plan
-  const facts = [
-    ['data directory', config['data-dir']],
-    ['member', `${config.name} of ${config['cluster-name']}`],
-    ['cluster id', `${made.head.identity?.clusterId ?? ''}, was ${plan.header.clusterId}`],
-    ['revision', `${made.head.revision}, was ${plan.header.revision}`],
-    ['digest', made.digest],
-    ['restore id', incarnation.id],
-  ] as const
-  printResult(terminal, facts, { config, file, flags, incarnation })
+  const restored = {
+    dataDirectory: config['data-dir'],
+    member: config.name,
+    clusterName: config['cluster-name'],
+    clusterId: made.head.identity?.clusterId ?? '',
+    savedClusterId: plan.header.clusterId,
+    revision: made.head.revision,
+    savedRevision: plan.header.revision,
+    digest: made.digest,
+    restoreId: incarnation.id,
+  }
+  printResult(terminal, restored, { config, file, flags })
   const makesOwnKeys = config['initial-members'].length <= 1 && config['tls-cert-file'] === ''
   if (makesOwnKeys && !flags.newKeys) {
     const path = join(config['data-dir'], 'pki')
@@ -188,28 +190,47 @@ export async function lockedFor(
   }
 }
 
+type Restored = {
+  readonly dataDirectory: string
+  readonly member: string
+  readonly clusterName: string
+  readonly clusterId: string
+  readonly savedClusterId: string
+  readonly revision: number
+  readonly savedRevision: number
+  readonly digest: string
+  readonly restoreId: string
+}
+
 function printResult(
   terminal: Terminal,
-  facts: readonly (readonly [string, string])[],
-  of: {
-    readonly config: Config
-    readonly file: string
-    readonly flags: RestoreFlags
-    readonly incarnation: ClusterIncarnation
-  },
+  restored: Restored,
+  { config, file, flags }: { readonly config: Config; readonly file: string; readonly flags: RestoreFlags },
 ): void {
-  const { config, file, flags, incarnation } = of
-  if (flags.output === 'json') {
-    terminal.print(JSON.stringify(Object.fromEntries(facts), null, 2))
-    return
-  }
-  for (const line of formatTable([['RESTORED', file], ...facts])) terminal.print(line)
+  if (flags.output === 'json') return terminal.print(JSON.stringify(restored, null, 2))
+  const rows = [
+    ['RESTORED', file],
+    ['data directory', restored.dataDirectory],
+    ['member', `${restored.member} of ${restored.clusterName}`],
+    ['cluster id', `${restored.clusterId}, was ${restored.savedClusterId}`],
+    ['revision', `${restored.revision}, was ${restored.savedRevision}`],
+    ['digest', restored.digest],
+    ['restore id', restored.restoreId],
+  ]
+  for (const line of formatTable(rows)) terminal.print(line)
   const others = config['initial-members'].filter(({ name }) => name !== config.name)
   if (others.length === 0) return
+  const { passphraseFile, keyFile } = flags
+  const secret =
+    passphraseFile !== undefined
+      ? ` --passphrase-file ${passphraseFile}`
+      : keyFile === undefined
+        ? ''
+        : ` --key-file ${keyFile}`
   terminal.print('')
   terminal.print(
-    `Make the others (${others.map(({ name }) => name).join(', ')}) from the same file, each with`,
+    `Restore the others (${others.map(({ name }) => name).join(', ')}) from the same file, each with its own --config or flags:`,
   )
-  terminal.print(`  ${terminal.program} snapshot restore ${file} --restore-id ${incarnation.id} …`)
+  terminal.print(`  ${terminal.program} snapshot restore ${file}${secret} --restore-id ${restored.restoreId} …`)
   terminal.print('then start all of them. The digest is the same on each.')
 }

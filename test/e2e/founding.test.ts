@@ -197,7 +197,7 @@ async function restore(member: MemberProcess, file: string, id: string | null): 
     ...(id === null ? [] : ['--restore-id', id]),
   )
   assert.equal(ran.code, 0, ran.err)
-  return String((JSON.parse(ran.out) as Readonly<Record<string, string>>)['restore id'])
+  return String((JSON.parse(ran.out) as Readonly<Record<string, string>>)['restoreId'])
 }
 
 void test('a restored cluster is bootstrapped by all its members, and never by one that is restored again', async (t) => {

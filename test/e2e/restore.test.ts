@@ -31,7 +31,7 @@ async function restored(cluster: ProcessCluster, file: string): Promise<readonly
     assert.equal(ran.code, 0, ran.err)
     const given = JSON.parse(ran.out) as Readonly<Record<string, string>>
     digests.push(String(given['digest']))
-    id = ['--restore-id', String(given['restore id'])]
+    id = ['--restore-id', String(given['restoreId'])]
   }
   return digests
 }

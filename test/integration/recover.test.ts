@@ -69,7 +69,7 @@ const kept = join(home, 'kept')
     ]
     const ran = await orchctl('snapshot', 'restore', join(home, 'b.snap'), ...args, '-o', 'json', ...id)
     assert.equal(ran.code, 0, ran.err)
-    id = ['--restore-id', String((JSON.parse(ran.out) as Record<string, unknown>)['restore id'])]
+    id = ['--restore-id', String((JSON.parse(ran.out) as Record<string, unknown>)['restoreId'])]
   }
 }
 const base = 100
