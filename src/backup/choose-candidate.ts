@@ -45,8 +45,8 @@ export type DroppedEntries = {
  * The committed index comes first: a lost leader can have committed an older entry than the last
  * entry of a candidate that it never reached, so the last term alone could choose a log without it.
  *
- * @throws BackupError `refused`: different clusters, no intact candidate, or a majority that
- * needs no recovery
+ * @throws BackupError `refused`: different clusters, no intact candidate, none that was in a
+ * cluster, or a majority that needs no recovery
  * @source Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", sections
  * 5.4.1 and 5.4.2
  */
@@ -68,6 +68,10 @@ export function chooseCandidate(candidates: readonly RecoveryCandidate[]): Recov
   if (best === undefined)
     throw new BackupError('refused', 'none of the directories is intact: restore a snapshot instead')
   const { configuration } = best.log
+  if (configuration.voters.length === 0) {
+    const what = 'never received the configuration of a cluster, so there is nothing to continue from'
+    throw new BackupError('refused', `${best.directory} ${what}: give other directories, or restore a snapshot`)
+  }
   const here = whole.map(({ identity }) => identity.id)
   if (isMajority(configuration, here)) {
     const names = whole.map(({ identity }) => identity.member).join(', ')

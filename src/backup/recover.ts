@@ -62,7 +62,7 @@ export async function recoverInto(
   const id = memberId(peerCluster(identity.cluster, incarnation.id), identity.member)
   const own = log.configuration.members.find((member) => member.id === identity.id)
   if (own === undefined || state.identity === null) {
-    const what = own === undefined ? 'was no member any more' : 'is of a cluster that was never founded'
+    const what = own === undefined ? 'was removed from its cluster' : 'is of a cluster that was never founded'
     throw new BackupError('refused', `${directory} ${what}: restore a snapshot instead`)
   }
   const aside = `before-${incarnation.id}`

@@ -139,13 +139,13 @@ void test('the latest term wins over the longer log, and the lost entries are re
     new RegExp(`entry ${base + 3}: put /configmaps/default/x`),
     new RegExp(`dropped: entries ${base + 3} to ${base + 5} of n2, with 3 writes, acknowledged only if n`),
     new RegExp(`entry ${base + 3}: put /configmaps/default/c`),
-    new RegExp(`lost, if there were any: writes behind entry ${base + 2} that only n`),
+    new RegExp(`lost, if there were any: writes after entry ${base + 2} that only n`),
   ])
     assert.match(requested.out, line)
 
   const done = await orchctl('recover', '--data-dir', of('n1'), of('n2'), '--yes')
   assert.equal(done.code, 0, done.err)
-  assert.match(done.err, /n1 is the only voter now, at revision \d{16}, in life \d{8}T/)
+  assert.match(done.err, /n1 is the only voter now, at revision \d{16}, in incarnation \d{8}T/)
   assert.equal(statSync(join(of('n1'), 'db')).mode & 0o777, 0o700)
   const objects = await objectsOf(of('n1'))
   for (const key of ['a', 'b', 'x', 'y']) assert.ok(objects.includes(configMapKey(key)), key)

@@ -141,6 +141,13 @@ void test('the best of a minority has what any of it knows to be committed', () 
   assert.ok(committedSeen > 1000 && droppedSeen > 100, `${committedSeen} committed, ${droppedSeen} dropped`)
 })
 
+void test('directories that never received a configuration are refused', () => {
+  const blank = (at: number): RecoveryCandidate => survivorOf([], at, { count: 0, committed: 0 })
+  for (const all of [[blank(0)], [blank(1), blank(0)]]) {
+    assert.throws(() => chooseCandidate(all), /^\S*: \/n[12] never received the configuration .*restore a snapshot$/)
+  }
+})
+
 void test('what only a damaged one knows to be committed is told as lost', () => {
   const of = { count: 5, committed: 3 }
   const damaged = { ...survivorOf([1, 1, 2], 0, of), damage: 'its database is damaged' }
