@@ -1,10 +1,13 @@
+import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
 import { isRecord } from '../../base/record.ts'
 import { memberAddress, parseAddress } from '../config/address.ts'
 import { ConfigError } from '../config/errors.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'
-import { replaceFile } from '../pki/files.ts'
+import { readTextFile, replaceFile } from '../pki/files.ts'
+import { authorityFingerprint } from '../pki/member-keys.ts'
+import { isOfAuthority, parseJoinToken } from '../membership/join-token.ts'
 import type { AnyMember } from './any-member.ts'
 import { CliError } from './errors.ts'
 import { askedBy, forgetContext, hasJoined, votes } from './member-change.ts'
@@ -38,6 +41,7 @@ export type TokenResult =
 
 /** Creates a token for a new member and prints the command for its machine. */
 export async function memberAdd(terminal: Terminal, name: string, flags: AddFlags): Promise<void> {
+  checkAuthorities(flags)
   const cluster = askedBy(terminal, flags)
   const seat = { name, role: flags.role, replaces: flags.replaces ?? null, ...addressesOf(flags) }
   const issued = await newToken(cluster, seat)
@@ -51,12 +55,37 @@ export async function memberAdd(terminal: Terminal, name: string, flags: AddFlag
   if (flags.output === 'table') terminal.print(`${name} ${flags.role === 'voter' ? 'votes' : 'is a learner'}`)
 }
 
+/**
+ * Checks before any token is made that `--pki` has the authorities that sign the new keys. With a
+ * wrong path, the command would create other ones, which the cluster does not accept.
+ *
+ * @throws CliError `usage`
+ */
+function checkAuthorities({ pki }: Pick<AddFlags, 'pki'>): void {
+  if (pki === undefined) return
+  const { ca, peerCa } = clusterPkiPaths(pki)
+  const missing = [ca.key, ca.certificate, peerCa.key, peerCa.certificate].find((path) => !existsSync(path))
+  if (missing === undefined) return
+  const remedy = 'give the directory in which orchctl pki init created the keys of this cluster'
+  throw new CliError('usage', `--pki ${pki}: there is no ${missing}: ${remedy}`)
+}
+
+/** @throws CliError `failed` when the authority in `directory` is not that of the token's cluster */
+function checkCluster(directory: string, { token }: JoinToken): void {
+  const { certificate } = clusterPkiPaths(directory).ca
+  const parsed = parseJoinToken(token)
+  if (parsed === null || isOfAuthority(parsed, authorityFingerprint(readTextFile(certificate)))) return
+  const remedy = 'give the directory in which orchctl pki init created the keys of this cluster'
+  throw new CliError('failed', `${certificate} is the authority of another cluster: ${remedy}`)
+}
+
 /** Adds the context of the member where its keys are created. */
 function keepContext(terminal: Terminal, seat: Seat, { pki, kubeconfig }: ReplaceFlags): void {
   if (pki !== undefined) addContext(terminal, pki, kubeconfig, seat)
 }
 
 function give(terminal: Terminal, seat: Seat, token: JoinToken, flags: AddFlags): void {
+  if (flags.pki !== undefined) checkCluster(flags.pki, token)
   // After the cluster has accepted the name: the keys of an existing member must not change.
   const made = flags.pki === undefined ? [] : [...makeKeys(terminal, flags.pki, seat)]
   const tokenPath = join(dirname(keyFiles(flags.pki ?? 'pki', seat.name)['--peer-key-file']), 'join-token')
@@ -88,6 +117,7 @@ export async function memberReplace(
   flags: ReplaceFlags,
 ): Promise<void> {
   const { old, next } = names
+  checkAuthorities(flags)
   const cluster = askedBy(terminal, flags)
   const seat: Seat = { name: next, role: 'voter', replaces: old, ...addressesOf(flags) }
   // Request before reading the status, else a member that joins in between looks unknown.

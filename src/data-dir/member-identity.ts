@@ -200,15 +200,15 @@ export function checkNames(
   found: Readonly<Record<string, unknown>>,
   expected: Readonly<Record<'cluster' | 'member' | 'apiDomain', string>>,
 ): void {
-  for (const [field, flag] of [
-    ['cluster', '--cluster-name'],
-    ['member', '--name'],
-    ['apiDomain', '--api-domain'],
+  for (const [field, noun, flag] of [
+    ['cluster', 'cluster', '--cluster-name'],
+    ['member', 'member', '--name'],
+    ['apiDomain', 'API domain', '--api-domain'],
   ] as const) {
     if (found[field] === expected[field]) continue
     const have = String(found[field])
     throw refused(
-      `data directory ${directory} belongs to ${field} ${have}, not ${expected[field]}: give another --data-dir, or ${flag} ${have}`,
+      `data directory ${directory} belongs to ${noun} ${have}, not ${expected[field]}: give another --data-dir, or ${flag} ${have}`,
     )
   }
 }

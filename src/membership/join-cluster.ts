@@ -6,8 +6,6 @@ import type { JoinRequest } from './join-request.ts'
 import { isOfAuthority, parseJoinToken } from './join-token.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
-import { readCertificate } from '../pki/certificate.ts'
-import { memberUri } from '../pki/cluster-pki.ts'
 import { PkiError } from '../pki/errors.ts'
 import { readFileIfThere, readTextFile, removeFile, writeNewFile } from '../pki/files.ts'
 import { programVersion } from '../version.ts'
@@ -96,19 +94,13 @@ function read(path: string): string {
   }
 }
 
-/** @throws StartError `keys`, `usage` */
+/** @throws StartError `usage` */
 function checkKeys(config: Config, keys: MemberKeys, token: Token): void {
   if (!token.isOf(keys.fingerprints['client-ca'] ?? '')) {
     const file = `--client-ca-file ${config['client-ca-file']}`
     throw usage(
       `the token is of a cluster with another authority than ${file}: give the ca.crt of the cluster that made it`,
     )
-  }
-  const { uris } = readCertificate(keys.peer?.certificate ?? '').names
-  if (!uris.includes(memberUri(config.name))) {
-    const file = `--peer-cert-file ${config['peer-cert-file']}`
-    const remedy = `orchctl pki init --members ${config.name}=HOST makes one`
-    throw new StartError('keys', `${file} is not the certificate of member ${config.name}: ${remedy}`)
   }
 }
 

@@ -57,6 +57,8 @@ export async function ownIdentity(options: IdentityOptions, directory: string): 
   const life = lifeOf(directory)
   const peers = peerCluster(cluster, life)
   const id = memberId(peers, member)
+  // Wrong keys are often those of another member: report them before the directory has an owner.
+  if (!isClaimed(directory) && config['tls-cert-file'] !== '') memberKeys(options, directory, 'maybe-alone')
   claimDirectory(directory, { cluster, member, id, apiDomain: names.domain })
   return { cluster: peers, life, id, joined: null }
 }

@@ -4,7 +4,6 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { Config } from '../config/config.ts'
 import { readCertificate } from './certificate.ts'
-import { memberUri } from './cluster-pki.ts'
 import { readTrustBundle } from './trust-bundle.ts'
 import { StartError } from '../config/start-error.ts'
 import { keyFilesOf, memberKeys } from './member-keys.ts'
@@ -104,11 +103,6 @@ function checkFits(config: Config, keys: MemberKeys, nowMs: number): void {
     const file = `--${flag} ${config[flag]}`
     throw new StartError('keys', `${file} is valid from ${from} to ${until}: give one that is valid now`)
   }
-  if (keys.peer === null) return
-  const { uris } = readCertificate(keys.peer.certificate).names
-  if (uris.includes(memberUri(config.name))) return
-  const file = `--peer-cert-file ${config['peer-cert-file']}`
-  throw new StartError('keys', `${file} is not the certificate of member ${config.name}: give it its own`)
 }
 
 /** Identifies the certificates of a bundle by subject and a prefix of the fingerprint. */

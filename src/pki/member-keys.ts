@@ -8,7 +8,7 @@ import type { Random } from '../../base/random.ts'
 import { parseAddress } from '../config/address.ts'
 import type { Config } from '../config/config.ts'
 import { readCertificate } from './certificate.ts'
-import { clusterPkiPaths, ensureClusterPki } from './cluster-pki.ts'
+import { clusterPkiPaths, ensureClusterPki, memberUri } from './cluster-pki.ts'
 import { PkiError } from './errors.ts'
 import { readTextFile } from './files.ts'
 import { readPrivateKey, samePublicKey } from './keys.ts'
@@ -91,7 +91,25 @@ function peerKeys(config: Config): PeerKeys {
       `${files}: give the authority that all members share, and a certificate of it`,
     )
   }
+  checkPeerName(config, peer.certificate)
   return peer
+}
+
+/** A forgotten `--name` must not claim a data directory for the default one. */
+function checkPeerName(config: Config, certificate: string): void {
+  const { name } = config
+  const { uris } = readCertificate(certificate).names
+  if (uris.includes(memberUri(name))) return
+  const prefix = memberUri('')
+  const other = uris.find((uri) => uri.startsWith(prefix))?.slice(prefix.length)
+  const file = `--peer-cert-file ${config['peer-cert-file']}`
+  const right = `the certificate of ${name} (orchctl pki init makes it)`
+  throw new StartError(
+    'keys',
+    other === undefined
+      ? `${file} names no member: give ${right}`
+      : `${file} is the certificate of member ${other}, not ${name}: give --name ${other}, or ${right}`,
+  )
 }
 
 function selfMade(
@@ -139,13 +157,16 @@ function fingerprintsOf(
   peer: PeerKeys | null,
 ): Readonly<Record<string, string>> {
   const prints: Record<string, string> = {}
-  if (clientAuthorities !== null) prints['client-ca'] = fingerprint(clientAuthorities)
-  if (peer !== null) prints['peer-ca'] = fingerprint(peer.authority)
+  if (clientAuthorities !== null) prints['client-ca'] = authorityFingerprint(clientAuthorities)
+  if (peer !== null) prints['peer-ca'] = authorityFingerprint(peer.authority)
   return prints
 }
 
-/** Fingerprint of the first authority's public key; it stays the same for a renewed certificate. */
-function fingerprint(pem: string): string {
+/**
+ * Returns the fingerprint of the first authority's public key, which stays the same for a renewed
+ * certificate.
+ */
+export function authorityFingerprint(pem: string): string {
   const spki = readCertificate(pem).publicKey.export({ type: 'spki', format: 'der' })
   return createHash('sha256').update(spki).digest('hex')
 }

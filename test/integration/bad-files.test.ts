@@ -239,7 +239,7 @@ const cases: readonly Case[] = [
   {
     what: 'data directory: of another domain',
     flags: { 'api-domain': 'k8s.io' },
-    line: /belongs to apiDomain orch\.io/,
+    line: /belongs to API domain orch\.io, not k8s\.io/,
   },
   {
     what: 'log: of another member, in a directory of our own',
@@ -315,7 +315,7 @@ const cases: readonly Case[] = [
   {
     what: 'the peer certificate of another member',
     flags: { 'peer-cert-file': paths.peer('n2').certificate, 'peer-key-file': paths.peer('n2').key },
-    line: /peer certificate is that of member "n2"/,
+    line: /--peer-cert-file .* is the certificate of member n2, not n1: give --name n2, or the certificate of n1/,
   },
   {
     what: 'the authority of clients for that of peers',

@@ -14,7 +14,7 @@ import { parse } from 'yaml'
 import { parseJoinToken } from '../../src/membership/join-token.ts'
 import { ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { request } from '../support/join-service-kit.ts'
-import { configOf, fingerprintsFor, forEver, place, seat } from '../support/fixtures/join-cluster.ts'
+import { configOf, fingerprintsFor, forEver, keysIn, place, seat } from '../support/fixtures/join-cluster.ts'
 import { orchctl } from '../support/drivers/orchctl.ts'
 import { freshRandom, systemClock } from '../../fixtures/system.ts'
 
@@ -210,6 +210,27 @@ void test('a taken name is refused before any keys are created or checked', asyn
   const ran = await orchctl('member', 'add', 'n2', ...addresses, ...pki, '--kubeconfig', kubeconfig)
   assert.match(ran.err, /there is a member n2 already/)
   assert.ok(!existsSync(join(folder, 'pki', 'members', 'n2')))
+})
+
+void test('--pki without the authorities of this cluster is refused, and nothing is created', async (t) => {
+  const { kubeconfig, folder } = await place(t)
+  const misspelt = join(folder, 'pkii')
+  for (const words of [
+    ['add', 'n7'],
+    ['replace', 'n2', 'n7'],
+  ]) {
+    const args = [...words, ...addresses, '--pki', misspelt, '--kubeconfig', kubeconfig]
+    const ran = await orchctl('member', ...args)
+    assert.equal(ran.code, 2, ran.err)
+    assert.match(ran.err, /pkii: there is no .*ca\.key: give the directory in which orchctl pki init created/)
+    assert.ok(!existsSync(misspelt))
+  }
+  const foreign = keysIn(folder, 'foreign', ['n1'])
+  const args = ['add', 'n7', ...addresses, '--pki', foreign, '--kubeconfig', kubeconfig]
+  const ran = await orchctl('member', ...args)
+  assert.equal(ran.code, 1, ran.err)
+  assert.match(ran.err, /foreign\/ca\.crt is the authority of another cluster: give the directory/)
+  assert.ok(!existsSync(join(foreign, 'members', 'n7')))
 })
 
 void test('the last voter stays, in one line', async (t) => {

@@ -137,7 +137,7 @@ const spoilt: readonly (readonly [what: string, spoil: Spoil, says: RegExp])[] =
       copyFileSync(paths.peer('n2').certificate, paths.peer('n1').certificate)
       copyFileSync(paths.peer('n2').key, paths.peer('n1').key)
     },
-    /--peer-cert-file .* is not the certificate of member n1: give it its own/,
+    /--peer-cert-file .* is the certificate of member n2, not n1: give --name n2, or the certificate of n1/,
   ],
   [
     'a bundle that was cut off while it was copied',
