@@ -4,7 +4,15 @@
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -32,6 +40,15 @@ type Packed = {
   readonly files: readonly { readonly path: string }[]
 }
 
+void test('npm pack without a build fails with a one-line error', (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'orch-unbuilt-'))
+  t.after(() => rmSync(home, { recursive: true, force: true }))
+  copyFileSync(join(root, 'package.json'), join(home, 'package.json'))
+  const { status, stderr } = spawnSync('npm', ['pack'], { cwd: home, encoding: 'utf8' })
+  assert.notEqual(status, 0)
+  assert.match(stderr, /^nothing is built: run make build first$/m)
+})
+
 void test('the npm package puts both commands on the PATH, and they run a cluster of three', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'orch-install-'))
   const empty = join(home, 'empty')
@@ -42,14 +59,18 @@ void test('the npm package puts both commands on the PATH, and they run a cluste
   })
   mkdirSync(empty)
   writeFileSync(join(empty, 'package.json'), '{"private":true}')
-  const [packed] = JSON.parse(run(root, 'npm', 'pack', '--json', '--pack-destination', home)) as Packed[]
+  const printed = run(root, 'npm', 'pack', '--json', '--pack-destination', home)
+  // Some versions of npm print the name of the prepack script first.
+  const [packed] = JSON.parse(printed.slice(printed.indexOf('[\n'))) as Packed[]
   assert.ok(packed !== undefined)
   t.diagnostic(`${packed.filename}: ${packed.size} bytes, ${packed.unpackedSize} unpacked`)
   const unneeded = packed.files
     .map(({ path }) => path)
     .filter(
       (path) =>
-        !/^(dist\/bundle|cluster-config|docs|packaging)\/|^(LICENSE|README\.md|package\.json)$/.test(path),
+        !/^(dist\/bundle|cluster-config|docs|packaging)\/|^((CHANGELOG|README|SECURITY)\.md|LICENSE|package\.json)$/.test(
+          path,
+        ),
     )
   assert.deepEqual(unneeded, [])
   const options = ['--prefer-offline', '--no-audit', '--no-fund', '--engine-strict']
