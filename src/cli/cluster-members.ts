@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import { hookFile, noHookFaults } from '../../tools/chaos/hook-file.ts'
 import { parseAddress } from '../config/address.ts'
 import { clusterPkiPaths } from '../pki/cluster-pki.ts'
 import { removeFile, makeDirectory, readTextFile, replaceFile } from '../pki/files.ts'
@@ -10,6 +11,7 @@ import { waitGone, waitReady } from './cluster.ts'
 import { CliError } from './errors.ts'
 import { localHost, memberAt, openCluster, readConfig, seatConfig } from './local-cluster.ts'
 import type { LocalCluster, Seat } from './local-cluster.ts'
+import { hasLinks } from './local-links.ts'
 import { addContext, makeKeys, newToken } from './member-add.ts'
 import type { Seat as RequestedMember } from './member-add.ts'
 import { memberRemove, votes } from './member-change.ts'
@@ -89,6 +91,8 @@ async function prepareSeat(
     join: token.addresses,
     'join-token-file': tokenPath,
   }
+  if (hasLinks(cluster.directory))
+    replaceFile(join(seat.directory, hookFile), JSON.stringify(noHookFaults), 'public')
   replaceFile(seat.configPath, stringify(config), 'public')
   removeFile(seat.removedPath)
 }

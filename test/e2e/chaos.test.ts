@@ -44,6 +44,15 @@ void test('a chaos run that is killed or interrupted leaves no member stopped an
   }
 })
 
+void test('a member that was added to a cluster for chaos gets slow disks and wrong clocks, too', async (t) => {
+  const cluster = await OrchctlCluster.up(t, 1, '--chaos')
+  const added = cluster.run('cluster', 'add')
+  assert.equal(added.code, 0, added.err)
+  const { code, err } = cluster.run('chaos', 'run', '--duration', '20s', '--seed', '1')
+  assert.equal(code, 0, err)
+  assert.doesNotMatch(err, /fault hook/)
+})
+
 void test('a chaos run applies only the available faults, and needs a running cluster', async (t) => {
   const cluster = await OrchctlCluster.up(t, 1)
   const run = (...args: readonly string[]): string => {
