@@ -34,7 +34,7 @@ export type ConnectionRefusal =
 
 /** Events for logs and metrics. One line each; limited by attempts, not by messages. */
 export type TransportEvent =
-  | { readonly kind: 'listening'; readonly address: string }
+  | { readonly kind: 'listening'; readonly address: string; readonly port: number }
   | { readonly kind: 'link-up'; readonly peer: NodeId; readonly name: string; readonly address: string }
   /** Sent once when a link that was up breaks, and when the reason for not connecting changes. */
   | {

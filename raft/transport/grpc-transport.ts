@@ -141,7 +141,7 @@ export class GrpcTransport implements Transport {
     const { listenAddress } = this.#options
     this.#port = await this.#peerPort.listen(listenAddress)
     if (this.#closed) return
-    this.#options.onEvent({ kind: 'listening', address: `${listenAddress} port ${this.#port}` })
+    this.#options.onEvent({ kind: 'listening', address: listenAddress, port: this.#port })
     this.#relink()
   }
 

@@ -97,7 +97,7 @@ export function openConsensus(config: Config, dependencies: ConsensusDependencie
     peerBook,
     clusterRecord,
     onFounding: (awaited) => {
-      if (awaited.length === 0) log.info({ clusterId: opened.clusterId }, 'the cluster is founded')
+      if (awaited.length === 0) log.info('the cluster is founded')
       else
         log.info({ awaited }, 'the cluster is founded once all initial members take part: waiting for some')
     },

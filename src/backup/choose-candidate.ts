@@ -70,7 +70,10 @@ export function chooseCandidate(candidates: readonly RecoveryCandidate[]): Recov
   const { configuration } = best.log
   if (configuration.voters.length === 0) {
     const what = 'never received the configuration of a cluster, so there is nothing to continue from'
-    throw new BackupError('refused', `${best.directory} ${what}: give other directories, or restore a snapshot`)
+    throw new BackupError(
+      'refused',
+      `${best.directory} ${what}: give other directories, or restore a snapshot`,
+    )
   }
   const here = whole.map(({ identity }) => identity.id)
   if (isMajority(configuration, here)) {

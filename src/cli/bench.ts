@@ -151,6 +151,8 @@ function resultsOf(path: string): Results {
     return parseResults(readFileSync(path, 'utf8'), path)
   } catch (cause) {
     if (cause instanceof BenchError) throw new CliError('usage', cause.message, { cause })
-    throw cause
+    if (!(cause instanceof Error) || !('code' in cause)) throw cause
+    const remedy = 'give files that --json wrote'
+    throw new CliError('usage', `cannot read ${path} (${String(cause.code)}): ${remedy}`, { cause })
   }
 }

@@ -70,7 +70,7 @@ function checkAuthorities({ pki }: Pick<AddFlags, 'pki'>): void {
   throw new CliError('usage', `--pki ${pki}: there is no ${missing}: ${remedy}`)
 }
 
-/** @throws CliError `failed` when the authority in `directory` is not that of the token's cluster */
+/** @throws CliError `failed` when the authority is not that of the token's cluster */
 function checkCluster(directory: string, { token }: JoinToken): void {
   const { certificate } = clusterPkiPaths(directory).ca
   const parsed = parseJoinToken(token)

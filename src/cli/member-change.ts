@@ -110,7 +110,11 @@ export async function memberMove(terminal: Terminal, name: string, flags: MoveFl
     (peerAddress ?? member.peerAddress) !== member.peerAddress ||
     (clientAddress ?? member.clientAddress) !== member.clientAddress
   const { isNews } = await changed(cluster, name, wanted, differs)
-  const words = `${isNews ? 'is' : 'is already'} where it shall be: start it with the same addresses`
+  const startFlags = [
+    ...(peerAddress === null ? [] : [`--peer-address ${peerAddress}`]),
+    ...(clientAddress === null ? [] : [`--advertise-address ${clientAddress}`]),
+  ]
+  const words = `${isNews ? 'moved' : 'is at that address already'}: start it with ${startFlags.join(' ')}`
   reportChange(terminal, name, isNews, flags, words)
 }
 

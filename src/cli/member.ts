@@ -42,6 +42,10 @@ export async function memberList(terminal: Terminal, kubeconfig: string, format:
   ])
   const heading = ['NAME', 'ID', 'ROLE', 'BECOMES', 'READY', 'LAG', 'PEERS', 'CLIENTS']
   for (const line of formatTable([heading, ...rows])) terminal.print(line)
+  if (rows.length === 0) {
+    const why = 'the cluster is not founded yet: start all its initial members'
+    terminal.note(`${status.name} knows no members, ${why} (/readyz of each names the missing ones)`)
+  }
   for (const line of unreachableMembers) terminal.note(line)
 }
 

@@ -96,7 +96,9 @@ async function perform(terminal: Terminal, { best }: RecoveryChoice): Promise<vo
     newIncarnation(clock.wallMs(), random, fingerprint)
   const { made, incarnation, aside } = await recoverInto(best, state, { incarnationOf, random })
   const name = best.identity.member
-  terminal.note(`${name} is the only voter now, at revision ${made.head.revision}, in incarnation ${incarnation.id}`)
+  terminal.note(
+    `${name} is the only voter now, at revision ${made.head.revision}, in incarnation ${incarnation.id}`,
+  )
   terminal.note(`the original files are in ${aside}; remove them once the cluster works`)
   // Learners have directories of the old incarnation, too.
   const others = best.log.configuration.members.filter(({ id }) => id !== best.identity.id)

@@ -57,6 +57,8 @@ function readBytes(path: string): Buffer {
     if (cause instanceof CliError) throw cause
     const why = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
     const remedy = 'give the file with the passphrase or the key'
-    throw new CliError('failed', `cannot read ${path} (${why.replace(/, \w+( '.*')?$/, '')}): ${remedy}`, { cause })
+    throw new CliError('failed', `cannot read ${path} (${why.replace(/, \w+( '.*')?$/, '')}): ${remedy}`, {
+      cause,
+    })
   }
 }

@@ -231,6 +231,8 @@ function printResult(
   terminal.print(
     `Restore the others (${others.map(({ name }) => name).join(', ')}) from the same file, each with its own --config or flags:`,
   )
-  terminal.print(`  ${terminal.program} snapshot restore ${file}${secret} --restore-id ${restored.restoreId} …`)
+  terminal.print(
+    `  ${terminal.program} snapshot restore ${file}${secret} --restore-id ${restored.restoreId} …`,
+  )
   terminal.print('then start all of them. The digest is the same on each.')
 }

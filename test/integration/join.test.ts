@@ -211,7 +211,11 @@ void test('each mismatch is a one-line error with a remedy', async (t) => {
     /does not accept this token/,
   )
   await refused({ ...right, ...n5, name: 'n5' }, 'usage', /is for member n4.*--name n4/)
-  await refused({ ...right, ...n5 }, 'keys', /is the certificate of member n5, not n4: give --name n5.*pki init/)
+  await refused(
+    { ...right, ...n5 },
+    'keys',
+    /is the certificate of member n5, not n4: give --name n5.*pki init/,
+  )
   await refused({ ...right, 'api-domain': 'k8s.io' }, 'usage', /--api-domain orch\.io/)
   await refused({ ...right, 'cluster-name': 'other' }, 'usage', /--cluster-name orch/)
   await refused({ ...right, 'peer-address': '127.0.0.1:7447' }, 'usage', /--peer-address 127\.0\.0\.1:7446/)

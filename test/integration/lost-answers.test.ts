@@ -61,11 +61,7 @@ for (const [how, instead] of Object.entries(lost)) {
   for (const [verb, flags, words] of [
     ['demote', [], 'n3 is a learner and stays one'],
     ['promote', ['--no-wait'], 'n3 votes once it has caught up'],
-    [
-      'move',
-      ['--peer-address', '10.0.0.9:7443'],
-      'n3 is where it shall be: start it with the same addresses',
-    ],
+    ['move', ['--peer-address', '10.0.0.9:7443'], 'n3 moved: start it with --peer-address 10.0.0.9:7443'],
     ['remove', [], 'n3 is no member any more: its process ends by itself'],
   ] as const) {
     void test(`${verb} ${how}: another member is called and finds the change done`, async (t) => {

@@ -110,8 +110,14 @@ void test('promote, demote, move and remove are idempotent and report a change a
   assert.equal(await run('promote', 'n3', '--no-wait'), 'n3 votes once it has caught up')
   assert.equal(members.named('n3')?.wantedRole, 'voter')
   assert.equal(await run('promote', 'n2'), 'n2 votes already')
-  assert.match(await run('move', 'n2', '--peer-address', '10.0.0.2:7443'), /^n2 is where it shall be/)
-  assert.match(await run('move', 'n2', '--peer-address', '10.0.0.2:7443'), /^n2 is already where/)
+  assert.match(
+    await run('move', 'n2', '--peer-address', '10.0.0.2:7443'),
+    /^n2 moved: start it with --peer-address 10\.0\.0\.2:7443$/,
+  )
+  assert.match(
+    await run('move', 'n2', '--peer-address', '10.0.0.2:7443'),
+    /^n2 is at that address already: start it with --peer-address 10\.0\.0\.2:7443$/,
+  )
   assert.equal(members.named('n2')?.peerAddress, '10.0.0.2:7443')
   assert.match(await run('remove', 'n3'), /^n3 is no member any more/)
   assert.match(await run('remove', 'n3'), /^n3 is no member \(removed, or never one\): there are n1, n2/)

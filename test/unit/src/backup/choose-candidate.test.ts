@@ -144,7 +144,10 @@ void test('the best of a minority has what any of it knows to be committed', () 
 void test('directories that never received a configuration are refused', () => {
   const blank = (at: number): RecoveryCandidate => survivorOf([], at, { count: 0, committed: 0 })
   for (const all of [[blank(0)], [blank(1), blank(0)]]) {
-    assert.throws(() => chooseCandidate(all), /^\S*: \/n[12] never received the configuration .*restore a snapshot$/)
+    assert.throws(
+      () => chooseCandidate(all),
+      /^\S*: \/n[12] never received the configuration .*restore a snapshot$/,
+    )
   }
 })
 
