@@ -147,3 +147,17 @@ void test('a peer sends only committed and durable entries, only to members, one
     { kind: 'entries-sent', from: self, to: third, first: 2, entries: [] },
   ])
 })
+
+void test('a repair that was closed before its first request asks no peer', async () => {
+  const clock = new ManualClock()
+  const sent: PeerMessage[] = []
+  const repair = new LogRepair({
+    ...{ self, peers: [second], first: logIndex(5), anchor: { index: logIndex(8), term: term(1) }, clock },
+    send: (message) => sent.push(message),
+    ...{ refusePeer: () => undefined, done: () => undefined },
+    ...{ refuse: () => undefined, notice: () => undefined },
+  })
+  repair.close()
+  await clock.settle()
+  assert.deepEqual(sent, [])
+})

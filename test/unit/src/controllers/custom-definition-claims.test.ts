@@ -150,6 +150,16 @@ void test('an owner keeps its name; a free name goes to the oldest definition, t
   assert.deepEqual(established(last), ['bravos.x.io'])
 })
 
+void test('a name that two definitions have stays in use when one of them gives it up', () => {
+  const has = { ...noNames, singular: 'shared' }
+  const gives = definition('alfas', { accepted: has })
+  const wants = definition('bravos', {}, { singular: 'shared' })
+  const keeps = definition('charlies', { createdAt: later, accepted: has }, { singular: 'shared' })
+  const decisions = decideNames([gives, wants, keeps], { taken: nothing, now, vacancies: 9 })
+  const singulars = decisions.map(({ accepted }) => accepted.singular)
+  assert.deepEqual(singulars, ['alfa', '', 'shared'])
+})
+
 void test('one that is established stays so when it asks for a name that it cannot have', () => {
   const [first, second] = settled([definition('alfas'), definition('bravos', {}, { shortNames: ['b'] })])
   assert.ok(first !== undefined && second !== undefined)

@@ -28,6 +28,15 @@ void test('what is there stays, its unfinished line is ended, and directories ar
   assert.equal(readFileSync(path, 'utf8'), 'one\ntw\nthree\n')
 })
 
+void test('a file whose last line is complete is not changed when it is opened', async () => {
+  const path = join(home, 'complete.log')
+  writeFileSync(path, 'one\n')
+  const file = await appendedFiles.open(path)
+  await file.close()
+  assert.equal(file.size, 4)
+  assert.equal(readFileSync(path, 'utf8'), 'one\n')
+})
+
 void test('files are listed, renamed and removed; one that is gone is no error', async () => {
   const path = join(home, 'a')
   writeFileSync(path, '')

@@ -333,6 +333,12 @@ void describe('spec 2.5: an ephemeral volume', () => {
   const template = (volumeClaimTemplate: JsonObject) => ({ ephemeral: { volumeClaimTemplate } })
   const at = 'v.ephemeral.volumeClaimTemplate'
 
+  void test('spec 2.5: metadata of its claim may hold a zero generation, and no other one', () => {
+    const of = (generation: number) => causes(template({ metadata: { generation }, spec: claimSpec }))
+    assert.deepEqual(of(0), [])
+    assert.deepEqual(of(1), [`FieldValueForbidden ${at}.metadata.generation`])
+  })
+
   void test('spec 2.5: the spec of its claim follows the rules of claims', () => {
     const { value } = see(template({ spec: claimSpec }))
     const { volumeClaimTemplate } = value['ephemeral'] as { readonly volumeClaimTemplate: JsonObject }

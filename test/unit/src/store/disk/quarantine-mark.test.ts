@@ -4,7 +4,9 @@
  * Method: files as a crash leaves them, then a start.
  */
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -53,4 +55,23 @@ void test('a mark left by a crash after the renaming is removed, and the quarant
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
+})
+
+void test('a mark is durable with its reason before it is reported as made', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'orch-note-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  const path = join(directory, 'db-0.condemned')
+  const home = new LevelKeyValueDatabases(directory)
+  const handle = await open(join(directory, 'other'), 'w')
+  const synced: string[] = []
+  const sync = t.mock.method(Object.getPrototypeOf(handle) as FileHandle, 'sync', () => {
+    // Directories are synced through the same method.
+    synced.push(readFileSync(path, 'utf8'))
+    return Promise.resolve()
+  })
+  await handle.close()
+  await home.markQuarantined('db-0', 'n2 differs')
+  assert.equal(synced[0], 'n2 differs\n')
+  sync.mock.mockImplementation(() => new Promise((_, reject) => setImmediate(reject, new Error('no sync'))))
+  await assert.rejects(home.markQuarantined('db-1', 'n2 differs'), /no sync/)
 })
