@@ -8,8 +8,8 @@ import { StartError } from '../config/start-error.ts'
 import type { BootContext } from './context.ts'
 
 /**
- * Locks the data directory for this process; a temporary directory for a member that stores
- * nothing.
+ * Locks the data directory for this process, or creates a temporary directory for a member in
+ * memory.
  * @throws StartError `data-directory`
  */
 export async function openDataDirectory(ground: BootContext): Promise<string> {

@@ -10,7 +10,7 @@ import { withReplacement } from './replacement-advice.ts'
 import { logQuarantine } from './log-quarantine.ts'
 import { logFolder, databaseFolder } from '../data-dir/layout.ts'
 
-type StoreListener = 'onInstalled' | 'onQuarantine' | 'onReplay' | 'onMissing' | 'onAside'
+type StoreListener = 'onInstalled' | 'onQuarantine' | 'onReplay' | 'onMissing' | 'onQuarantinedDatabase'
 
 /**
  * Opens the state of a member and logs what was found.

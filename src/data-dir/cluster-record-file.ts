@@ -11,7 +11,7 @@ const format = 1
 
 /** After the founding the file is the same on all founders; its log id identifies the directory. */
 const clusterRecordRemedy =
-  'bring back an undamaged copy of it, or take that of another initial member of this cluster, which is the same'
+  'restore an undamaged copy of it, or take that of another initial member of this cluster, which is the same'
 
 /**
  * The cluster of a data directory, and the logs that founded it. The file carries a checksum: with

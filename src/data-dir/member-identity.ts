@@ -177,7 +177,7 @@ export function claimDirectory(directory: string, identity: MemberIdentity): voi
   if (found['id'] === identity.id) return
   throw refused(
     `${path} contains id ${String(found['id'])}, but member ${identity.member} of cluster ${identity.cluster} has ` +
-      `${identity.id}: bring back an undamaged copy of it`,
+      `${identity.id}: restore an undamaged copy of it`,
   )
 }
 
@@ -190,7 +190,7 @@ export function checkUnused(directory: string): void {
   if (!existsSync(join(directory, logFolder))) return
   throw refused(
     `${join(directory, claimFileName)} is missing, though ${directory} holds a member's log: ` +
-      'bring it back, or give another --data-dir',
+      'restore it, or give another --data-dir',
   )
 }
 
@@ -224,7 +224,7 @@ function parsed(path: string, text: string): Readonly<Record<string, unknown>> {
 }
 
 function damaged(path: string): StartError {
-  return refused(`${path} is damaged: bring back an undamaged copy of it`)
+  return refused(`${path} is damaged: restore an undamaged copy of it`)
 }
 
 function refused(message: string): StartError {

@@ -48,7 +48,7 @@ function parsed(path: string, text: string): readonly PeerLog[] {
   if (peers !== null && book?.['sha256'] === checksum(peers)) return peers
   throw new StartError(
     'data-directory',
-    `${path} is damaged: bring back an undamaged copy of it, or remove it when no peer has lost its data directory since`,
+    `${path} is damaged: restore an undamaged copy of it, or remove it when no peer has lost its data directory since`,
   )
 }
 

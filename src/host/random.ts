@@ -5,7 +5,7 @@ import type { Random } from '../../base/random.ts'
 /** Bytes drawn from the system at once: one call per uid would cost more than the uid. */
 const poolBytes = 4096
 
-/** Entropy of the system, fit for secrets. */
+/** Random numbers of the system, suitable for secrets. */
 export class RealRandom implements Random {
   #pool: Buffer = Buffer.alloc(0)
   #at = 0

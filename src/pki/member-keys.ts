@@ -225,12 +225,8 @@ function checkReadable(config: Config, flag: KeyFlag, pem: string): void {
   } catch (cause) {
     if (!(cause instanceof PkiError)) throw cause
     const file = `--${flag} ${config[flag]}`
-    throw new StartError(
-      'keys',
-      `${file} is damaged (${cause.message}): bring back an undamaged copy of it`,
-      {
-        cause,
-      },
-    )
+    throw new StartError('keys', `${file} is damaged (${cause.message}): restore an undamaged copy of it`, {
+      cause,
+    })
   }
 }

@@ -4,9 +4,11 @@ import type { LogIndex } from '../../raft/index.ts'
 
 /**
  * - `healthy`: the member trusts its state and serves it
- * - `outvoted`: a majority of the voters has one other state; this one is kept and not served
- * - `undecided`: likewise, and no majority is known to have one
- * - `quarantined`: there is no state, and another member's is fetched
+ * - `outvoted`: a majority of the voters agrees on another state; the member keeps its state and
+ *   does not serve it
+ * - `undecided`: other voters have another state, without a known majority; the member keeps its
+ *   state and does not serve it
+ * - `quarantined`: the member has no state and fetches that of another member
  */
 export type ReportedState = 'healthy' | 'quarantined' | Disagreement
 export type Disagreement = 'outvoted' | 'undecided'
@@ -23,8 +25,8 @@ export type MemberReport = DigestReport & {
   /** The highest index applied to memory. */
   readonly appliedIndex: LogIndex
   /**
-   * An index that this member has not applied yet: every member that has not either takes a sample
-   * there.
+   * An index that this member has not applied yet. Every member that has not applied it either
+   * takes a sample at it.
    */
   readonly sampleAt: LogIndex
   /** The newest apply logic that its program supports. */
@@ -33,7 +35,10 @@ export type MemberReport = DigestReport & {
   readonly version: string
 }
 
-/** Equal on all members whose state is right: at one index, and under one level of apply logic. */
+/**
+ * A digest of the state. At the same index and feature level it is equal on all members with a
+ * correct state.
+ */
 export type DigestSample = {
   readonly index: LogIndex
   readonly featureLevel: number

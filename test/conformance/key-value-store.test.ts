@@ -56,7 +56,7 @@ function owner(): Owner {
   return { name: 'n1', alive: true, pausedUntil: 0, caught: null, waiting: [] }
 }
 
-void test('LevelDB: what a crash left of a removal is removed and never listed', async () => {
+void test('LevelDB: a database whose removal crashed is removed and never listed', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'orch-kv-'))
   const home = new LevelKeyValueDatabases(directory)
   await (await home.open('db-0')).close()

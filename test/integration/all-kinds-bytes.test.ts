@@ -1,8 +1,8 @@
 /**
- * Goal: bytes that are no object of a kind are refused in one line that names the place, and no
- * bytes do more than that.
- * Method: for every kind, over HTTP: each member of its messages with another wire type, bodies in
- * protobuf that are cut or malformed, text that is no UTF-8, too deep, or says very much.
+ * Goal: bodies that are not an object of the kind are refused in one line that names the place, and
+ * have no other effect. Method: for every kind, over HTTP: each member of its messages with another
+ * wire type, truncated and malformed protobuf bodies, and text that is not UTF-8, too deep or too
+ * large.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -29,7 +29,7 @@ const kinds = definitionsFor(names).map((definition) => ({
 const inMessages = kinds.filter(({ definition }) => hasProtobuf(definition))
 const NOT_A_MESSAGE = /^the body is not a readable protobuf message: /
 
-void test('spec 4.7: a member of another wire type is refused by its path, in every message of every kind', async (t) => {
+void test('spec 4.7: a member with a wrong wire type is refused with its path, in every message of every kind', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   const seen = new Set<string>()
   let count = 0
@@ -45,7 +45,7 @@ void test('spec 4.7: a member of another wire type is refused by its path, in ev
   assert.ok(count > 300, `${count} members`)
 })
 
-void test('spec 4.7: protobuf that is cut or malformed is refused, in every kind', async (t) => {
+void test('spec 4.7: truncated or malformed protobuf is refused, in every kind', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   const maker = new FullObjects(names, seed)
   const random = new SeededRandom(seed)
@@ -74,7 +74,7 @@ void test('spec 4.7: protobuf that is cut or malformed is refused, in every kind
   }
 })
 
-void test('spec 4.2: text that is no UTF-8, nested too deeply or too large is refused in every kind', async (t) => {
+void test('spec 4.2: text that is not UTF-8, nested too deeply or too large is refused in every kind', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   const labels = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`not a key ${at}`, '']))
   const depth = 5000

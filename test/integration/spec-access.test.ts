@@ -1,6 +1,6 @@
 /**
- * Goal: authentication and authorization, by the numbers of parts 5 and 7 of the specification.
- * Method: callers with and without credentials over HTTP, on the shipped verbs and machine.
+ * Goal: authentication and authorization follow parts 5 and 7 of the specification. Method: callers
+ * with and without credentials over HTTP, on the shipped verbs and machine.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ import type { Asking } from '../support/fixtures/spec-server.ts'
 const CM = '/api/v1/namespaces/default/configmaps'
 const ANONYMOUS = { authorization: '' }
 
-void test('spec 5: a bearer token names its bearer, none is anonymous, a wrong one neither', async (t) => {
+void test('spec 5: a bearer token authenticates its user, no token is anonymous, a wrong token is 401', async (t) => {
   const api = await SpecServer.start(t)
   const rows: readonly (readonly [Record<string, string>, number, string])[] = [
     [NOBODY, 403, 'User "nobody" cannot list resource "configmaps"'],
@@ -118,7 +118,7 @@ void test('spec 5.7: outside the resources the verb is the method in lower case'
   }
 })
 
-void test('spec 5.7: modes are asked in order, and where none decides the answer is 403', async (t) => {
+void test('spec 5.7: authorization modes are evaluated in order, and the response is 403 when none decides', async (t) => {
   const rules = staticRules(bootstrapPolicy(namesOf('orch.io')))
   const rows: readonly (readonly [readonly string[], number, number])[] = [
     [['RBAC'], 200, 403],

@@ -1,8 +1,6 @@
 /**
- * Goal: reviews over HTTP, by the numbers of the specification: permissions, responses and
- * encodings.
- * Method: callers with and without permission, on the shipped server, verbs, authorizer and token
- * file.
+ * Goal: reviews over HTTP follow the specification: permissions, responses and encodings. Method:
+ * callers with and without permission, on the shipped server, verbs, authorizer and token file.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -82,7 +80,7 @@ void test('a review is not answered as a table, in both domains', async (t) => {
   }
 })
 
-void test('spec 1.4: a review has no other operation than to be made, and no name', async (t) => {
+void test('spec 1.4: a review can only be created, and has no name', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   for (const [method, path] of [
     ['GET', SELF],

@@ -31,7 +31,7 @@ export class KeyedMutex {
     waiting.add(turn)
     const timer = this.#clock.after(Math.max(0, deadlineMs - this.#clock.monotonicMs()), () => {
       if (waiting.delete(turn))
-        turn.reject(timeout('too many others change this object, nothing was changed'))
+        turn.reject(timeout('too many concurrent changes of this object; nothing was changed'))
     })
     try {
       await turn.promise

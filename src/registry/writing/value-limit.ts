@@ -7,9 +7,9 @@ import { keyOfTarget } from '../calls/request.ts'
 import { fromStore } from '../shared/store-error-mapping.ts'
 
 /**
- * Reads the body of an update or a patch. Whatever can be read can be written again: the limit of
- * values is that of the stored object plus a few, as defaults may have given it more than a create
- * allows.
+ * Reads the body of an update or a patch. A stored object can always be written again: the limit is
+ * the number of its values plus a few, because defaults may have raised it above the limit of a
+ * create.
  *
  * @param read called with the limit of values; called again if this member was behind
  * @throws ApiError

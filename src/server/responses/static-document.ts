@@ -40,7 +40,7 @@ export function sendDocument(request: Request, reply: Reply, document: StaticDoc
   answer['content-encoding'] = 'gzip'
   compressedOf(document).then(
     (bytes) => sendBytes(reply.raw, call, request.method, 200, answer, bytes),
-    // There was no memory for it: a broken connection is clearer than half a response.
+    // Compression failed for lack of memory. A broken connection is clearer than half a response.
     () => reply.raw.destroy(),
   )
 }
@@ -61,7 +61,7 @@ function compressedTag(etag: string): string {
   return `${etag.slice(0, -1)}-gzip"`
 }
 
-/** Made on first request; one per document. */
+/** The compressed documents, created on first request. */
 const compressedForms = new WeakMap<StaticDocument, Promise<Uint8Array>>()
 
 function compressedOf(document: StaticDocument): Promise<Uint8Array> {

@@ -46,7 +46,7 @@ export function membershipRoutes(app: App, dependencies: MembershipDependencies)
       const { deadlineMs, user } = callOf(request)
       const issued = await translated(joinService.issue(requestedMember(request), deadlineMs))
       if (issued.kind === 'token') {
-        log.info({ user: user.name, member: issued.seat }, 'join token made')
+        log.info({ user: user.name, member: issued.seat }, 'join token created')
         sendJson(request, reply, jsonBytes(tokenBody(issued)), 201)
       } else sendJson(request, reply, jsonBytes(enrolledBody(issued)))
     },

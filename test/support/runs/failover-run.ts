@@ -22,8 +22,8 @@ const everyFault = ['kill', 'pause', 'cut', 'stop'] as const
 type Fault = (typeof everyFault)[number]
 
 /**
- * @param took called when the fault is over and before the member is started again: a start takes
- *   the machine for itself
+ * @param took called after the fault and before the member is started again, because a start takes
+ *   all CPU time
  */
 async function strike(
   fault: Fault,
@@ -93,8 +93,8 @@ function quantiles(gaps: readonly number[]): string {
 }
 
 /**
- * Strikes the leader of the moment `roundsOfEach` times with each fault, or those that
- * FAILOVER_FAULTS names, under traffic, and judges the record.
+ * Injects each fault, or those in FAILOVER_FAULTS, into the current leader `roundsOfEach` times
+ * under traffic, and checks the recorded history.
  */
 export async function failoverRun(t: TestContext, roundsOfEach: number): Promise<void> {
   const cluster = await ProcessCluster.start({ members: 3, links: true })
@@ -111,8 +111,8 @@ export async function failoverRun(t: TestContext, roundsOfEach: number): Promise
   const writeGap = new GapMeter()
   const readGap = new GapMeter()
   const watchers = clients.map((_, first) => new Watcher({ clients, namespace, first, revision: since }))
-  // One of each stays with its member, so that a gap is the cluster's and not that of a client
-  // stuck on a paused process.
+  // One writer and one reader stay with each member, so that a measured gap is that of the cluster
+  // and not that of a client that waits for a paused process.
   const writers = [...clients.map((client) => [client]), clients, clients].map(
     (own, at) => new Writer({ id: `w${at}`, clients: own, namespace, first: at, gap: writeGap }),
   )

@@ -74,7 +74,7 @@ export class ObjectLife {
     await this.#isNow(got)
   }
 
-  /** In lists as it is, as a row of a table, and with its metadata alone. */
+  /** Reads it in lists: as it is, as a row of a table, and as metadata only. */
   async listed(): Promise<void> {
     const client = this.#client
     const group = client.names.group('meta')
@@ -91,7 +91,7 @@ export class ObjectLife {
     this.#checkTable(await client.list(`${this.#query}&includeObject=Object`, 'json', accept), this.current)
   }
 
-  /** Deleted, held by its finalizers until they are gone. */
+  /** Deletes it; it stays until its finalizers are removed. */
   async end(): Promise<void> {
     const { api, definition } = this.#client
     const body = { kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0 }
@@ -113,7 +113,7 @@ export class ObjectLife {
     assert.equal((await api.ask('GET', this.#path)).status, 404)
   }
 
-  /** Every version, by watches. @param from the revision before it was made */
+  /** Reads every version by watches. @param from the revision before its creation */
   async toldAgain(from: string): Promise<void> {
     const client = this.#client
     const count = this.#versions.length + 1
@@ -147,7 +147,7 @@ export class ObjectLife {
     }
   }
 
-  /** In the next encodings. */
+  /** Reads it in the next encodings. */
   #send(method: string, path: string, object: JsonObject, code: number): Promise<JsonObject> {
     const turn = this.#turn++
     const { encodings } = this.#client

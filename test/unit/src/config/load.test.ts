@@ -1,7 +1,6 @@
 /*
- * Goal: what was meant is what is configured, and what cannot be is refused in one line that names
- * its place.
- * Method: command lines and files, table by table.
+ * Goal: flags and files are parsed as documented, and invalid ones are refused in one line that
+ * names their place. Method: command lines and files, table by table.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -214,7 +213,7 @@ void test('the quota and the feature level have bounds that a refusal names', ()
   assert.match(helpText(), /--initial-storage-quota size\n.*\(default 8Gi\)/)
 })
 
-void test('the nearest word is found, and none when nothing is near', () => {
+void test('the nearest known word is suggested, and none when no word is close', () => {
   assert.equal(nearest('secure-prot', flagNames), 'secure-port')
   assert.equal(nearest('zzzzzzzz', flagNames), null)
 })

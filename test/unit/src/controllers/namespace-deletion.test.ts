@@ -1,6 +1,6 @@
 /*
- * Goal: a namespace that is deleted is emptied and goes, whatever leader does it.
- * Method: the shipped controller on the shipped verbs, and a clock that moves by hand.
+ * Goal: the content of a deleted namespace and then the namespace are removed, also when the leader
+ * changes. Method: the shipped controller on the shipped verbs, and a clock that moves by hand.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -54,7 +54,7 @@ async function filled(): Promise<Fixture> {
   return api
 }
 
-void test('a deleted namespace is emptied and goes; others are left alone', async (t) => {
+void test('a deleted namespace is removed with its content; others are not affected', async (t) => {
   const api = await filled()
   t.after(() => api.close())
   const errors: unknown[] = []
@@ -105,7 +105,7 @@ void test('the deletion of a namespace waits for finalizers, and its status name
   await turns()
   assert.equal(api.store.view().revision, before, 'the same news is not written again')
 
-  // Another leader goes on where the first stopped.
+  // Another leader continues where the first one stopped.
   first.close()
   await api.patch({ namespace: 'n', name: 'c1', body: { metadata: { finalizers: null } } })
   const second = lead(api, errors)
@@ -115,7 +115,7 @@ void test('the deletion of a namespace waits for finalizers, and its status name
   second.close()
 })
 
-void test('a namespace that another finalizer holds is not written again', async (t) => {
+void test('a namespace with another finalizer is not written again', async (t) => {
   const api = await filled()
   t.after(() => api.close())
   const spec = { finalizers: ['x.io/mine'] }
@@ -132,13 +132,13 @@ void test('a namespace that another finalizer holds is not written again', async
   member.close()
 })
 
-void test('what is there of custom kinds is deleted too, in whatever versions they are served', async (t) => {
+void test('objects of custom kinds are deleted too, whichever versions are served', async (t) => {
   const api = await filled()
   t.after(() => api.close())
   const errors: unknown[] = []
   const tabs = customKind({ group: 'example.com', plural: 'tabs', kind: 'Tab' })
   const v2 = { ...tabs, version: 'v2', storedAs: { name: 'v1' } }
-  // Of the other kind the stored version is not served.
+  // The stored version of the other kind is not served.
   const rows = customKind({ group: 'example.com', plural: 'rows', kind: 'Row', storedAs: { name: 'v0' } })
   const member = lead(api, errors)
   await turns()
@@ -162,7 +162,7 @@ void test('what is there of custom kinds is deleted too, in whatever versions th
   member.close()
 })
 
-void test('objects of a definition of which no version is served go too, and hold their namespace', async (t) => {
+void test('objects of a definition without a served version are deleted too, and keep their namespace until then', async (t) => {
   const member = await defined()
   t.after(() => member.close())
   const { api } = member
@@ -205,7 +205,7 @@ void test('objects of a definition of which no version is served go too, and hol
   running.close()
 })
 
-void test('objects that no served version can show, as a webhook would have to convert them, go with their namespace', async (t) => {
+void test('objects that only a conversion webhook could convert are deleted with their namespace', async (t) => {
   const member = await defined()
   t.after(() => member.close())
   const { api } = member
@@ -229,7 +229,7 @@ void test('objects that no served version can show, as a webhook would have to c
   running.close()
 })
 
-void test('a namespace does not go while it holds objects of a kind that this member has yet to take in', async (t) => {
+void test('a namespace is kept while it contains objects of a kind that this member does not serve yet', async (t) => {
   const tabs = customKind({ group: 'example.com', plural: 'tabs', kind: 'Tab' })
   let takenIn = 0
   const api: Fixture = await Fixture.open({

@@ -196,7 +196,7 @@ void test('member.json: what differs is named, with what helps against it', (t) 
   // No flag says an id.
   assert.match(
     advice({ id: nodeId(5) }),
-    /member\.json contains id 123456, but .* has 5: bring back an undamaged copy/,
+    /member\.json contains id 123456, but .* has 5: restore an undamaged copy/,
   )
 })
 

@@ -1,7 +1,7 @@
 /*
- * Goal: a data directory has one user, whatever separates the two who want it.
- * Method: the real lock, in this process, in others (killed, or in a network namespace of their own
- * where the machine allows one), and as on a system without abstract sockets.
+ * Goal: only one process at a time can lock a data directory, also across paths and network
+ * namespaces. Method: the real lock, in this process, in others (killed, or in a network namespace
+ * of their own where the machine allows one), and as on a system without abstract sockets.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -38,7 +38,7 @@ function otherProcess(directory: string, platform: string, prefix: readonly stri
 }
 
 for (const platform of ['linux', 'darwin'] as const) {
-  void test(`as on ${platform}: one user at a time, and none after the holder was killed`, async (t) => {
+  void test(`as on ${platform}: one process at a time, and no lock remains after its holder was killed`, async (t) => {
     const directory = folder(t)
     const lock = await lockDirectory(directory, process.pid, platform)
     await assert.rejects(lockDirectory(directory, process.pid, platform), DirectoryTaken)

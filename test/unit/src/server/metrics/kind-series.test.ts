@@ -1,6 +1,6 @@
 /*
- * Goal: kinds that come and go make no more metric series than the limit.
- * Method: a catalog whose custom kinds are replaced again and again.
+ * Goal: added and removed kinds create no more metric series than the limit. Method: a catalog
+ * whose custom kinds are replaced again and again.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

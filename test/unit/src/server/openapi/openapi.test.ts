@@ -120,7 +120,7 @@ function markedUses(document: JsonObject): [string, Json, Json][] {
 for (const names of [upstream, orch]) {
   const kinds = [...definitionsFor(names), widget]
 
-  void test(`spec 4.1: what an operation takes and gives is marked as of its kind, ${names.domain}`, () => {
+  void test(`spec 4.1: the schemas of an operation are marked with its kind, ${names.domain}`, () => {
     const isCommon = /meta[.]v1[.](Status|Patch|DeleteOptions)$/
     const uses = [openApiV2(kinds, names), openApiV3(kinds, names, 'v1')].flatMap(markedUses)
     assert.ok(uses.length > 0)

@@ -23,7 +23,7 @@ import {
   randomLog,
 } from '../../../../support/fixtures/store-machines.ts'
 
-void test('a reopened machine has the digest it was closed with, and continues alike', async () => {
+void test('a reopened machine has the digest from before its close, and applies later entries identically', async () => {
   const log = randomLog(1, 600)
   const digests = digestsOf(log)
   const random = new SeededRandom(2)
@@ -86,7 +86,7 @@ void test('a full backlog stops apply until the disk has caught up', async () =>
   assert.equal(clock.pending, 0)
 })
 
-void test('what is applied in one turn is one batch, and no change is no batch', async () => {
+void test('entries applied in one turn are one batch, and a turn without changes writes no batch', async () => {
   const log = randomLog(10, 40)
   const memory = new MemoryKeyValueDatabases()
   let batches = 0
