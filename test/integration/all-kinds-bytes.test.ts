@@ -1,8 +1,8 @@
 /**
- * Goal: bodies that are not an object of the kind are refused in one line that names the place, and
- * have no other effect. Method: for every kind, over HTTP: each member of its messages with another
- * wire type, truncated and malformed protobuf bodies, and text that is not UTF-8, too deep or too
- * large.
+ * Goal: a body that does not encode an object of its kind is refused with one line that names the
+ * place, and has no other effect.
+ * Method: for every kind, over HTTP: each field of its messages with another wire type, truncated
+ * and malformed protobuf, and text that is not UTF-8, is too deep or has too many values.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

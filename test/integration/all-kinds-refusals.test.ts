@@ -1,9 +1,9 @@
 /**
  * Goal: an invalid object of any kind is refused with the path and the reason.
- * Method: full objects of every kind (`support/generators/full-object.ts`) with one thing wrong
- * each, which the declaration itself says: members that are missing, not known, or of another type,
- * texts beside their list or rule, numbers beyond their range, unions of nothing and of two. Each
- * is sent as a dry run to the shipped server.
+ * Method: full objects of every kind (`support/generators/full-object.ts`) with one fault
+ * each, derived from the declaration: members that are missing, unknown or of another type, strings
+ * outside their list or rule, numbers outside their range, unions of no member and of two. Each is
+ * sent as a dry run to the shipped server.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -57,7 +57,7 @@ void test('spec 2: required fields, closed lists, types and bounds of the declar
           count++
         }
       }
-      one.diagnostic(`${count} faults told`)
+      one.diagnostic(`${count} faults refused`)
       assert.ok(count >= 3, 'something can be wrong')
     })
   }
@@ -146,7 +146,7 @@ void test('spec 2: an immutable field stays as it was created', async (t) => {
     const path = `${collection}/${nameOf(made)}`
     for (const [kind, steps, value] of changes) {
       const changed = replaced(made, steps, value)
-      assert.notDeepEqual(changed, made, `${kind}: ${steps.join('.')} is said already`)
+      assert.notDeepEqual(changed, made, `${kind}: ${steps.join('.')} has that value already`)
       const reply = await api.ask('PUT', path, { body: changed })
       assert.deepEqual(
         [reply.status, reply.doc.reason],

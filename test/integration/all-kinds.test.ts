@@ -1,11 +1,11 @@
 /**
- * Goal: nothing that a client says of an object is lost or changed on its way, whatever kind it is
- * of and in whatever encoding it is written and read.
- * Method: for every kind of the server, in both domains, objects in which every member is said
- * (drawn from the declaration: `support/generators/full-object.ts`) go through all verbs and
- * representations over HTTP, and watches tell all of it again at the end. What the server makes of
- * them itself is named in `support/fixtures/stored-object.ts`. Members that were never said fail
- * it.
+ * Goal: no member of an object that a client sends is lost or changed, in any kind and any encoding
+ * of writes and reads.
+ * Method: for every kind of the server, in both domains, objects with every member set (generated
+ * from the declaration: `support/generators/full-object.ts`) go through all verbs and
+ * representations over HTTP, and watches return all of them at the end.
+ * `support/fixtures/stored-object.ts` lists what the server itself adds. A member that no object
+ * set fails the test.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -27,8 +27,8 @@ const seed = Number(process.env['SEED'] ?? 1)
 
 const forbidden = ['ports', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle', 'volumeDevices']
 /**
- * Of these no client can say anything: only leaders write the status of members, and here is no
- * member to replace; events of the past are told in the beta.
+ * Members that no client of this test can set: only leaders write the status of Members, no Member
+ * here can be replaced, and the deprecated fields of events belong to the beta version.
  */
 const neverSaid = [
   ...['cluster.v1.MemberSpec.replaces', 'cluster.v1.MemberStatus.', 'cluster.v1.MemberCondition.'],
@@ -75,7 +75,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
     const missing = definitionsFor(names)
       .flatMap(({ schema }) => given.missing(schema))
       .filter((member) => !neverSaid.some((prefix) => member.startsWith(prefix)))
-    assert.deepEqual(missing, [], 'members that no object said: give them a hint')
+    assert.deepEqual(missing, [], 'members that no object sets: add a hint for them')
   })
 }
 

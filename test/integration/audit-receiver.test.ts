@@ -64,7 +64,7 @@ void test('responses of a receiver count as accepted, retryable or rejected', as
   t.after(() => stranger.close())
   const unbelieved = await stranger.send(list)
   assert.equal(unbelieved.kind, 'not-now')
-  assert.equal(seen.length, 5, 'nothing was said to it')
+  assert.equal(seen.length, 5, 'the untrusted receiver got no request')
 
   server.closeAllConnections()
   server.close()

@@ -185,7 +185,7 @@ const cases: readonly Case[] = [
   })),
   { what: 'log folder: a file', spoil: () => replaced(join(data, 'log'), garbage), line: /data\/log/ },
   {
-    what: 'log folder: gone, with a last word',
+    what: 'log folder: gone, with a final error line',
     spoil: () => rmSync(join(data, segment)),
     line: /000000000001\.log/,
   },

@@ -55,8 +55,8 @@ async function measured(
 }
 
 /**
- * Of what a run made: what is not being removed, and what is in it. Nobody here finishes what a
- * namespace's removal begins.
+ * Returns the namespaces of a run that are not being deleted, with their objects. No controller here
+ * completes the deletion of a namespace.
  */
 async function leftOf({ url, token }: Endpoint): Promise<readonly string[]> {
   const namesAt = async (path: string): Promise<readonly string[]> => {
@@ -105,7 +105,7 @@ void test('the command measures an unknown server, writes the requested files an
     assert.equal(sample?.lost ?? 0, 0, label)
     assert.ok((sample?.staleMaxMs ?? 0) <= (sample?.boundMs ?? Infinity), label)
   }
-  // Each list is told whole, also in pages: that many bytes are 40 objects and no fewer.
+  // Each list is complete, in pages too: only 40 objects have so many bytes.
   for (const label of [
     'list 40, any, all members, 8 clients',
     'list 40 in pages of 15, any, all members, 8 clients',
@@ -147,7 +147,10 @@ void test('a server is measured over HTTP/2 and HTTP/1.1, page by page', async (
     return ((sample.megabytesPerSecond ?? 0) * 1e6) / (sample.perSecond ?? 1)
   }
   const list = 'list 40 in pages of 15, any, all members, 8 clients'
-  assert.ok(Math.abs(bytesEach(`${list}, HTTP/2`) - bytesEach(list)) < 1, 'both are told the same')
+  assert.ok(
+    Math.abs(bytesEach(`${list}, HTTP/2`) - bytesEach(list)) < 1,
+    'both protocols return the same bytes',
+  )
   assert.ok(report.rows.some(({ label }) => label === 'livez, all members, 2 clients, HTTP/2'))
 })
 

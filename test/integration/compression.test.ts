@@ -176,7 +176,7 @@ void test('clients that disconnect or stall free their slot and stop the product
       before = pulled
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
-    assert.ok(pulled < 2000, `${pulled} of 5000 pieces were made for nobody`)
+    assert.ok(pulled < 2000, `${pulled} of 5000 pieces were produced for a client that does not read`)
     response.destroy()
     await until(() => ended === round)
   }

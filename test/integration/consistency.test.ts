@@ -101,7 +101,7 @@ void test('metrics record the duration of reads of each mode and the cause of th
   const of = (mode: string, phase: string, what: string): string | undefined =>
     lines.find((line) => line.startsWith(`orch_read_seconds_${what}{mode="${mode}",phase="${phase}"`))
   assert.match(of('any', 'total', 'count') ?? '', / 2$/)
-  assert.match(of('any', 'read_index', 'sum') ?? '', / 0$/, 'nobody was asked')
+  assert.match(of('any', 'read_index', 'sum') ?? '', / 0$/, 'no read index was requested')
   for (const phase of ['total', 'read_index', 'apply', 'encode']) {
     assert.ok(of('linearizable', phase, 'count') !== undefined, phase)
   }

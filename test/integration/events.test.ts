@@ -1,8 +1,9 @@
 /*
- * Goal: the two groups of events are two views of one store, over HTTP, in every encoding: whatever
- * is written through one is got, listed, watched and deleted through the other, by its names there.
- * Method: the shipped server; lives that change hands between the groups at every step, told again
- * by watches of each.
+ * Goal: the two groups of events are two views of one store, over HTTP, in every encoding: an
+ * object written through one can be read, listed, watched and deleted through the other, by its
+ * names there.
+ * Method: the shipped server; each step in the life of an object uses the other group, and watches
+ * of both groups see all steps.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +16,7 @@ import { KindClient, encodings } from '../support/drivers/kind-client.ts'
 import { nameOf } from '../support/fixtures/kind-path.ts'
 import { SpecServer } from '../support/fixtures/spec-server.ts'
 
-/** What each calls the same: core, events. */
+/** Corresponding field names: in the core group, in the events group. */
 const pairs = [
   ['involvedObject', 'regarding'],
   ['message', 'note'],

@@ -118,7 +118,7 @@ void test('a change that no member made fails with the last error', async (t) =>
 })
 
 for (const [how, answer] of [
-  ['nobody answers', null],
+  ['no member answers', null],
   ['time is over', new ConsensusError('timed-out', 'n2 did not take over in time')],
   ['the leader stops', new ConsensusError('stopped', 'this member is stopping')],
 ] as const) {

@@ -192,14 +192,14 @@ for (const [what, words, code, says] of [
   ],
   ['no address at all', ['add', 'n8'], 2, /--peer-address/],
   [
-    'nobody to replace',
+    'no such member to replace',
     ['replace', 'n9', 'n8', ...addresses],
     1,
     /there is no member n9: the voters are n1, n2, n3/,
   ],
-  ['nobody to promote', ['promote', 'n9'], 1, /there is no member n9: there are n1, n2, n3/],
+  ['no such member to promote', ['promote', 'n9'], 1, /there is no member n9: there are n1, n2, n3/],
   ['nothing to move', ['move', 'n1'], 2, /give --peer-address or --client-address/],
-  ['a name that is none', ['add', 'N_8', ...addresses], 1, /name must be lower-case letters/],
+  ['an invalid name', ['add', 'N_8', ...addresses], 1, /name must be lower-case letters/],
 ] as const) {
   void test(`refused: ${what}`, async (t) => {
     const { kubeconfig, members } = await place(t)

@@ -1,7 +1,7 @@
 /**
- * Goal: what can be done to a Pod beside writing it, over HTTP: in every encoding, by whom, and
- * what discovery and OpenAPI say of it. What needs a connection to the Pod's node is a path that
- * leads nowhere.
+ * Goal: the operations on a Pod other than writes, over HTTP: in every encoding, with their
+ * permissions, in discovery and OpenAPI. Operations that need a connection to the Pod's node are
+ * not served.
  * Method: the shipped server, verbs and authorizer; the subresources of release 1.24 as a table.
  */
 import assert from 'node:assert/strict'
@@ -113,8 +113,8 @@ void test('operations on Pods are create-only, and those that need the node are 
 })
 
 /**
- * Of the kinds that are served, in release 1.24, but for what is passed on to nodes and for tokens
- * of accounts.
+ * The subresources of the served kinds in release 1.24, except those that are forwarded to nodes and
+ * the tokens of service accounts.
  */
 const subresources = `
   namespaces/finalize Namespace update

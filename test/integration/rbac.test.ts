@@ -1,5 +1,6 @@
 /*
- * Goal: stored roles and bindings decide over HTTP, at once, and nobody grants more than they have.
+ * Goal: stored roles and bindings decide over HTTP, at once, and users cannot grant permissions that
+ * they do not have.
  * Method: the shipped server with an administrator and a user without permissions of her own.
  */
 import assert from 'node:assert/strict'
@@ -121,7 +122,7 @@ void test('a subject rules review and an access review know the stored roles', a
   assert.ok(JSON.stringify(resourceRules).includes('"configmaps"'))
 })
 
-void test('nobody writes a role or a binding with more permissions than they have', async (t) => {
+void test('a role or a binding with permissions that its author does not have is refused', async (t) => {
   const asker = await open(t)
   const group = 'rbac.authorization.orch.io'
   const author = {
@@ -195,7 +196,7 @@ void test('spec 5.7: verb escalate on a role, and bind on the role of a binding,
   )
 })
 
-void test('spec 5.4: who may impersonate a user acts as it, and only as it', async (t) => {
+void test('spec 5.4: a caller that may impersonate a user acts as it, and only as it', async (t) => {
   const asker = await open(t)
   await asker.made('ClusterRole', 'reader', { rules: [reader] })
   await asker.made(
@@ -221,7 +222,7 @@ void test('spec 5.4: who may impersonate a user acts as it, and only as it', asy
   }
   const incomplete = await asker.api.ask('GET', CM, { headers: { ...JANE, 'impersonate-group': 'g' } })
   assert.equal(incomplete.status, 400)
-  // The administrator may be anybody, and has then no more than that.
+  // The administrator may impersonate every user, and has then only the permissions of that user.
   const asNobody = await asker.api.ask('GET', CM, { headers: { 'impersonate-user': 'nobody' } })
   assert.equal(asNobody.status, 403)
   assert.match(asNobody.doc.message ?? '', /User "nobody" cannot list/)

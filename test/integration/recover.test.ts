@@ -155,7 +155,7 @@ void test('the latest term wins over the longer log, and the lost entries are re
   assert.ok(old && now && now.id !== old.id && now.life !== old.life)
   const { candidate } = await inspectDataDir(of('n1'), new RealRandom())
   assert.deepEqual(candidate.log?.configuration.voters, [now.id])
-  // What it was is still there, and is what it was.
+  // The previous data directory is kept unchanged.
   const aside = readdirSync(of('n1')).find((entry) => entry.startsWith('before-')) ?? ''
   assert.equal(
     (await inspectDataDir(join(of('n1'), aside), new RealRandom())).candidate.log?.lastIndex,

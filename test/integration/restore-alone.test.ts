@@ -1,6 +1,6 @@
 /*
- * Goal: a member that is alone and made its own keys can be restored where nothing of it is left,
- * keys included; the old keys are asked for unless the operator says that there are new ones.
+ * Goal: a member that is alone and made its own keys can be restored after the loss of all its
+ * files, keys included; without an option for new keys, the restore requires the old ones.
  * Method: one real member in this process, saved, and restored into other directories.
  */
 import assert from 'node:assert/strict'

@@ -38,7 +38,7 @@ async function get(url: string, agent: https.Agent): Promise<IncomingMessage & {
 
 void test('spec 4.5: a stopping member turns unready first and serves on for the delay', async () => {
   const delayMs = 123_456
-  let delayIsOver = (): void => assert.fail('nobody waits for it')
+  let delayIsOver = (): void => assert.fail('the delay has not begun')
   const clock: typeof systemClock = {
     ...systemClock,
     after: (ms, action) => {

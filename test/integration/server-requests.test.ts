@@ -331,7 +331,7 @@ void test('a cross-origin write of a browser is refused, with any credentials', 
       [{ 'content-type': 'application/json' }, '{}'],
       [{}, ''],
     ] as const) {
-      // Nobody in particular, so not allowed: but for that reason.
+      // Rejected as anonymous, not as a cross-site request.
       const reply = await browser({ ...headers, ...more }, payload)
       assert.match(String(statusOf(reply)['message']), /User "system:anonymous" cannot create/)
     }
@@ -353,7 +353,7 @@ void test('an unknown error is a 500 with an id, and the details are logged', as
     log: { info: () => undefined, warn: () => undefined, error: (fields) => logged.push(fields) },
   })
   fake.answer = () => {
-    throw new Error('the secret of the room')
+    throw new Error('a secret of the server')
   }
   const reply = await ask('GET', '/api/v1/namespaces/ns/configmaps/a')
   const id = reply.headers['audit-id'] as string

@@ -80,7 +80,7 @@ async function readAll(
   try {
     for await (const piece of incoming as AsyncIterable<Uint8Array>) bytes += piece.byteLength
   } catch {
-    // Told by `complete`.
+    // `complete` is false then.
   }
   return { bytes, whole: incoming.complete }
 }

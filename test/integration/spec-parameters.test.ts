@@ -1,8 +1,8 @@
 /**
- * Goal: a parameter of a read that cannot be understood is refused by name and value, and absurd
- * ones cost little.
+ * Goal: an invalid parameter of a read is refused with its name and value, and extreme values are
+ * cheap.
  * Method: tables of values over HTTP, on the shipped server, verbs and machine; where the
- * specification says nothing, values count as in upstream's conversion of parameters.
+ * specification is silent, values count as in upstream's conversion of parameters.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /*
- * Goal: what the specification says about lists and about fields that other components set, by the
- * numbers of its part 2.
+ * Goal: the statements of the specification about lists and about fields that other components set,
+ * by the numbers of its part 2.
  * Method: requests over HTTP to the shipped server; every kind where the statement is about every
  * kind.
  */

@@ -117,7 +117,7 @@ void test('spec 4.7: a watch as table sends a row per event and the columns once
   )
   const revisions = events.map(({ object }) => Number(object.metadata?.resourceVersion))
   assert.ok(Number(revisions[3]) > Number(revisions[2]))
-  // What a client goes on from is also in the row.
+  // The version that a client resumes from is in the row, too.
   for (const [at, { object }] of events.entries()) {
     assert.equal(Number(rowsOf(object)[0]?.object?.metadata?.resourceVersion), revisions[at])
   }

@@ -73,10 +73,10 @@ function assertNamed({ judgement }: VerifyResult, kind: AnomalyKind): void {
   assert.ok(lengths.length > 0, allOf(judgement.checks))
   assert.ok(
     lengths.every((length) => length >= 2),
-    'the history that shows it is told',
+    'the report has the history that shows the violation',
   )
   // Dependent changes are reported together, in any number.
-  assert.ok(Math.min(...lengths) <= 6, `and no more of it than that, but ${lengths.join()} calls`)
+  assert.ok(Math.min(...lengths) <= 6, `the history is minimal, but has ${lengths.join()} calls`)
 }
 
 void test('a correct server is accepted', async (t) => {
@@ -217,7 +217,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     child.kill(signal)
     child.kill(signal)
     await end
-    // In so little may be too little to say anything.
+    // A run this short may be too short for a verdict.
     assert.ok(child.exitCode === 0 || child.exitCode === 3, `${child.exitCode} ${child.signalCode}: ${err}`)
     assert.match(out, /^(OK|UNDECIDED): [^]*; namespace verify-[^]*objects are linearizable/)
     assert.match(err, /^interrupted: ending the traffic/m)

@@ -53,7 +53,7 @@ void test('each event is a text message, and the end of the watch closes', async
   const { fake, url } = await start(t)
   const watch = new FakeWatch()
   fake.answer = (_verb, { context }) => {
-    context.warn('nobody knows this field')
+    context.warn('unknown field')
     return { kind: 'watch', stream: watch }
   }
   watch.push('{"a":1}\n{"b":2}\n')
@@ -62,7 +62,7 @@ void test('each event is a text message, and the end of the watch closes', async
   assert.equal(client.response.headers['sec-websocket-protocol'], 'first')
   // It has the headers of every response.
   assert.match(String(client.response.headers['audit-id']), /^[\w-]+$/)
-  assert.match(String(client.response.headers['warning']), /nobody knows this field/)
+  assert.match(String(client.response.headers['warning']), /unknown field/)
   await until(() => client.texts.length === 2)
   watch.push(`{"c":"${'x'.repeat(70_000)}"}\n`)
   await until(() => client.texts.length === 3)
@@ -79,7 +79,7 @@ void test('pings are answered, messages skipped; a client that closes is answere
   const watch = new FakeWatch()
   fake.answer = () => ({ kind: 'watch', stream: watch })
   const client = await open(url)
-  client.socket.write(Buffer.concat([clientFrame(1, 'nobody reads this'), clientFrame(9, 'beat')]))
+  client.socket.write(Buffer.concat([clientFrame(1, 'ignored text'), clientFrame(9, 'beat')]))
   await until(() => client.frames.length === 1)
   assert.deepEqual([client.frames[0]?.opcode, client.frames[0]?.payload.toString()], [10, 'beat'])
   watch.push('{"a":1}\n')

@@ -26,7 +26,7 @@ class Member {
   readonly node: RaftNode<number>
   readonly fatal: string[] = []
   readonly events: TransportEvent[] = []
-  /** What the raft thread holds in its own memory. */
+  /** The entries in the memory of the raft thread. */
   readonly kept: Entry[] = []
   tamper: (hop: Hop) => void = () => undefined
 
@@ -72,11 +72,11 @@ class Trio {
   }
 
   get leader(): Member {
-    return this.members.find(({ node }) => node.status.role === 'leader') ?? assert.fail('somebody leads')
+    return this.members.find(({ node }) => node.status.role === 'leader') ?? assert.fail('a member leads')
   }
 
   get follower(): Member {
-    return this.members.find((member) => member !== this.leader) ?? assert.fail('somebody follows')
+    return this.members.find((member) => member !== this.leader) ?? assert.fail('a member follows')
   }
 
   async allHave(lines: readonly string[], who: readonly Member[] = this.members): Promise<void> {

@@ -1,8 +1,8 @@
 /*
  * Goal: a member whose log is damaged above what its state holds gets the missing entries from its
  * peers, and takes part again with everything it promised.
- * Method: three members with threads, gRPC and files, whose states begin anew with each start; one
- * is stopped, its log damaged in the middle, and started.
+ * Method: three members with threads, gRPC and files, whose states are empty at each start; one is
+ * stopped, its log damaged in the middle, and started.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /*
  * Goal: while clients write, a cluster grows from three to five, replaces a dead member, shrinks to
- * three, loses its leader to a removal, and keeps every acknowledged line; whoever is removed
- * learns it.
+ * three, loses its leader to a removal, and keeps every acknowledged line; a removed member
+ * learns of its removal.
  * Method: members of this process; inline ones over memory, threaded ones over gRPC and real files.
  * The longest time between two acknowledgements is printed.
  */
