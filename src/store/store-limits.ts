@@ -49,7 +49,7 @@ export type StoreLimits = {
   /** Digests that members compare; see `DigestSamplesLimits`. */
   readonly sampleEntries: number
   readonly samplesMax: number
-  readonly sampleWishesMax: number
+  readonly sampleRequestsMax: number
   /** Read rate of the scrub. When reached: it waits. */
   readonly scrubBytesPerSecondMax: number
   /** Delay of the first scrub after the start, and period of the following ones. */
@@ -88,7 +88,7 @@ export const defaultStoreLimits: StoreLimits = Object.freeze({
   snapshotFrameBytesMax: 256 * KiB,
   sampleEntries: 1024,
   samplesMax: 64,
-  sampleWishesMax: 32,
+  sampleRequestsMax: 32,
   scrubBytesPerSecondMax: 8 * MiB,
   scrubFirstMs: 5 * 60 * 1000,
   scrubPeriodMs: 6 * 60 * 60 * 1000,

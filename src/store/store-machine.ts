@@ -161,7 +161,7 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   /** Requests a digest at a future index. */
   sampleAt(index: LogIndex): void {
-    if (this.#fetching === null) this.#live.samples.wish(index, this.#live.machine.state)
+    if (this.#fetching === null) this.#live.samples.request(index, this.#live.machine.state)
   }
 
   /** Quarantines the state as damaged and begins to fetch another. @param reason one line */

@@ -55,8 +55,8 @@ async function measured(
 }
 
 /**
- * Returns the namespaces of a run that are not being deleted, with their objects. No controller here
- * completes the deletion of a namespace.
+ * Returns the namespaces of a run that are not being deleted, with their objects. No controller
+ * here completes the deletion of a namespace.
  */
 async function leftOf({ url, token }: Endpoint): Promise<readonly string[]> {
   const namesAt = async (path: string): Promise<readonly string[]> => {
@@ -105,7 +105,7 @@ void test('the command measures an unknown server, writes the requested files an
     assert.equal(sample?.lost ?? 0, 0, label)
     assert.ok((sample?.staleMaxMs ?? 0) <= (sample?.boundMs ?? Infinity), label)
   }
-  // Each list is complete, in pages too: only 40 objects have so many bytes.
+  // Each list is complete, in pages too: only 40 objects have that size.
   for (const label of [
     'list 40, any, all members, 8 clients',
     'list 40 in pages of 15, any, all members, 8 clients',

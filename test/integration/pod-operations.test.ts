@@ -113,8 +113,8 @@ void test('operations on Pods are create-only, and those that need the node are 
 })
 
 /**
- * The subresources of the served kinds in release 1.24, except those that are forwarded to nodes and
- * the tokens of service accounts.
+ * The subresources of the served kinds in release 1.24, except those that are forwarded to nodes
+ * and the tokens of service accounts.
  */
 const subresources = `
   namespaces/finalize Namespace update

@@ -159,7 +159,8 @@ void test('a body cut short reaches no verb, over both protocols', async (t) => 
     { ':path': CM, ':method': 'POST', 'content-type': 'application/json', 'content-length': 3 },
     '{"a":1}',
   )
-  await assert.rejects(short, { code: 'ERR_HTTP2_STREAM_ERROR' })
+  // Node 22 ends the session, others only the stream.
+  await assert.rejects(short, { code: /^ERR_HTTP2_(STREAM|SESSION)_ERROR$/ })
   assert.deepEqual(fake.calls, [])
 })
 

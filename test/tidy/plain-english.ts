@@ -1,7 +1,11 @@
 import ts from 'typescript'
 
-/** A comment, or a text with spaces, of a source file. */
-export type Prose = { readonly line: number; readonly text: string; readonly isComment: boolean }
+/** A comment, or a text with spaces, of a source file; or a line of a document. */
+export type Prose = {
+  readonly line: number
+  readonly text: string
+  readonly kind: 'comment' | 'text' | 'document'
+}
 
 /**
  * Words that hide which component does what. `whose` is not among them: of things it is standard
@@ -22,12 +26,18 @@ const markers: readonly RegExp[] = [
   /\brooms?\b/i,
 ]
 
+/**
+ * In documents, people are `who`, and a document `says` something.
+ */
+const documentMarkers = markers.filter((marker) => !marker.test('who') && !marker.test('says'))
+
 /** A comment that only continues the name below it. */
 const fragment = /^[\s*]*(Of|Whose|Who|What|Before|Behind|Beside) [a-z]/
 
 type Exception = { readonly path: RegExp; readonly text: RegExp; readonly why: string }
 
 const exceptions: readonly Exception[] = [
+  { path: /^test\/tidy\/plain-english/, text: /[^]*/g, why: 'the markers themselves' },
   { path: /./, text: /who ?am ?i/gi, why: 'an operation of Kubernetes' },
   {
     path: /./,
@@ -59,23 +69,23 @@ export function proseOf(path: string, source: string): readonly Prose[] {
       ts.isTemplateMiddle(node) ||
       ts.isTemplateTail(node)
     if (isText && /\s/.test(node.text) && !ts.isImportDeclaration(node.parent)) {
-      found.push({ line: lineOf(node.getStart(file)), text: node.text, isComment: false })
+      found.push({ line: lineOf(node.getStart(file)), text: node.text, kind: 'text' })
     }
     for (const child of node.getChildren(file)) visit(child)
   }
   visit(file)
   for (const [pos, end] of comments) {
     const text = source.slice(pos, end).replace(/^\/\*\*?|^\/\//, '')
-    found.push({ line: lineOf(pos), text, isComment: true })
+    found.push({ line: lineOf(pos), text, kind: 'comment' })
   }
   return found
 }
 
-/** Returns the markers in one comment or text. */
-export function markersIn(path: string, { text, isComment }: Prose): readonly string[] {
+/** Returns the markers in one comment, text or line. */
+export function markersIn(path: string, { text, kind }: Prose): readonly string[] {
   const rest = exceptions
     .filter((exception) => exception.path.test(path))
     .reduce((left, exception) => left.replace(exception.text, ''), text)
-  const words = isComment ? [...markers, fragment] : markers
+  const words = { comment: [...markers, fragment], text: markers, document: documentMarkers }[kind]
   return words.flatMap((word) => word.exec(rest)?.[0].trim() ?? [])
 }

@@ -20,14 +20,14 @@ export type DigestSamplesLimits = {
   /** Samples kept. When full: the oldest is dropped. */
   readonly samplesMax: number
   /** Requested future indexes. When full: further requests are ignored. */
-  readonly sampleWishesMax: number
+  readonly sampleRequestsMax: number
 }
 
 /** Digests of the state along the log, at indexes that other members sample too. */
 export class DigestSamples {
   readonly #limits: DigestSamplesLimits
   #samples: DigestSample[] = []
-  readonly #wished = new Set<LogIndex>()
+  readonly #requested = new Set<LogIndex>()
 
   constructor(limits: DigestSamplesLimits) {
     this.#limits = limits
@@ -42,7 +42,7 @@ export class DigestSamples {
   applied(state: MachineState): void {
     const { appliedIndex } = state
     const isDue = appliedIndex % this.#limits.sampleEntries === 0
-    if (this.#wished.delete(appliedIndex) || isDue) this.take(state)
+    if (this.#requested.delete(appliedIndex) || isDue) this.take(state)
   }
 
   /** Takes a sample at the current index. */
@@ -55,8 +55,8 @@ export class DigestSamples {
   }
 
   /** Requests a sample at an index, unless the state has passed it. */
-  wish(index: LogIndex, state: MachineState): void {
-    if (index <= state.appliedIndex || this.#wished.size >= this.#limits.sampleWishesMax) return
-    this.#wished.add(index)
+  request(index: LogIndex, state: MachineState): void {
+    if (index <= state.appliedIndex || this.#requested.size >= this.#limits.sampleRequestsMax) return
+    this.#requested.add(index)
   }
 }

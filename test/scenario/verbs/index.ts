@@ -19,7 +19,7 @@ import {
 } from './network.ts'
 import { member, nodes } from './setup.ts'
 import { campaign, lead, tick } from './time.ts'
-import { wish } from './wish.ts'
+import { plan } from './plan.ts'
 
 export type Verb = (world: World, command: Command) => void
 
@@ -36,7 +36,7 @@ export const verbs: ReadonlyMap<string, Verb> = new Map(
     transfer,
     resign,
     change,
-    wish,
+    plan,
     'want-lease': wantLease,
     clock,
     lease,

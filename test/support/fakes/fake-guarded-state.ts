@@ -20,7 +20,7 @@ export class FakeState implements GuardedState {
   samples: DigestSample[] = []
   quarantine: Quarantine | null = null
   digest = 'a'
-  readonly wishes: number[] = []
+  readonly requests: number[] = []
 
   get wanted(): LogIndex | null {
     return this.quarantine?.cause === 'disagreement' ? null : (this.quarantine?.atLeast ?? null)
@@ -31,7 +31,7 @@ export class FakeState implements GuardedState {
   }
 
   sampleAt(index: LogIndex): void {
-    this.wishes.push(index)
+    this.requests.push(index)
   }
 
   suspect(disagreement: Disagreement, reason: string): void {

@@ -1,5 +1,5 @@
 /*
- * Goal: /version names the commit that was built and its date; a build from elsewhere says unknown.
+ * Goal: /version names the commit that was built and its date; without a checkout both are unknown.
  * Method: the Makefile's own step, in a checkout made here, in a folder inside of it, and without
  * one.
  */
@@ -16,7 +16,7 @@ const makefile = fileURLToPath(new URL('../../../../Makefile', import.meta.url))
 const date = '2026-01-02T03:04:05+02:00'
 
 function run(cwd: string, command: string, ...args: readonly string[]): string {
-  // Whoever runs this from a hook of git has told git where its checkout is.
+  // In a git hook, variables name the checkout of the hook.
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'))
   const env = { ...Object.fromEntries(own), GIT_COMMITTER_DATE: date, GIT_AUTHOR_DATE: date }
   const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8' })
@@ -47,7 +47,7 @@ void test('the commit and its date, whenever it is built; unknown outside of a c
   const gitCommit = run(directory, 'git', 'rev-parse', 'HEAD')
   assert.deepEqual(reported(info), { gitCommit, buildDate: '2026-01-02T01:04:05Z' })
 
-  // A tarball unpacked within somebody's checkout is not that checkout.
+  // A tarball unpacked inside another checkout is not that checkout.
   const inside = join(directory, 'inside')
   mkdirSync(inside)
   copyFileSync(makefile, join(inside, 'Makefile'))

@@ -33,7 +33,7 @@ for (const line of [
 }
 
 void test('a full disk does not suggest a replacement', () => {
-  const full = 'log/1: no room on the disk: make room and start again'
+  const full = 'log/1: the disk is full: free space and start again'
   assert.equal(withReplacement(full, config), full)
 })
 

@@ -1,8 +1,8 @@
 /*
- * Goal: lines come to the log in order, all of them or counted as lost; full files are put aside
- * and old ones go; a disk that is slow, full or dead keeps nobody but those who want to wait, and
- * costs bounded memory.
- * Method: files in memory that a test holds up and breaks, and a clock that stands still.
+ * Goal: lines reach the log in order, and each lost line is counted; full files are rotated and old
+ * ones deleted; a slow, full or broken disk delays only calls that have to wait, and memory stays
+ * bounded.
+ * Method: an in-memory file system that the test delays and breaks, and a clock that stands still.
  */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'

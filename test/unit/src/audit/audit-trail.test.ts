@@ -1,7 +1,7 @@
 /*
- * Goal: who waits for the audit log, and who is refused, is what the mode says, with and without a
- * first event, with room and without.
- * Method: a log that does what the test says, for every mode.
+ * Goal: the mode decides which calls wait for the audit log and which are rejected, with and
+ * without a first event, with a full queue and without.
+ * Method: a log that the test controls, for every mode.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,10 +13,10 @@ import type { AuditMode } from '../../../../src/audit/audit-trail.ts'
 type RequestOutcome = 'goes on' | 'is refused' | 'waits'
 
 type Case = {
-  /** What became of its first event; null: it has none. */
+  /** Whether its first event was recorded; null: the call has no first event. */
   readonly recorded: boolean | null
   readonly isFull: boolean
-  /** What became of all that was in the log; null: nothing yet. */
+  /** Whether the queued events were written; null: not decided yet. */
   readonly written: boolean | null
 }
 

@@ -1,7 +1,8 @@
 /*
- * Goal: events are sent in lists, in order, none twice that was taken; a receiver that is away,
- * refuses or hangs costs what is bounded and counted, and a member that ends does not wait for it.
- * Method: a receiver that answers what the test says, and a clock that stands still.
+ * Goal: events are sent in lists, in order, and an accepted event is not sent again; a receiver
+ * that is unreachable, rejects or hangs has a bounded, counted cost, and the end of a member does
+ * not wait for it.
+ * Method: a receiver with prepared responses, and a clock that stands still.
  */
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'

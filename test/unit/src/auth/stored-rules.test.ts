@@ -18,7 +18,7 @@ import type { InformerChange } from '../../../../src/registry/informer.ts'
 import { keyOf } from '../../../../src/store/key.ts'
 import { fc } from '../../../support/generators/fast-check.ts'
 
-/** A map that tells its listeners, in the place of an informer. */
+/** A map with listeners, in place of an informer. */
 class Table<T extends { readonly namespace: string; readonly name: string }> {
   readonly values = new Map<string, T>()
   readonly #listeners: ((change: InformerChange<T>) => void)[] = []
@@ -184,7 +184,7 @@ void test('spec 5.7: after every change of a policy, decisions are those of an e
   assert.ok(seen.allow > 500 && seen['no-opinion'] > 500, JSON.stringify(seen))
 })
 
-void test('a decision says which binding of which role allows', () => {
+void test('the reason of a decision names the binding and the role', () => {
   const policy = new Policy()
   policy.clusterRoles.set(
     storedRole({

@@ -19,7 +19,7 @@ function ask(text: string, authorization: string | undefined): Recognition {
   return found
 }
 
-const FILE = `# who may come in
+const FILE = `# users of the test
 t0k3n,alice,u1,"team a,team b"
 
 other,bob,u2

@@ -1,9 +1,9 @@
 /*
- * Goal: whoever is chosen has every entry that any survivor knows to be committed, and every other
- * committed one unless nothing survived of the leader that committed it; what is told of the
- * others' entries is so.
- * Method: random histories of a small Raft by hand (elections by majority, appends that reach some,
- * truncation, word of what is committed), of which a minority survives.
+ * Goal: the chosen directory has every entry that any survivor knows to be committed, and every
+ * other committed entry unless nothing survived of the leader that committed it; the reported
+ * losses are correct.
+ * Method: random histories of a small Raft by hand (elections by majority, appends that reach some
+ * members, truncation, commit indexes), of which a minority survives.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -20,8 +20,8 @@ const lastTermOf = (log: Log): number => log.at(-1) ?? 0
 const majorityOf = (count: number): number => Math.floor(count / 2) + 1
 
 /**
- * What a run of elections and appends leaves, up to where each knows what is committed, and by
- * whose reign each entry (`index:term`) was.
+ * The logs after a run of elections and appends, the commit index that each member knows, and the
+ * leader that committed each entry (`index:term`).
  */
 function history(
   random: SeededRandom,
@@ -141,17 +141,7 @@ void test('the best of a minority has what any of it knows to be committed', () 
   assert.ok(committedSeen > 1000 && droppedSeen > 100, `${committedSeen} committed, ${droppedSeen} dropped`)
 })
 
-void test('directories that never received a configuration are refused', () => {
-  const blank = (at: number): RecoveryCandidate => survivorOf([], at, { count: 0, committed: 0 })
-  for (const all of [[blank(0)], [blank(1), blank(0)]]) {
-    assert.throws(
-      () => chooseCandidate(all),
-      /^\S*: \/n[12] never received the configuration .*restore a snapshot$/,
-    )
-  }
-})
-
-void test('what only a damaged one knows to be committed is told as lost', () => {
+void test('entries that only a damaged directory knows to be committed are reported as lost', () => {
   const of = { count: 5, committed: 3 }
   const damaged = { ...survivorOf([1, 1, 2], 0, of), damage: 'its database is damaged' }
   const { best, missed } = chooseCandidate([damaged, survivorOf([1, 1], 1, { count: 5, committed: 2 })])
@@ -159,7 +149,7 @@ void test('what only a damaged one knows to be committed is told as lost', () =>
   assert.deepEqual(missed, { member: 'n1', from: 3, to: 3 })
 })
 
-void test('whether those who are away were enough without a change of members', () => {
+void test('whether the missing members could have been a quorum by themselves, without a membership change', () => {
   for (const [count, here, expected] of [
     [3, 1, true],
     [5, 2, true],
@@ -189,7 +179,7 @@ void test('what is known to be committed counts more than a later term', () => {
   assert.deepEqual(reported, [['n2', 3, 3]])
 })
 
-void test('where a log was cut, its base tells who has what it knows', () => {
+void test('the base of a truncated log shows which directories have its committed entries', () => {
   const cut = survivorOf([1, 1, 1, 1, 1], 1, { count: 5, committed: 4 })
   assert.ok(cut.log)
   const known = { ...cut, log: { ...cut.log, baseIndex: 4, baseTerm: 1, termRuns: cut.log.termRuns } }
@@ -205,12 +195,16 @@ void test('where a log was cut, its base tells who has what it knows', () => {
   }
 })
 
-void test('directories of two foundings are refused, however far the older one got, and it is said which belong together', () => {
+void test('directories of two foundings are refused, however long the older log is, and the error groups them', () => {
   const of = { count: 5, committed: 1 }
   const [now, old] = [survivorOf([1, 1], 0, of), { ...survivorOf([1, 4, 41, 41], 2, of), clusterId: 'c0' }]
   const unknown = { ...survivorOf([1], 3, of), clusterId: null }
   const both =
     /separately founded clusters: \/n1 and \/n2 of cluster c1; \/n3 of cluster c0; give those of one/
   assert.throws(() => chooseCandidate([now, old, survivorOf([1], 1, of), unknown]), both)
-  assert.equal(chooseCandidate([now, unknown]).best.identity.member, 'n1', 'one that says nothing may belong')
+  assert.equal(
+    chooseCandidate([now, unknown]).best.identity.member,
+    'n1',
+    'a directory without a cluster id is accepted',
+  )
 })

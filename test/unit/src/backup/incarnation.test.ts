@@ -24,7 +24,7 @@ import { fc } from '../../../support/generators/fast-check.ts'
 
 const fingerprint = sourceFingerprint('copy')
 
-void test('a life is named by its second, by chance and by its copy, and its name says when and of what', () => {
+void test('the id of an incarnation contains its time, a random part and the fingerprint of its snapshot', () => {
   const incarnation = newIncarnation(Date.UTC(2026, 10, 21, 20, 5, 1, 750), new SeededRandom(1), fingerprint)
   assert.match(incarnation.id, /^20261121T200501Z-[0-9a-f]{12}-[0-9a-f]{12}$/)
   assert.equal(incarnation.createdMs, Date.UTC(2026, 10, 21, 20, 5, 1))
@@ -63,7 +63,7 @@ void test('each life begins above all that the ones before it issued, however of
         const from = copies[copy % copies.length] ?? revision(0)
         const first = firstRevision(from, { id: '', createdMs: seconds * 1000 })
         assert.ok(first > highest, `${first} is not above ${highest}`)
-        // It numbers the objects anew, and is busy for the second until it is lost.
+        // The objects get new revisions, and one second of load follows before the loss.
         highest = first + Math.floor(objects * 500_000) + Math.floor(load * 500_000)
         copies.push(revision(highest))
       }
@@ -71,7 +71,7 @@ void test('each life begins above all that the ones before it issued, however of
   )
 })
 
-void test('where the clock says nothing of use it is far above the copy, and below 2^53', () => {
+void test('with a useless clock the first revision is far above that of the snapshot, and below 2^53', () => {
   assert.equal(firstRevision(revision(5000), { id: '', createdMs: 0 }), 5000 + 2 ** 40)
   const late = firstRevision(revision(0), { id: '', createdMs: Date.UTC(2208, 0, 1) })
   assert.ok(late > 2 ** 52 && late < 2 ** 53 - 2 ** 50)

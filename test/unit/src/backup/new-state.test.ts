@@ -1,7 +1,7 @@
 /*
- * Goal: a new life has the objects of its copy, under versions that nobody knows, and nothing else
- * of it; equal members make equal states.
- * Method: random states, built anew in memory and compared object by object.
+ * Goal: a restored state has the objects of its snapshot, with revisions that no client has seen,
+ * and nothing else of it; equal members build equal states.
+ * Method: random states, rebuilt in memory and compared object by object.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

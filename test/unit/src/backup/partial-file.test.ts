@@ -1,6 +1,6 @@
 /*
- * Goal: whoever saves to a file that another one saves to, too, leaves a whole file or is told no;
- * nobody publishes what is not theirs.
+ * Goal: of two writers of the same file, each either leaves a complete file or gets an error; no
+ * writer publishes or removes the other's file.
  * Method: two writers of one path on real files, in every order of their last steps.
  */
 import assert from 'node:assert/strict'
@@ -21,7 +21,7 @@ const random = new SeededRandom(1)
 const opened = (): PartialFile => new PartialFile(path, random)
 const text = (words: string): Uint8Array => Buffer.from(words)
 
-void test('a file is there once all of it is, its owner’s alone, and nothing beside it', () => {
+void test('a file appears once it is complete, readable by its owner only, and no other file remains', () => {
   const partial = opened()
   partial.write(text('all '))
   assert.deepEqual(readdirSync(home).length, 1)
@@ -70,7 +70,7 @@ void test('of two that save to one file one publishes its own, whole, and the ot
   }
 })
 
-void test('who gives up takes away its own beginning only', () => {
+void test('a writer that gives up removes only its own partial file', () => {
   const [one, other] = [opened(), opened()]
   one.write(text('one'))
   other.write(text('other'))

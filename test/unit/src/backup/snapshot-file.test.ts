@@ -37,7 +37,7 @@ function refusal(file: Buffer, secret: Secret | null): BackupError {
     if (cause instanceof BackupError) return cause
     throw cause
   }
-  return assert.fail('the file was believed')
+  return assert.fail('the file was accepted')
 }
 
 void test('what was saved is read back, and counted as its member counts it', () => {
@@ -180,14 +180,14 @@ void test('every chunk of a file is sealed for its own place', () => {
       assert.equal(seal.open({ number: number + 1, kind: 1 }, payload, check), null)
       assert.equal(seal.open({ number, kind: 2 }, payload, check), null)
       assert.equal(new ChunkSeal(Buffer.alloc(32, 2), bytes).open(place, payload, check), null)
-      // Of a nonce that was used twice the payloads could be told apart from each other.
+      // With a nonce used twice, the relation between the payloads would be visible.
       sealed.set(`${Buffer.from(bytes === null ? check : payload).toString('hex')}`, number)
     }
     assert.equal(sealed.size, 300)
   }
 })
 
-void test('a header that asks for too much, or speaks to the terminal, is damaged', () => {
+void test('a header with excessive parameters, or with terminal control characters, is damaged', () => {
   const { header } = new SnapshotFile(bytesOf(fileOf(small.chunks, passphrase)), 'b.snap')
   const { encryption } = header
   assert.equal(encryption?.kind, 'passphrase')

@@ -1,6 +1,6 @@
 /*
- * Goal: a plan is shown as it will be done, what means nothing is told in one line, and only
- * clusters made for it have proxies.
+ * Goal: a plan is shown as it will be run, invalid options are refused with one line, and only
+ * clusters started for it have proxies.
  * Method: the command line in this process; nothing is started.
  */
 import assert from 'node:assert/strict'
@@ -28,7 +28,7 @@ function directory(t: TestContext): string {
   return made
 }
 
-void test('a plan is a table, or JSON, the same for the same seed, and says how it is run', async (t) => {
+void test('a plan is a table, or JSON, the same for the same seed, and contains the command that runs it', async (t) => {
   const dir = directory(t)
   const flags = ['--dir', dir, '--seed', '7', '--duration', '1m', '--faults', 'kill,cut']
   const table = await orchctl('chaos', 'plan', ...flags)
@@ -42,7 +42,7 @@ void test('a plan is a table, or JSON, the same for the same seed, and says how 
   assert.equal(faults.length, table.out.split('\n').length - 1)
 })
 
-void test('it is planned for the members that are there, unless told otherwise', async (t) => {
+void test('a plan is made for the members of the cluster, unless an option names others', async (t) => {
   const dir = directory(t)
   prepareCluster(terminal, { ...options, nodes: 5, directory: dir })
   const members = async (...flags: readonly string[]): Promise<unknown> => {

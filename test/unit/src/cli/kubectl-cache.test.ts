@@ -1,6 +1,6 @@
 /*
- * Goal: whoever switches the API domain of a cluster at one address is told what kubectl remembers
- * of it.
+ * Goal: after a change of the API domain of a cluster at the same address, the user is warned about
+ * what kubectl has cached of it.
  * Method: a home directory as kubectl fills it.
  */
 import assert from 'node:assert/strict'
@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { staleDiscovery } from '../../../../src/cli/kubectl-cache.ts'
 
-void test('only what was remembered of another domain, at that port, is told', (t) => {
+void test('only cached discovery of another domain at that port is reported', (t) => {
   const home = mkdtempSync(join(tmpdir(), 'orch-home-'))
   t.after(() => rmSync(home, { recursive: true, force: true }))
   assert.deepEqual(staleDiscovery(6443, 'k8s.io', home), [])

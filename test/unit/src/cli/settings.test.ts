@@ -1,8 +1,8 @@
 /*
- * Goal: who sets what somebody else sets at the same time is told so; who sets something else is
- * not disturbed; what is refused is refused in the words that were typed.
- * Method: orchctl in this process against the shipped server over a real store, into which somebody
- * else writes just before a change of ours arrives.
+ * Goal: a change of a setting that another operator changes at the same time is refused with the
+ * other's value; changes of other settings are merged; errors quote the words that were typed.
+ * Method: orchctl in this process against the shipped server over a real store, into which the test
+ * writes just before a change of the command arrives.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ type WatchLine = { readonly code: number; readonly printed: string; readonly not
 
 type Opened = {
   readonly store: Store
-  /** What others change, one before each change of ours, for as long as there are any. */
+  /** Changes by others; one is made before each change of the command. */
   readonly others: Partial<Settings>[]
   readonly set: (...args: string[]) => Promise<WatchLine>
 }
@@ -83,7 +83,7 @@ function kubeconfigOf(server: string): object {
   }
 }
 
-void test('what is set is shown, with who takes most of the storage', async (t) => {
+void test('the settings are shown, with the largest users of the storage', async (t) => {
   const { set } = await open(t)
   const { code, printed } = await set('set', '--storage-quota', '16Gi', '--history-window', '90s')
   assert.equal(code, 0)
@@ -92,7 +92,7 @@ void test('what is set is shown, with who takes most of the storage', async (t) 
   assert.match(printed, /RESOURCE +NAMESPACE +BYTES WITH HISTORY +OBJECTS\nnamespaces +- +\d+ +4/)
 })
 
-void test('somebody else changed the same meanwhile: nothing is set, and what they did is said', async (t) => {
+void test('a setting that another operator changed in the meantime is not set, and the error has its new value', async (t) => {
   const { store, others, set } = await open(t)
   others.push({ storageBytesMax: 32 * GiB })
   const { code, noted } = await set('set', '--storage-quota', '16Gi', '--history-events-min', '5')
@@ -113,7 +113,7 @@ void test('a concurrent change of another setting is kept, and ours is applied',
   assert.deepEqual([storageBytesMax, historyEventsMin, objectBytesMax], [16 * GiB, 5, 20_000])
 })
 
-void test('somebody else set the same to the same: that is what was wanted', async (t) => {
+void test('a setting that another operator changed to the same value is a success', async (t) => {
   const { others, set } = await open(t)
   others.push({ storageBytesMax: 16 * GiB })
   assert.equal((await set('set', '--storage-quota', '16Gi')).code, 0)
@@ -131,7 +131,7 @@ void test('lease reads are switched on and off by those words', async (t) => {
   assert.match(odd.noted, /Allowed choices are on, off/)
 })
 
-void test('others who never cease are given way to', async (t) => {
+void test('a command gives up after repeated changes by others', async (t) => {
   const { others, set } = await open(t)
   for (let at = 0; at < 20; at++) others.push({ historyEventsMin: at })
   const { code, noted } = await set('set', '--storage-quota', '16Gi')

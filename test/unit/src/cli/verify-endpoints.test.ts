@@ -53,7 +53,7 @@ function inDirectory(body: (kubeconfig: string) => void): void {
   }
 }
 
-void test('the current context and the others of its cluster, whoever their users are', () => {
+void test('the current context and the others of its cluster, with any user', () => {
   inDirectory((kubeconfig) => {
     const [first, second, ...more] = verifyEndpoints({ kubeconfig })
     const none = { certificate: null, key: null, token: null, insecure: false }

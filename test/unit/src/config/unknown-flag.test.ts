@@ -1,6 +1,5 @@
 /*
- * Goal: a flag nobody knows ends with one line that names it, where it was said and the nearest
- * known one.
+ * Goal: an unknown flag ends with one line that names it, its source and the nearest known flag.
  * Method: misspelled flags, and flags of other servers.
  */
 import assert from 'node:assert/strict'

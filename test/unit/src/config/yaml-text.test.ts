@@ -1,7 +1,7 @@
 /*
- * Goal: who reads that a configuration file is no YAML learns the place and what is wanted there,
- * and nobody the values.
- * Method: files with one mistake each, and a secret beside it.
+ * Goal: the error for a configuration file that is not YAML names the place and what is expected
+ * there, and contains no values.
+ * Method: files with one mistake each, and a secret next to it.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

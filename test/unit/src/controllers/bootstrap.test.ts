@@ -86,7 +86,7 @@ void test('an attempt that fails at once waits for the next period', async () =>
   let tries = 0
   store.write = () => {
     tries++
-    return Promise.reject(new StoreError('overloaded', 'no room'))
+    return Promise.reject(new StoreError('overloaded', 'overloaded'))
   }
   bootstrap.start(unexpected)
   await clock.advance(1000)

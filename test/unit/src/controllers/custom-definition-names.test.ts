@@ -1,8 +1,8 @@
 /*
- * Goal: no two definitions have one name, and no more are established than may be, whoever believes
- * to lead and however late their writes come.
- * Method: several deciders over one store, which holds writes back, or tells that nobody knows what
- * became of them; SEED=n repeats a random one.
+ * Goal: no two definitions have one name, and the established ones stay within the limit, whatever
+ * members act as leader and however late their writes arrive.
+ * Method: several controllers over one store, which delays writes or reports that their outcome is
+ * unknown; SEED=n repeats a random run.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -84,7 +84,7 @@ void test('a name is not given away before the one that had it let go of it', as
 
 void test('a write with an unknown outcome is not applied after the next decision', async (t) => {
   let lost: (() => Promise<unknown>) | null = null
-  /** Of the rival: that it is there, and that it has the name. */
+  /** Writes about the other definition: its creation, and the acceptance of its name. */
   let written = 0
   let decides = false
   const lose = (store: ObjectStore): ObjectStore => {
@@ -180,7 +180,7 @@ async function live(seed: number): Promise<void> {
   await member.close()
 }
 
-/** There may be none, or one already, or it is changed meanwhile. */
+/** The object may be missing, exist already, or change in the meantime. */
 async function tried(call: Promise<unknown>): Promise<void> {
   try {
     await call

@@ -1,8 +1,8 @@
 /*
- * Goal: a definition makes a kind, and takes its objects along when it goes, whatever leader does
- * it and whoever writes meanwhile.
- * Method: the shipped controllers and verbs on one store in memory, a clock that moves by hand, and
- * a store that can hold a write back.
+ * Goal: a definition creates a kind, and its deletion deletes the objects, whichever leader runs
+ * the controller and whatever clients write at the same time.
+ * Method: the shipped controllers and verbs on one store in memory, a manual clock, and a store
+ * that can delay a write.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -218,15 +218,15 @@ void test('what a definition in old memory refuses is asked again of the newest'
     const request = ask(`w${at}`, spec)
     await change(properties)
     await member.api.registry.create(request)
-    assert.equal(behind.barriers, at + 1, 'nobody would have asked otherwise')
+    assert.equal(behind.barriers, at + 1, 'the old definition led to a barrier')
     assert.deepEqual((await member.api.get({ kind: 'Widget', name: `w${at}` })).object['spec'], spec)
   }
-  // What the newest refuses too is refused.
+  // A body that the newest definition refuses too is refused.
   assert.equal((await refused(member.api.registry.create(ask('x', { size: 1 })))).code, 422)
   assert.equal((await refused(member.api.registry.create(ask('x', { color: 'red' })))).code, 400)
 })
 
-/** Shows one object as it was, and tells nobody of changes, until somebody makes sure. */
+/** Shows an old version of one object, without events, until a barrier. */
 class Behind {
   barriers = 0
   #key: Key | null = null

@@ -24,7 +24,7 @@ import type { Obj } from '../registry/fixture.ts'
 
 export const names = namesOf('orch.io')
 export const kind = 'CustomResourceDefinition'
-/** What is defined unless it is said otherwise. */
+/** The default name of a definition. */
 export const name = 'widgets.example.com'
 
 /** Definitions that may be served at once. */
@@ -73,7 +73,12 @@ export class Member {
     this.#leading = this.leader()
   }
 
-  /** Who believes to lead, as another member over the same store may too. @returns ends that */
+  /**
+   * Starts the controllers as on a leader; another member over the same store may act as leader,
+   * too.
+   *
+   * @returns stops them
+   */
   leader(): () => void {
     const { clock, catalog, registry, store } = this.api
     const user = { name: 'system:apiserver', uid: '', groups: [], extra: {} }
@@ -122,12 +127,12 @@ export class Member {
     return found === undefined ? 'none' : `${textMember(found, 'status')} ${textMember(found, 'reason')}`
   }
 
-  /** Objects of the kind in the store, whoever serves them. */
+  /** Objects of the kind in the store. */
   get left(): number {
     return this.api.store.view().count(prefixOf({ group: 'example.com', plural: 'widgets', namespace: null }))
   }
 
-  /** Until the definition says so. */
+  /** Waits until the definition has a condition with this status. */
   async until(type: string, wanted: string, of = name): Promise<void> {
     for (let turns = 0; turns < 500; turns++) {
       if ((await this.condition(type, of)) === wanted) return

@@ -1,9 +1,10 @@
 /*
- * Goal: events go once nobody wrote them for the time they have, never earlier, whoever leads; and
- * a flood of them is deleted in small steps, with time for others in between.
- * Method: the shipped controller on the shipped store in memory, time that stands still until told,
- * and members that take notes from when they started on. Random lives of events from a seed,
- * against a model of one line.
+ * Goal: events are deleted once no write has renewed them for their time to live, never earlier,
+ * whichever member leads; many of them are deleted in small steps, with time for other work in
+ * between.
+ * Method: the shipped controller on the shipped store in memory, a manual clock, and members that
+ * record times from their start on. Random lives of events from a seed, against a model of one
+ * line.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -249,7 +250,7 @@ void test(`random lives under members that come, lead and go, seed ${seed}`, asy
   const random = new SeededRandom(seed)
   let leader = all.join()
   leader.lead()
-  /** Of the process that leads. */
+  /** The start of the process that leads. */
   let startedMs = all.now
   const written = new Map<string, number>()
   let went = 0

@@ -106,7 +106,7 @@ for (const { file, write, read } of kept) {
       }
     }
     assert.ok(refused > 2 * whole.length)
-    // What is missing at the end of the text is white space.
+    // Only the final white space may be missing.
     for (let length = 0; length < whole.length - 1; length++) {
       writeFileSync(path, whole.subarray(0, length))
       assert.ok(refuses(() => read(directory), path, `cut to ${length}`))
@@ -193,7 +193,7 @@ void test('member.json: what differs is named, with what helps against it', (t) 
   }
   assert.match(advice({ member: 'n2' }), /belongs to member n1, not n2: .* or --name n1$/)
   assert.match(advice({ cluster: 'd' }), /belongs to cluster c, not d: .* or --cluster-name c$/)
-  // No flag says an id.
+  // No flag sets an id.
   assert.match(
     advice({ id: nodeId(5) }),
     /member\.json contains id 123456, but .* has 5: restore an undamaged copy/,

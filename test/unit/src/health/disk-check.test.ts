@@ -1,8 +1,7 @@
 /*
- * Goal: a member says how fast its disk is and what that means for its cluster, and when room runs
- * out.
- * Method: the real disk once; made-up speeds and spaces for the words; time stands still until
- * told.
+ * Goal: a member reports how fast its disk is and what that means for its cluster, and when the
+ * disk is nearly full.
+ * Method: the real disk once; prepared speeds and free space for the messages; a manual clock.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /*
- * Goal: every new leader is one line, with how long there was none.
- * Method: states of consensus as the raft thread tells them, on a clock the test moves.
+ * Goal: every new leader is logged with one line, with the time without a leader.
+ * Method: states of consensus as the raft thread publishes them, with a manual clock.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,7 +31,7 @@ void test('a leader is logged once per term, with the time since the last contac
   consensus.change({ commit: logIndex(12) })
   assert.deepEqual(reported.splice(0), [{ leader: 'n2', term: 5, gapMs: 450, words: 'new leader' }])
   await clock.advance(50)
-  // The same one, elected anew before anybody noticed that it was gone.
+  // The same leader, elected again before its loss was noticed.
   consensus.change({ term: term(6) })
   assert.deepEqual(reported.splice(0), [{ leader: 'n2', term: 6, gapMs: 50, words: 'new leader' }])
   end()

@@ -1,7 +1,7 @@
 /*
- * Goal: a log of lines on a real disk holds whole lines only, also behind a process that died
- * within one and a disk that is full.
- * Method: real files; /dev/full for a disk without room.
+ * Goal: a log of lines on a real disk contains only complete lines, also after a process that ended
+ * within one and on a full disk.
+ * Method: real files; /dev/full for a full disk.
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -92,7 +92,7 @@ void test('a pipe whose reader does not read times out, and the writing process 
     await file.append(Buffer.from('c\\n'))
     const second = readSync(reader, bytes, first, 1000, null)
     console.log(why, again, JSON.stringify(bytes.toString('utf8', 0, first + second).replace(/b+/, 'b')))
-    // Half of it waits for room that never comes.
+    // Half of it waits for a reader that never reads.
     void file.append(Buffer.from('d'.repeat(200_000)))
     setTimeout(() => process.exit(7), 100)`
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {

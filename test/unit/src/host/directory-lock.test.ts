@@ -1,7 +1,7 @@
 /*
- * Goal: only one process at a time can lock a data directory, also across paths and network
- * namespaces. Method: the real lock, in this process, in others (killed, or in a network namespace
- * of their own where the machine allows one), and as on a system without abstract sockets.
+ * Goal: a data directory has one user at a time, whatever separates two processes that open it.
+ * Method: the real lock, in this process, in others (killed, or in a network namespace of their own
+ * where the machine allows one), and as on a system without abstract sockets.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

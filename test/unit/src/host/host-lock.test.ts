@@ -1,7 +1,7 @@
 /*
- * Goal: a data directory on a file system that several hosts have is one host's at a time. Method:
- * the real lock over a real directory, for hosts that are told apart by a name and a boot id of the
- * test's, on a clock by hand.
+ * Goal: a data directory on a file system that several hosts mount belongs to one host at a time.
+ * Method: the real lock over a real directory, for hosts that differ in name and boot id, with a
+ * manual clock.
  */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -35,8 +35,8 @@ function take(directory: string, clock: ManualClock, name: string, bootId = `boo
 }
 
 /**
- * Lets beats pass, each with time enough for the real files, until `isOver`. One clock for each
- * host: who is at its files has no timer meanwhile, and waits for none.
+ * Lets heartbeats pass, each with enough time for the real files, until `isOver`. There is one
+ * clock for each host: while a host works on its files it has no timer.
  *
  * @returns how many
  */
@@ -51,7 +51,7 @@ async function beatUntil(clocks: () => readonly ManualClock[], isOver: () => boo
   }
 }
 
-/** @param holders clocks of those who have a lock */
+/** @param holders clocks of the hosts that hold a lock */
 async function ended(
   holders: readonly ManualClock[],
   ...starters: readonly (readonly [ManualClock, Taken])[]

@@ -1,7 +1,7 @@
 /*
  * Goal: the server and the commands that write to a data directory exclude each other, on one host
  * and among hosts.
- * Method: the real lock over a real directory, with another host's lock file beside it.
+ * Method: the real lock over a real directory that has another host's lock file.
  */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,9 +1,8 @@
 /*
- * Goal: standard output never keeps the thread: what its reader has no room for waits in order and
- * whole, beyond the bound it is lost, counted and told; what was written comes out, as far as
- * somebody reads, also where the process ends.
- * Method: a pipe of a size that the test chooses, read when it says so; a real one whose reader
- * stands still.
+ * Goal: standard output never blocks the thread: lines that its reader does not take wait in order,
+ * and beyond the bound they are lost, counted and reported; written lines arrive as far as the
+ * reader reads, also at the end of the process.
+ * Method: a pipe of a chosen size that the test reads; a real one whose reader stands still.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -12,7 +11,7 @@ import { test } from 'node:test'
 import { StandardOutput } from '../../../../src/host/standard-output.ts'
 
 class Pipe {
-  room = 10
+  space = 10
   broken = false
   text = ''
   sleeps = 0
@@ -21,15 +20,15 @@ class Pipe {
   readonly output = new StandardOutput({
     tryWrite: (bytes) => {
       if (this.broken) throw new Error('EPIPE')
-      const taken = Math.max(0, Math.min(this.room, bytes.byteLength))
-      this.room -= taken
+      const taken = Math.max(0, Math.min(this.space, bytes.byteLength))
+      this.space -= taken
       this.text += Buffer.from(bytes.subarray(0, taken)).toString()
       return taken
     },
     later: (_, action) => void this.#later.push(action),
     sleep: () => {
       this.sleeps++
-      this.room++
+      this.space++
     },
     waitingBytesMax: 20,
     onRoomAgain: (lost) => {
@@ -38,9 +37,9 @@ class Pipe {
     },
   })
 
-  /** The reader takes so many bytes, and it is tried again. */
-  read(room: number): void {
-    this.room += room
+  /** The reader takes some bytes, and the write is retried. */
+  read(space: number): void {
+    this.space += space
     const due = this.#later.splice(0)
     assert.ok(due.length <= 1, 'it is tried once at a time')
     for (const action of due) action()
@@ -69,11 +68,11 @@ void test('lines without space wait, in order and whole, whatever their writer',
 
 void test('lines beyond the limit are dropped, counted, and reported when there is space', () => {
   const pipe = new Pipe()
-  pipe.room = 0
+  pipe.space = 0
   for (const line of ['a', 'b', 'c', 'd']) pipe.output.write(`${line.repeat(7)}\n`)
   assert.equal(pipe.output.lost, 2)
   pipe.read(3)
-  assert.deepEqual(pipe.lost, [], 'no room yet')
+  assert.deepEqual(pipe.lost, [], 'the pipe is still full')
   pipe.read(6)
   assert.deepEqual(pipe.lost, [2])
   pipe.read(100)
@@ -83,7 +82,7 @@ void test('lines beyond the limit are dropped, counted, and reported when there 
 
 void test('without a reader lines are dropped and writers get an error; a later line is written', async () => {
   const pipe = new Pipe()
-  pipe.room = 0
+  pipe.space = 0
   pipe.output.write('waits\n')
   const appended = pipe.output.append(Buffer.from('x\n'))
   pipe.broken = true
@@ -92,7 +91,7 @@ void test('without a reader lines are dropped and writers get an error; a later 
   pipe.output.write('lost too\n')
   assert.equal(pipe.output.lost, 2)
   pipe.broken = false
-  pipe.room = 100
+  pipe.space = 100
   pipe.output.write('again\n')
   assert.equal(pipe.text, 'again\n!\n')
   assert.deepEqual(pipe.lost, [2])
@@ -103,7 +102,7 @@ void test('the end waits for a reader that reads, and not for ever', () => {
   pipe.output.write('1234567890 end\n')
   pipe.output.drain(1000)
   assert.equal(pipe.text, '1234567890 end\n')
-  pipe.room = -1_000_000
+  pipe.space = -1_000_000
   pipe.output.write('never\n')
   pipe.sleeps = 0
   pipe.output.drain(1000)

@@ -1,6 +1,6 @@
 /*
- * Goal: a member that joined says how far it is, and says nothing more once it takes part.
- * Method: a made-up status and reports, on a clock that is moved by hand.
+ * Goal: a member that joined logs its progress, and nothing more once it participates.
+ * Method: a prepared status and reports, with a manual clock.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /*
- * Goal: the leader raises the level once all reports say so, once, and tries again where a proposal
- * came to nothing.
- * Method: a real store whose consensus says who leads; reports made up.
+ * Goal: the leader raises the level once all reports support it, exactly once, and retries after a
+ * proposal that failed.
+ * Method: a real store whose consensus reports a chosen leader; prepared reports.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -133,7 +133,7 @@ void test('a member that only memory knows of, or knows of behind the barrier, k
   })
   raiser.start()
   await clock.advance(3000)
-  assert.equal(store.featureLevel, 1, 'n2 came in the meantime, and has not said what it knows')
+  assert.equal(store.featureLevel, 1, 'n2 joined in the meantime, and has not reported its level')
   await clock.advance(3000)
   assert.equal(store.featureLevel, 1, 'what memory knows counts')
   behindBarrier = known = initialConfiguration([self])

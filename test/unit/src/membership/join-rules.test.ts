@@ -1,7 +1,7 @@
 /*
- * Goal: who may join is decided by what the token says and what the cluster is; each refusal names
- * the way forward.
- * Method: a request that is right, made wrong in one respect at a time.
+ * Goal: the token and the state of the cluster decide which member may join; each refusal names the
+ * remedy.
+ * Method: a valid request, made invalid in one respect at a time.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -92,7 +92,12 @@ const refusals: readonly {
     says: /10\.0\.0\.4:7443 is the address of n5.*orchctl member remove n5/,
     known: { ...known, members: [...members, { ...seat, id: nodeId(5), name: 'n5' }] },
   },
-  { what: 'nobody to replace', code: 'replaced-gone', says: /n9.*orchctl member add n4/, record: replacing },
+  {
+    what: 'the member to replace is gone',
+    code: 'replaced-gone',
+    says: /n9.*orchctl member add n4/,
+    record: replacing,
+  },
 ]
 
 for (const { what, code, says, ...wrong } of refusals) {

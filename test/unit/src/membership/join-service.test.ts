@@ -85,7 +85,7 @@ for (const when of ['before', 'after'] as const) {
     members.failures.push({ when, cause: new ConsensusError('timed-out', 'too slow') })
     await assert.rejects(service.join(id, request, forEver), ConsensusError)
     const drawn = records.find(id)?.record.joining?.memberId
-    // What was begun in time is completed also when the hour is over.
+    // A join that began in time is completed after the token expired, too.
     await clock.advance(limits.joinTokenMsMax)
     const answer = await service.join(id, request, forEver)
     assert.equal(answer.memberId, drawn)
@@ -164,7 +164,7 @@ void test('a removed member does not come back with the same token', async () =>
 
 void test('membership is decided by memory after a barrier, not by the last status of consensus', async () => {
   const members = new PlannedMembers(['n1', 'n2', 'n3'])
-  // Consensus tells of itself now and then; the records are read behind a barrier.
+  // Consensus publishes its status periodically; the records are read behind a barrier.
   const consensus = {
     status: members.status,
     changeMembers: (change: MemberChange) => members.changeMembers(change),

@@ -1,5 +1,6 @@
 /*
- * Goal: a join token is taken back as it was given out, and anything else is none, or not the one.
+ * Goal: an issued join token is accepted as issued, and any changed text is no token or another
+ * one.
  * Method: tokens of many seeds, each changed at every place.
  */
 import assert from 'node:assert/strict'

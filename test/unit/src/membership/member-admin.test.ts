@@ -1,7 +1,7 @@
 /*
- * Goal: a change that names a member is made to whoever has that name now, also at a member that
- * lags.
- * Method: the desk of a member whose memory gets to the newest members only at a barrier.
+ * Goal: a change that names a member applies to the member that has the name now, also on a member
+ * that lags.
+ * Method: the administration of a member whose memory has the newest members only after a barrier.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,8 @@
 /*
- * Goal: members' objects say at once who leads and who is well, how far somebody lags now and then,
- * and nothing is written while nothing changes.
- * Method: a real store over a consensus of one; what it says of itself and of followers is made up.
+ * Goal: Member objects show the leader and the health of members at once and their lag
+ * periodically, and nothing is written while nothing changes.
+ * Method: a real store over a consensus of one member; its status and that of followers is
+ * prepared.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -84,7 +85,7 @@ class Bench {
     return bench
   }
 
-  /** What the leader knows of member 2 from now on; told at once. */
+  /** Sets what the leader knows of member 2, and publishes it at once. */
   follower(known: Partial<FollowerStatus>, commit = logIndex(100_000)): void {
     const about: FollowerStatus = {
       ...{ id: nodeId(2), state: 'replicate', match: commit, next: logIndex(commit + 1) },
@@ -149,13 +150,13 @@ void test('a dead member is not shown as ready because another member leads', as
   const { ready, lag, conditions } = bench.status('n2')
   assert.deepEqual([ready, lag], [false, 10])
   const before = bench.memory.store.view().revision
-  // In the next leadership it is not heard of yet, and then it is silent.
+  // In the next term there is no contact with it at first, and then it is silent.
   bench.said = { ...bench.said, term: term(2) }
   bench.follower({ match: logIndex(0) })
   await bench.clock.advance(10_000)
   bench.follower({ match: logIndex(0), recentlyActive: false })
   await bench.clock.advance(10_000)
-  assert.deepEqual(bench.memory.store.view().revision, before + 1, 'only the term of the one who leads')
+  assert.deepEqual(bench.memory.store.view().revision, before + 1, 'only the term of the leader')
   assert.deepEqual(
     [bench.status('n2')['ready'], bench.status('n2')['lag'], bench.status('n2')['conditions']],
     [false, 10, conditions],

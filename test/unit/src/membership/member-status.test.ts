@@ -1,6 +1,6 @@
 /*
- * Goal: what a leader says of each member follows from what it knows of it.
- * Method: a table of what may be known, one fact at a time.
+ * Goal: the status that a leader reports for each member follows from what it knows of the member.
+ * Method: a table of such facts, one at a time.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -58,7 +58,7 @@ const pinned = { role: 'learner', wantedRole: 'learner' } as const
 const rows: readonly (readonly [what: string, Knowledge, Partial<Found>])[] = [
   ['in touch and caught up', {}, { phase: 'Ready', reason: 'InTouch', lag: 0, term: term(7) }],
   ['what it runs', { report: 'healthy' }, { version: '0.2.0', phase: 'Ready' }],
-  ['not said what it runs', {}, { version: null }],
+  ['version not reported', {}, { version: null }],
   [
     'a few entries under way',
     { follower: { match: logIndex(9_900) } },
@@ -87,7 +87,7 @@ const rows: readonly (readonly [what: string, Knowledge, Partial<Found>])[] = [
   ],
   ['unknown to replication', { follower: null }, { phase: 'NotReady', reason: 'Silent', lag: 300 }],
   [
-    'not heard of yet in this leadership',
+    'no contact yet in this term',
     { follower: { match: logIndex(0) } },
     { phase: null, lag: null, term: null },
   ],
@@ -97,7 +97,7 @@ const rows: readonly (readonly [what: string, Knowledge, Partial<Found>])[] = [
     { phase: 'NotReady', reason: 'Lagging', lag: 10_000, term: term(7) },
   ],
   [
-    'not heard of yet, but in quarantine',
+    'no contact yet, but in quarantine',
     { follower: { match: logIndex(0) }, report: 'quarantined' },
     { phase: 'NotReady', reason: 'Quarantined' },
   ],

@@ -1,5 +1,6 @@
 /*
- * Goal: the feature level rises to what every member knows, and never on what somebody might know.
+ * Goal: the feature level rises to the highest one that every member supports, and never relies on
+ * a member that has not reported.
  * Method: tables of reports.
  */
 import assert from 'node:assert/strict'
@@ -7,7 +8,7 @@ import { test } from 'node:test'
 import { nodeId } from '../../../../raft/index.ts'
 import { nextLevel } from '../../../../src/membership/next-level.ts'
 
-/** @param others what members 2, 3, … said they know; null: nothing lately */
+/** @param others the levels that members 2, 3, … reported; null: no recent report */
 function next(current: number, own: number, others: readonly (number | null)[]): number | null {
   const reports = new Map(
     others.flatMap((featureLevelMax, at) =>

@@ -1,8 +1,8 @@
 /*
- * Goal: on an operator's decision a member sets its state aside and fetches the leader's, once, and
- * only where the leader has a state that is trusted; a refusal says what to do.
- * Method: the decision at member 1 of three with a fake consensus, states and reports made up, and
- * a clock by hand.
+ * Goal: on an operator's decision a member quarantines its state and fetches the leader's, once,
+ * and only where the leader has a trusted state; a refusal names the remedy.
+ * Method: the decision at member 1 of three with a fake consensus, prepared states and reports, and
+ * a manual clock.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -67,7 +67,7 @@ void test('a member that was repaired a moment ago is not repaired again before 
   never.hear(2, { samples: [digestAt(77, 'a')] })
   const blind = never.decide()
   await never.clock.advance(3500)
-  assert.equal(await blind, true, 'what cannot be compared is replaced, as the operator said')
+  assert.equal(await blind, true, 'a state that cannot be compared is replaced, as the operator decided')
 })
 
 void test('the member with the right state leads first, as soon as it reports that it trusts its state', async () => {

@@ -1,6 +1,6 @@
 /*
- * Goal: a token bucket gives its burst, no more, and refills with time.
- * Method: a clock that is moved by hand.
+ * Goal: a token bucket grants its burst and nothing beyond it, and refills with time.
+ * Method: a manual clock.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,5 +1,5 @@
 /*
- * Goal: certificates say exactly what was asked and other programs accept them.
+ * Goal: certificates contain exactly what was requested, and other programs accept them.
  * Method: issue, read back with our reader and the runtime's, verify with openssl where it is
  * installed.
  */

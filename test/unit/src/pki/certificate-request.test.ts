@@ -23,7 +23,7 @@ function wrong(pem: string): string {
   return ''
 }
 
-void test('a request says whom it is for, and whose key it is', () => {
+void test('a request has the subject and its public key', () => {
   const keys = generateKeyPair()
   const read = readCertificateRequest(
     certificateRequest({ commonName: 'jane', organizations: ['a', 'b'], keys }),

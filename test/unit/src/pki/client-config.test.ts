@@ -1,6 +1,6 @@
 /*
- * Goal: a kubeconfig says which server this one is a client of and what it shows there; what cannot
- * be is refused in one line that names the file and the place.
+ * Goal: a kubeconfig names the server that this one is a client of and the credentials for it; an
+ * invalid one is refused with one line that names the file and the place.
  * Method: real files.
  */
 import assert from 'node:assert/strict'
@@ -57,7 +57,7 @@ void test('entries are inline or in files that the kubeconfig refers to', () => 
   assert.deepEqual([nobody.authority, nobody.identity, nobody.authorization], [null, null, null])
 })
 
-void test('a user of whom nothing is said is nobody, one that is not there is missing', () => {
+void test('a user without credentials is anonymous; a user that does not exist is an error', () => {
   const path = join(home, 'nobody.kubeconfig')
   const read = (user: string, users: string): ReturnType<typeof readClientConfig> => {
     const clusters = 'clusters: [{name: c, cluster: {server: "https://10.0.0.9:8443/audit"}}]'

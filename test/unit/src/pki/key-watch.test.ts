@@ -1,8 +1,8 @@
 /*
- * Goal: keys that somebody renews on disk are taken into use without a restart, all or none; what
- * is bad, half there, of another member, of another authority or out of date changes nothing and is
- * told once.
- * Method: the files of a cluster of two made anew in place, with looks at them by hand.
+ * Goal: renewed keys on disk are used without a restart, all or none; files that are invalid,
+ * incomplete, of another member, of another authority or expired change nothing and are reported
+ * once.
+ * Method: the files of a cluster of two, renewed in place, with checks at chosen moments.
  */
 import assert from 'node:assert/strict'
 import { copyFileSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
@@ -39,7 +39,7 @@ type Opened = {
   readonly taken: MemberKeys[]
   readonly warnings: string[]
   readonly infos: object[]
-  /** Makes a pair of files anew, in place. */
+  /** Renews a pair of files in place. */
   readonly renew: (...pairs: readonly ('server' | 'peer')[]) => void
   readonly looks: (count: number) => Promise<void>
 }
@@ -176,7 +176,7 @@ for (const [what, spoil, says] of spoilt) {
   })
 }
 
-void test('every authority of a bundle can be replaced, the first too, and it is told which came and went', async (t) => {
+void test('every authority of a bundle can be replaced, the first too, and the log names those added and removed', async (t) => {
   const { paths, taken, infos, looks } = open(t)
   await looks(2)
   const [old, next] = [paths.ca.certificate, paths.frontProxyCa.certificate].map(readTextFile)

@@ -1,6 +1,6 @@
 /*
- * Goal: the context of a server that is gone leaves a kubeconfig, and nothing else does.
- * Method: files that hold what orchctl writes beside what a person may have added or changed.
+ * Goal: the context of a removed server leaves a kubeconfig, and nothing else does.
+ * Method: files with what orchctl writes and what a user may have added or changed.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

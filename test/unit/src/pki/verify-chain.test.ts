@@ -1,8 +1,7 @@
 /*
- * Goal: a chain of certificates holds for a purpose only when every rule of it holds, whatever else
- * the caller sends along; and an authority of one purpose vouches for nobody of another. Method:
- * chains made by hand, each with one flaw; what openssl says of the same files, where it is
- * installed.
+ * Goal: a chain of certificates is valid for a purpose only when every rule holds, whatever else
+ * the caller sends; an authority of one purpose does not count for another.
+ * Method: chains made by hand, each with one flaw, compared with openssl where it is installed.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -47,7 +46,7 @@ function verify(presented: readonly Odd[], authorities: readonly Odd[], atMs = n
   )
 }
 
-/** What it says; null where it is not installed. */
+/** Whether openssl accepts the chain; null where it is not installed. */
 function openssl(presented: readonly Odd[], authorities: readonly Odd[]): boolean | null {
   if (spawnSync('openssl', ['version']).status !== 0) return null
   const directory = mkdtempSync(join(tmpdir(), 'orch-chain-'))
@@ -158,7 +157,7 @@ const rows: Readonly<Record<string, Row>> = {
     const expired = root('expired', { notAfterMs: nowMs - dayMs })
     return { presented: [client(expired)], authorities: [expired], refused: /certificate 2 .* has expired/ }
   })(),
-  'an expired authority beside its renewed certificate': (() => {
+  'an expired authority and its renewed certificate': (() => {
     const expired = root('ca', { notAfterMs: nowMs - dayMs })
     const renewed = root('ca', { keys: expired.keys })
     return { presented: [client(expired)], authorities: [expired, renewed], refused: null }
@@ -167,7 +166,7 @@ const rows: Readonly<Record<string, Row>> = {
     const lena = make('lena', ca, { usages: [clientUsage] })
     return { presented: [client(lena), lena], authorities: [ca], refused: /certificate 2 .* is no authority/ }
   })(),
-  'one that says it is no authority': (() => {
+  'a certificate that is not an authority': (() => {
     const plain = make('plain', ca, { authority: false })
     return {
       presented: [client(plain), plain],
@@ -202,7 +201,7 @@ const rows: Readonly<Record<string, Row>> = {
     authorities: [ca],
     refused: /certificate 1 .* weak key/,
   },
-  'a critical extension that nobody knows': {
+  'an unknown critical extension': {
     presented: [client(ca, { more: [{ id: '1.2.3.4', isCritical: true, value: derNull() }] })],
     authorities: [ca],
     refused: /certificate 1 .* critical extension 1\.2\.3\.4/,
@@ -232,7 +231,7 @@ for (const [what, { presented, authorities, refused, stricter }] of Object.entri
   })
 }
 
-void test('a verdict says who it is, by which authority, and until when', () => {
+void test('a verdict has the subject, the authority and the expiry', () => {
   const short = make('short', ca, { authority: true, notAfterMs: nowMs + dayMs })
   const verdict = verify([client(short), short], [other, ca])
   assert.ok(verdict.kind === 'trusted')

@@ -6,7 +6,7 @@ import type { ObjectStore, StoredObject, View } from '../../../../src/store/obje
 /** A member whose memory is stale for some keys until a barrier. */
 export class LaggingStore implements ObjectStore {
   readonly #real: ObjectStore
-  /** What memory shows instead; null: no object. */
+  /** The versions that memory shows instead; null: no object. */
   readonly old = new Map<Key, StoredObject | null>()
   barriers = 0
   barrierFails: StoreError | null = null

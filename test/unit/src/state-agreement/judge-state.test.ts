@@ -49,7 +49,7 @@ void test('two of three agree on another state: this one is outvoted', () => {
   assert.deepEqual(seen, expected)
 })
 
-void test('with a majority on its side this one knows who differs', () => {
+void test('with a majority on its side a member knows which member differs', () => {
   const seen = verdict([sample(10, 'a')], { 2: [sample(10, 'a')], 3: [sample(10, 'b')] })
   const expected = { kind: 'majority', agreedUpTo: 10, index: 10, digest: digestOf('a'), members: [3] }
   assert.deepEqual(seen, expected)

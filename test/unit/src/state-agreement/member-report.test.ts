@@ -1,8 +1,8 @@
 /*
- * Goal: reports of members say what was put in, fit their channel, and no bytes of a stranger do
- * more than fail.
- * Method: random reports and random damage with seeds; the holder with a fake consensus and a clock
- * by hand.
+ * Goal: a decoded report equals the encoded one and fits its channel, and invalid bytes are only
+ * refused.
+ * Method: random reports and random damage with seeds; the reports of a member with a fake
+ * consensus and a manual clock.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -108,7 +108,7 @@ void test('the latest report of each member counts, as long as it is fresh', asy
   assert.deepEqual([...bench.reports.latest(1000)], [])
 })
 
-void test('strangers are not listened to, and what cannot be read is told once', () => {
+void test('reports of non-members are ignored, and an unreadable report is logged once', () => {
   const bench = new Bench()
   const report = encodeReport(sampleReport(new SeededRandom(1)))
   bench.hear(nodeId(99), report)

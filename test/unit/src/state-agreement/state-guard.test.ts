@@ -1,8 +1,8 @@
 /*
  * Goal: a member that a majority contradicts stops serving at once, one that differs without a
- * majority on either side within seconds; either serves again once a majority has its state, or an
- * operator says so, and nothing else does it.
- * Method: the guard with a fake consensus, a state made up, and a clock by hand.
+ * majority on either side within seconds; either serves again only once a majority has its state or
+ * an operator decides so.
+ * Method: the guard with a fake consensus, a prepared state, and a manual clock.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ async function atRest(): Promise<GuardBench> {
 
 const [same, other] = [{ samples: [digestAt(10, 'a')] }, { samples: [digestAt(10, 'b')] }]
 
-/** What the others say from now on, for `ms`. */
+/** Lets the other members send the same reports for `ms`. */
 async function told(
   { clock, hear }: { readonly clock: GuardBench['clock']; readonly hear: () => void },
   ms: number,
@@ -43,7 +43,7 @@ void test('a member at rest takes a sample, names an index ahead, and takes samp
   )
   assert.equal(bench.guard.describe().sampleAt, 18)
   bench.hear(2, { sampleAt: logIndex(33) })
-  assert.ok(bench.state.wishes.includes(33))
+  assert.ok(bench.state.requests.includes(33))
 })
 
 void test('an outvoted member stops serving at once and transfers leadership to one that trusts its state', async () => {
@@ -156,7 +156,7 @@ void test('what a member reported long ago, or while it had no state, proves not
   assert.equal(bench.state.quarantine, null)
 })
 
-void test('a member that a majority contradicted stops nobody, even where no majority is left to say so again', async () => {
+void test('a member that a majority contradicted stops no other member, even when no majority remains to contradict it again', async () => {
   const bench = await atRest()
   const later: Partial<MemberReport> = { samples: [digestAt(20, 'b')], state: 'outvoted' }
   bench.state.samples.push(digestAt(20, 'a'))

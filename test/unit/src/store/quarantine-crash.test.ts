@@ -104,7 +104,7 @@ void test('a mark applies to its database only: the next one of that name is tru
 void test('a disk that refuses the mark still has the state quarantined', async () => {
   const [memory, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
   const home: KeyValueDatabases = Object.assign(pictured(memory, []), {
-    condemn: () => Promise.reject(new Error('no room')),
+    condemn: () => Promise.reject(new Error('the disk is full')),
   })
   const machine = await openMachine({ home, clock })
   applyUpTo(machine, log, 100)

@@ -27,14 +27,14 @@ class Answering extends LocalConsensus {
 
   override async propose(_payload?: Uint8Array, deadlineMs = 0): Promise<ProposalResult<Outcome>> {
     this.deadlinesMs.push(deadlineMs)
-    if (typeof this.answer === 'string') throw new ConsensusError(this.answer, 'as told')
+    if (typeof this.answer === 'string') throw new ConsensusError(this.answer, 'prepared')
     return this.answer
   }
 
   override async barrier(deadlineMs = 0): Promise<never> {
     this.deadlinesMs.push(deadlineMs)
     assert.ok(typeof this.answer === 'string')
-    throw new ConsensusError(this.answer, 'as told')
+    throw new ConsensusError(this.answer, 'prepared')
   }
 }
 

@@ -1,7 +1,7 @@
-// Goal: JSON of every kind has the members that clients of release 1.24 find in it, says nothing
-// that upstream leaves out, and is the same whether an object came as JSON or as protobuf. Method:
-// objects drawn from each declaration, with zeros and nulls strewn in, are read as bodies are, and
-// looked through by the table of messages. A failure prints how to repeat it.
+// Goal: JSON of every kind has the members that clients of release 1.24 find in it, has no members
+// that upstream omits, and is the same whether an object was sent as JSON or as protobuf. Method:
+// random objects of each declaration, with zeros and nulls added, are decoded like bodies and
+// compared with the table of messages. A failure prints the command that repeats it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../../base/random.ts'

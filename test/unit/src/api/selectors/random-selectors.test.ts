@@ -15,7 +15,7 @@ const repeat = (seed: number): string =>
   `repeat: SEED=${seed} node --test dist/test/unit/src/api/selectors/random-selectors.test.js`
 
 type Words =
-  'is' | 'is not' | 'is one of' | 'is none of' | 'is there' | 'is not there' | 'is above' | 'is below'
+  'is' | 'is not' | 'is one of' | 'is not one of' | 'is there' | 'is not there' | 'is above' | 'is below'
 type Requirement = { readonly key: string; readonly words: Words; readonly values: readonly string[] }
 type Labels = { readonly [key: string]: string }
 
@@ -28,7 +28,7 @@ const words: readonly Words[] = [
     'is',
     'is not',
     'is one of',
-    'is none of',
+    'is not one of',
     'is there',
     'is not there',
     'is above',
@@ -43,7 +43,7 @@ function requirementOf(random: SeededRandom): Requirement {
     case 'is not':
       return { key, words: how, values: [random.pick([...plain, ...numbers])] }
     case 'is one of':
-    case 'is none of':
+    case 'is not one of':
       return { key, words: how, values: some(random, [...plain, ...numbers], 1 + random.below(5)) }
     case 'is there':
     case 'is not there':
@@ -69,7 +69,7 @@ function spelled({ key, words: how, values }: Requirement, random: SeededRandom)
       return `${gap()}${key}${gap()}!=${gap()}${first}${gap()}`
     case 'is one of':
       return `${gap()}${key}${space}in${gap()}${list()}${gap()}`
-    case 'is none of':
+    case 'is not one of':
       return `${gap()}${key}${space}notin${gap()}${list()}${gap()}`
     case 'is there':
       return `${gap()}${key}${gap()}`
@@ -87,7 +87,7 @@ function holds({ key, words: how, values }: Requirement, labels: Labels): boolea
   const has = Object.keys(labels).includes(key)
   const equal = has && values.some((value) => value === labels[key])
   if (how === 'is' || how === 'is one of') return equal
-  if (how === 'is not' || how === 'is none of') return !equal
+  if (how === 'is not' || how === 'is not one of') return !equal
   if (how === 'is there') return has
   if (how === 'is not there') return !has
   const [value, bound] = [has ? wholeNumber(labels[key] ?? '') : null, wholeNumber(values[0] ?? '')]

@@ -17,7 +17,7 @@ import type { Call, ManualClock } from '../fixture.ts'
 
 type Kit = {
   readonly api: Fixture
-  /** What the store reports, and the calls that it got. */
+  /** The proofs that the store reports, and the calls that it received. */
   readonly proofs: {
     freshness: Freshness | null
     lease: LeaseRead | null

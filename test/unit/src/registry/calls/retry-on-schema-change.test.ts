@@ -51,7 +51,7 @@ void test('a request that arrives with an old definition is evaluated with the c
     assert.deepEqual(await evaluated(verb, 1), [2], verb)
 })
 
-void test('a read is evaluated again when the definition changed meanwhile; a write checks it itself', async () => {
+void test('a read is evaluated again when the definition changed in the meantime; a write checks it itself', async () => {
   assert.deepEqual(await evaluated('get', 2), [1, 2])
   assert.deepEqual(await evaluated('list', 2), [1, 2])
   assert.deepEqual(await evaluated('create', 2), [1])

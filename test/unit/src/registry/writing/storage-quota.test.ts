@@ -241,7 +241,7 @@ void test('a write that is too large for the remaining space is refused without 
   await api.configMap('small', { data: { x: 'x' } })
 })
 
-void test('a user who may write in one namespace does not see the usage of others', async (t) => {
+void test('a user that may write in one namespace does not see the usage of others', async (t) => {
   const { api } = await open(t, 10_000)
   await fill(api)
   const seen = await refused(

@@ -84,7 +84,7 @@ void test('a subresource whose body is another kind names that kind', () => {
   ])
 })
 
-void test('the storage version hash equals that of release 1.24; kinds that are not stored have none', () => {
+void test('the storage version hash equals that of release 1.24; kinds that are not stored have no hash', () => {
   assert.equal(storageVersionHash(kind('', 'v1', 'Pod')), 'xPOwRZ+Yhw8=')
   assert.equal(storageVersionHash(kind('', 'v1', 'Secret')), 'S6u1pOWzb84=')
   assert.equal(storageVersionHash({ ...kind('', 'v1', 'Review'), verbs: ['create'] }), null)

@@ -114,7 +114,7 @@ void test('a task whose turn does not come in time is rejected and leaves the qu
   assert.equal(await third, 'third')
 })
 
-void test('pieces are made one at a time between other heavy work, and their source is closed when no more are wanted', async () => {
+void test('pieces are made one at a time between other heavy work, and their source is closed when the client wants no further ones', async () => {
   const heavy = new HeavyWork(new ManualClock())
   let closed = false
   const made = heavy.pieces(

@@ -1,6 +1,6 @@
 /*
- * Goal: added and removed kinds create no more metric series than the limit. Method: a catalog
- * whose custom kinds are replaced again and again.
+ * Goal: the metric series of custom kinds that come and go stay within the limit.
+ * Method: a catalog whose custom kinds are replaced again and again.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -8,7 +8,7 @@ import { Duplex } from 'node:stream'
 import { test } from 'node:test'
 import { answerUnreadable } from '../../../../../src/server/responses/unreadable-request.ts'
 
-/** What a client of that connection receives, and whether the connection was closed. */
+/** The bytes that a client of that connection receives, and whether the connection was closed. */
 function socket(): { readonly stream: Duplex; readonly told: () => string } {
   let reported = ''
   const stream = new Duplex({

@@ -1,6 +1,6 @@
 /*
- * Goal: only the member's own user can read its databases, whatever the default mode of the
- * process, and whoever created their directory.
+ * Goal: only the member's own user can read its databases, whatever the umask of the process and
+ * the creator of the directory.
  * Method: directories that do not exist, or are too open, opened on a real disk.
  */
 import assert from 'node:assert/strict'

@@ -11,12 +11,12 @@ import type { World } from '../world.ts'
 /**
  * Shows how a leader plans a change:
  *
- * - `wish 1 add 4 [replaces=3]`, `wish 1 remove 3`, `wish 1 promote 4`
- * - `wish 1 voter 4`, `wish 1 learner 3`, `wish 1 move 3 to=x:1`
+ * - `plan 1 add 4 [replaces=3]`, `plan 1 remove 3`, `plan 1 promote 4`
+ * - `plan 1 voter 4`, `plan 1 learner 3`, `plan 1 move 3 to=x:1`
  *
  * A learner has caught up here once it has the whole log.
  */
-export function wish(world: World, { words: [id = '', kind = '', whom = ''], options }: Command): void {
+export function plan(world: World, { words: [id = '', kind = '', whom = ''], options }: Command): void {
   const { raft } = world.member(id)
   const wanted = changeOf(kind, Number(whom), options, raft.status().commit)
   const plan = planChange(raft.configuration, wanted, knowledgeOf(raft))
