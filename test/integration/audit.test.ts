@@ -109,7 +109,7 @@ void describe('an event', () => {
     assert.equal(removed.responseStatus.code, 200)
   })
 
-  void test('the audit event of a list has no objects, that of a watch has none and two stages', async (t) => {
+  void test('the audit event of a list has no objects; that of a watch has no objects and two stages', async (t) => {
     const { log, asked: requested, server } = await start(t, { rules: everything })
     const [, listed] = await requested(2, 'GET', '/api/v1/namespaces')
     assert.equal(listed?.responseStatus?.code, 200)

@@ -257,7 +257,7 @@ void test('a server that the authority of the token did not sign is rejected', a
   const [one, other] = [await place(t), await place(t)]
   const given = one.flags(await one.token())
   await refused({ ...given, join: other.address }, 'usage', /is not trusted/)
-  // Beside one that is, it does no harm.
+  // An untrusted address is harmless when a trusted one is given too.
   await start({ ...given, join: `${other.address},${one.address}` })
 })
 

@@ -249,7 +249,7 @@ void test('stalled watches are limited to a share of memory, and cost no other w
     })
   const silent = await Promise.all(Array.from({ length: 40 }, () => requested(admin)))
   const ended = silent.map((response) => once(response, 'close').catch(() => undefined))
-  // Of the bytes that wait at last, those that nobody took are as many as one user may have.
+  // At the end, as many unread bytes wait as one user may have.
   let before = -1
   while (before !== sum(watches) || (await waitingBytes(url)) < 2 * MiB) {
     before = sum(watches)
@@ -268,7 +268,7 @@ void test('stalled watches are limited to a share of memory, and cost no other w
     (await waitingBytes(url)) <= 2 * MiB + event.byteLength + 64 * 1024,
     `${await waitingBytes(url)} bytes wait`,
   )
-  // Of the same user it comes to its events once those that stand in the way are gone.
+  // A further watch of the same user gets events once the slow ones have ended.
   const reading = requested(admin).then(read)
   const skip = setInterval(() => (skewMs += constants.slowClientMsMin), 200)
   t.after(() => clearInterval(skip))

@@ -137,7 +137,7 @@ void test('a full storage refuses writes with 403, allows deletions, and accepts
     full.doc.message ?? '',
     /exceeded storage quota: 15\.\d MiB of 16\.0 MiB used, with its history most by configmaps .*, and in namespace default by configmaps/,
   )
-  assert.equal(full.headers.get('retry-after'), null, 'nobody shall ask again by himself')
+  assert.equal(full.headers.get('retry-after'), null, 'clients must not retry by themselves')
   const { storage } = settingsOf(await server.ask('GET', path))
   assert.equal(storage.alarm, true)
   assert.equal((await server.ask('DELETE', collection)).status, 200)

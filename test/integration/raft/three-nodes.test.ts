@@ -70,27 +70,27 @@ async function exercise(parts: readonly Part[]): Promise<void> {
     await part.node.barrier(soon(10_000))
     assert.equal(part.machine.lines.length, 303, 'a barrier sees every acknowledged line')
   }
-  await until('somebody leads', () => leaderOf(parts) !== undefined)
+  await until('a member leads', () => leaderOf(parts) !== undefined)
   const leader = leaderOf(parts)
-  const heir = parts.find((part) => part !== leader)
-  assert.ok(leader && heir)
-  await leader.node.transferLeadership(heir.id, soon(30_000))
+  const target = parts.find((part) => part !== leader)
+  assert.ok(leader && target)
+  await leader.node.transferLeadership(target.id, soon(30_000))
   await propose(leader, 'after the transfer')
-  await heir.node.barrier(soon(10_000))
-  assert.equal(heir.machine.lines.length, 304)
+  await target.node.barrier(soon(10_000))
+  assert.equal(target.machine.lines.length, 304)
   await until('all are equal', () => parts.every(({ machine }) => machine.lines.length === 304))
   assert.deepEqual(first.machine.lines, second.machine.lines)
   assert.deepEqual(first.machine.lines, third.machine.lines)
 }
 
-/** What api threads tell each other arrives, on the links that consensus uses. */
+/** Reports between api threads arrive, on the links that consensus uses. */
 async function exchangeReports(parts: readonly Part[]): Promise<void> {
   const received = parts.map(({ node }) => {
     const from = new Map<NodeId, string>()
     node.onReport((report) => from.set(report.from, Buffer.from(report.bytes).toString()))
     return from
   })
-  await until('each has heard both others', () => {
+  await until('each member has reports of both others', () => {
     for (const { id, node } of parts) node.report('all', Buffer.from(`of ${id}`))
     return received.every((from) => from.size === parts.length - 1)
   })
@@ -229,7 +229,7 @@ void test('a log that cannot be opened ends the member with a one-line error', a
   })
   try {
     await assert.rejects(node.start(new ListMachine()), { code: 'stopped' })
-    await until('the cause is told', () => causes.length > 0)
+    await until('the cause is reported', () => causes.length > 0)
     assert.equal(causes.length, 1)
     assert.match(causes[0] ?? '', /^cannot make directory .*file\/log/)
     assert.deepEqual(await node.propose(new Uint8Array(1), soon(1_000)), {

@@ -144,14 +144,14 @@ void test('a lost configuration file is named, and no smaller cluster is made of
         /^orchctl: .*n3\/config\.yaml is missing, though n3 is a member: bring it back/,
       )
     }
-    // What runs can be stopped nevertheless.
+    // A running cluster can be stopped nevertheless.
     const reported = terminal()
     assert.equal(await cli(['cluster', 'down', '--dir', directory], reported), 0)
     assert.deepEqual(reported.printed, ['nothing was running'])
   })
 })
 
-void test('a directory that is none, and a list of kubeconfigs, are one clear line', async () => {
+void test('a path that is no directory, and a list of kubeconfigs, are refused with one line', async () => {
   await inDirectory(async (directory) => {
     const file = join(directory, 'file')
     writeFileSync(file, '')

@@ -1,7 +1,7 @@
 /*
- * Goal: whoever asks a command to end is heard once, may say it twice at once, and ends it at once
- * when insisting.
- * Method: signals to this process, on a clock by hand.
+ * Goal: the first request to end a command is passed on once, a second signal at the same moment
+ * counts as the same request, and a later one ends the program at once.
+ * Method: signals to this process, with a manual clock.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -23,7 +23,10 @@ function listen(t: TestContext): Kit {
   return { clock, heard: received, stop }
 }
 
-/** What listens hears it at once; nothing is sent, as nobody may listen any more. */
+/**
+ * Listeners are called at once; no signal is sent, because it would end a process without
+ * listeners.
+ */
 function signalled(signal: NodeJS.Signals): void {
   process.emit(signal, signal)
 }
@@ -38,7 +41,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   })
 }
 
-void test('who insists ends the program; a hang-up never does', async (t) => {
+void test('a second interrupt ends the program; a hang-up never does', async (t) => {
   const { clock, heard: received } = listen(t)
   const before = process.listenerCount('SIGINT')
   signalled('SIGINT')

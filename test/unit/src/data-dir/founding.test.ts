@@ -1,7 +1,8 @@
 /*
- * Goal: what a member began with is told for as long as its log lives, whatever its flags say
- * later; damage is seen.
- * Method: a directory, before and after its log begins; the file cut and flipped everywhere.
+ * Goal: the founding record is kept as long as the log, whatever later flags are; damage is
+ * detected.
+ * Method: a directory, before and after its log begins; the file truncated and changed at every
+ * place.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -70,7 +71,7 @@ void test('until the log begins the flag counts, from then on what it was', (t) 
   rmSync(path)
   assert.deepEqual(reported, [])
   assert.equal(foundingOf(directory, log, three, teller), '', 'not known: not compared')
-  assert.deepEqual(reported, [path], 'and said')
+  assert.deepEqual(reported, [path], 'and reported')
 })
 
 void test('a single member has no fingerprint to compare', (t) => {

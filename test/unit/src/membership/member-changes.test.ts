@@ -1,7 +1,7 @@
 /*
- * Goal: whoever changes a member by its object is answered once this member's memory shows it, and
- * told what went wrong in the API's words.
- * Method: consensus made up: what it answers, and when its entries are applied here.
+ * Goal: a change of a member through its object is acknowledged once this member's memory shows it,
+ * and errors are those of the API.
+ * Method: a fake consensus with prepared results, applied here on command.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -95,7 +95,7 @@ void test('a change is answered when it was applied here, not before', async () 
   apply(12)
   await call
   assert.deepEqual(requested, [{ kind: 'set-role', id: 2, role: 'learner' }])
-  assert.equal(listeners.size, 0, 'nobody listens any more')
+  assert.equal(listeners.size, 0, 'no listener remains')
 })
 
 void test('what is applied already is answered at once', async () => {
@@ -154,7 +154,7 @@ for (const [code, expected] of [
 }
 
 void test('a dry run uses the configuration in memory, and sends no request', () => {
-  const { changes, asked: requested, configure } = start(() => assert.fail('nobody is asked'))
+  const { changes, asked: requested, configure } = start(() => assert.fail('no request is sent'))
   changes.dryRun(leave)
   assert.throws(() => changes.dryRun({ ...pin, id: '99' }), { code: 'Conflict' })
   configure({ voters: [nodeId(1)], votersOutgoing: [nodeId(1), nodeId(2)] })

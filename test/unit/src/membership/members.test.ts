@@ -1,6 +1,7 @@
 /*
- * Goal: leadership is handed to a voter that is there to take it, and who is not is named.
- * Method: a leader of three that hears its followers, or does not.
+ * Goal: leadership is transferred to a voter that can take it, and the error names a member that
+ * cannot.
+ * Method: a leader of three that is in contact with its followers, or is not.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,14 +10,14 @@ import { Members, MembersError } from '../../../../src/membership/members.ts'
 import { FakeConsensus } from '../../../../fixtures/fake-consensus.ts'
 import { systemClock } from '../../../../fixtures/system.ts'
 
-/** @param received whether n2, and n3, were heard of lately; n3 has the longer log */
-function cluster(received: readonly [n2: boolean, n3: boolean]): {
+/** @param active whether n2, and n3, were in contact recently; n3 has the longer log */
+function cluster(active: readonly [n2: boolean, n3: boolean]): {
   readonly consensus: FakeConsensus
   readonly members: Members
 } {
   const consensus = new FakeConsensus(systemClock)
   consensus.change({
-    followers: received.map((recentlyActive, at) => ({
+    followers: active.map((recentlyActive, at) => ({
       id: nodeId(at + 2),
       state: 'replicate' as const,
       match: logIndex(7 + at),
@@ -61,7 +62,11 @@ void test('a repeated transfer from the same leader does not move leadership a s
   await members.transferLeadership(null, deadlineMs, 'n1')
   assert.deepEqual(consensus.transfers, [3])
   await members.transferLeadership('n2', deadlineMs, 'n1')
-  assert.deepEqual(consensus.transfers, [3, 2], 'who is named shall lead, whoever leads now')
+  assert.deepEqual(
+    consensus.transfers,
+    [3, 2],
+    'the named member becomes the leader, whichever member leads now',
+  )
 })
 
 void test('a follower does not know the other members, and forwards the transfer', async () => {

@@ -1,6 +1,7 @@
 /*
- * Goal: a directory that cannot be created is refused in one line, wherever it is.
- * Method: a process of its own for each, as one that never ends could not be told otherwise.
+ * Goal: a directory that cannot be created is refused with one line, wherever it is.
+ * Method: a process of its own for each, because a process that hangs could not be detected
+ * otherwise.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
