@@ -6,9 +6,12 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { appendedFiles } from '../../../../src/host/append-file.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-append-'))
@@ -28,9 +31,17 @@ void test('what is there stays, its unfinished line is ended, and directories ar
   assert.equal(readFileSync(path, 'utf8'), 'one\ntw\nthree\n')
 })
 
-void test('a file whose last line is complete is not changed when it is opened', async () => {
+void test('a file whose last line is complete is not changed when it is opened', async (t) => {
   const path = join(home, 'complete.log')
   writeFileSync(path, 'one\n')
+  const handle = await open(path)
+  const prototype = Object.getPrototypeOf(handle) as FileHandle
+  await handle.close()
+  // A slow disk: the byte arrives in a later turn of the event loop.
+  t.mock.method(prototype, 'read', async (last: Buffer) => {
+    await setImmediate()
+    last.write('\n')
+  })
   const file = await appendedFiles.open(path)
   await file.close()
   assert.equal(file.size, 4)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiErrorCause } from '../../../../../src/api/errors/api-error.ts'
-import { causesOf } from '../../../../../src/api/errors/findings.ts'
+import { causesOf, Findings } from '../../../../../src/api/errors/findings.ts'
 import { ApiError } from '../../../../../src/api/errors/api-error.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import {
@@ -234,4 +234,19 @@ void test('missing members, values outside of an enum and of a range are causes 
       message: 'Invalid value: 10: must be between 1 and 9, inclusive',
     },
   ])
+})
+
+void test('a struct runs its own check and those of every struct inlined into it', () => {
+  const ran: string[] = []
+  const first = struct('test.First', 'First.', {}, { check: () => ran.push('first') })
+  const second = struct('test.Second', 'Second.', {}, { check: () => ran.push('second') })
+  const inline = [
+    { number: 1, schema: first },
+    { number: 2, schema: second },
+  ]
+  struct('test.Two', 'Two.', {}, { inline }).check?.({}, null, new Findings())
+  assert.deepEqual(ran.splice(0), ['first', 'second'])
+  const rules = { inline, check: () => ran.push('own') }
+  struct('test.Three', 'Three.', {}, rules).check?.({}, null, new Findings())
+  assert.deepEqual(ran, ['first', 'second', 'own'])
 })
