@@ -44,7 +44,7 @@ export async function memberList(terminal: Terminal, kubeconfig: string, format:
   for (const line of formatTable([heading, ...rows])) terminal.print(line)
   if (rows.length === 0) {
     const why = 'the cluster is not founded yet: start all its initial members'
-    terminal.note(`${status.name} knows no members, ${why} (/readyz of each names the missing ones)`)
+    terminal.note(`no member is known: ${why} (/readyz of each names the missing ones)`)
   }
   for (const line of unreachableMembers) terminal.note(line)
 }
