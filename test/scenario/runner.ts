@@ -1,4 +1,5 @@
 import { assert } from '../../base/assert.ts'
+import { parseCommand } from './command.ts'
 import { verbs } from './verbs/index.ts'
 import { World } from './world.ts'
 
@@ -22,27 +23,11 @@ export function runTranscript(transcript: string): string {
   return format(steps)
 }
 
-/** Words, options and data of one command line. */
-export type Command = {
-  readonly words: readonly string[]
-  readonly options: ReadonlyMap<string, string>
-  readonly data: readonly string[]
-}
-
 function runCommand(world: World, line: string): void {
-  const [name, ...rest] = line.match(/"[^"]*"|\S+/g) ?? []
-  const verb = verbs.get(name ?? '')
-  assert(verb !== undefined, `"${name ?? ''}" is a verb`)
-  const words: string[] = []
-  const options = new Map<string, string>()
-  const data: string[] = []
-  for (const word of rest) {
-    const equals = word.indexOf('=')
-    if (word.startsWith('"')) data.push(word.slice(1, -1))
-    else if (equals > 0) options.set(word.slice(0, equals), word.slice(equals + 1))
-    else words.push(word)
-  }
-  verb(world, { words, options, data })
+  const { name, command } = parseCommand(line)
+  const verb = verbs.get(name)
+  assert(verb !== undefined, `"${name}" is a verb`)
+  verb(world, command)
 }
 
 function parse(transcript: string): readonly Step[] {

@@ -203,9 +203,9 @@ class Cluster {
       mayBeByzantine: (peer) =>
         this.#sentByzantine || this.#members.find(({ id }) => id === peer)?.isWiped === true,
       crashedAt: (step, side) => coverage.hit(`crash ${side} ${step}`),
-      onDown: (one) => {
-        this.#nemesis.down(one)
-        this.#liveness?.down(one)
+      onDown: () => {
+        this.#nemesis.down(member)
+        this.#liveness?.down(member)
       },
     })
     this.#members.push(member)

@@ -1,5 +1,6 @@
 import { SeededRandom } from '../../base/random.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
+import { lastDigest } from './checkers/equal-state.ts'
 import type { MetFault } from './coverage.ts'
 import type { SimulatedDisk } from './disk.ts'
 import type { StateCondition } from './divergence.ts'
@@ -9,7 +10,6 @@ import type { DatabaseReport, KeyValueRot, SimKeyValueDisk } from './kv.ts'
 import { damageLog, damageRunningLog } from './log-rot.ts'
 import type { LogRot, RotOutcome } from './log-rot.ts'
 import type { MemberOptions } from './member-options.ts'
-import { lastDigest } from './oracle.ts'
 
 export type MemberChecksOptions = {
   readonly id: number

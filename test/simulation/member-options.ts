@@ -2,7 +2,6 @@ import type { NodeOptions } from '../../raft/protocol/node-options.ts'
 import type { LogDisk } from '../../raft/ports.ts'
 import type { MetFault } from './coverage.ts'
 import type { CrashPoints, CrashStep, Side } from './crash-points.ts'
-import type { Member } from './member.ts'
 import type { Network } from './network.ts'
 import type { Watcher } from './process-instance.ts'
 import type { Swarm } from './swarm.ts'
@@ -24,5 +23,5 @@ export type MemberOptions = {
   /** Returns whether `peer` sends impossible messages, or lost its log and came back. */
   readonly mayBeByzantine: (peer: number) => boolean
   /** Called when the process of the member ended, for any reason. */
-  readonly onDown: (member: Member) => void
+  readonly onDown: () => void
 }

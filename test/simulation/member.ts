@@ -191,7 +191,7 @@ export class Member {
     if (kind === 'power') this.#disk.crash()
     else this.#disk.kill()
     this.#database.crash()
-    this.#options.onDown(this)
+    this.#options.onDown()
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { SeededRandom } from '../../base/random.ts'
 import type { MemberRole } from '../../raft/index.ts'
-import type { Target } from './plan.ts'
+import type { Target } from './fault-target.ts'
 
 /** A membership change, requested of any member and retried until one responds. */
 export type MembershipAction =

@@ -2,7 +2,10 @@ import { nodeId } from '../../raft/index.ts'
 import { StateRepair } from '../../src/membership/state-repair.ts'
 import type { StateDecision } from '../../src/membership/state-repair.ts'
 import type { ProcessInstance } from './process-instance.ts'
-import type { Member } from './member.ts'
+
+type RunningMember = { readonly id: number; readonly instance: ProcessInstance | null }
+
+type RepairSource = RunningMember & { readonly isRight: boolean; readonly isSuspect: boolean }
 
 /** Longer than an election. */
 const decisionMs = 5_000
@@ -10,7 +13,7 @@ const decisionMs = 5_000
 /**
  * Repairs a member as `orchctl member repair --from` does. @throws MembersError, ConsensusError
  */
-export async function repairFrom(member: Member, from: Member): Promise<void> {
+export async function repairFrom(member: RunningMember, from: RunningMember): Promise<void> {
   await decide(from, (name) => ({ kind: 'trust', name, id: nodeId(from.id) }))
   const source = nameOf(from)
   await decide(member, (name) => ({ kind: 'repair', name, id: nodeId(member.id), from: source }))
@@ -22,7 +25,10 @@ export async function repairFrom(member: Member, from: Member): Promise<void> {
  *
  * @param target null: any
  */
-export function sourceOf(members: readonly Member[], target: Member | null): Member | undefined {
+export function sourceOf<Source extends RepairSource>(
+  members: readonly Source[],
+  target: Source | null,
+): Source | undefined {
   const commit = Math.max(...members.map(({ instance }) => instance?.node.status.commit ?? 0))
   const able = members.filter((one) => {
     return one !== target && one.isRight && votes(one) && (one.instance?.node.status.lastIndex ?? 0) >= commit
@@ -31,7 +37,7 @@ export function sourceOf(members: readonly Member[], target: Member | null): Mem
   return leads ?? able.find(({ isSuspect }) => !isSuspect) ?? able[0]
 }
 
-async function decide(member: Member, decision: (name: string) => StateDecision): Promise<void> {
+async function decide(member: RunningMember, decision: (name: string) => StateDecision): Promise<void> {
   const { instance } = member
   const name = nameOf(member)
   if (instance?.watch === null || instance?.machine === null || instance === null || name === '') return
@@ -42,7 +48,7 @@ async function decide(member: Member, decision: (name: string) => StateDecision)
   await repair.decide(decision(name), instance.clock.monotonicMs() + decisionMs)
 }
 
-function nameOf({ id, instance }: Member): string {
+function nameOf({ id, instance }: RunningMember): string {
   return membersOf(instance).find((one) => one.id === nodeId(id))?.name ?? ''
 }
 
@@ -52,6 +58,6 @@ function membersOf(
   return instance?.node.status.configuration.members ?? []
 }
 
-function votes({ id, instance }: Member): boolean {
+function votes({ id, instance }: RunningMember): boolean {
   return instance?.node.status.configuration.voters.includes(nodeId(id)) === true
 }

@@ -3,11 +3,9 @@ import type { LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
 import type { RaftToApi } from '../../raft/protocol/thread-messages.ts'
 import type { Configuration } from '../../raft/index.ts'
 import type { LogStore, PeerMessage } from '../../raft/ports.ts'
-import { digestOf } from '../../src/store/machine/digest.ts'
-import { hashText } from '../../src/store/machine/hash.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
 import { ConsensusCheckers } from './checkers/consensus-checkers.ts'
-import { EqualState } from './checkers/equal-state.ts'
+import { EqualState, lastDigest } from './checkers/equal-state.ts'
 import { Finding } from './checkers/finding.ts'
 import type { Memberships } from './checkers/memberships.ts'
 import { judge } from './checkers/judge.ts'
@@ -270,11 +268,6 @@ export class Oracle implements Watcher {
     const isNew = this.#installed.delete(member)
     if (isNew || ++this.#applied % fullCheckEvery === 0) checkPrefix(member, machine.state, truth)
   }
-}
-
-/** Applies to a quarantined state, too. */
-export function lastDigest({ lastState }: Pick<StoreMachine, 'lastState'>): string {
-  return hashText(digestOf(lastState))
 }
 
 /** The search was not finished in time. */

@@ -1,6 +1,7 @@
 import type { SeededRandom } from '../../base/random.ts'
 import { divergences } from './divergence.ts'
 import type { Divergence } from './divergence.ts'
+import type { Target } from './fault-target.ts'
 import { keyValueRots } from './kv.ts'
 import type { KeyValueRot } from './kv.ts'
 import { logRots } from './log-rot.ts'
@@ -9,12 +10,6 @@ import { drawMembershipAction, joinsMax, membershipActionKinds } from './members
 import type { MembershipAction } from './membership-plan.ts'
 import { crashSteps } from './crash-points.ts'
 import type { CrashStep } from './crash-points.ts'
-
-/**
- * The target: a member by its id, or the leader at that time (else the member). Another one
- * replaces a former or future member.
- */
-export type Target = { readonly member: number; readonly preferLeader: boolean }
 
 export type Thread = 'all' | 'api' | 'raft' | 'log'
 

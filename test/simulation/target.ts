@@ -1,4 +1,4 @@
-import type { Target } from './plan.ts'
+import type { Target } from './fault-target.ts'
 import type { Member } from './member.ts'
 
 /** @param members current members, and former ones that do not know of their removal; not empty */

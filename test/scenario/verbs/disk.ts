@@ -1,5 +1,5 @@
 import { logIndex, nodeId } from '../../../raft/core/types.ts'
-import type { Command } from '../runner.ts'
+import type { Command } from '../command.ts'
 import type { World } from '../world.ts'
 
 /** `slow-disk 1`: its writes are finished by `write` only, and shown in full. */

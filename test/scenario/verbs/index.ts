@@ -1,4 +1,4 @@
-import type { Command } from '../runner.ts'
+import type { Command } from '../command.ts'
 import type { World } from '../world.ts'
 import { compact, crash, fastDisk, slowDisk, write } from './disk.ts'
 import { change, propose, read, resign, transfer } from './lead.ts'

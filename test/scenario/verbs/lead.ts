@@ -1,6 +1,6 @@
 import { nodeId } from '../../../raft/core/types.ts'
 import { people } from '../people.ts'
-import type { Command } from '../runner.ts'
+import type { Command } from '../command.ts'
 import type { World } from '../world.ts'
 import { numbers } from './setup.ts'
 

@@ -1,4 +1,4 @@
-import type { Command } from '../runner.ts'
+import type { Command } from '../command.ts'
 import type { World } from '../world.ts'
 
 /** `want-lease 1`: it tries to hold one when it leads. A crash forgets that. */

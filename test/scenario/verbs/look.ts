@@ -1,5 +1,5 @@
 import { describeConfiguration } from '../../../raft/core/describe.ts'
-import type { Command } from '../runner.ts'
+import type { Command } from '../command.ts'
 import { describeEntries } from '../world.ts'
 import type { World } from '../world.ts'
 

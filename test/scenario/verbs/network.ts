@@ -1,6 +1,6 @@
 import type { Message } from '../../../raft/core/message.ts'
 import { nodeId } from '../../../raft/core/types.ts'
-import type { Command } from '../runner.ts'
+import type { Command } from '../command.ts'
 import type { World } from '../world.ts'
 
 /** `stabilize`, `stabilize 1 2`: these work and exchange messages until nothing moves. */

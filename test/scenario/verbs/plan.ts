@@ -5,7 +5,7 @@ import { nodeId } from '../../../raft/core/types.ts'
 import type { LogIndex } from '../../../raft/core/types.ts'
 import { knowledgeOf } from '../knowledge.ts'
 import { person } from '../people.ts'
-import type { Command } from '../runner.ts'
+import type { Command } from '../command.ts'
 import type { World } from '../world.ts'
 
 /**

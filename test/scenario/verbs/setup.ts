@@ -4,7 +4,7 @@ import type { Entry, Term } from '../../../raft/core/types.ts'
 import { newDisk } from '../member.ts'
 import type { Member } from '../member.ts'
 import { cluster } from '../people.ts'
-import type { Command } from '../runner.ts'
+import type { Command } from '../command.ts'
 import { scenarioConfig } from '../world.ts'
 import type { World } from '../world.ts'
 

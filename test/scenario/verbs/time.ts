@@ -1,4 +1,4 @@
-import type { Command } from '../runner.ts'
+import type { Command } from '../command.ts'
 import { scenarioConfig } from '../world.ts'
 import type { World } from '../world.ts'
 

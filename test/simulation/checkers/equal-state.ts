@@ -1,3 +1,6 @@
+import { digestOf } from '../../../src/store/machine/digest.ts'
+import { hashText } from '../../../src/store/machine/hash.ts'
+import type { StoreMachine } from '../../../src/store/store-machine.ts'
 import { Finding } from './finding.ts'
 
 /**
@@ -33,4 +36,9 @@ export class EqualState {
       }
     }
   }
+}
+
+/** Returns the digest of the state of a member, also while it is quarantined. */
+export function lastDigest({ lastState }: Pick<StoreMachine, 'lastState'>): string {
+  return hashText(digestOf(lastState))
 }

@@ -2,7 +2,8 @@ import { isLinearizable } from '../clients/history.ts'
 import type { Call, History, Mode } from '../clients/history.ts'
 import { Finding } from './finding.ts'
 import { isMissing, keyOf, labelOf } from './object-history.ts'
-import type { Truth, Version } from './truth.ts'
+import type { Truth } from './truth.ts'
+import type { Version } from './version.ts'
 
 /** Returns the store's key of an object of clients. */
 export function storeKey(key: string): string {

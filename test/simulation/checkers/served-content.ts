@@ -3,7 +3,8 @@ import type { ObservedObject } from '../clients/observed-object.ts'
 import { Finding } from './finding.ts'
 import { labelOf } from './object-history.ts'
 import { storeKey } from './real-time.ts'
-import type { Truth, Version } from './truth.ts'
+import type { Truth } from './truth.ts'
+import type { Version } from './version.ts'
 
 /**
  * I14: every served object is, byte for byte, the version written at its revision.

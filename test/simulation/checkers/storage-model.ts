@@ -1,5 +1,5 @@
 import type { Operation, Settings } from '../../../src/store/command.ts'
-import type { Version } from './truth.ts'
+import type { Version } from './version.ts'
 
 /** The storage events of a cluster in one run. */
 export type StorageEvent =

@@ -9,24 +9,7 @@ import { memberOperations, memberPrefix } from '../../../src/store/machine/membe
 import { atRevision, docOf, observedObject } from '../clients/observed-object.ts'
 import type { Doc, ObservedObject } from '../clients/observed-object.ts'
 import { StorageModel } from './storage-model.ts'
-
-/**
- * One version of one object. The store's key: group, plural, namespace and name between slashes.
- */
-export type Version = {
-  readonly key: string
-  readonly revision: number
-  readonly kind: 'created' | 'updated' | 'deleted'
-  /** The version before it of the same instance; 0 for `created`. */
-  readonly previous: number
-  readonly uid: string
-  readonly terminating: boolean
-  readonly labels: Readonly<Record<string, string>> | null
-  /** With an empty resourceVersion. */
-  readonly bytes: Uint8Array
-  /** The last version of its command. */
-  readonly last: boolean
-}
+import type { Version } from './version.ts'
 
 /**
  * The reference history: the committed entries, replayed by a minimal program. It keeps every

@@ -1,12 +1,10 @@
-import type { Json, JsonObject } from '../../../src/api/json.ts'
-import type { FullObjects } from './full-object.ts'
-
-type Hint = (maker: FullObjects, variant: number) => Json | undefined
+import type { JsonObject } from '../../../src/api/json.ts'
+import type { Hints, ObjectMaker } from './hint.ts'
 
 const shape = 'apiextensions.v1'
 
 /** A definition whose schemas use all features of schemas. */
-export const definitionHints: { readonly [member: string]: Hint } = {
+export const definitionHints: Hints = {
   [`${shape}.CustomResourceDefinitionSpec.group`]: (maker) => `${maker.word()}.example.com`,
   [`${shape}.CustomResourceDefinitionSpec.scope`]: (_, variant) =>
     variant % 2 === 0 ? 'Namespaced' : 'Cluster',
@@ -26,7 +24,7 @@ export const definitionHints: { readonly [member: string]: Hint } = {
   ],
 }
 
-function version(maker: FullObjects, more: JsonObject): JsonObject {
+function version(maker: ObjectMaker, more: JsonObject): JsonObject {
   const { schemaMarkerPrefix } = maker.names
   return {
     served: true,

@@ -1,25 +1,20 @@
 import { objectMember, textMember } from '../../../src/api/json.ts'
-import type { Json, JsonObject, JsonObjectDraft } from '../../../src/api/json.ts'
+import type { Json, JsonObject } from '../../../src/api/json.ts'
 import { persistentVolumeSources } from '../../../src/resources/volumes/persistent-volume-spec.ts'
 import { volumeSources } from '../../../src/resources/volumes/volume.ts'
 import { objectReferenceSchema } from '../../../src/resources/common/object-reference.ts'
 import { roleGroup } from '../../../src/resources/rbac/policy-rule.ts'
 import { certificateRequest } from '../fixtures/certificate-request.ts'
-import type { FullObjects } from './full-object.ts'
 import { containerHints, containerMends, podHints, podMends } from './full-pod-hints.ts'
 import { definitionHints } from './full-definition-hints.ts'
+import type { Hint, Hints, Mend, ObjectMaker } from './hint.ts'
 import { hostileTexts } from './hostile-texts.ts'
 import { TestAuthority } from '../../../fixtures/server-fixture.ts'
 
-/**
+/*
  * Rules that schemas cannot express and that make full objects valid: values of a special form,
- * members that must be equal or different, and members that exclude each other. Keyed by definition
- * and member.
+ * members that must be equal or different, and members that exclude each other.
  */
-export type Hint = (maker: FullObjects, variant: number) => Json | undefined
-type Hints = { readonly [member: string]: Hint }
-/** Adjusts members that depend on each other, after all are drawn. */
-export type Mend = (draft: JsonObjectDraft, variant: number) => void
 
 /** Exactly one of these members is set. */
 export const unions: { readonly [shape: string]: readonly string[] } = {
@@ -75,7 +70,7 @@ const volumeHints: Hints = {
 }
 
 /** The name of the object that it creates. */
-function metadataOfTemplate(maker: FullObjects): JsonObject {
+function metadataOfTemplate(maker: ObjectMaker): JsonObject {
   const [labels, annotations] = [{ [maker.word()]: maker.word() }, { [maker.word()]: maker.word() }]
   return { creationTimestamp: null, labels, annotations }
 }
@@ -101,7 +96,7 @@ const storageHints: Hints = {
 }
 
 /** Only some members of a volume spec are allowed in an attachment. */
-function inlineVolume(maker: FullObjects): JsonObject {
+function inlineVolume(maker: ObjectMaker): JsonObject {
   const reference = (): JsonObject => ({ name: maker.word(), namespace: maker.word() })
   return {
     accessModes: ['ReadWriteOnce'],
@@ -147,7 +142,7 @@ const accessHints: Hints = {
   'certificates.v1.CertificateSigningRequestStatus.certificate': () => base64(certificate()),
 }
 
-function resourceRule(maker: FullObjects): JsonObject {
+function resourceRule(maker: ObjectMaker): JsonObject {
   return {
     verbs: ['get', 'list', maker.word()],
     apiGroups: ['', maker.word()],
@@ -156,7 +151,7 @@ function resourceRule(maker: FullObjects): JsonObject {
   }
 }
 
-function subjects(maker: FullObjects): Json {
+function subjects(maker: ObjectMaker): Json {
   const apiGroup = roleGroup(maker.names)
   return [
     { kind: 'User', apiGroup, name: maker.word() },

@@ -13,6 +13,7 @@ import type {
 import { apiVersionOf, isStored } from '../../../src/registry/kinds/definition.ts'
 import type { ResourceDefinition } from '../../../src/registry/kinds/definition.ts'
 import { hints, mends, namesOfKinds, unions } from './full-object-hints.ts'
+import type { ObjectMaker } from './hint.ts'
 import { hostileTexts } from './hostile-texts.ts'
 
 /**
@@ -22,7 +23,7 @@ import { hostileTexts } from './hostile-texts.ts'
  * The variant selects one member of a union: the elements of a list cover all members, and a kind
  * has as many variants as its largest union outside lists.
  */
-export class FullObjects {
+export class FullObjects implements ObjectMaker {
   readonly names: Names
   readonly random: SeededRandom
   #words = 0
@@ -96,6 +97,14 @@ export class FullObjects {
       'abcdefghijklmnopqrstuvwxyz'.charAt(this.random.below(26)),
     )
     return `${letters.join('')}${(this.#words++).toString(36)}`
+  }
+
+  /** Returns the first variant of a union that has this member. */
+  variantWith(schema: ObjectSchema, member: string): number {
+    for (let variant = 0; variant < choicesOf(schema); variant++) {
+      if (chosenOf(schema, variant)?.name === member) return variant
+    }
+    throw new Error(`${schema.definition ?? ''} has no choice of ${member}`)
   }
 
   #list({ items }: ListSchema): readonly Json[] {
@@ -179,14 +188,6 @@ export const ownedByServer: JsonObject = {
 /** The number of variants that cover all members of a kind. */
 export function variantsOf({ schema }: ResourceDefinition): number {
   return choicesOf(schema)
-}
-
-/** The first variant of a union that has this member. */
-export function variantWith(schema: ObjectSchema, name: string): number {
-  for (let variant = 0; variant < choicesOf(schema); variant++) {
-    if (chosenOf(schema, variant)?.name === name) return variant
-  }
-  throw new Error(`${schema.definition ?? ''} has no choice of ${name}`)
 }
 
 type Chosen = { readonly name: string; readonly variant: number }

@@ -2,13 +2,9 @@ import type { Json, JsonObject, JsonObjectDraft } from '../../../src/api/json.ts
 import { isJsonList, isJsonObject } from '../../../src/api/json.ts'
 import { ephemeralContainerSchema } from '../../../src/resources/containers/container.ts'
 import { volumeSchema } from '../../../src/resources/volumes/volume.ts'
-import { variantWith } from './full-object.ts'
-import type { FullObjects } from './full-object.ts'
-import type { Hint, Mend } from './full-object-hints.ts'
+import type { Hint, Hints, Mend, ObjectMaker } from './hint.ts'
 
 /** As `full-object-hints.ts`: of pods and their containers, which refer to each other. */
-
-type Hints = { readonly [member: string]: Hint }
 
 const one =
   (value: Json): Hint =>
@@ -21,8 +17,8 @@ const amounts: JsonObject = {
 }
 
 /** Volumes are named by their place in the list, in which each source has one at least. */
-function volumeOf(source: string): string {
-  return `v${variantWith(volumeSchema, source)}`
+function volumeOf(maker: ObjectMaker, source: string): string {
+  return `v${maker.variantWith(volumeSchema, source)}`
 }
 
 const mounted = ['configMap', 'emptyDir', 'secret']
@@ -30,8 +26,8 @@ const raw = ['persistentVolumeClaim', 'ephemeral']
 
 export const containerHints: Hints = {
   'core.v1.Volume.name': (_, variant) => `v${variant}`,
-  'core.v1.VolumeMount.name': (_, variant) => volumeOf(mounted[variant % mounted.length] ?? ''),
-  'core.v1.VolumeDevice.name': (_, variant) => volumeOf(raw[variant % raw.length] ?? ''),
+  'core.v1.VolumeMount.name': (maker, variant) => volumeOf(maker, mounted[variant % mounted.length] ?? ''),
+  'core.v1.VolumeDevice.name': (maker, variant) => volumeOf(maker, raw[variant % raw.length] ?? ''),
   'core.v1.Container.image': (maker) => `registry.example.com:5000/${maker.word()}:1.0`,
   'core.v1.Container.resources': one({ limits: amounts, requests: amounts }),
   'core.v1.ContainerPort.containerPort': uniquePort,
@@ -41,10 +37,10 @@ export const containerHints: Hints = {
   'core.v1.WindowsSecurityContextOptions.runAsUserName': one('NT AUTHORITY\\SYSTEM'),
 }
 
-const ports = new WeakMap<FullObjects, number>()
+const ports = new WeakMap<ObjectMaker, number>()
 
 /** No two containers of a Pod take one port of the node. */
-function uniquePort(maker: FullObjects): number {
+function uniquePort(maker: ObjectMaker): number {
   const port = (ports.get(maker) ?? 1000) + 1
   ports.set(maker, port % 60_000)
   return port
@@ -152,7 +148,7 @@ function without(object: Json | undefined, ...names: readonly string[]): void {
 }
 
 /** Containers that a running Pod can be given. @param target one that it has */
-export function ephemeralContainers(maker: FullObjects, target: string): readonly JsonObject[] {
+export function ephemeralContainers(maker: ObjectMaker, target: string): readonly JsonObject[] {
   return [0, 1, 2].map((variant) => ({
     ...maker.struct(ephemeralContainerSchema, variant),
     ...(variant === 0 ? { targetContainerName: target } : {}),
