@@ -34,9 +34,9 @@ export function roleEscalation(dependencies: RoleEscalationDependencies): Admiss
     // Rules are compared on each evaluation; only the permission is cached for the request.
     concerns: (request) => request.definition.group === group && refusalOf(dependencies, request) !== null,
     validate: async (request) => {
+      if (await mayEscalate(dependencies, request)) return
       const refusal = refusalOf(dependencies, request)
-      if (refusal === null || (await mayEscalate(dependencies, request))) return
-      throw refusal
+      if (refusal !== null) throw refusal
     },
   }
 }
@@ -68,8 +68,7 @@ function refusalOf(
       const role = roleReference(object)
       const rules = rulesOfRole(names, request.reads, role, namespace)
       if (rules !== null) return refusal(grants.lacking(user, namespace, rules))
-      const isAdmin = grants.lacking(user, '', everything) === null
-      return isAdmin ? null : notFound(roleResource(names, role), role.name)
+      return notFound(roleResource(names, role), role.name)
     }
     default:
       return null

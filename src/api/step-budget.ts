@@ -16,7 +16,7 @@ export class StepBudget {
     return this.#stepsMax - this.#left
   }
 
-  /** @throws TooMuchWork if the budget is exceeded */
+  /** @throws StepBudgetExceeded if the budget is exceeded */
   spend(steps: number, at: Path | null): void {
     this.#left -= steps
     if (this.#left < 0) throw new StepBudgetExceeded(this.#stepsMax, at)

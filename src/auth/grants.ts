@@ -32,9 +32,6 @@ function introduction({ name, groups }: UserInfo): string {
   return `user ${JSON.stringify(name)} (groups=${list(groups)}) is attempting to grant RBAC permissions`
 }
 
-/** Rules in one message. More are counted. */
-const listedMax = 20
-
 /** Joins the verbs of rules that are the same otherwise, and returns a line for each. */
 function listed(rules: readonly PolicyRule[]): string {
   const verbs = new Map<string, Set<string>>()
@@ -45,8 +42,10 @@ function listed(rules: readonly PolicyRule[]): string {
     for (const verb of rule.verbs) known.add(verb)
   }
   const lines = [...verbs].map(([what, of]) => `{${what}, Verbs:${list([...of])}}`).sort()
-  const more = lines.length - listedMax
-  return [...lines.slice(0, listedMax), ...(more > 0 ? [`and ${more} more`] : [])].join('\n')
+  const more = lines.length - limits.missingRulesListedMax
+  return [...lines.slice(0, limits.missingRulesListedMax), ...(more > 0 ? [`and ${more} more`] : [])].join(
+    '\n',
+  )
 }
 
 /** @source upstream `pkg/apis/rbac/v1/evaluation_helpers.go`: CompactString */

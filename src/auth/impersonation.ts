@@ -83,7 +83,9 @@ function readHeaders(rawHeaders: readonly string[]): RequestedIdentity | null {
     else if (name === 'impersonate-group') groups.push(value)
     else if (name.startsWith(EXTRA) && name.length > EXTRA.length) {
       const key = decoded(name.slice(EXTRA.length))
-      extra.set(key, [...(extra.get(key) ?? []), value])
+      const values = extra.get(key)
+      if (values === undefined) extra.set(key, [value])
+      else values.push(value)
     } else throw badRequest(`${name} is not a header of impersonation: omit it`)
   }
   return found ? { user, uid, groups, extra } : null

@@ -1,3 +1,4 @@
+import { matchesPath } from './rules.ts'
 import type { PolicyRule } from './rules.ts'
 
 /** The rules that a user lacks, or that there are too many to compare. */
@@ -7,11 +8,11 @@ export type Coverage =
   | { readonly kind: 'too-much' }
 
 /**
- * Compares rules with those of a user, so that users cannot grant more than they have. A rule
- * is covered by one rule of the user, or part by part: one verb of one resource of one group of one
+ * Compares rules with those of a user, so that users cannot grant more than they have. A rule is
+ * covered by one rule of the user, or part by part: one verb of one resource of one group of one
  * name each.
  *
- * @param stepsMax comparisons of a rule with a part, after which the answer is `too-much`
+ * @param stepsMax values of rules that are looked up, after which the result is `too-much`
  * @source component-helpers `auth/rbac/validation/policy_comparator.go`
  */
 export function coverageOf(
@@ -19,20 +20,48 @@ export function coverageOf(
   wanted: readonly PolicyRule[],
   stepsMax: number,
 ): Coverage {
-  let steps = 0
-  const isOwned = (part: PolicyRule): boolean => {
-    steps += owned.length + 1
-    return owned.some((rule) => covers(rule, part))
+  const owners = owned.map(ownerOf)
+  const pathPatterns = owned.reduce((sum, { nonResourceURLs = [] }) => sum + nonResourceURLs.length, 0)
+  let left = stepsMax
+  const isOwned = (rule: PolicyRule): boolean => {
+    left -= valuesIn(rule) * (owners.length + 1) + (rule.nonResourceURLs ?? []).length * pathPatterns
+    return left >= 0 && owners.some((owner) => covers(owner, rule))
   }
   const lacking: PolicyRule[] = []
   for (const rule of wanted) {
     if (isOwned(rule)) continue
     for (const part of partsOf(rule)) {
-      if (steps > stepsMax) return { kind: 'too-much' }
       if (!isOwned(part)) lacking.push(part)
+      if (left < 0) return { kind: 'too-much' }
     }
   }
+  if (left < 0) return { kind: 'too-much' }
   return lacking.length === 0 ? { kind: 'covered' } : { kind: 'lacking', rules: lacking }
+}
+
+/** A rule of the user, with sets in place of its lists. */
+type Owner = {
+  readonly verbs: ReadonlySet<string>
+  readonly apiGroups: ReadonlySet<string>
+  readonly resources: ReadonlySet<string>
+  /** Empty: any. */
+  readonly resourceNames: ReadonlySet<string>
+  readonly nonResourceURLs: readonly string[]
+}
+
+function ownerOf(rule: PolicyRule): Owner {
+  return {
+    verbs: new Set(rule.verbs),
+    apiGroups: new Set(rule.apiGroups),
+    resources: new Set(rule.resources),
+    resourceNames: new Set(rule.resourceNames),
+    nonResourceURLs: rule.nonResourceURLs ?? [],
+  }
+}
+
+function valuesIn({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): number {
+  const lists = [verbs, apiGroups, resources, resourceNames, nonResourceURLs]
+  return lists.reduce((sum, list) => sum + (list?.length ?? 0), 1)
 }
 
 function* partsOf(rule: PolicyRule): Generator<PolicyRule, void> {
@@ -50,34 +79,22 @@ function* partsOf(rule: PolicyRule): Generator<PolicyRule, void> {
   }
 }
 
-function covers(owned: PolicyRule, part: PolicyRule): boolean {
-  if (!hasAll(owned.verbs, part.verbs)) return false
+function covers(owner: Owner, part: PolicyRule): boolean {
   const { apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = part
-  if (!nonResourceURLs.every((url) => coversUrl(owned.nonResourceURLs ?? [], url))) return false
-  if (!hasAll(owned.apiGroups ?? [], apiGroups)) return false
-  if (!resources.every((resource) => coversResource(owned.resources ?? [], resource))) return false
-  const names = owned.resourceNames ?? []
-  if (names.length === 0) return true
+  if (!hasAll(owner.verbs, part.verbs) || !hasAll(owner.apiGroups, apiGroups)) return false
+  if (!resources.every((resource) => coversResource(owner.resources, resource))) return false
+  if (!nonResourceURLs.every((url) => matchesPath(owner.nonResourceURLs, url))) return false
+  if (owner.resourceNames.size === 0) return true
   // No names in the part means all names, and the owner has only some.
-  return resourceNames.length > 0 && resourceNames.every((name) => names.includes(name))
+  return resourceNames.length > 0 && resourceNames.every((name) => owner.resourceNames.has(name))
 }
 
-function hasAll(owned: readonly string[], wanted: readonly string[]): boolean {
-  return owned.includes('*') || wanted.every((one) => owned.includes(one))
+function hasAll(owned: ReadonlySet<string>, wanted: readonly string[]): boolean {
+  return owned.has('*') || wanted.every((one) => owned.has(one))
 }
 
-function coversResource(owned: readonly string[], wanted: string): boolean {
-  if (owned.includes('*') || owned.includes(wanted)) return true
+function coversResource(owned: ReadonlySet<string>, wanted: string): boolean {
+  if (owned.has('*') || owned.has(wanted)) return true
   const slash = wanted.indexOf('/')
-  return slash !== -1 && owned.includes(`*/${wanted.slice(slash + 1)}`)
-}
-
-function coversUrl(owned: readonly string[], wanted: string): boolean {
-  for (const pattern of owned) {
-    if (pattern === '*' || pattern === wanted) return true
-    if (!pattern.endsWith('*')) continue
-    const isPrefix = wanted.startsWith(pattern.slice(0, -1))
-    if (isPrefix) return true
-  }
-  return false
+  return slash !== -1 && owned.has(`*/${wanted.slice(slash + 1)}`)
 }

@@ -7,12 +7,10 @@ import type { GrantedRule } from './rules.ts'
  * Rules for paths are few and looked at one by one.
  */
 export class RuleIndex {
-  readonly rules: readonly GrantedRule[]
   readonly #byResource = new Map<string, GrantedRule[]>()
   readonly #ofPaths: readonly GrantedRule[]
 
   constructor(rules: readonly GrantedRule[]) {
-    this.rules = rules
     this.#ofPaths = rules.filter(({ nonResourceURLs = [] }) => nonResourceURLs.length > 0)
     for (const rule of rules) {
       for (const resource of new Set(rule.resources)) {

@@ -84,9 +84,17 @@ function coversKind(resources: readonly string[], action: ResourceAction): boole
 }
 
 function coversPath(rule: PolicyRule, action: PathAction): boolean {
-  for (const pattern of rule.nonResourceURLs ?? []) {
-    if (pattern === '*' || pattern === action.path) return true
-    if (pattern.endsWith('*') && action.path.startsWith(pattern.slice(0, -1))) return true
+  return matchesPath(rule.nonResourceURLs ?? [], action.path)
+}
+
+/**
+ * Whether a path, or a pattern that is to be granted, is one of the patterns or begins like one
+ * that ends in `*`.
+ */
+export function matchesPath(patterns: readonly string[], path: string): boolean {
+  for (const pattern of patterns) {
+    if (pattern === path) return true
+    if (pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1))) return true
   }
   return false
 }

@@ -180,8 +180,10 @@ export const limits = Object.freeze({
   impersonatedNamesMax: 256,
   /** Namespaces of which the rules of one user are cached. More: the cache begins again. */
   namespacesPerUserMax: 256,
-  /** Steps of comparing the rules of a role with those of its author. More: 403. */
+  /** Values looked up to compare the rules of a role with those of its author. More: 403. */
   ruleComparisonStepsMax: 1_000_000,
+  /** Lines of missing rules in the 403 of a role or binding. More: they are counted. */
+  missingRulesListedMax: 20,
 })
 
 assert(limits.requestBytesMax < limits.entryBytesMax, 'a full request fits one entry')

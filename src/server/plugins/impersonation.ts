@@ -1,5 +1,3 @@
-import { forbidden } from '../../api/errors/standard-errors.ts'
-import { refusalText } from '../../api/errors/refusal-text.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import type { Authorizer } from '../../auth/decision.ts'
 import { impersonationOf } from '../../auth/impersonation.ts'
@@ -7,6 +5,7 @@ import type { Impersonation } from '../../auth/impersonation.ts'
 import type { Call } from '../calls/call.ts'
 import { callOf } from '../calls/fastify-types.ts'
 import type { App } from '../calls/fastify-types.ts'
+import { refusedAction } from './refused-action.ts'
 
 /**
  * Replaces the user of a request by the one that the `Impersonate` headers name, where the caller
@@ -29,9 +28,7 @@ async function takeOver(call: Call, authorizer: Authorizer, requested: Impersona
     const decision = await authorizer.authorize(call.user, action)
     if (decision.kind === 'allow') continue
     call.audit?.authorized(decision)
-    const why = refusalText(call.user.name, action)
-    const text = decision.reason === '' ? why : `${why}: ${decision.reason}`
-    throw forbidden({ group: action.group, resource: action.resource }, action.name, text)
+    throw refusedAction(call.user.name, action, decision.reason)
   }
   call.impersonate(requested.user)
 }

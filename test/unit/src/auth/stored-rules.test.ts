@@ -172,7 +172,7 @@ void test('spec 5.7: after every change of a policy, decisions are those of an e
               assert.equal(
                 kind === 'allow',
                 policy.allows(user, requested),
-                JSON.stringify({ user, asked: requested }),
+                JSON.stringify({ user, requested }),
               )
             }
           }
