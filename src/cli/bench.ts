@@ -17,7 +17,7 @@ import { markdownOf, textOf } from '../../bench/tool/tables.ts'
 import { MachineClock } from '../host/machine-clock.ts'
 import type { Endpoint } from '../../tools/verify/endpoint.ts'
 import { localServers } from './bench-local.ts'
-import { CliError, exitCodes } from './errors.ts'
+import { CliError, exitCodes, fileErrorReason } from './errors.ts'
 import { onInterrupt } from './interrupts.ts'
 import { formatTable } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
@@ -153,6 +153,6 @@ function resultsOf(path: string): Results {
     if (cause instanceof BenchError) throw new CliError('usage', cause.message, { cause })
     if (!(cause instanceof Error) || !('code' in cause)) throw cause
     const remedy = 'give files that --json wrote'
-    throw new CliError('usage', `cannot read ${path} (${String(cause.code)}): ${remedy}`, { cause })
+    throw new CliError('usage', `cannot read ${path} (${fileErrorReason(cause)}): ${remedy}`, { cause })
   }
 }

@@ -1,7 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { hookFile, noHookFaults } from '../../tools/chaos/hook-file.ts'
 import { parseAddress } from '../config/address.ts'
 import { clusterPkiPaths } from '../pki/cluster-pki.ts'
 import { removeFile, makeDirectory, readTextFile, replaceFile } from '../pki/files.ts'
@@ -9,7 +8,7 @@ import { forgetServer } from '../pki/kubeconfig.ts'
 import { AnyMember } from './any-member.ts'
 import { waitGone, waitReady } from './cluster.ts'
 import { CliError } from './errors.ts'
-import { localHost, memberAt, openCluster, readConfig, seatConfig } from './local-cluster.ts'
+import { localHost, memberAt, openCluster, prepareHook, readConfig, seatConfig } from './local-cluster.ts'
 import type { LocalCluster, Seat } from './local-cluster.ts'
 import { hasLinks } from './local-links.ts'
 import { addContext, makeKeys, newToken } from './member-add.ts'
@@ -91,8 +90,7 @@ async function prepareSeat(
     join: token.addresses,
     'join-token-file': tokenPath,
   }
-  if (hasLinks(cluster.directory))
-    replaceFile(join(seat.directory, hookFile), JSON.stringify(noHookFaults), 'public')
+  if (hasLinks(cluster.directory)) prepareHook(seat.directory)
   replaceFile(seat.configPath, stringify(config), 'public')
   removeFile(seat.removedPath)
 }

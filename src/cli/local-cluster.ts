@@ -56,6 +56,11 @@ export const serverProgram = fileURLToPath(new URL('../main.js', import.meta.url
 
 export const localHost = '127.0.0.1'
 
+/** Writes the file that the chaos hook of a member reads, without faults. */
+export function prepareHook(directory: string): void {
+  replaceFile(join(directory, hookFile), JSON.stringify(noHookFaults), 'public')
+}
+
 /**
  * Creates missing keys and configuration files. Existing ones stay, so that an operator may edit
  * them; they must match.
@@ -88,8 +93,7 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
     for (const member of members) {
       makeDirectory(member.directory)
       writeNewFile(member.configPath, stringify(memberConfig(directory, member, members, options)), 'public')
-      if (options.chaos === true)
-        replaceFile(join(member.directory, hookFile), JSON.stringify(noHookFaults), 'public')
+      if (options.chaos === true) prepareHook(member.directory)
     }
     if (options.chaos === true) {
       const seats = members.map(({ name, peerPort: dialed, listenPort: listens }) => ({

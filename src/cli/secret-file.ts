@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { backupLimits } from '../backup/limits.ts'
 import type { Secret } from '../backup/chunk-seal.ts'
-import { CliError } from './errors.ts'
+import { CliError, fileErrorReason } from './errors.ts'
 
 export type SecretFlags = { readonly passphraseFile?: string; readonly keyFile?: string }
 
@@ -55,10 +55,7 @@ function readBytes(path: string): Buffer {
     }
   } catch (cause) {
     if (cause instanceof CliError) throw cause
-    const why = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
     const remedy = 'give the file with the passphrase or the key'
-    throw new CliError('failed', `cannot read ${path} (${why.replace(/, \w+( '.*')?$/, '')}): ${remedy}`, {
-      cause,
-    })
+    throw new CliError('failed', `cannot read ${path} (${fileErrorReason(cause)}): ${remedy}`, { cause })
   }
 }

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { isRecord } from '../../base/record.ts'
 import type { Endpoint } from '../../tools/verify/endpoint.ts'
-import { CliError } from './errors.ts'
+import { CliError, fileErrorReason } from './errors.ts'
 
 export type EndpointFlags = {
   /** Unset: the contexts of the kubeconfig. */
@@ -164,7 +164,6 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause)
-    throw new CliError('failed', `cannot read ${path} (${why})`, { cause })
+    throw new CliError('failed', `cannot read ${path} (${fileErrorReason(cause)})`, { cause })
   }
 }
