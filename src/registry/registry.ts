@@ -154,7 +154,7 @@ export function registry(given: RegistryOptions): Registry {
 function refuseUnconvertible(definition: ResourceDefinition): void {
   const { storedAs, version } = definition
   if (storedAs?.byWebhook !== true || storedAs.name === version) return
-  throw notConvertible(resourceOf(definition), '', { asked: version, stored: storedAs.name })
+  throw notConvertible(resourceOf(definition), '', { version, stored: storedAs.name })
 }
 
 /** Refusals of reads were not evaluated after a barrier. */

@@ -90,7 +90,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       /** @returns its output and exit code, after its condition was made true */
       const wait = async (condition: string, happen: readonly string[]): Promise<string> => {
         const words = ['wait', `--for=${condition}`, 'cm/awaited', '--timeout=100s', '-v=6']
-        const { child, told: reported } = kubectl.follow(cluster.kubeconfig, words)
+        const { child, reported } = kubectl.follow(cluster.kubeconfig, words)
         const ended = once(child, 'close')
         try {
           await until('it watches', () => /[?&]watch=true/.test(reported()), reported)

@@ -125,7 +125,7 @@ void describe('kubectl and large collections', () => {
     await change('n1', 'create', 'cm', 'early', '--from-literal=a=1')
     await change('n1', 'create', 'cm', 'begun')
     const watches = [follow('--watch'), follow('--watch-only')]
-    const reported = (): string => watches.map((one) => one.told()).join('\n\n')
+    const reported = (): string => watches.map((one) => one.reported()).join('\n\n')
     const seen = (at: number): readonly string[] =>
       (watches[at]?.lines ?? [])
         .map((line) => line.trim().split(/\s+/).slice(0, 2).join(' '))

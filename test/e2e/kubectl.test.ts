@@ -75,7 +75,11 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       ])
       try {
         // After its list the watch shows all further changes.
-        await until('it has listed', () => follow.lines.some((line) => line.includes('before')), follow.told)
+        await until(
+          'it has listed',
+          () => follow.lines.some((line) => line.includes('before')),
+          follow.reported,
+        )
         const typed = domain === 'k8s.io'
         const manifest =
           'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: thing, namespace: seen}\ndata: {a: "1"}\n'
@@ -105,7 +109,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
           follow.lines
             .filter((line) => line.includes('thing'))
             .map((line) => line.trim().split(/\s+/)[0] ?? '')
-        await until('it shows all', () => seen().length >= wanted.length, follow.told)
+        await until('it shows all', () => seen().length >= wanted.length, follow.reported)
         assert.deepEqual(seen(), wanted)
       } finally {
         follow.child.kill('SIGTERM')

@@ -118,7 +118,7 @@ class Churn {
   /** Judges what these members answer for a while, in a process of its own. */
   async verify(
     ...names: readonly string[]
-  ): Promise<{ readonly code: number | null; readonly said: string }> {
+  ): Promise<{ readonly code: number | null; readonly given: string }> {
     const contexts = names.flatMap((name) => ['--context', name])
     const traffic = ['--duration', '15s', '--clients', '4', '--rate', '80']
     const child = spawn(
@@ -131,7 +131,7 @@ class Churn {
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (text: Buffer) => (given += text.toString()))
     const [code] = (await once(child, 'close')) as [number | null]
-    return { code, said: given }
+    return { code, given }
   }
 
   async end(): Promise<void> {
@@ -221,7 +221,7 @@ async function change(churn: Churn): Promise<void> {
   assert.match(await churn.cluster('remove', 'n5'), /n5 was removed before/)
   assert.match(await churn.member('remove', 'n5'), /n5 is no member/)
   const verified = await verify
-  assert.equal(verified.code, 0, verified.said)
+  assert.equal(verified.code, 0, verified.given)
 }
 
 /**

@@ -34,7 +34,7 @@ async function start(t: TestContext, of: Of) {
     await server.ask(method, path, { ...asking, headers: { ...asking.headers, 'audit-id': id } })
     return kit.log.of(id, events)
   }
-  return { ...kit, server, asked: requested }
+  return { ...kit, server, requested }
 }
 
 const configMaps = '/api/v1/namespaces/default/configmaps'
@@ -48,7 +48,7 @@ function only(events: readonly LoggedEvent[]): LoggedEvent {
 
 void describe('an event', () => {
   void test('an audit event names the user, the request, and the times of request and response', async (t) => {
-    const { asked: requested } = await start(t, { rules: [{ level: 'Metadata' }] })
+    const { requested } = await start(t, { rules: [{ level: 'Metadata' }] })
     const headers = { 'user-agent': 'robot/1.0', 'x-forwarded-for': '10.1.1.1, nonsense, 10.2.2.2' }
     const body = { metadata: { name: 'a' }, data: { k: 'hidden' } }
     const events = await requested(2, 'POST', `${configMaps}?fieldManager=me`, { body, headers })
@@ -82,7 +82,7 @@ void describe('an event', () => {
 
   void test('an audit event has the bodies of its level in any encoding', async (t) => {
     const requests = { level: 'Request', verbs: ['create', 'patch', 'delete'] }
-    const { asked: requested } = await start(t, { rules: [requests, ...everything], ...ended })
+    const { requested } = await start(t, { rules: [requests, ...everything], ...ended })
     const yaml = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n'
     const made = only(await requested(1, 'POST', configMaps, { body: yaml, type: 'application/yaml' }))
     assert.deepEqual(made.requestObject, {
@@ -110,7 +110,7 @@ void describe('an event', () => {
   })
 
   void test('the audit event of a list has no objects; that of a watch has no objects and two stages', async (t) => {
-    const { log, asked: requested, server } = await start(t, { rules: everything })
+    const { log, requested, server } = await start(t, { rules: everything })
     const [, listed] = await requested(2, 'GET', '/api/v1/namespaces')
     assert.equal(listed?.responseStatus?.code, 200)
     assert.ok(!('responseObject' in listed))
@@ -128,7 +128,7 @@ void describe('an event', () => {
   })
 
   void test('an audit event has the text of a refusal and the authorization decision', async (t) => {
-    const { asked: requested } = await start(t, { rules: everything, ...ended })
+    const { requested } = await start(t, { rules: everything, ...ended })
     const path = '/api/v1/namespaces/default/secrets/a'
     const forbidden = only(await requested(1, 'GET', path, { headers: NOBODY }))
     assert.equal(forbidden.user.username, 'nobody')
@@ -143,7 +143,7 @@ void describe('an event', () => {
   })
 
   void test('a request that fails authentication has a ResponseComplete event only', async (t) => {
-    const { asked: requested } = await start(t, { rules: [{ level: 'Metadata' }] })
+    const { requested } = await start(t, { rules: [{ level: 'Metadata' }] })
     const headers = { authorization: 'Bearer stolen-token' }
     const event = only(await requested(1, 'GET', '/api/v1/nodes', { headers }))
     assert.equal(event.stage, 'ResponseStarted')
@@ -175,7 +175,7 @@ void describe('an event', () => {
 void describe('secrets', () => {
   void test('secrets are not logged at the Metadata level, and tokens at no level', async (t) => {
     const rules = [{ level: 'Metadata', resources: [{ resources: ['secrets'] }] }, ...everything]
-    const { asked: requested, log } = await start(t, { rules })
+    const { requested, log } = await start(t, { rules })
     const secret = { metadata: { name: 's' }, stringData: { password: 'pass-word-1' } }
     await requested(2, 'POST', '/api/v1/namespaces/default/secrets', { body: secret })
     await requested(2, 'GET', '/api/v1/namespaces/default/secrets/s')
@@ -190,7 +190,7 @@ void describe('secrets', () => {
   })
 
   void test('bodies that are too long are replaced with a notice', async (t) => {
-    const { asked: requested } = await start(t, { rules: everything, ...ended })
+    const { requested } = await start(t, { rules: everything, ...ended })
     const data = { k: 'x'.repeat(limits.auditEventBytesMax / 2) }
     const event = only(await requested(1, 'POST', configMaps, { body: { metadata: { name: 'long' }, data } }))
     assert.equal(event.annotations?.['audit.orch.io/truncated'], 'true')
@@ -201,7 +201,7 @@ void describe('secrets', () => {
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
   void test(`spec 6.2: requests to deprecated endpoints add ${domain}/deprecated to their audit event`, async (t) => {
-    const { asked: requested } = await start(t, { rules: [{ level: 'Metadata' }], domain, ...ended })
+    const { requested } = await start(t, { rules: [{ level: 'Metadata' }], domain, ...ended })
     const group = `/apis/storage.${domain}`
     const old = only(await requested(1, 'GET', `${group}/v1beta1/csistoragecapacities`))
     assert.equal(old.annotations?.[`${domain}/deprecated`], 'true')
@@ -216,7 +216,7 @@ void describe('a slow or broken audit log', () => {
     Promise.race([what.then(() => 'answered'), sleep(300, 'waits')])
 
   void test('blocking: a request waits until its event is written, or lost', async (t) => {
-    const { server, log, told: reported, metrics } = await start(t, { rules: [{ level: 'Metadata' }] })
+    const { server, log, reported, metrics } = await start(t, { rules: [{ level: 'Metadata' }] })
     const go = log.holdUp()
     const asking = server.ask('GET', '/version')
     await log.heldUp()
@@ -250,11 +250,7 @@ void describe('a slow or broken audit log', () => {
   })
 
   void test('batch: no request waits for its event', async (t) => {
-    const {
-      server,
-      log,
-      asked: requested,
-    } = await start(t, { rules: [{ level: 'Metadata' }], mode: 'batch' })
+    const { server, log, requested } = await start(t, { rules: [{ level: 'Metadata' }], mode: 'batch' })
     const go = log.holdUp()
     assert.equal((await server.ask('GET', '/version')).status, 200)
     assert.equal(log.text, '')

@@ -26,7 +26,7 @@ void test('spec 4.8.3: a header chooses the mode of a read, and every response n
   assert.equal(await given(maps), `200 ${proof('linearizable')}`)
   assert.equal(await given(`${maps}/one?resourceVersion=0`), `200 ${proof('any')}`)
   assert.equal(await given(`${maps}?resourceVersion=1`), `200 ${proof('not-older-than')}`)
-  assert.equal(await given(`${maps}/nobody`), `404 ${proof('linearizable')}`)
+  assert.equal(await given(`${maps}/missing`), `404 ${proof('linearizable')}`)
   for (const mode of ['linearizable', 'any', 'log'])
     assert.equal(await given(maps, mode), `200 ${proof(mode)}`)
   assert.equal(await given(maps, 'bounded=60000'), `200 ${proof('bounded')}`)

@@ -187,7 +187,7 @@ export class Liveness {
       () => 'L3, L4: the healthy members do not become equal and ready',
       50,
     )
-    oracle.only(this.#healthy)
+    oracle.useOnly(this.#healthy)
     // A process may have ended since because of an earlier disk fault.
     const watched = (): boolean => this.#equal() && oracle.caughtUp(this.#healthy)
     await phase(limits.watch, watched, () => 'L6: a watch does not receive all events', 50)

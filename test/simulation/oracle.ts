@@ -137,8 +137,8 @@ export class Oracle implements Watcher {
   }
 
   /** From now on clients and watchers use only these members. */
-  only(healthy: readonly Member[]): void {
-    this.#clientPool.only(healthy.map(({ id }) => id))
+  useOnly(healthy: readonly Member[]): void {
+    this.#clientPool.useOnly(healthy.map(({ id }) => id))
   }
 
   /** Returns whether every watcher received all events of these healthy and equal members. */

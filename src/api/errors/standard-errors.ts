@@ -144,11 +144,11 @@ export function serviceUnavailable(message: string, details: ApiErrorDetails = {
 export function notConvertible(
   of: GroupResource,
   name: string,
-  versions: { readonly asked: string; readonly stored: string },
+  versions: { readonly version: string; readonly stored: string },
 ): ApiError {
   const what = name === '' ? spell(of) : `${spell(of)} ${JSON.stringify(name)}`
   const message =
-    `${what} cannot be converted to version ${versions.asked}: the conversion webhook of the definition is not called ` +
+    `${what} cannot be converted to version ${versions.version}: the conversion webhook of the definition is not called ` +
     `by this release; ask for version ${versions.stored}, in which it is stored`
   return new ApiError('NotImplemented', message, about(of, name))
 }

@@ -124,14 +124,14 @@ function storedVersionOf(requested: string, { definition, spec, schemas, storage
   if (!isByWebhook(objectMember(spec, 'conversion'))) {
     return {
       name: storage,
-      conversion: storedConversion({ schemas, asked: requested, storage, refusal: null }),
+      conversion: storedConversion({ schemas, requested, storage, refusal: null }),
     }
   }
   const accepted = objectMember(objectMember(definition, 'status'), 'acceptedNames')
   const of = { group: textMember(spec, 'group'), resource: textMember(accepted, 'plural') }
   const refusal = ({ metadata }: AnyObject, stored: string): ApiError =>
-    notConvertible(of, metadata.name ?? '', { asked: requested, stored })
-  const conversion = storedConversion({ schemas, asked: requested, storage, refusal })
+    notConvertible(of, metadata.name ?? '', { version: requested, stored })
+  const conversion = storedConversion({ schemas, requested, storage, refusal })
   return { name: storage, byWebhook: true, conversion }
 }
 

@@ -6,7 +6,7 @@ import type { AnyObject, StoredVersion } from '../../registry/kinds/definition.t
 type Versions = {
   /** Schemas by version name, including versions that are not served. */
   readonly schemas: ReadonlyMap<string, CompiledSchema>
-  readonly asked: string
+  readonly requested: string
   readonly storage: string
   /**
    * Returns the error for an object that cannot be converted to the requested version. null: all
@@ -35,7 +35,7 @@ type Versions = {
  */
 export function storedConversion({
   schemas,
-  asked: requested,
+  requested,
   storage,
   refusal,
 }: Versions): NonNullable<StoredVersion['conversion']> {

@@ -125,7 +125,7 @@ export class ClientPool {
   }
 
   /** From now on clients use only these members, as behind a load balancer. */
-  only(members: readonly number[]): void {
+  useOnly(members: readonly number[]): void {
     this.#allowedMembers = new Set(members)
   }
 

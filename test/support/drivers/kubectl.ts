@@ -14,7 +14,7 @@ export type Followed = {
   readonly lines: readonly string[]
   readonly child: ChildProcess
   /** The whole output, for the message of a failed test. */
-  readonly told: () => string
+  readonly reported: () => string
 }
 
 /**
@@ -80,7 +80,7 @@ export class Kubectl {
     })
     const reported = (): string =>
       [...lines, given, ...(child.exitCode === null ? [] : ['it ended'])].join('\n')
-    return { lines, child, told: reported }
+    return { lines, child, reported }
   }
 }
 

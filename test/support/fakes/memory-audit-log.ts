@@ -129,7 +129,7 @@ export async function memoryTrail(of: {
   readonly log: MemoryAuditLog
   readonly metrics: MetricsRegistry
   /** The messages to the operator. */
-  readonly told: readonly string[]
+  readonly reported: readonly string[]
   readonly close: () => Promise<void>
 }> {
   const names = namesOf(of.domain ?? 'orch.io')
@@ -153,5 +153,5 @@ export async function memoryTrail(of: {
     names: { apiVersion, truncated: `${names.group('audit')}/truncated` },
     ...{ mode: of.mode ?? 'blocking', format: 'json' as const, log: writer, webhook: null, metrics },
   })
-  return { trail, log, metrics: registry, told: reported, close: () => writer.close() }
+  return { trail, log, metrics: registry, reported, close: () => writer.close() }
 }

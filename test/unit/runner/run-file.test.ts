@@ -18,7 +18,7 @@ const directory = mkdtempSync(join(tmpdir(), 'run-file-'))
 const never = new AbortController().signal
 let files = 0
 
-type Ran = FileResult & { readonly said: readonly string[] }
+type Ran = FileResult & { readonly given: readonly string[] }
 
 /**
  * @param seconds generous, unless the file is to be ended: starting takes its time on a machine
@@ -34,7 +34,7 @@ async function ran(code: string, seconds = 60, signal = never): Promise<Ran> {
   writeFileSync(file, [...imports, code].join('\n'))
   const given: string[] = []
   const result = await runFile(file, { seconds, graceMs: 1000, signal, say: (line) => given.push(line) })
-  return { ...result, said: given }
+  return { ...result, given }
 }
 
 /** By then a file has come to its tests on any machine. */
@@ -82,7 +82,7 @@ void describe('running one test file', { concurrency: 4 }, () => {
       result.skipped.map(({ test, why }) => `${test}: ${why}`),
       ['three: not here'],
     )
-    assert.deepEqual(result.said, ['a word'])
+    assert.deepEqual(result.given, ['a word'])
   })
 
   void test('a test that waits for ever is ended with its processes and named', async () => {

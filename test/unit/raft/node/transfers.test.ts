@@ -25,7 +25,7 @@ function bench() {
   const transfers = new Transfers(clock, electionMs, (request) => void requests.push(request))
   const status = { ...emptyStatus(two), leader: one, configuration: cluster([1, 2, 3]) }
   const begin = (to: NodeId, ms = 10_000) => transfers.begin(to, status, clock.monotonicMs() + ms)
-  return { clock, asked: requests, transfers, status, begin }
+  return { clock, requests, transfers, status, begin }
 }
 
 function relay(self: NodeId, answer: TransferAnswer = { kind: 'accepted' }) {
@@ -48,7 +48,7 @@ for (const [reason, pattern] of [
   ['not-a-voter', /only a voter can lead/],
 ] as const) {
   void test(`a refusal ends the request with its reason in one line: ${reason}`, async () => {
-    const { clock, asked: requests, transfers, begin } = bench()
+    const { clock, requests, transfers, begin } = bench()
     const refused = assert.rejects(begin(three), (error: Error & { code?: string }) => {
       assert.equal(error.code, reason)
       assert.match(error.message, pattern)
@@ -64,7 +64,7 @@ for (const [reason, pattern] of [
 }
 
 void test('a lost request is repeated, a successful one is not', async () => {
-  const { clock, asked: requests, transfers, status, begin } = bench()
+  const { clock, requests, transfers, status, begin } = bench()
   const done = begin(three)
   await clock.advance(2 * electionMs)
   assert.deepEqual(requests, [1, 1, 1])

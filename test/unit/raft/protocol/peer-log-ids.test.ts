@@ -24,7 +24,7 @@ const agreed: ClusterRecord = { ...cluster, founded: false }
 function bench(own: ClusterRecord | null, known: readonly PeerLog[] = []) {
   const requested: PeerLog[] = []
   const logIds = new PeerLogIds({ known, cluster: () => own, record: (met) => void requested.push(met) })
-  return { logIds, asked: requested }
+  return { logIds, requested }
 }
 
 function of(logId: string, clusterId = 'c1', phase: PeerIdentity['phase'] = 'founded'): PeerIdentity {
@@ -37,7 +37,7 @@ function answerNow(answer: Promise<string>): Promise<string> {
 }
 
 void test('a new peer waits until its log is recorded', async () => {
-  const { logIds, asked: requested } = bench(cluster)
+  const { logIds, requested } = bench(cluster)
   let answer: string | null = null
   const verification = logIds.verify(peer, of('a1')).then((verdict) => (answer = verdict))
   await new Promise((resolve) => setImmediate(resolve))
@@ -49,7 +49,7 @@ void test('a new peer waits until its log is recorded', async () => {
 })
 
 void test('a peer with another log than the recorded one is refused, the recorded one is accepted again', async () => {
-  const { logIds, asked: requested } = bench(cluster, [{ peer, logId: 'a1' }])
+  const { logIds, requested } = bench(cluster, [{ peer, logId: 'a1' }])
   assert.equal(await logIds.verify(peer, of('b2')), 'lost-log')
   assert.equal(await logIds.verify(peer, of('a1')), 'ok')
   assert.equal(await logIds.verify(founder, of('b2')), 'lost-log')
@@ -58,7 +58,7 @@ void test('a peer with another log than the recorded one is refused, the recorde
 })
 
 void test('of two concurrent callers with one id the first counts', async () => {
-  const { logIds, asked: requested } = bench(cluster)
+  const { logIds, requested } = bench(cluster)
   const [first, second] = [logIds.verify(peer, of('a1')), logIds.verify(peer, of('b2'))]
   assert.equal(requested.length, 1)
   logIds.recorded({ peer, logId: 'a1' })
@@ -67,7 +67,7 @@ void test('of two concurrent callers with one id the first counts', async () => 
 
 void test('a peer of a separately founded cluster is refused, and its log is not recorded', async () => {
   for (const own of [cluster, agreed]) {
-    const { logIds, asked: requested } = bench(own)
+    const { logIds, requested } = bench(own)
     for (const one of [peer, founder]) {
       for (const logId of ['a1', 'f1']) {
         assert.equal(await answerNow(logIds.verify(one, of(logId, 'c2'))), 'other-cluster')
@@ -79,7 +79,7 @@ void test('a peer of a separately founded cluster is refused, and its log is not
 })
 
 void test('a gathering peer is refused by a founded cluster, whether its log is known or not', async () => {
-  const { logIds, asked: requested } = bench(cluster)
+  const { logIds, requested } = bench(cluster)
   for (const logId of ['f1', 'f2', 'a1']) {
     for (const one of [peer, founder]) {
       assert.equal(await logIds.verify(one, of(logId, '', 'gathering')), 'lost-log')
@@ -99,7 +99,7 @@ void test('a member that agreed accepts only founders with the agreed logs', asy
 })
 
 void test('a gathering member accepts other gathering members, not a cluster founded without it', async () => {
-  const { logIds, asked: requested } = bench(null)
+  const { logIds, requested } = bench(null)
   assert.equal(await logIds.verify(founder, of('f1', '', 'gathering')), 'ok')
   assert.equal(await logIds.verify(founder, of('f2', 'c1', 'gathering')), 'ok')
   assert.equal(await logIds.verify(founder, of('f1', 'c1', 'agreed')), 'ok')

@@ -134,25 +134,25 @@ void test('built-in rules: masters may do everything, other users read discovery
   const may = (user: UserInfo, action: Action): boolean =>
     (authorizer.authorize(user, action) as Decision).kind === 'allow'
   const master = authenticatedUser({ name: 'root', groups: ['system:masters'] })
-  const somebody = authenticatedUser({ name: 'u', groups: [] })
+  const someUser = authenticatedUser({ name: 'u', groups: [] })
   const secrets = on('secrets', { verb: 'list', namespace: 'ns' })
   const review = on('selfsubjectaccessreviews', { verb: 'create', group: 'authorization.orch.io' })
 
   for (const action of [secrets, path('/metrics'), path('/cluster/v1/transfer-leader', 'post')]) {
     assert.ok(may(master, action))
-    assert.ok(!may(somebody, action))
+    assert.ok(!may(someUser, action))
     assert.ok(!may(anonymous, action))
   }
   for (const open of ['/healthz', '/livez', '/readyz', '/readyz/leader', '/version', '/version/']) {
-    assert.ok(may(somebody, path(open)), open)
+    assert.ok(may(someUser, path(open)), open)
     assert.ok(may(anonymous, path(open)), open)
     assert.ok(!may(anonymous, path(open, 'post')), open)
   }
   for (const reported of ['/api', '/api/v1', '/apis', '/apis/x', '/openapi/v2']) {
-    assert.ok(may(somebody, path(reported)) && may(somebody, path(reported, 'head')), reported)
+    assert.ok(may(someUser, path(reported)) && may(someUser, path(reported, 'head')), reported)
     assert.ok(!may(anonymous, path(reported)), reported)
   }
-  assert.ok(may(somebody, review))
+  assert.ok(may(someUser, review))
   assert.ok(!may(anonymous, review))
 })
 

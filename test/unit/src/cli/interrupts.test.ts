@@ -9,7 +9,7 @@ import type { TestContext } from 'node:test'
 import { onInterrupt } from '../../../../src/cli/interrupts.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
-type Kit = { readonly clock: ManualClock; readonly heard: string[]; readonly stop: () => void }
+type Kit = { readonly clock: ManualClock; readonly received: string[]; readonly stop: () => void }
 
 function listen(t: TestContext): Kit {
   const clock = new ManualClock()
@@ -20,7 +20,7 @@ function listen(t: TestContext): Kit {
     (signal) => received.push(signal),
   )
   t.after(stop)
-  return { clock, heard: received, stop }
+  return { clock, received, stop }
 }
 
 /**
@@ -33,7 +33,7 @@ function signalled(signal: NodeJS.Signals): void {
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   void test(`${signal} is handled once, however often it is sent at once`, async (t) => {
-    const { clock, heard: received } = listen(t)
+    const { clock, received } = listen(t)
     for (let sent = 0; sent < 3; sent++) signalled(signal)
     await clock.advance(499)
     signalled(signal)
@@ -42,7 +42,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 void test('a second interrupt ends the program; a hang-up never does', async (t) => {
-  const { clock, heard: received } = listen(t)
+  const { clock, received } = listen(t)
   const before = process.listenerCount('SIGINT')
   signalled('SIGINT')
   await clock.advance(500)

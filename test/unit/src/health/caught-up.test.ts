@@ -12,10 +12,10 @@ import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 class Barrier {
   open = true
-  asked = 0
+  requested = 0
 
   barrier(): Promise<LogIndex> {
-    this.asked++
+    this.requested++
     return this.open ? Promise.resolve(noIndex) : Promise.reject(new ConsensusError('timed-out', 'no quorum'))
   }
 }
@@ -60,9 +60,9 @@ void test('a closed instance sends no requests', async () => {
   caughtUp.start()
   await clock.advance(100)
   caughtUp.close()
-  const { asked: requested } = consensus
+  const { requested } = consensus
   await clock.advance(5000)
-  assert.equal(consensus.asked, requested)
+  assert.equal(consensus.requested, requested)
 })
 
 void test('watches end once the proof is older than the bound, and again while it stays so', async () => {

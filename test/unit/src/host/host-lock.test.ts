@@ -14,7 +14,7 @@ import type { DirectoryLock } from '../../../../src/host/directory-lock.ts'
 import { beatMs, beatsAwaited, lockAgainstOtherHosts } from '../../../../src/host/host-lock.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
-type Taken = { readonly lock: Promise<DirectoryLock>; readonly said: string[]; readonly lost: string[] }
+type Taken = { readonly lock: Promise<DirectoryLock>; readonly given: string[]; readonly lost: string[] }
 
 function folder(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'orch-host-lock-'))
@@ -31,7 +31,7 @@ function take(directory: string, clock: ManualClock, name: string, bootId = `boo
     onLost: ({ message }) => lost.push(message),
   })
   lock.catch(() => undefined)
-  return { lock, said: given, lost }
+  return { lock, given, lost }
 }
 
 /**
@@ -77,7 +77,7 @@ void test('another host is rejected with the name of the holder as soon as the c
   await assert.rejects(starter.lock, DirectoryTaken)
   await assert.rejects(starter.lock, /in use by a process on host a: stop it, or give another --data-dir/)
   assert.ok(beats < beatsAwaited, `${beats} beats`)
-  assert.deepEqual([holder.lost, starter.said], [[], []])
+  assert.deepEqual([holder.lost, starter.given], [[], []])
   ;(await holder.lock).release()
   assert.ok(!existsSync(join(directory, 'lock.host')))
 })
@@ -92,7 +92,7 @@ void test('a killed holder is replaced after a wait; if it comes back, it has to
   const lock = await starter.lock
   assert.ok(beats > beatsAwaited, `${beats} beats`)
   assert.match(
-    starter.said.join(),
+    starter.given.join(),
     /was held by a process on host a that does not renew its lock: taking it over/,
   )
   await beatUntil(
@@ -123,7 +123,7 @@ void test('there is no wait on the same boot, nor where the directory was releas
   ;(await again.lock).release()
   const other = take(directory, new ManualClock(), 'b')
   ;(await other.lock).release()
-  assert.deepEqual([again.said, other.said], [[], []])
+  assert.deepEqual([again.given, other.given], [[], []])
 })
 
 void test('a directory on a local disk gets no lock among hosts', async (t) => {

@@ -57,7 +57,7 @@ function start(answer: () => Promise<LogIndex>) {
   return {
     clock,
     changes,
-    asked: requested,
+    requested,
     apply,
     configure,
     listeners,
@@ -76,14 +76,9 @@ async function failure(call: Promise<void>): Promise<ApiError> {
 }
 
 void test('a change is answered when it was applied here, not before', async () => {
-  const {
-    changes,
-    asked: requested,
-    apply,
-    clock,
-    listeners,
-    deadlineMs,
-  } = start(() => Promise.resolve(logIndex(12)))
+  const { changes, requested, apply, clock, listeners, deadlineMs } = start(() =>
+    Promise.resolve(logIndex(12)),
+  )
   let done = false
   const call = changes.apply(pin, deadlineMs).then(() => {
     done = true
@@ -154,7 +149,7 @@ for (const [code, expected] of [
 }
 
 void test('a dry run uses the configuration in memory, and sends no request', () => {
-  const { changes, asked: requested, configure } = start(() => assert.fail('no request is sent'))
+  const { changes, requested, configure } = start(() => assert.fail('no request is sent'))
   changes.dryRun(leave)
   assert.throws(() => changes.dryRun({ ...pin, id: '99' }), { code: 'Conflict' })
   configure({ voters: [nodeId(1)], votersOutgoing: [nodeId(1), nodeId(2)] })

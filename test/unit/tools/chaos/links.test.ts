@@ -58,7 +58,7 @@ async function line(t: TestContext, first: readonly LinkRule[] = []) {
     caller,
     calls,
     set,
-    heard: () => Buffer.concat(received),
+    received: () => Buffer.concat(received),
     answered: () => Buffer.concat(answered),
     bytesHeard: () => bytesIn(received),
     bytesAnswered: () => bytesIn(answered),
@@ -81,7 +81,7 @@ const awhile = (): Promise<void> => sleep(150)
 const cut = { cut: true } as const
 
 void test('all bytes pass in order in both directions over slow and lossy links', async (t) => {
-  const { caller, calls, set, heard: received, answered, bytesHeard, bytesAnswered } = await line(t)
+  const { caller, calls, set, received, answered, bytesHeard, bytesAnswered } = await line(t)
   const bytes = Buffer.from(new SeededRandom(5).bytes(3 * 1024 * 1024))
   set(between(['a'], ['b'], { delayMs: 5, lossPercent: 2 }))
   caller.write(bytes)
@@ -94,7 +94,7 @@ void test('all bytes pass in order in both directions over slow and lossy links'
 })
 
 void test('a cut passes nothing, not even an end; held bytes pass after it', async (t) => {
-  const { caller, calls, set, heard: received } = await line(t)
+  const { caller, calls, set, received } = await line(t)
   caller.write('one')
   await until('through', () => received().toString() === 'one')
   set(between(['a'], ['b'], cut))
@@ -108,7 +108,7 @@ void test('a cut passes nothing, not even an end; held bytes pass after it', asy
 })
 
 void test('a one-way cut passes the other direction', async (t) => {
-  const { caller, calls, set, heard: received, answered } = await line(t)
+  const { caller, calls, set, received, answered } = await line(t)
   caller.write('hello')
   await until('through', () => calls.length === 1)
   set(between(['b'], ['a'], cut, 'from'))
@@ -120,7 +120,7 @@ void test('a one-way cut passes the other direction', async (t) => {
 })
 
 void test('a connection during a cut is opened when the cut ends', async (t) => {
-  const { caller, calls, set, heard: received } = await line(t, between(['b'], ['a'], cut, 'to'))
+  const { caller, calls, set, received } = await line(t, between(['b'], ['a'], cut, 'to'))
   caller.write('hello')
   await awhile()
   assert.equal(calls.length, 0)

@@ -49,7 +49,7 @@ function change(api: Fixture, name: string, data: { readonly [key: string]: stri
 
 /** Reads when woken, as a connection does. */
 class Follower {
-  readonly told: Event[] = []
+  readonly reported: Event[] = []
   wakes = 0
   readonly #events: Events
   #closed = false
@@ -74,7 +74,7 @@ class Follower {
   }
 
   words(): readonly string[] {
-    return this.told.map(({ type, object }) => `${type} ${object.metadata.name}`)
+    return this.reported.map(({ type, object }) => `${type} ${object.metadata.name}`)
   }
 
   close(): void {
@@ -91,7 +91,7 @@ class Follower {
   }
 
   async #read(): Promise<void> {
-    this.told.push(...(await this.#events.now()))
+    this.reported.push(...(await this.#events.now()))
   }
 }
 
@@ -116,7 +116,7 @@ void test('60 changes with 1,000 watches of other values read each event once an
   assert.equal(reads, 120)
   const woken = followers.filter(({ wakes }) => wakes > 0)
   assert.equal(woken.length, 1)
-  assert.deepEqual([woken[0]?.wakes, woken[0]?.told.length], [60, 61])
+  assert.deepEqual([woken[0]?.wakes, woken[0]?.reported.length], [60, 61])
   for (const follower of followers) follower.close()
 })
 
@@ -134,7 +134,7 @@ void test('60 changes with 1,000 watches of other names wake no other watch and 
   }
   assert.equal(reads, 0)
   assert.deepEqual(
-    followers.filter(({ wakes }) => wakes > 0).map(({ wakes, told: reported }) => [wakes, reported.length]),
+    followers.filter(({ wakes }) => wakes > 0).map(({ wakes, reported }) => [wakes, reported.length]),
     [[60, 61]],
   )
   for (const follower of followers) follower.close()
@@ -152,7 +152,7 @@ void test('an object that changes its value is DELETED in one watch at the new v
   await change(api, 'a', { node: 'n2' })
   await settled()
   assert.deepEqual([from.words(), to.words(), no.words()], [['ADDED a', 'DELETED a'], ['ADDED a'], []])
-  const [left, came] = [from.told[1]?.object, to.told[0]?.object]
+  const [left, came] = [from.reported[1]?.object, to.reported[0]?.object]
   assert.deepEqual([nodeOf(left ?? assert.fail()), nodeOf(came ?? assert.fail())], ['n1', 'n2'])
   assert.equal(left?.metadata.resourceVersion, came?.metadata.resourceVersion)
   await api.patch({ kind: 'Thing', name: 'a', body: { data: { node: null } } })
@@ -231,10 +231,10 @@ for (let seed = 1; seed <= 20; seed++) {
     }
     await settled()
     for (const { node, follower } of followers) {
-      const wanted = expected(everything.told, node)
-      assert.deepEqual(brief(follower.told), wanted, `at ${node}`)
+      const wanted = expected(everything.reported, node)
+      assert.deepEqual(brief(follower.reported), wanted, `at ${node}`)
       const resumed = await Follower.of(api, `data.node=${node}`, { resourceVersion: from })
-      assert.deepEqual(brief(resumed.told), wanted, `at ${node}, resumed`)
+      assert.deepEqual(brief(resumed.reported), wanted, `at ${node}, resumed`)
       for (const one of [follower, resumed]) one.close()
     }
     everything.close()

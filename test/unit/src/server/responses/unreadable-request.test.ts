@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { answerUnreadable } from '../../../../../src/server/responses/unreadable-request.ts'
 
 /** The bytes that a client of that connection receives, and whether the connection was closed. */
-function socket(): { readonly stream: Duplex; readonly told: () => string } {
+function socket(): { readonly stream: Duplex; readonly reported: () => string } {
   let reported = ''
   const stream = new Duplex({
     read: () => undefined,
@@ -18,7 +18,7 @@ function socket(): { readonly stream: Duplex; readonly told: () => string } {
       done()
     },
   })
-  return { stream, told: () => reported }
+  return { stream, reported: () => reported }
 }
 
 function failure(code: string, reason?: string): Error & { readonly code: string } {
@@ -42,7 +42,7 @@ void test('each parser error has its code and message', () => {
     ['HPE_INVALID_METHOD', '400 Bad Request', 'BadRequest', /a method of HTTP\/1\.1$/],
     ['HPE_INVALID_URL', '400 Bad Request', 'BadRequest', /^the request is not HTTP\/1\.1: why$/],
   ] as const) {
-    const { stream, told: reported } = socket()
+    const { stream, reported } = socket()
     answerUnreadable(failure(code, 'why'), stream, null)
     const [head = '', body = ''] = reported().split('\r\n\r\n')
     assert.equal(head.split('\r\n')[0], `HTTP/1.1 ${line}`)
@@ -72,7 +72,7 @@ void test('a client that keeps sending is disconnected, one that ends is not', (
 })
 
 void test('nothing is sent on a broken connection', () => {
-  const { stream, told: reported } = socket()
+  const { stream, reported } = socket()
   answerUnreadable(failure('ECONNRESET'), stream, null)
   assert.ok(stream.destroyed)
   assert.equal(reported(), '')
