@@ -21,6 +21,16 @@ export class BucketCounts {
     counts[bucket] = (counts[bucket] ?? 0) + 1
     this.sum += value
   }
+
+  /** Adds all observations of another series. @param other its bounds include all of these */
+  add(other: BucketCounts): void {
+    let bucket = 0
+    for (const [place, count] of other.counts.entries()) {
+      this.counts[bucket] = (this.counts[bucket] ?? 0) + count
+      if (other.bounds[place] === this.bounds[bucket]) bucket++
+    }
+    this.sum += other.sum
+  }
 }
 
 export type BucketSeries<Label extends string> = {

@@ -39,6 +39,7 @@ export class Listener {
   /** The current exchange of each HTTP/1.1 connection. */
   readonly #exchanges = new WeakMap<Duplex, Exchange>()
   readonly #queued: QueuedReplies
+  #handshakeErrors = 0
 
   constructor(options: ListenerOptions) {
     this.#policy = options.tlsPolicy ?? defaultTlsPolicy
@@ -55,6 +56,7 @@ export class Listener {
       })
     })
     this.server.on('tlsClientError', (error: ParserError, socket: TLSSocket) => {
+      this.#handshakeErrors++
       const below = this.#origins.get(originOf(socket))
       if (below !== undefined) answerWithoutTls(error, below)
     })
@@ -65,6 +67,11 @@ export class Listener {
       // A broken session ends its streams; there is nothing else to do.
       session.on('error', () => undefined)
     })
+  }
+
+  /** Connections that ended with an error before their TLS handshake was complete. */
+  get handshakeErrors(): number {
+    return this.#handshakeErrors
   }
 
   /** Passes every request to `handler`, except for tunnels. */

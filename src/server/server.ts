@@ -23,6 +23,7 @@ import { Places, flowControl } from './plugins/flow-control.ts'
 import { beginCalls } from './plugins/request-id.ts'
 import { RequestMetrics } from './metrics/request-metrics.ts'
 import type { InFlightCounts } from './metrics/request-metrics.ts'
+import { counter } from '../metrics/gauges.ts'
 import { registerBuildInfo } from '../metrics/build-info-metric.ts'
 import { revokeUnrecognized } from './revoke-unrecognized.ts'
 import { clusterRoutes } from './routes/cluster.ts'
@@ -50,6 +51,8 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
   registerBuildInfo(dependencies.metrics, versionDocument(dependencies.version))
   const inFlight = new InFlight(clock, metrics, outgoing)
   const listener = new Listener(dependencies)
+  const words = 'Connections whose TLS handshake failed.'
+  counter(dependencies.metrics, 'apiserver_tls_handshake_errors', words, () => listener.handshakeErrors)
   const discovery = new Discovery(served, dependencies.names)
   const noRoute = new NoRoute({
     resourceMethods: (info) => resourceMethods(served, info),

@@ -77,6 +77,7 @@ void test('stalled bodies take no write slot and get 408', async (t) => {
   const [head] = (await once(stream, 'response')) as [{ readonly ':status': number }]
   assert.equal(head[':status'], 408)
   assert.equal(fake.calls.length, 2, 'nothing was done for what did not come')
+  assert.equal(await terminations(url, 'POST'), '408: 4')
   for (const socket of sockets) socket.destroy()
 })
 
@@ -103,6 +104,7 @@ void test('one user has three quarters of all request slots', async (t) => {
   const three = [1, 2, 3].map(() => ask11(`${url}${CM}`, admin))
   await until(() => waiting.length === 3)
   assert.equal((await ask11(`${url}${CM}`, admin)).status, 429)
+  assert.equal(await terminations(url, 'LIST'), '429: 1')
   const fourth = ask11(`${url}${CM}`, other)
   await until(() => waiting.length === 4)
   for (const finish of waiting) finish()
@@ -308,6 +310,18 @@ function sum(watches: readonly FakeWatch[]): number {
 async function metric(url: string, name: string): Promise<number> {
   const { text } = await ask11(`${url}/metrics`, other)
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+}
+
+/** Returns the codes and counts of the requests of a verb that the server ended. */
+async function terminations(url: string, verb: string): Promise<string> {
+  const { text } = await ask11(`${url}/metrics`, other)
+  const lines = text.matchAll(
+    /^apiserver_request_terminations_total\{verb="(\w+)",.*component="apiserver",code="(\d+)"\} (\d+)$/gm,
+  )
+  return [...lines]
+    .filter(([, of]) => of === verb)
+    .map(([, , code, count]) => `${code}: ${count}`)
+    .join()
 }
 
 function waitingBytes(url: string): Promise<number> {

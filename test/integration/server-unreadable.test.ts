@@ -126,7 +126,8 @@ for (const protocols of ['http2-and-http1', 'http1'] as const) {
     for (const nonsense of ['SSH-2.0-x\r\n', '\0'.repeat(20), '\x16\x03\x01\0\x05GET /'])
       assert.doesNotMatch(await plainConversation(port, nonsense), /HTTP/, nonsense)
     assert.deepEqual(fake.calls, [])
-    assert.equal((await ask11(`${url}/version`, admin)).status, 200)
+    const { text } = await ask11(`${url}/metrics`, admin)
+    assert.match(text, /^apiserver_tls_handshake_errors_total 7$/m)
   })
 }
 

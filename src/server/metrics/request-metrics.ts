@@ -2,6 +2,7 @@ import { Counter, Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
 import { BucketCounts, BucketHistogram } from '../../metrics/bucket-histogram.ts'
 import { limits } from '../../config/limits.ts'
+import type { BucketSeries } from '../../metrics/bucket-histogram.ts'
 import type { Call } from '../calls/call.ts'
 import type { KindSeries } from './kind-series.ts'
 import { ReadMetrics } from './read-metrics.ts'
@@ -25,6 +26,8 @@ class RequestSeries {
   readonly durations = new BucketCounts(durationBounds)
   /** null: not a read. */
   readonly sizes: BucketCounts | null
+  /** Requests that the server ended to protect itself, by HTTP code. */
+  readonly terminations = new Map<number, number>()
   /** Watches in progress. */
   watching = 0
 
@@ -88,8 +91,15 @@ export class RequestMetrics {
   }
 
   /** Counts a request that flow control rejected. */
-  dropped(kind: 'readOnly' | 'mutating'): void {
+  dropped(kind: 'readOnly' | 'mutating', call: Call): void {
     this.#dropped.inc({ request_kind: kind })
+    this.terminated(call, 429)
+  }
+
+  /** Counts a request that the server ended to protect itself: overload or a timeout. */
+  terminated(call: Call, code: number): void {
+    const { terminations } = this.#seriesOf(call)
+    terminations.set(code, (terminations.get(code) ?? 0) + 1)
   }
 
   observe(call: Call, nowMs: number): void {
@@ -150,6 +160,25 @@ function registerSeries(registry: Registry, series: ReadonlyMap<string, RequestS
   new BucketHistogram(registry, durations, function* () {
     for (const one of series.values()) yield { labels: one.labels, counts: one.durations }
   })
+  const serviceLevel = {
+    name: 'apiserver_request_slo_duration_seconds',
+    help: 'As apiserver_request_duration_seconds, without the time of webhooks, of which there are none.',
+    labelNames: streamLabelNames,
+    buckets: upstreamBounds,
+  }
+  new BucketHistogram(registry, serviceLevel, () => withoutDryRuns(series.values()))
+  new Counter({
+    name: 'apiserver_request_terminations_total',
+    help: 'Requests that the server ended to protect itself, because of overload or a timeout.',
+    labelNames: [...streamLabelNames, 'code'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { labels, terminations } of series.values()) {
+        for (const [code, count] of terminations) this.inc({ ...withoutDryRun(labels), code }, count)
+      }
+    },
+  })
   const sizes = {
     name: 'apiserver_response_sizes',
     help: 'Bytes of the responses to gets and lists, as sent.',
@@ -175,6 +204,19 @@ function registerSeries(registry: Registry, series: ReadonlyMap<string, RequestS
   })
 }
 
+/** Adds up the durations of series that differ only in `dry_run`. It costs requests nothing. */
+function withoutDryRuns(series: Iterable<RequestSeries>): Iterable<BucketSeries<StreamLabel>> {
+  const sums = new Map<string, BucketSeries<StreamLabel>>()
+  for (const one of series) {
+    const labels = withoutDryRun(one.labels)
+    const key = Object.values(labels).join(' ')
+    const sum = sums.get(key) ?? { labels, counts: new BucketCounts(upstreamBounds) }
+    sum.counts.add(one.durations)
+    sums.set(key, sum)
+  }
+  return sums.values()
+}
+
 function withoutDryRun(labels: RequestLabels): Omit<RequestLabels, 'dry_run'> {
   const { verb, group, version, resource, subresource, scope, component } = labels
   return { verb, group, version, resource, subresource, scope, component }
@@ -183,13 +225,15 @@ function withoutDryRun(labels: RequestLabels): Omit<RequestLabels, 'dry_run'> {
 const streamLabelNames = [
   ...(['verb', 'group', 'version', 'resource', 'subresource', 'scope', 'component'] as const),
 ]
+type StreamLabel = (typeof streamLabelNames)[number]
 const requestLabelNames = [...(['dry_run'] as const), ...streamLabelNames]
 
-/** Upstream's bounds in s, and five below them: most requests take less than its lowest. */
-const durationBounds = [
-  ...[0.001, 0.0025, 0.005, 0.01, 0.025],
+/** In s. */
+const upstreamBounds = [
   ...[0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60],
 ]
+/** Upstream's, and five below them: most requests take less than its lowest. */
+const durationBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, ...upstreamBounds]
 /** 1 kB to 1 GB. */
 const sizeBounds = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
 

@@ -101,8 +101,8 @@ export function flowControl(
     if (kind === 'watching') call.hold(metrics.watching(call))
     return true
   }
-  const drop = (kind: Kind): ApiError => {
-    metrics.dropped(kind === 'writing' ? 'mutating' : 'readOnly')
+  const drop = (call: Call, kind: Kind): ApiError => {
+    metrics.dropped(kind === 'writing' ? 'mutating' : 'readOnly', call)
     return tooManyRequests(RETRY_AFTER_SECONDS)
   }
   app.addHook('onRequest', (request, reply, done) => {
@@ -115,8 +115,8 @@ export function flowControl(
     const kind = kindOf(request.method, call.info.action.verb)
     if (!BODIES_UNREAD.has(request.method) && hasBody(request.raw)) {
       call.upload = places.beginUpload(call, saidBytes(request, limits), limits.uploadGraceMs)
-      done(call.upload === null ? drop(kind) : undefined)
-    } else done(take(call, kind) ? undefined : drop(kind))
+      done(call.upload === null ? drop(call, kind) : undefined)
+    } else done(take(call, kind) ? undefined : drop(call, kind))
   })
 
   app.addHook('preParsing', (request, _reply, payload, done) => {
@@ -146,7 +146,7 @@ export function flowControl(
     const isRoom = upload.charge.growTo(bodyMemoryBytesMin(body)) && take(call, kind)
     call.bodyMemoryBytes = isRoom ? bodyMemoryBytes(body, request.raw.headers['content-type'] ?? '') : 0
     const isTaken = isRoom && upload.charge.growTo(call.bodyMemoryBytes)
-    done(isTaken ? undefined : drop(kind))
+    done(isTaken ? undefined : drop(call, kind))
   })
 }
 

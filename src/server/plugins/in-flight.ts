@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../../base/clock.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
+import { httpCodeOf } from '../../api/errors/status.ts'
 import { timeout } from '../../api/errors/standard-errors.ts'
 import { limits } from '../../config/limits.ts'
 import type { Call } from '../calls/call.ts'
@@ -94,6 +95,13 @@ export class InFlight {
     if (this.#calls.size === 0) this.#onEmpty?.()
   }
 
+  #giveUp(call: Call, error: ApiError): void {
+    call.lastOnConnection = true
+    call.abort()
+    this.#metrics.terminated(call, httpCodeOf(error.code))
+    sendError(call.reply, call, call.raw.method, error)
+  }
+
   #look(): void {
     const now = this.#clock.monotonicMs()
     this.#outgoing.look(now)
@@ -103,18 +111,12 @@ export class InFlight {
       if (call.blockedMs() > limits.writeStallMsMax) {
         call.cutOff()
       } else if (call.upload?.isTooSlow(now) === true && !call.reply.headersSent) {
-        giveUp(call, new ApiError('RequestTimeout', 'the body arrives too slowly, nothing was changed'))
+        this.#giveUp(call, new ApiError('RequestTimeout', 'the body arrives too slowly, nothing was changed'))
       } else if (now > call.deadlineMs + DEADLINE_GRACE_MS && !call.reply.headersSent) {
-        giveUp(call, timeout('request did not complete within the allotted timeout'))
+        this.#giveUp(call, timeout('request did not complete within the allotted timeout'))
       }
     }
   }
-}
-
-function giveUp(call: Call, error: ApiError): void {
-  call.lastOnConnection = true
-  call.abort()
-  sendError(call.reply, call, call.raw.method, error)
 }
 
 function ignore(): void {}

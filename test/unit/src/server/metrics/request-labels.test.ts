@@ -85,6 +85,34 @@ void test('a request is counted once by code, timed, and its bytes are counted i
   assert.doesNotMatch(text, /apiserver_response_sizes.*POST/)
 })
 
+void test('the SLO durations of requests with and without dry run are one series with the bounds of upstream', async () => {
+  const registry = new Registry()
+  const metrics = new RequestMetrics(registry, known, () => ({
+    ...{ reading: 0, writing: 0, watching: 0, uploading: 0, bodyBytes: 0, outgoingBytes: 0, cutOff: 0 },
+  }))
+  for (const [target, ms] of [
+    [all, 15.625],
+    [`${all}?dryRun=All`, 250],
+    [all, 70_000],
+  ] as const) {
+    const write = call('POST', target)
+    metrics.observe(write, write.startedMs + ms)
+  }
+  const pod = 'group="",version="v1",resource="pods",subresource="",scope="resource",component="apiserver"'
+  const labels = `verb="POST",${pod}`
+  const lines = (await registry.metrics())
+    .split('\n')
+    .filter((line) => line.startsWith('apiserver_request_slo_duration_seconds'))
+  const name = 'apiserver_request_slo_duration_seconds'
+  assert.deepEqual(lines.slice(0, 1), [`${name}_bucket{le="0.05",${labels}} 1`])
+  assert.ok(lines.includes(`${name}_bucket{le="0.2",${labels}} 1`))
+  assert.ok(lines.includes(`${name}_bucket{le="0.4",${labels}} 2`))
+  assert.ok(lines.includes(`${name}_bucket{le="60",${labels}} 2`))
+  assert.ok(lines.includes(`${name}_bucket{le="+Inf",${labels}} 3`))
+  assert.ok(lines.includes(`${name}_sum{${labels}} 70.265625`))
+  assert.equal(lines.length, 21 + 1 + 2, lines.join('\n'))
+})
+
 void test('a watch is long-running until it has ended', async () => {
   const registry = new Registry()
   const metrics = new RequestMetrics(registry, known, () => ({
