@@ -12,6 +12,7 @@ import type { ClientConfig } from '../pki/client-config.ts'
 import { PkiError } from '../pki/errors.ts'
 import { readTextFile } from '../pki/files.ts'
 import { HttpAuditReceiver } from '../audit/http-audit-receiver.ts'
+import type { OutwardDependencies } from '../outward/outward-client.ts'
 import { StartError } from '../config/start-error.ts'
 import type { MemberContext } from './context.ts'
 
@@ -60,7 +61,7 @@ function webhookOf(
 ): AuditWebhook | null {
   const path = config['audit-webhook-config-file']
   if (path === '') return null
-  const { client, receiver } = receiverOf(path)
+  const { client, receiver } = receiverOf(path, { clock, random })
   const webhook = new AuditWebhook(
     {
       apiVersion: auditApiVersion(names),
@@ -78,10 +79,13 @@ function webhookOf(
   return webhook
 }
 
-function receiverOf(path: string): { readonly client: ClientConfig; readonly receiver: HttpAuditReceiver } {
+function receiverOf(
+  path: string,
+  dependencies: OutwardDependencies,
+): { readonly client: ClientConfig; readonly receiver: HttpAuditReceiver } {
   try {
     const client = readClientConfig(path)
-    return { client, receiver: new HttpAuditReceiver(client) }
+    return { client, receiver: new HttpAuditReceiver(client, dependencies) }
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : String(cause)
     const where = cause instanceof PkiError ? '' : `${path}: `

@@ -1,10 +1,8 @@
-import * as http from 'node:http'
-import * as https from 'node:https'
-import { createSecureContext } from 'node:tls'
 import { limits } from '../config/limits.ts'
-import { httpCall } from '../host/http-call.ts'
-import type { AuditReceiver, SendOutcome } from './audit-webhook.ts'
+import { OutwardClient } from '../outward/outward-client.ts'
+import type { OutwardDependencies } from '../outward/outward-client.ts'
 import type { ClientConfig } from '../pki/client-config.ts'
+import type { AuditReceiver, SendOutcome } from './audit-webhook.ts'
 
 /**
  * Sends lists of audit events by POST over one persistent connection.
@@ -12,43 +10,31 @@ import type { ClientConfig } from '../pki/client-config.ts'
  * @throws Error when the configuration cannot be used
  */
 export class HttpAuditReceiver implements AuditReceiver {
-  readonly #config: ClientConfig
-  readonly #agent: http.Agent
+  readonly #client: OutwardClient
 
-  constructor(config: ClientConfig) {
-    this.#config = config
-    const { url, authority, identity, authorization } = config
-    if (authorization !== null) http.validateHeaderValue('authorization', authorization)
-    const shown = {
-      ...(authority === null ? {} : { ca: authority }),
-      ...(identity === null ? {} : { cert: identity.certificate, key: identity.key }),
-    }
-    // An invalid configuration should be found now.
-    createSecureContext(shown)
-    const kept = { keepAlive: true, maxSockets: 1 }
-    this.#agent = url.protocol === 'http:' ? new http.Agent(kept) : new https.Agent({ ...kept, ...shown })
+  constructor(config: ClientConfig, dependencies: OutwardDependencies) {
+    this.#client = new OutwardClient(
+      config,
+      {
+        callMsMax: limits.auditWebhookMsMax,
+        connectionsMax: 1,
+        queueMax: 0,
+        // `AuditWebhook` repeats lists.
+        attemptsMax: 1,
+      },
+      dependencies,
+    )
   }
 
   async send(list: Uint8Array): Promise<SendOutcome> {
-    const { url, authorization } = this.#config
-    const result = await httpCall(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...(authorization === null ? {} : { authorization }) },
-      body: list,
-      responseBytesMax,
-      signal: AbortSignal.timeout(limits.auditWebhookMsMax),
-      agent: this.#agent,
-    })
+    const result = await this.#client.call({ method: 'POST', body: list })
     return result.kind === 'failed' ? { kind: 'not-now', why: result.why } : outcomeOf(result.status)
   }
 
   close(): void {
-    this.#agent.destroy()
+    this.#client.close()
   }
 }
-
-/** A receiver that answers more is broken. */
-const responseBytesMax = 1024 * 1024
 
 /** A busy or broken server may recover; one that rejects the request will do so again. */
 function outcomeOf(status: number): SendOutcome {

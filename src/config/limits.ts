@@ -170,6 +170,17 @@ export const limits = Object.freeze({
   auditWebhookTriesMax: 5,
   /** Ms until a webhook must respond. Longer: counts as unreachable. */
   auditWebhookMsMax: 30_000,
+  /** Bytes of a response of a webhook or an identity provider. Longer: the call fails. */
+  outwardResponseBytesMax: 3 * MiB,
+  /** Ms that a connection to such a server is kept without calls. */
+  outwardIdleMsMax: 60_000,
+  /** Delay before the first repetition of a failed call; each later one is half as long again. */
+  outwardRetryMsMin: 500,
+  /** Interval of reading a file with a bearer token for such a server, and size of the token. */
+  outwardTokenFileMs: 10_000,
+  outwardTokenBytesMax: 16 * KiB,
+  /** Interval of logging that calls of such a server fail. */
+  outwardFailureLogMs: 60_000,
   /** Interval of reporting lost audit events. */
   auditToldMs: 60_000,
   /** Ms to write the last audit events at exit. Longer: they are lost. */

@@ -1,5 +1,5 @@
 import { request as httpRequest } from 'node:http'
-import type { Agent, IncomingMessage } from 'node:http'
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 
 export type HttpCall = {
@@ -18,8 +18,26 @@ export type HttpCall = {
 
 export type HttpResult =
   | { readonly kind: 'response'; readonly status: number; readonly body: Buffer }
-  /** @param why one line @param code of the system or of TLS; empty: none */
-  | { readonly kind: 'failed'; readonly why: string; readonly code: string }
+  | {
+      readonly kind: 'failed'
+      readonly reason: HttpFailureReason
+      /** One line, without credentials. */
+      readonly why: string
+      /** Code of the system or of TLS; empty: none. */
+      readonly code: string
+      /** The connection had served an earlier call, so the server may just have closed it. */
+      readonly wasReused: boolean
+    }
+
+/**
+ * - `dns`: the name of the server is not known
+ * - `connect`: there is no connection
+ * - `tls`: the server or this client was not accepted
+ * - `reset`: the connection ended before the response was complete
+ * - `timeout`: no complete response in time
+ * - `too-large`: the response is longer than allowed
+ */
+export type HttpFailureReason = 'dns' | 'connect' | 'tls' | 'reset' | 'timeout' | 'too-large' | 'other'
 
 /** Sends one request and receives the whole response, within limits. Never rejects. */
 export function httpCall(url: URL, call: HttpCall): Promise<HttpResult> {
@@ -28,15 +46,15 @@ export function httpCall(url: URL, call: HttpCall): Promise<HttpResult> {
   const headers = { ...call.headers, ...length }
   const send = url.protocol === 'http:' ? httpRequest : httpsRequest
   return new Promise((resolve) => {
-    const fail = (cause: Error): void => resolve(failureOf(cause))
     const outgoing = send(url, { ...tls, method, headers, signal, agent: agent ?? false })
+    const fail = (cause: Error): void => resolve(failureOf(cause, outgoing))
     outgoing.on('error', fail)
     outgoing.on('response', (incoming: IncomingMessage) => {
       const chunks: Buffer[] = []
       let bytes = 0
       incoming.on('data', (chunk: Buffer) => {
         bytes += chunk.byteLength
-        if (bytes > call.responseBytesMax) outgoing.destroy(new Error('the response is too large'))
+        if (bytes > call.responseBytesMax) outgoing.destroy(new ResponseTooLarge())
         else chunks.push(chunk)
       })
       incoming.on('error', fail)
@@ -48,10 +66,37 @@ export function httpCall(url: URL, call: HttpCall): Promise<HttpResult> {
   })
 }
 
-function failureOf(cause: Error): HttpResult {
+class ResponseTooLarge extends Error {
+  constructor() {
+    super('the response is too large')
+  }
+}
+
+function failureOf(cause: Error, { reusedSocket }: ClientRequest): HttpResult {
   const code = 'code' in cause ? String(cause.code) : ''
-  const line = cause.message.split('\n')[0]
+  const line = cause.message.split('\n')[0]?.slice(0, WHY_CHARACTERS_MAX)
   const isLate = cause.cause instanceof Error && cause.cause.name === 'TimeoutError'
   const why = isLate ? 'no response in time' : line || code || cause.name
-  return { kind: 'failed', why, code }
+  const reason = isLate ? 'timeout' : cause instanceof ResponseTooLarge ? 'too-large' : reasonOf(code)
+  return { kind: 'failed', reason, why, code, wasReused: reusedSocket }
+}
+
+const WHY_CHARACTERS_MAX = 200
+
+const REASONS: Readonly<Record<string, HttpFailureReason>> = {
+  ENOTFOUND: 'dns',
+  EAI_AGAIN: 'dns',
+  ECONNREFUSED: 'connect',
+  EHOSTUNREACH: 'connect',
+  ENETUNREACH: 'connect',
+  ETIMEDOUT: 'connect',
+  ECONNRESET: 'reset',
+  EPIPE: 'reset',
+}
+
+/** Codes of OpenSSL for certificates, such as `CERT_HAS_EXPIRED`, have no prefix of their own. */
+const TLS_CODE = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH|INVALID_)/
+
+function reasonOf(code: string): HttpFailureReason {
+  return REASONS[code] ?? (TLS_CODE.test(code) ? 'tls' : 'other')
 }

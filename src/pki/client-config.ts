@@ -14,6 +14,10 @@ export type ClientConfig = {
   readonly identity: { readonly certificate: string; readonly key: string } | null
   /** Value of the `Authorization` header; null: none. */
   readonly authorization: string | null
+  /** The file with the bearer token, which another program may renew; null: the token is fixed. */
+  readonly tokenFile: string | null
+  /** The name that the certificate of the server has; null: that of the URL. */
+  readonly serverName: string | null
 }
 
 /**
@@ -42,6 +46,8 @@ export function readClientConfig(path: string): ClientConfig {
     authority: certificateOf(cluster, 'certificate-authority', path),
     identity: certificate === null || key === null ? null : { certificate, key },
     authorization: authorizationOf(user, path),
+    tokenFile: tokenFileOf(user, path),
+    serverName: textOf(cluster['tls-server-name']),
   }
 }
 
@@ -52,14 +58,23 @@ function urlOf(server: unknown, path: string): URL {
 }
 
 function authorizationOf(user: Readonly<Record<string, unknown>>, path: string): string | null {
-  const { token, tokenFile, username, password } = user
+  const { token, username, password } = user
   if (typeof token === 'string' && token !== '') return `Bearer ${token}`
-  if (typeof tokenFile === 'string' && tokenFile !== '') {
-    return `Bearer ${readTextFile(resolve(dirname(path), tokenFile)).trim()}`
-  }
+  const tokenFile = tokenFileOf(user, path)
+  if (tokenFile !== null) return `Bearer ${readTextFile(tokenFile).trim()}`
   if (typeof username !== 'string' || username === '') return null
   const words = `${username}:${typeof password === 'string' ? password : ''}`
   return `Basic ${Buffer.from(words).toString('base64')}`
+}
+
+/** Returns the path of the token; null: there is a fixed one, or none. */
+function tokenFileOf(user: Readonly<Record<string, unknown>>, path: string): string | null {
+  const file = textOf(user['tokenFile'])
+  return file === null || textOf(user['token']) !== null ? null : resolve(dirname(path), file)
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
 }
 
 /** TLS would ignore an unreadable certificate. @returns PEM; null: none */

@@ -10,7 +10,15 @@ import { TLSSocket } from 'node:tls'
 import { test } from 'node:test'
 import { HttpAuditReceiver } from '../../src/audit/http-audit-receiver.ts'
 import type { ClientConfig } from '../../src/pki/client-config.ts'
+import { SeededRandom } from '../../base/random.ts'
+import { systemClock } from '../../fixtures/system.ts'
 import { TestAuthority } from '../../fixtures/server-fixture.ts'
+
+const random = new SeededRandom(1)
+
+function receiverFor(config: ClientConfig): HttpAuditReceiver {
+  return new HttpAuditReceiver(config, { clock: systemClock, random })
+}
 
 void test('responses of a receiver count as accepted, retryable or rejected', async (t) => {
   const authority = new TestAuthority()
@@ -44,8 +52,10 @@ void test('responses of a receiver count as accepted, retryable or rejected', as
     authority: authority.pem,
     identity: { certificate: cert, key },
     authorization: 'Bearer t',
+    tokenFile: null,
+    serverName: null,
   }
-  const receiver = new HttpAuditReceiver(config)
+  const receiver = receiverFor(config)
   t.after(() => receiver.close())
   const list = Buffer.from('{}')
   assert.deepEqual(await receiver.send(list), { kind: 'taken' })
@@ -60,7 +70,7 @@ void test('responses of a receiver count as accepted, retryable or rejected', as
     assert.deepEqual(await receiver.send(list), { kind, why: `the server answers ${code}` })
   }
 
-  const stranger = new HttpAuditReceiver({ ...config, authority: new TestAuthority('other').pem })
+  const stranger = receiverFor({ ...config, authority: new TestAuthority('other').pem })
   t.after(() => stranger.close())
   const unbelieved = await stranger.send(list)
   assert.equal(unbelieved.kind, 'not-now')
@@ -78,12 +88,11 @@ void test('an event that cannot be encoded is detected before anything is sent',
     authority: null,
     identity: null,
     authorization: 'Bearer a\nb',
+    tokenFile: null,
+    serverName: null,
   }
-  assert.throws(() => new HttpAuditReceiver(config), /Invalid character in header content/)
+  assert.throws(() => receiverFor(config), /Invalid character in header content/)
   const [one, other] = [new TestAuthority().client('a', []), new TestAuthority().client('b', [])]
   const identity = { certificate: one.cert, key: other.key }
-  assert.throws(
-    () => new HttpAuditReceiver({ ...config, authorization: null, identity }),
-    /key values mismatch/,
-  )
+  assert.throws(() => receiverFor({ ...config, authorization: null, identity }), /key values mismatch/)
 })

@@ -50,12 +50,16 @@ void test('a response beyond the limit, a cut one, a late one and a closed port 
   const url = await badServer(t)
   const at = (path: string, more: Partial<HttpCall> = {}) =>
     httpCall(new URL(path, url), { ...call, ...more })
-  assert.deepEqual(await at('/large'), { kind: 'failed', why: 'the response is too large', code: '' })
-  assert.deepEqual(await at('/cut'), { kind: 'failed', why: 'aborted', code: 'ECONNRESET' })
+  const failed = { kind: 'failed', wasReused: false }
+  const tooLarge = { ...failed, reason: 'too-large', why: 'the response is too large', code: '' }
+  assert.deepEqual(await at('/large'), tooLarge)
+  assert.deepEqual(await at('/cut'), { ...failed, reason: 'reset', why: 'aborted', code: 'ECONNRESET' })
   for (const path of ['/never', '/stuck']) {
     const late = await at(path, { signal: AbortSignal.timeout(200) })
-    assert.deepEqual([late.kind, late.kind === 'failed' && late.why], ['failed', 'no response in time'], path)
+    assert.deepEqual(late, { ...failed, reason: 'timeout', why: 'no response in time', code: 'ABORT_ERR' })
   }
   const nobody = await httpCall(new URL('http://127.0.0.1:1/'), call)
-  assert.deepEqual([nobody.kind, nobody.kind === 'failed' && nobody.code], ['failed', 'ECONNREFUSED'])
+  assert.equal(nobody.kind === 'failed' && nobody.reason, 'connect')
+  const unknown = await httpCall(new URL('http://no-such-host.invalid/'), call)
+  assert.equal(unknown.kind === 'failed' && unknown.reason, 'dns')
 })

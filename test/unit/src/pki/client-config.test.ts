@@ -46,11 +46,17 @@ void test('entries are inline or in files that the kubeconfig refers to', () => 
   writeFileSync(join(home, 'ca.pem'), authority.pem)
   writeFileSync(join(home, 'token'), 'from-file\n')
   const beside = readClientConfig(
-    file({ cluster: { 'certificate-authority': 'ca.pem' }, user: { tokenFile: 'token' } }),
+    file({
+      cluster: { 'certificate-authority': 'ca.pem', 'tls-server-name': 'hook.example' },
+      user: { tokenFile: 'token' },
+    }),
   )
+  assert.deepEqual([beside.tokenFile, beside.serverName], [join(home, 'token'), 'hook.example'])
+  assert.deepEqual([inside.tokenFile, inside.serverName], [null, null])
   assert.equal(beside.authority, authority.pem)
   assert.equal(beside.authorization, 'Bearer from-file')
-  assert.equal(readClientConfig(file({ user: { token: 't' } })).authorization, 'Bearer t')
+  const fixed = readClientConfig(file({ user: { token: 't', tokenFile: 'gone' } }))
+  assert.deepEqual([fixed.authorization, fixed.tokenFile], ['Bearer t', null])
   const basic = readClientConfig(file({ user: { username: 'a', password: 'b' } })).authorization
   assert.equal(basic, `Basic ${data('a:b')}`)
   const nobody = readClientConfig(file({}))

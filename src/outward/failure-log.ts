@@ -1,0 +1,49 @@
+import type { Clock } from '../../base/clock.ts'
+import { limits } from '../config/limits.ts'
+
+export type FailureLogDependencies = {
+  readonly clock: Clock
+  readonly log: {
+    readonly warn: (fields: object, message: string) => void
+    readonly info: (fields: object, message: string) => void
+  }
+}
+
+export type FailureLogOptions = {
+  /** The other server, as `authentication webhook`. */
+  readonly what: string
+  /** Its URL without credentials. */
+  readonly url: string
+}
+
+/** Logs that calls of another server fail, at limited frequency, and when they succeed again. */
+export class FailureLog {
+  readonly #options: FailureLogOptions
+  readonly #dependencies: FailureLogDependencies
+  #failures = 0
+  #reportedMs = Number.NEGATIVE_INFINITY
+
+  constructor(options: FailureLogOptions, dependencies: FailureLogDependencies) {
+    this.#options = options
+    this.#dependencies = dependencies
+  }
+
+  failed(cause: string): void {
+    const { clock, log } = this.#dependencies
+    const { what, url } = this.#options
+    this.#failures++
+    const nowMs = clock.monotonicMs()
+    if (nowMs - this.#reportedMs < limits.outwardFailureLogMs) return
+    this.#reportedMs = nowMs
+    log.warn({ url, cause, failures: this.#failures }, `calls of the ${what} fail`)
+  }
+
+  succeeded(): void {
+    if (this.#failures === 0) return
+    const { log } = this.#dependencies
+    const { what, url } = this.#options
+    log.info({ url, failures: this.#failures }, `calls of the ${what} succeed again`)
+    this.#failures = 0
+    this.#reportedMs = Number.NEGATIVE_INFINITY
+  }
+}

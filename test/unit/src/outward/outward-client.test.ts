@@ -1,0 +1,153 @@
+/*
+ * Goal: a call of another server is authenticated both ways, ends within its limits, follows no
+ * redirect, and is repeated only when that may help.
+ * Method: a real HTTPS server that misbehaves on request.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { SeededRandom } from '../../../../base/random.ts'
+import { TestAuthority } from '../../../../fixtures/server-fixture.ts'
+import { systemClock } from '../../../../fixtures/system.ts'
+import { OutwardClient } from '../../../../src/outward/outward-client.ts'
+import type { OutwardOptions } from '../../../../src/outward/outward-client.ts'
+import type { ClientConfig } from '../../../../src/pki/client-config.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
+import { OutwardServer } from '../../../support/fixtures/outward-server.ts'
+import type { Answer } from '../../../support/fixtures/outward-server.ts'
+
+const options: OutwardOptions = { callMsMax: 60_000, connectionsMax: 2, queueMax: 2, attemptsMax: 1 }
+const body = Buffer.from('{}')
+
+function clientOf(
+  t: TestContext,
+  config: ClientConfig,
+  change: Partial<OutwardOptions> = {},
+  clock = systemClock,
+): OutwardClient {
+  const random = new SeededRandom(1)
+  const client = new OutwardClient(config, { ...options, ...change }, { clock, random })
+  t.after(() => client.close())
+  return client
+}
+
+void test('a call carries the client certificate and the token, and reuses its connection', async (t) => {
+  const server = await OutwardServer.start(t, () => ({ body: '{"a":1}' }))
+  const client = clientOf(t, server.config({ authorization: 'Bearer t' }))
+  for (let call = 0; call < 2; call++) {
+    const result = await client.call({ method: 'POST', body })
+    assert.ok(result.kind === 'response' && result.status === 200)
+    assert.equal(result.body.toString(), '{"a":1}')
+  }
+  const [first] = server.calls
+  assert.deepEqual(
+    [first?.method, first?.path, first?.client, first?.headers.authorization, first?.body],
+    ['POST', '/hook', 'orch', 'Bearer t', '{}'],
+  )
+})
+
+void test('a redirect is a response and is not followed', async (t) => {
+  const headers = { location: 'https://localhost:1/' }
+  const server = await OutwardServer.start(t, () => ({ status: 302, body: '', headers }))
+  const result = await clientOf(t, server.config()).call({ method: 'GET' })
+  assert.equal(result.kind === 'response' && result.status, 302)
+  assert.equal(server.calls.length, 1)
+})
+
+void test('a server of another authority or another name gets no request', async (t) => {
+  const server = await OutwardServer.start(t, () => ({ body: '' }))
+  const reason = async (change: Partial<ClientConfig>): Promise<string> => {
+    const result = await clientOf(t, server.config(change)).call({ method: 'POST', body })
+    return result.kind === 'failed' ? result.reason : 'response'
+  }
+  assert.equal(await reason({ authority: new TestAuthority('other').pem }), 'tls')
+  assert.equal(await reason({ serverName: 'other.example' }), 'tls')
+  assert.equal(server.calls.length, 0)
+  const byAddress = new URL(server.url.href.replace('localhost', '127.0.0.1'))
+  assert.equal(await reason({ url: byAddress }), 'tls')
+  assert.equal(await reason({ url: byAddress, serverName: 'localhost' }), 'response')
+})
+
+void test('a response that never comes or never ends fails within its limit', async (t) => {
+  let answer: Answer = 'never'
+  const server = await OutwardServer.start(t, () => answer)
+  const late = await clientOf(t, server.config(), { callMsMax: 200 }).call({ method: 'POST', body })
+  assert.deepEqual(late, { kind: 'failed', reason: 'timeout', why: 'no response in time' })
+  answer = 'endless'
+  const endless = await clientOf(t, server.config()).call({ method: 'POST', body })
+  assert.deepEqual(endless, { kind: 'failed', reason: 'too-large', why: 'the response is too large' })
+})
+
+void test('calls beyond connections and queue fail at once, and the others are answered', async (t) => {
+  const waiting: ((answer: Answer) => void)[] = []
+  const server = await OutwardServer.start(t, () => new Promise((resolve) => waiting.push(resolve)))
+  const client = clientOf(t, server.config())
+  const calls = Array.from({ length: 4 }, () => client.call({ method: 'POST', body }))
+  const refused = await client.call({ method: 'POST', body })
+  assert.deepEqual(refused, { kind: 'failed', reason: 'busy', why: '4 calls are in progress' })
+  let answered = 0
+  const all = Promise.all(calls.map((call) => call.then(() => answered++)))
+  while (answered < 4) {
+    waiting.shift()?.({ body: '{}' })
+    assert.ok(server.calls.length - answered <= 2, 'more connections than allowed')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await all
+})
+
+void test('a broken connection and an overloaded server are tried again; other failures are not', async (t) => {
+  const answers: Answer[] = []
+  const server = await OutwardServer.start(t, () => answers.shift() ?? { body: 'last' })
+  const call = async (attemptsMax: number, ...given: Answer[]): Promise<string> => {
+    answers.splice(0, answers.length, ...given)
+    server.calls.length = 0
+    const result = await clientOf(t, server.config(), { attemptsMax }).call({ method: 'POST', body })
+    const outcome = result.kind === 'failed' ? result.reason : `${result.status} ${result.body.toString()}`
+    return `${outcome}, ${server.calls.length}`
+  }
+  assert.equal(await call(3, 'reset', { status: 503, body: '' }), '200 last, 3')
+  assert.equal(await call(2, 'reset', 'reset'), 'reset, 2')
+  assert.equal(await call(1, 'reset'), 'reset, 1')
+  assert.equal(await call(3, { status: 400, body: 'no' }), '400 no, 1')
+  server.stop()
+  assert.equal(await call(3), 'connect, 0')
+})
+
+void test('a token file is read again, and an unusable one leaves the last token in use', async (t) => {
+  const server = await OutwardServer.start(t, () => ({ body: '' }))
+  const home = mkdtempSync(join(tmpdir(), 'orch-token-file-'))
+  t.after(() => rmSync(home, { recursive: true, force: true }))
+  const tokenFile = join(home, 'token')
+  const clock = new ManualClock()
+  const client = clientOf(t, server.config({ authorization: 'Bearer one', tokenFile }), {}, clock)
+  const sent = async (): Promise<string | undefined> => {
+    await client.call({ method: 'POST', body })
+    return server.calls.at(-1)?.headers.authorization
+  }
+  writeFileSync(tokenFile, 'two\n')
+  assert.equal(await sent(), 'Bearer one')
+  await clock.advance(10_000)
+  assert.equal(await sent(), 'Bearer two')
+  for (const bad of ['', 'a b', 'x'.repeat(20_000)]) {
+    writeFileSync(tokenFile, bad)
+    await clock.advance(10_000)
+    assert.equal(await sent(), 'Bearer two')
+  }
+  rmSync(tokenFile)
+  await clock.advance(10_000)
+  assert.equal(await sent(), 'Bearer two')
+})
+
+void test('a closed client ends its calls and accepts no others', async (t) => {
+  const server = await OutwardServer.start(t, () => 'never')
+  const client = clientOf(t, server.config())
+  const pending = client.call({ method: 'POST', body })
+  while (server.calls.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  client.close()
+  const closed = { kind: 'failed', reason: 'closed', why: 'this server shuts down' }
+  assert.deepEqual(await pending, closed)
+  assert.deepEqual(await client.call({ method: 'POST', body }), closed)
+})
