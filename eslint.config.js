@@ -2,7 +2,7 @@ import eslint from '@eslint/js'
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
-  { ignores: ['dist/', 'node_modules/', '.cluster/', '.build/', 'eslint.config.js'] },
+  { ignores: ['dist/', 'node_modules/', '.cluster/', '.build/', 'eslint.config.js', 'pure.d.ts'] },
   eslint.configs.recommended,
   tseslint.configs.recommendedTypeChecked,
   {

@@ -1,6 +1,7 @@
 /**
- * Bytes, and what is an address, are all of Node that the pure rooms may use: they know no clock, no disk and no network. Of `tsconfig.pure.json` alone, where
- * nothing else of Node has a name; the whole project has Node's own types.
+ * The part of Node that the pure modules may use: bytes and the syntax of addresses, but no clock,
+ * disk or network. Only `tsconfig.pure.json` includes this file, and no other types of Node; the
+ * whole project is compiled with Node's own types.
  */
 declare module 'node:buffer' {
   type Encoding = 'utf8' | 'latin1' | 'base64'
@@ -24,13 +25,13 @@ declare module 'node:buffer' {
 }
 
 declare module 'node:net' {
-  /** 4, 6, or 0 for what is none. */
+  /** Returns 4 or 6, or 0 for text that is not an address. */
   export function isIP(text: string): number
   export function isIPv4(text: string): boolean
   export function isIPv6(text: string): boolean
 }
 
-/** Of the engine, whatever runs on it: how many lines of its trace an error keeps. */
+/** A property of V8: the maximum number of stack frames that an error records. */
 interface ErrorConstructor {
   stackTraceLimit: number
 }

@@ -282,11 +282,11 @@ export interface Transport {
   /** Starts to accept and to open connections. */
   start(receiver: TransportReceiver): Promise<void>
   /**
-   * Sets the peers that may connect, and their addresses. Called on every configuration. All other
-   * callers are refused.
+   * Sets the peers that may connect, and their addresses. All other callers are refused. Called for
+   * every new configuration.
    *
-   * @param decidedIndex index of the committed configuration without the refused callers; 0 or
-   *   unset: none
+   * @param decidedIndex index of the last committed configuration, which is sent to callers that
+   * are not members of it; 0 or unset: none is sent
    */
   setPeers(peers: readonly MemberInfo[], decidedIndex?: LogIndex): void
   send(message: PeerMessage): void

@@ -38,10 +38,10 @@ try {
 }
 
 async function run(): Promise<void> {
-  await server.tell({ kind: 'fill', objects, bytes: 900, namespace: 'listed' })
+  await server.send({ kind: 'fill', objects, bytes: 900, namespace: 'listed' })
   console.log(`${objects} objects of 1 KB, node ${process.version}`)
   await read(path)
-  await server.look('filled, and listed once')
+  await server.printUsage('filled, and listed once')
   const bytes = await measured('full list', () => read(path))
   console.log(`  ${(bytes / 2 ** 20).toFixed(1)} MiB`)
   await measured('pages of 500', pages)
@@ -52,25 +52,25 @@ async function run(): Promise<void> {
   await measured('full list, compressed', () => read(path, { 'accept-encoding': 'gzip' }))
   await measured('as a table', () => read(path, { accept: 'application/json;as=Table;g=meta.k8s.io;v=v1' }))
   await measured('first events of a watch', firstEvents)
-  await server.tell({ kind: 'update', namespace: 'listed', perSecond: rate, objects })
+  await server.send({ kind: 'update', namespace: 'listed', perSecond: rate, objects })
   await pause(5000)
   await measuredCpu(`nothing but ${rate} writes/s for 5 s`, () => pause(5000))
   await measuredCpu(`full list, ${rate} writes/s`, () => read(path))
   await measuredCpu(`pages of 500, ${rate} writes/s`, pages)
-  await server.tell({ kind: 'update', namespace: 'listed', perSecond: 0, objects })
+  await server.send({ kind: 'update', namespace: 'listed', perSecond: 0, objects })
   await slowly('HTTP/1.1', slowHttp1)
   await slowly('HTTP/2, windows of 64 KiB', () => slowHttp2(smallWindow))
   await slowly('HTTP/2, windows of 4 MiB', () => slowHttp2(4 * 2 ** 20))
 }
 
-/** CPU per object of a full list, median of the rounds. */
+/** Calls `ask` once per round and prints the median CPU time per object. */
 async function measured<T>(what: string, ask: () => Promise<T>): Promise<T> {
   const cpu: number[] = []
   let last = await ask()
-  await server.look(`${what}, once`)
+  await server.printUsage(`${what}, once`)
   for (let round = 0; round < rounds; round++) {
     last = await ask()
-    cpu.push((await server.tell<{ cpuMs: number }>({ kind: 'look' })).cpuMs)
+    cpu.push((await server.send<{ cpuMs: number }>({ kind: 'usage' })).cpuMs)
   }
   const median = cpu.toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? NaN
   console.log(
@@ -81,9 +81,9 @@ async function measured<T>(what: string, ask: () => Promise<T>): Promise<T> {
 
 async function measuredCpu(what: string, ask: () => Promise<unknown>): Promise<void> {
   const started = performance.now()
-  await server.tell({ kind: 'look' })
+  await server.send({ kind: 'usage' })
   await ask()
-  const { cpuMs } = await server.look(what)
+  const { cpuMs } = await server.printUsage(what)
   console.log(`${what}: ${cpuMs.toFixed(0)} ms of CPU in ${(performance.now() - started).toFixed(0)} ms`)
 }
 
@@ -108,13 +108,13 @@ async function firstEvents(): Promise<void> {
   response.destroy()
 }
 
-/** Clients that read only the first bytes of a full list. */
+/** Measures the memory of clients that read only the first bytes of a full list. */
 async function slowly(over: string, begin: () => Promise<() => void>): Promise<void> {
-  const before = await server.look(`before slow readers over ${over}`)
+  const before = await server.printUsage(`before slow readers over ${over}`)
   const ends: (() => void)[] = []
   for (let at = 0; at < readers; at++) ends.push(await begin())
   await pause(3000)
-  const during = await server.look(`${readers} clients that do not read`)
+  const during = await server.printUsage(`${readers} clients that do not read`)
   const each = ((during.heapMiB + during.buffersMiB - before.heapMiB - before.buffersMiB) * 1024) / readers
   const resident = ((during.residentMiB - before.residentMiB) * 1024) / readers
   console.log(
@@ -130,7 +130,7 @@ async function slowHttp1(): Promise<() => void> {
   return () => response.destroy()
 }
 
-/** With the default windows, and with larger ones. */
+/** @param windowBytes flow-control window of the stream and the connection */
 async function slowHttp2(windowBytes: number): Promise<() => void> {
   const { port, ca, token } = server.listening
   const session = http2.connect(`https://localhost:${port}`, {

@@ -51,7 +51,7 @@ function row(groupEntries: number): void {
       ])
       groupMs.push(elapsedMs(started))
       wal.prepare()
-      cutBehind(wal, last)
+      compactOld(wal, last)
     }
     const tookMs = elapsedMs(began)
     const cpu = process.cpuUsage(cpuBefore)
@@ -63,7 +63,7 @@ function row(groupEntries: number): void {
 }
 
 /** Compacts the log, as the state machine does once its database has caught up. */
-function cutBehind(wal: Wal, last: number): void {
+function compactOld(wal: Wal, last: number): void {
   const { base } = wal.recovered
   if (last % 65_536 !== 0 || last < 131_072) return
   wal.compact({ index: logIndex(last - 65_536), term: term(1), configuration: base.configuration })

@@ -19,10 +19,10 @@ export type Order =
       readonly perSecond: number
       readonly objects: number
     }
-  /** Returns the statistics since the last request. */
-  | { readonly kind: 'look' }
+  /** Returns the resource usage since the last request. */
+  | { readonly kind: 'usage' }
 
-export type Look = {
+export type Usage = {
   /**
    * Longest time between two turns of the event loop, and longest CPU time of the thread in
    * between.
@@ -78,7 +78,7 @@ process.on('message', (order: Order) => {
 process.on('disconnect', () => process.exit(0))
 process.send?.({ port, ca: authority.pem, token: ADMIN.authorization } satisfies Listening)
 
-async function execute(order: Order): Promise<Look | 'done'> {
+async function execute(order: Order): Promise<Usage | 'done'> {
   switch (order.kind) {
     case 'fill':
       for (let at = 0; at < order.objects; at += 500) {
@@ -102,13 +102,13 @@ async function execute(order: Order): Promise<Look | 'done'> {
       )
       return 'done'
     }
-    case 'look':
+    case 'usage':
       return look()
   }
 }
 
 /** Collects garbage first, then resets the statistics. */
-function look(): Look {
+function look(): Usage {
   const { user, system } = process.cpuUsage(before.all)
   const seen = { turnMs, turnCpuMs, collectorMs, written, cpuMs: (user + system) / 1000 }
   globalThis.gc?.()

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Listening, Look, Order } from './measured-server.ts'
+import type { Listening, Usage, Order } from './measured-server.ts'
 
 /** Client of `measured-server.ts`. */
 export class MeasuredServer {
@@ -20,9 +20,9 @@ export class MeasuredServer {
     return new MeasuredServer(child, await nextMessage<Listening>(child))
   }
 
-  /** Prints the statistics since the last call. */
-  async look(what: string): Promise<Look> {
-    const seen = await this.tell<Look>({ kind: 'look' })
+  /** Prints and returns the resource usage since the last call. */
+  async printUsage(what: string): Promise<Usage> {
+    const seen = await this.send<Usage>({ kind: 'usage' })
     console.log(
       `  ${what}: longest turn ${seen.turnMs.toFixed(1)} ms, of computing ${seen.turnCpuMs.toFixed(1)} ms, of the collector ` +
         `${seen.collectorMs.toFixed(1)} ms; CPU ${seen.cpuMs.toFixed(0)} ms; resident ${seen.residentMiB.toFixed(0)} MiB, ` +
@@ -31,7 +31,7 @@ export class MeasuredServer {
     return seen
   }
 
-  async tell<T>(order: Order): Promise<T> {
+  async send<T>(order: Order): Promise<T> {
     this.#child.send(order)
     return nextMessage<T>(this.#child)
   }

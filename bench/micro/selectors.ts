@@ -55,11 +55,11 @@ async function run(): Promise<void> {
     await update(client)
     const cpu: number[] = []
     for (let round = 0; round < rounds; round++) {
-      await server.look(what)
+      await server.printUsage(what)
       await update(client)
       // Includes the events after the last response.
       await pause(200)
-      cpu.push((await server.look(what)).cpuMs)
+      cpu.push((await server.printUsage(what)).cpuMs)
     }
     const median = cpu.sort((a, b) => a - b)[rounds >> 1] ?? 0
     if (query === null) alone = median

@@ -47,7 +47,7 @@ function cpuMs(): number {
 
 const noSnapshots = async (): Promise<never> => Promise.reject(new Error('no snapshots here'))
 
-const acquainted: Pick<TransportReceiver, 'identity' | 'verify'> = {
+const foundedPeer: Pick<TransportReceiver, 'identity' | 'verify'> = {
   identity: () => ({ logId: 'a1', clusterId: 'c1', phase: 'founded' }),
   verify: async () => 'ok',
 }
@@ -58,7 +58,7 @@ function follow(): void {
   const start = async (credentials: PeerCredentials, leader: MemberInfo): Promise<void> => {
     const transport = open(followerId, 'n2', credentials)
     await transport.start({
-      ...acquainted,
+      ...foundedPeer,
       unreachable: () => undefined,
       removedByPeer: () => undefined,
       receiveSnapshot: noSnapshots,
@@ -81,8 +81,8 @@ function follow(): void {
 }
 
 class Leader implements TransportReceiver {
-  readonly identity = acquainted.identity
-  readonly verify = acquainted.verify
+  readonly identity = foundedPeer.identity
+  readonly verify = foundedPeer.verify
   readonly #data = new SeededRandom(1).bytes(entryDataBytes)
   readonly #sentAt = new Map<number, bigint>()
   readonly receiveSnapshot = noSnapshots
@@ -95,7 +95,7 @@ class Leader implements TransportReceiver {
   removedByPeer(): void {}
 
   unreachable(): void {
-    // The link is not up yet; `warm` sends again.
+    // The link is not up yet; `lead` sends again.
   }
 
   receive(peerMessage: PeerMessage): void {

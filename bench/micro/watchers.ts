@@ -70,50 +70,52 @@ try {
 
 async function run(): Promise<void> {
   if (Number(options.objects) > 0) {
-    await server.tell({ kind: 'fill', objects: Number(options.objects), bytes: 900, namespace: 'watched' })
+    await server.send({ kind: 'fill', objects: Number(options.objects), bytes: 900, namespace: 'watched' })
   }
   console.log(`${watchers} watchers, framing ${options.framing}, node ${process.version}`)
-  const empty = await server.look('no watchers')
+  const empty = await server.printUsage('no watchers')
   const [fast, late] = [new Tally(), new Tally()]
   const started = performance.now()
   const closers = await openAll(fast, { count: watchers - slow, isSlow: false })
   await pause(2000)
-  const opened = await server.look(`opened in ${((performance.now() - started - 2000) / 1000).toFixed(1)} s`)
+  const opened = await server.printUsage(
+    `opened in ${((performance.now() - started - 2000) / 1000).toFixed(1)} s`,
+  )
   const each = ((opened.residentMiB - empty.residentMiB) * 1024) / (watchers - slow)
   console.log(
     `  memory for each watcher: ${each.toFixed(1)} KiB (heap ${(((opened.heapMiB - empty.heapMiB) * 1024) / (watchers - slow)).toFixed(1)})`,
   )
   await pause(10_000)
-  await server.look('10 s without an event')
+  await server.printUsage('10 s without an event')
   const lines = [['', 'events', 'of', 'p50 ms', 'p90 ms', 'p99 ms', 'longest ms']]
   lines.push(await events(fast, 'those that read, by themselves'))
   if (slow > 0) {
     closers.push(...(await openAll(late, { count: slow, isSlow: true })))
-    await server.look(`${slow} more came that do not read`)
+    await server.printUsage(`${slow} more came that do not read`)
     const before = late.events
     lines.push(await events(fast, `the same with ${slow} that do not read`))
     const written = lastWritten
     for (const socket of waiting) socket.resume()
     await settled(late)
-    await server.look('and they read on')
+    await server.printUsage('and they read on')
     lines.push([`those ${slow}, which read on at last`, `${late.events - before}`, `${written * slow}`])
   }
   for (const line of formatTable(lines)) console.log(line)
   console.log(`watches that ended by themselves: ${closed}`)
   for (const close of closers) close()
   await pause(5000)
-  await server.look('all left')
+  await server.printUsage('all left')
 }
 
 /** Runs one phase. @returns its row of the table */
 async function events(tally: Tally, label: string): Promise<string[]> {
   const before = tally.events
   tally.delays = new LatencyHistogram()
-  await server.tell({ kind: 'update', namespace: 'watched', perSecond: rate, objects: 100 })
+  await server.send({ kind: 'update', namespace: 'watched', perSecond: rate, objects: 100 })
   await pause(seconds * 1000)
-  await server.tell({ kind: 'update', namespace: 'watched', perSecond: 0, objects: 0 })
+  await server.send({ kind: 'update', namespace: 'watched', perSecond: 0, objects: 0 })
   await settled(tally)
-  const usage = await server.look(`${rate} events/s for ${seconds} s`)
+  const usage = await server.printUsage(`${rate} events/s for ${seconds} s`)
   lastWritten = usage.written
   const count = tally.events - before
   console.log(

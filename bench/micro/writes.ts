@@ -37,10 +37,10 @@ async function measureAll(round: number): Promise<void> {
   await measure('create', (at) => registry.create(request({ body: body(at) })))
   await measure('update', (at) => registry.update(request({ name: name(at), body: body(at, 'x') })))
   await measure('patch', (at) => registry.patch(patched(name(at), '{"data":{"more":"y"}}')))
-  await measure('update, nothing changes', (at) => registry.patch(patched(name(at), '{"data":{"more":"y"}}')))
+  await measure('patch, nothing changes', (at) => registry.patch(patched(name(at), '{"data":{"more":"y"}}')))
   await measure('patch, dry run', (at) => registry.patch(patched(name(at), '{"data":{"more":"z"}}', DRY_RUN)))
   await measure('create, exists already', (at) => refused(registry.create(request({ body: body(at) }))))
-  await measure('update, refused (invalid)', (at) =>
+  await measure('patch, refused (invalid)', (at) =>
     refused(registry.patch(patched(name(at), '{"metadata":{"labels":{"a b":"c"}}}'))),
   )
   await measure('delete', (at) => registry.delete(request({ name: name(at) })))
@@ -92,6 +92,6 @@ function request({ name, body = '', contentType = 'application/json', query }: R
 
 function configMaps({ catalog }: Registry): VerbRequest['definition'] {
   const found = catalog.find('', 'v1', 'configmaps')
-  if (found === null) throw new Error('there are ConfigMaps')
+  if (found === null) throw new Error('the catalog has no ConfigMaps')
   return found
 }

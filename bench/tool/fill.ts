@@ -6,7 +6,7 @@ import type { BenchContext } from './context.ts'
 const clientsMax = 64
 const minimumCount = 5000
 
-/** Creates the objects to read: `<prefix>0` and so on in a namespace of their own. */
+/** The objects that a load reads: `<prefix>0` and so on, in a namespace of their own. */
 export type Filling = {
   readonly purpose: string
   readonly prefix: string
@@ -20,7 +20,7 @@ export async function fill(context: BenchContext, filling: Filling): Promise<str
   const { purpose, objects, ...what } = filling
   const { name, isNew } = await namespaces.make(purpose)
   if (!isNew) return name
-  if (objects >= minimumCount) note(`making ${objects} objects`)
+  if (objects >= minimumCount) note(`creating ${objects} objects`)
   const clients = Math.min(clientsMax, objects)
   const recipe = { kind: 'fill', namespace: name, objects, clients, ...what } as const
   await generator.openCalls({ recipe, http: '1.1', clients, endpoints: target.endpoints })
@@ -29,7 +29,7 @@ export async function fill(context: BenchContext, filling: Filling): Promise<str
   if (!isComplete) {
     throw new BenchError(
       'no-answer',
-      `${objects} objects could not be made: ${failuresText(failures.list())}`,
+      `${objects} objects could not be created: ${failuresText(failures.list())}`,
     )
   }
   return name

@@ -15,9 +15,9 @@ export const measures = {
   p999Ms: { words: 'p99.9', unit: 'ms', better: 'lower', digits: 2 },
   maxMs: { words: 'longest', unit: 'ms', better: 'lower', digits: 1 },
   serverCpuMs: { words: 'CPU of servers', unit: 'ms each', better: 'lower', digits: 3 },
-  generatorCpuMs: { words: 'of generator', unit: 'ms each', better: 'neither', digits: 3 },
+  generatorCpuMs: { words: 'CPU of generator', unit: 'ms each', better: 'neither', digits: 3 },
   /** Share of all processors while the load ran, 0 to 1. */
-  generatorShare: { words: 'generator of machine', unit: 'share', better: 'neither', digits: 2 },
+  generatorShare: { words: 'share of generator in machine CPU', unit: 'share', better: 'neither', digits: 2 },
   /** Share of time that the busiest generator thread was busy, 0 to 1. */
   generatorBusy: { words: 'busiest generator thread', unit: 'share', better: 'neither', digits: 2 },
   /** The server process with the most memory. */
@@ -25,11 +25,11 @@ export const measures = {
   operations: { words: 'operations', unit: '', better: 'neither', digits: 0 },
   failed: { words: 'failed', unit: '', better: 'lower', digits: 0 },
   megabytesPerSecond: { words: 'bytes read', unit: 'MB/s', better: 'higher', digits: 1 },
-  eventsPerSecond: { words: 'written', unit: 'events/s', better: 'neither', digits: 1 },
-  delivered: { words: 'delivered', unit: 'events', better: 'neither', digits: 0 },
-  lost: { words: 'lost', unit: 'events', better: 'lower', digits: 0 },
+  eventsPerSecond: { words: 'events written', unit: '/s', better: 'neither', digits: 1 },
+  delivered: { words: 'events delivered', unit: '', better: 'neither', digits: 0 },
+  lost: { words: 'events lost', unit: '', better: 'lower', digits: 0 },
   resumed: { words: 'watches resumed', unit: '', better: 'lower', digits: 0 },
-  openMs: { words: 'all watches open in', unit: 'ms', better: 'lower', digits: 0 },
+  openMs: { words: 'time to open all watches', unit: 'ms', better: 'lower', digits: 0 },
   writesPerSecond: { words: 'concurrent writes', unit: '/s', better: 'neither', digits: 0 },
   /** Share of reads, 0 to 1. */
   staleShare: { words: 'share of stale reads', unit: '', better: 'lower', digits: 4 },
@@ -37,8 +37,8 @@ export const measures = {
   staleMaxMs: { words: 'staleness longest', unit: 'ms', better: 'lower', digits: 2 },
   /** The requested bound; 0 where stale reads are not allowed. */
   boundMs: { words: 'bound', unit: 'ms', better: 'neither', digits: 0 },
-  writeGapMs: { words: 'no write for', unit: 'ms', better: 'lower', digits: 0 },
-  readGapMs: { words: 'no most recent read for', unit: 'ms', better: 'lower', digits: 0 },
+  writeGapMs: { words: 'longest time without a write', unit: 'ms', better: 'lower', digits: 0 },
+  readGapMs: { words: 'longest time without a most recent read', unit: 'ms', better: 'lower', digits: 0 },
 } as const satisfies Readonly<Record<string, MeasureFacts>>
 
 export type Measure = keyof typeof measures

@@ -10,28 +10,27 @@ import type { BenchReport, BenchRow } from './report.ts'
 import { circumstances, remarks, tablesOf } from './tables.ts'
 
 const titles: Readonly<Record<Workload, string>> = {
-  livez: 'What the generator can do',
-  get: 'Reading one object',
-  create: 'Creating objects',
-  update: 'Replacing objects',
-  list: 'Listing',
-  watch: 'Watching',
-  staleness: 'How stale reads are',
-  failover: 'When the leader goes',
+  livez: 'Limit of the load generator',
+  get: 'Gets of one object',
+  create: 'Creates',
+  update: 'Updates',
+  list: 'Lists',
+  watch: 'Watches',
+  staleness: 'Staleness of reads',
+  failover: 'Unavailability after a leader failure',
 }
 
 const explained: Readonly<Record<Workload, string>> = {
-  livez:
-    'A request that asks next to nothing of a server: a rate beyond which the generator measures itself.',
-  get: 'Each client asks again as soon as it is answered.',
-  create: 'An acknowledged write is as durable as the servers make it.',
+  livez: 'The cheapest request. A rate near this one is the limit of the generator, not of the servers.',
+  get: 'Each client sends its next request as soon as it has a response.',
+  create: 'The servers decide how durable an acknowledged write is.',
   update: 'Each client replaces an object of its own.',
-  list: 'Objects of 1 KB. A list in pages is one operation, from its first page to its last.',
+  list: 'Objects of 1 KB. A list in pages is one operation, from the first page to the last.',
   watch:
-    'From asking for a write to reading its event, of the fast readers; slow ones read a piece of what is there once a second.',
+    'Time from sending a write to receiving its event, for the fast readers. Slow readers read one piece per second.',
   staleness:
-    'One client writes versions of one object as fast as it is answered, others read it: how long a newer version had been acknowledged when a read was begun.',
-  failover: 'The longest time in which no client was answered by any member, from the fault on.',
+    'One client updates an object without pause and others read it. The staleness of a read is the time for which a newer version had already been acknowledged when the read began.',
+  failover: 'The longest time after the fault in which no member answered any client.',
 }
 
 /** Returns a self-contained page without scripts, fonts or images from elsewhere. */
@@ -48,7 +47,7 @@ export function pageOf(report: BenchReport): string {
 <h1>orchctl bench</h1>
 <p>${text(circumstances(report))}.<br>${text(run.endpoints.join(', '))}, from ${text(new Date(run.startedMs).toISOString())},
 ${(run.durationMs / 60_000).toFixed(1)} minutes, generator of ${run.threads} thread(s)${run.isLocal ? ' on the machine of the servers' : ''}.
-Figures are the median of the rounds, lowest and highest in brackets.</p>
+Figures are the median of the rounds, with the lowest and the highest in brackets.</p>
 ${notes.map((one) => `<p class="note">${text(one)}</p>`).join('\n')}
 ${sections.join('\n')}
 </body></html>
@@ -78,15 +77,17 @@ function plots(workload: Workload, rows: readonly BenchRow[]): string {
       return grouped(rows, 'Delay of events: median (large dot), p90, p99, p99.9', latencies).join('\n')
     case 'staleness':
       return [
-        ...grouped(rows, 'The stalest read of all, and the bound that was asked for (red)', (own) =>
+        ...grouped(rows, 'Maximum staleness, and the requested bound (red)', (own) =>
           barPlot(bars(own, 'staleMaxMs', 'boundMs'), 'ms'),
         ),
         ...grouped(rows, 'Latency of these reads: median (large dot), p90, p99, p99.9', latencies),
       ].join('\n')
     case 'failover':
       return [
-        ...grouped(rows, 'No write was acknowledged for', (own) => barPlot(bars(own, 'writeGapMs'), 'ms')),
-        ...grouped(rows, 'No most recent read was answered for', (own) =>
+        ...grouped(rows, 'Longest time without an acknowledged write', (own) =>
+          barPlot(bars(own, 'writeGapMs'), 'ms'),
+        ),
+        ...grouped(rows, 'Longest time without a response to a most recent read', (own) =>
           barPlot(bars(own, 'readGapMs'), 'ms'),
         ),
       ].join('\n')

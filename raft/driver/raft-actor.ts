@@ -228,8 +228,8 @@ export class RaftActor {
     if (recovered === null || this.#driver !== null) return
     if (start.cluster === null && !isBlank(recovered)) {
       return this.#fail(
-        'the record of the cluster that this log belongs to (cluster.json) is missing: bring it back, or take that of ' +
-          'another initial member of this cluster, which is the same; otherwise it must be replaced by a new member',
+        'the record of the cluster that this log belongs to (cluster.json) is missing: restore it, or copy that of ' +
+          'another initial member of this cluster, which is the same; otherwise this member must be replaced by a new one',
       )
     }
     const own = start.cluster?.founders.find(({ peer }) => peer === this.#options.node.id)

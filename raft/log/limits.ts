@@ -5,12 +5,14 @@ export type LogLimits = {
   /** Delay of the first scrub after the start, and between the end of a scrub and the next. */
   readonly scrubFirstMs: number
   readonly scrubPeriodMs: number
-  /** Read in one turn, before pending appends; one record may be larger. */
+  /**
+   * Bytes that the scrub reads in one turn before pending appends go on; one record may be larger.
+   */
   readonly scrubTurnBytes: number
   readonly scrubPauseMs: number
   /**
-   * A damaged log is rewritten while it runs if it is no larger than this; until then it has to be
-   * compacted.
+   * A damaged log is rewritten while the member runs if it is no larger than this. A larger one is
+   * rewritten once it has been compacted to this size.
    */
   readonly rewriteBytesMax: number
 }

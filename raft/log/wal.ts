@@ -4,7 +4,7 @@ import { entryBytes, logIndex, noSnapshot } from '../core/types.ts'
 import type { Entry, HardState, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { LogDisk, LogStore, LogWrite, RecoveredLog } from '../ports.ts'
 import { writeEndMark } from './end-mark.ts'
-import { hasRoomAhead } from './zeros-ahead.ts'
+import { writeZerosAhead } from './zeros-ahead.ts'
 import { EntryIndex } from './entry-index.ts'
 import type { EntryPlace } from './entry-index.ts'
 import { placesFrom, readRun } from './entry-reader.ts'
@@ -186,7 +186,7 @@ export class Wal implements LogStore {
     if (this.#noRoomAhead) return
     this.#guard(() => {
       const from = Math.max(segment.size, segment.end)
-      this.#noRoomAhead = !hasRoomAhead(segment.file, from, this.#zeros.subarray(0, wanted - from))
+      this.#noRoomAhead = !writeZerosAhead(segment.file, from, this.#zeros.subarray(0, wanted - from))
       if (this.#noRoomAhead) return
       segment.file.sync()
       segment.size = wanted

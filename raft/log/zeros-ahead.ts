@@ -8,7 +8,7 @@ import { LogError } from './errors.ts'
  * @returns whether there was enough space
  * @throws LogError of any code but `disk-full`
  */
-export function hasRoomAhead(file: LogFile, from: number, zeros: Uint8Array): boolean {
+export function writeZerosAhead(file: LogFile, from: number, zeros: Uint8Array): boolean {
   try {
     file.write(from, zeros)
     return true

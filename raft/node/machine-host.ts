@@ -60,7 +60,7 @@ export class MachineHost<Outcome> {
     })
   }
 
-  /** Sends the first message to the raft thread. @param known the recorded logs of peers */
+  /** Sends the first message to the raft thread. @param known the recorded log IDs of peers */
   begin(known: readonly PeerLog[], cluster: ClusterRecord | null): void {
     this.#options.post({ kind: 'start', applied: this.#machine.appliedDisk, known, cluster })
   }
@@ -92,11 +92,11 @@ export class MachineHost<Outcome> {
     this.#applier.committed(entries, commit, persisted)
   }
 
-  /** The log durably names this snapshot: it is the state now. */
+  /** Installs a staged snapshot as the state, once the log durably begins with it. */
   async install(snapshot: SnapshotMeta): Promise<void> {
     try {
-      // The outcomes of this snapshot's entries were decided elsewhere, so the outcome of our own
-      // tries among them is not known.
+      // The entries that this snapshot replaces are never applied here, so the outcome of this
+      // member's proposals among them is unknown.
       this.#options.proposals.entriesSkipped()
       await this.#applier.install(snapshot)
     } catch (cause) {

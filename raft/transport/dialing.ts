@@ -11,9 +11,9 @@ export function dial(peer: MemberInfo, credentials: ChannelCredentials, limits: 
 }
 
 /**
- * Closes a client for good. gRPC passes on an address that needs no lookup in a later turn, even to
- * a channel that was closed since, which then connects and stays open unnoticed: so close it again
- * after that.
+ * Closes a client and its connection. For a numeric address, gRPC starts to connect in a later
+ * turn, also when the channel was closed in the meantime, and that connection would stay open. So
+ * the client is closed a second time after that turn.
  */
 export function closeClient(client: Client, clock: Clock): void {
   client.close()

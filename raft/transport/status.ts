@@ -22,7 +22,10 @@ const statusOf = {
   busy: status.RESOURCE_EXHAUSTED,
 } satisfies Record<RefusalReason, status>
 
-/** @param decidedIndex index of the configuration without the caller; sent only to such callers */
+/**
+ * @param decidedIndex index of a committed configuration without the caller; sent only with
+ * `unknown-member`
+ */
 export function refusalStatus(
   reason: RefusalReason,
   detail: string,
@@ -36,8 +39,8 @@ export function refusalStatus(
 }
 
 /**
- * Returns the index of the committed configuration without this member, from a refusal. 0: not
- * given.
+ * Returns the index of the committed configuration without this member that a refusal carries, or 0
+ * if it carries none.
  */
 export function removedIndexOf(error: Pick<ServiceError, 'code' | 'metadata'>): LogIndex {
   if (error.code !== status.PERMISSION_DENIED) return noIndex
@@ -46,7 +49,7 @@ export function removedIndexOf(error: Pick<ServiceError, 'code' | 'metadata'>): 
   return Number.isSafeInteger(index) ? logIndex(index) : noIndex
 }
 
-/** In the trailers of a refusal. */
+/** Name of the trailer that carries the index of the configuration. */
 const decidedKey = 'orch-configuration-index'
 
 /**

@@ -1,5 +1,5 @@
 import type { Operation } from '../store/command.ts'
-import type { AskedAbout } from '../registry/calls/admission-context.ts'
+import type { AdmittedObjects } from '../registry/calls/admission-context.ts'
 import type { Admission, AdmissionRequest } from '../registry/calls/admission.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
 
@@ -7,8 +7,8 @@ import type { AnyObject } from '../registry/kinds/definition.ts'
 export type AdmissionPlugin = LocalPlugin | RemotePlugin
 
 /**
- * Depends only on the request and what it reads through it: pure and synchronous, so it may be
- * called again.
+ * A plugin whose result depends only on the request and on the objects that it reads through the
+ * request. It is synchronous and has no side effects, so it may be called again.
  */
 export type LocalPlugin = {
   readonly name: string
@@ -57,7 +57,7 @@ export function admissionChain(plugins: readonly AdmissionPlugin[]): Admission {
 
 const NONE: readonly Operation[] = []
 
-function objectsOf({ object, oldObject }: AdmissionRequest): AskedAbout {
+function objectsOf({ object, oldObject }: AdmissionRequest): AdmittedObjects {
   return { object, oldObject }
 }
 

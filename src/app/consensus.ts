@@ -66,9 +66,9 @@ export function openConsensus(config: Config, dependencies: ConsensusDependencie
   let owedMs = promisedMs(promise)
   const peerBook = new FilePeerBook(dependencies.directory)
   const clusterRecord = new FileClusterRecord(dependencies.directory)
-  // The logs of founders are in the cluster record.
-  const isNobodyKnown = peerBook.known().length === 0 && (clusterRecord.read()?.founders ?? []).length === 0
-  if (peer !== null && promise.hasLog && isNobodyKnown) {
+  // The log IDs of founders are in the cluster record.
+  const isNoPeerKnown = peerBook.known().length === 0 && (clusterRecord.read()?.founders ?? []).length === 0
+  if (peer !== null && promise.hasLog && isNoPeerKnown) {
     log.warn(
       { path: peerBook.path },
       'no peer is recorded: the first log id that each peer presents is trusted',

@@ -27,14 +27,14 @@ export type MembershipDependencies = {
 }
 
 /**
- * From this level on every program can read configurations with the time a member was added and the
- * member it replaces.
+ * From this feature level on, every program can read configurations that contain the time when a
+ * member was added and the member that it replaces.
  */
 const joinLevel = 3
 
 /** Builds the services for joining, member administration and repair. */
 export function membershipServices(
-  { clock, random, config, names, life }: MemberContext,
+  { clock, random, config, names, incarnation }: MemberContext,
   { store, machine, consensus, keys, watch }: MembershipDependencies,
 ): {
   readonly joinService: JoinService
@@ -48,7 +48,7 @@ export function membershipServices(
     applied: () => machine.appliedMemory,
     cluster: () => ({
       clusterName: config['cluster-name'],
-      life,
+      incarnation,
       apiDomain: names.domain,
       clusterId: consensus.clusterId,
       fingerprints: keys().fingerprints,
@@ -69,8 +69,8 @@ export function membershipServices(
 }
 
 /**
- * Returns the fingerprint of the authority of the client port, if every new member has that
- * authority, too.
+ * Returns the fingerprint of the authority of the client port, or null unless it also issued the
+ * server certificate, so that new members can verify the cluster with it.
  */
 function authorityOf({ server, fingerprints }: MemberKeys): string | null {
   const { certificate, clientAuthorities } = server

@@ -48,7 +48,7 @@ function orRefused<T>(path: string, action: () => T): T {
     return action()
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
-    const why = code === 'ENOENT' ? 'it is not there; give the right path' : `${code}; give another file`
+    const why = code === 'ENOENT' ? 'it does not exist; give the right path' : `${code}; give another file`
     throw new BackupError('not-a-snapshot', `${path} cannot be read: ${why}`, { cause })
   }
 }

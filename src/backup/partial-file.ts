@@ -5,8 +5,8 @@ import { BackupError } from './errors.ts'
 
 /** Remedies by error code, for the directory of the file. */
 const remedies = new Map<string, (directory: string) => string>([
-  ['ENOENT', (directory) => `the directory ${directory} is not there: make it, or give another place`],
-  ['ENOTDIR', (directory) => `${directory} is no directory: give another place`],
+  ['ENOENT', (directory) => `the directory ${directory} does not exist: create it, or give another place`],
+  ['ENOTDIR', (directory) => `${directory} is not a directory: give another place`],
   ['EACCES', (directory) => `this user may not write to ${directory}: give another place`],
   ['ENOSPC', () => 'free disk space, or choose another directory'],
 ])
@@ -27,8 +27,8 @@ export class PartialFile {
     this.#path = resolve(path)
     this.#partial = `${this.#path}.${Buffer.from(random.bytes(6)).toString('hex')}.partial`
     if (existsSync(this.#path))
-      throw new BackupError('refused', `${path} is there already: give another name, or move it away`)
-    this.#file = this.#try('make', () => openSync(this.#partial, 'wx', 0o600))
+      throw new BackupError('refused', `${path} already exists: give another name, or move it away`)
+    this.#file = this.#try('create', () => openSync(this.#partial, 'wx', 0o600))
   }
 
   /** Bytes written so far. */
@@ -86,14 +86,14 @@ export class PartialFile {
     closeSync(this.#file)
   }
 
-  #try<T>(deed: string, action: () => T): T {
+  #try<T>(verb: string, action: () => T): T {
     try {
       return action()
     } catch (cause) {
       if (cause instanceof BackupError) throw cause
       const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
       const remedy = remedies.get(code)?.(dirname(this.#path)) ?? 'give another place'
-      throw new BackupError('refused', `cannot ${deed} ${this.#path} (${code}): ${remedy}`, { cause })
+      throw new BackupError('refused', `cannot ${verb} ${this.#path} (${code}): ${remedy}`, { cause })
     }
   }
 }

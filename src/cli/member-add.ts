@@ -136,7 +136,7 @@ export async function memberReplace(
   forgetContext(terminal, cluster, old, flags)
   const words = isDone
     ? `${next} votes already, ${old} is gone`
-    : `${next} votes in the place of ${old}, which is no member any more`
+    : `${next} votes in the place of ${old}, which is no longer a member`
   terminal.print(flags.output === 'json' ? JSON.stringify({ member: next, replaced: old }) : words)
 }
 

@@ -88,11 +88,11 @@ export async function memberRemove(terminal: Terminal, name: string, flags: Chan
   if (flags.wait) await cluster.waitUntil(terminal, { missing: gone, timeoutMs: flags.timeout * 1000 })
   else if (!isNews) gone(await cluster.status())
   if (isUsedAgain) {
-    const words = 'is no member any more, and another one has its name by now: orchctl member list shows it'
+    const words = 'is no longer a member, and another one has its name by now: orchctl member list shows it'
     return reportChange(terminal, name, isNews, flags, words)
   }
   forgetContext(terminal, cluster, name, flags)
-  const words = 'is no member any more: its process ends by itself, its data directory is of no further use'
+  const words = 'is no longer a member: its process ends by itself, its data directory is of no further use'
   reportChange(terminal, name, isNews, flags, words)
 }
 

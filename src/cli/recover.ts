@@ -74,9 +74,9 @@ function checkDirectories(paths: readonly string[]): void {
   for (const path of paths) {
     const found = statSync(path, { throwIfNoEntry: false })
     if (found === undefined)
-      throw new CliError('failed', `${path} is not there: give the directories that survived`)
+      throw new CliError('failed', `${path} does not exist: give the directories that survived`)
     if (!found.isDirectory())
-      throw new CliError('failed', `${path} is no directory: give the data directories that survived`)
+      throw new CliError('failed', `${path} is not a directory: give the data directories that survived`)
     const place = `${found.dev} ${found.ino}`
     const before = known.get(place)
     if (before !== undefined) {

@@ -15,7 +15,7 @@ export type MemberIdentity = {
   readonly member: string
   readonly id: NodeId
   readonly apiDomain: ApiDomain
-  /** Set in a cluster that continues from a copy of its state; unset in one that was founded. */
+  /** ID of the cluster incarnation, under its name in the file. Unset: the first incarnation. */
   readonly life?: string
   /**
    * Set for a member that was added to a cluster: the answer to its join request. Its id was drawn
@@ -51,7 +51,7 @@ export function peerCluster(cluster: string, life: string | null): string {
  * an unclaimed directory.
  * @throws StartError `data-directory`
  */
-export function lifeOf(directory: string): string | null {
+export function incarnationOf(directory: string): string | null {
   makeDirectory(directory)
   const path = join(directory, claimFileName)
   const text = readFileIfThere(path)

@@ -10,9 +10,11 @@ export type HttpCall = {
   readonly responseBytesMax: number
   /** Ends the call; a timeout is reported as such. */
   readonly signal: AbortSignal
-  /** Keeps connections, and knows the keys for them. Unset: a connection for this call alone. */
+  /** Reuses connections and holds the TLS keys. Unset: this call opens a connection of its own. */
   readonly agent?: Agent
-  /** PEM, for a call without an agent. Unset: what the system trusts, and no identity. */
+  /**
+   * PEM, for a call without an agent. Unset: the authorities of the system, no client certificate.
+   */
   readonly tls?: { readonly ca: string; readonly cert?: string; readonly key?: string }
 }
 

@@ -29,7 +29,7 @@ export function checkIdentity(identity: ClusterIdentity, own: OwnIdentity): Star
     if (expected !== undefined && expected !== print) {
       return new StartError(
         'keys',
-        `the ${name} of this member is not the cluster's: bring back the pki directory that its keys were in`,
+        `the ${name} of this member is not the cluster's: restore the pki directory that contained its keys`,
       )
     }
   }

@@ -21,7 +21,7 @@ export type JoinRequest = {
 /** The answer: its identity, and the other members. */
 export type JoinAnswer = {
   readonly clusterName: string
-  /** See `MemberIdentity.life`. */
+  /** ID of the cluster incarnation, under its name in the message. See `MemberIdentity.life`. */
   readonly life: string | null
   readonly apiDomain: string
   readonly clusterId: string

@@ -44,7 +44,7 @@ export type KeptRecord = { readonly record: JoinRecord; readonly version: number
 /** The cluster as known to this member. */
 export type JoinCluster = {
   readonly clusterName: string
-  readonly life: string | null
+  readonly incarnation: string | null
   readonly apiDomain: string
   /** null: not founded yet. */
   readonly clusterId: string | null
@@ -200,7 +200,7 @@ export class JoinService {
       await this.#dependencies.records.barrier(deadlineMs)
       checkRules(request, { ...this.#dependencies.cluster(), version: this.#dependencies.version })
       if (changed !== null && (await this.#confirm(tokenId, request, memberId, deadlineMs))) {
-        const { clusterName, life, apiDomain } = this.#dependencies.cluster()
+        const { clusterName, incarnation: life, apiDomain } = this.#dependencies.cluster()
         return {
           ...{ clusterName, life, apiDomain, clusterId: this.#foundedCluster(), memberId },
           configurationIndex: changed.index,

@@ -7,7 +7,7 @@ import { hasLog } from '../data-dir/founding.ts'
 import { joinCluster } from './join-cluster.ts'
 import type { JoinOptions } from './join-cluster.ts'
 import { memberKeys } from '../pki/member-keys.ts'
-import { checkFinished, checkNames, claimDirectory, lifeOf } from '../data-dir/member-identity.ts'
+import { checkFinished, checkNames, claimDirectory, incarnationOf } from '../data-dir/member-identity.ts'
 import { isClaimed, joinedIdentity, memberId, peerCluster } from '../data-dir/member-identity.ts'
 import type { MemberIdentity } from '../data-dir/member-identity.ts'
 import { logFolder, joiningFileName } from '../data-dir/layout.ts'
@@ -18,7 +18,7 @@ export type IdentityOptions = JoinOptions & { readonly names: Names }
 export type OwnIdentity = {
   /** See `peerCluster`. */
   readonly cluster: string
-  readonly life: string | null
+  readonly incarnation: string | null
   readonly id: NodeId
   /** The answer to its join request; null: it founded the cluster, or will. */
   readonly joined: Joining | null
@@ -34,7 +34,7 @@ export type OwnIdentity = {
 export async function ownIdentity(options: IdentityOptions, directory: string): Promise<OwnIdentity> {
   const { config, names, log } = options
   const [cluster, member] = [config['cluster-name'], config.name]
-  if (config['in-memory']) return { cluster, life: null, id: memberId(cluster, member), joined: null }
+  if (config['in-memory']) return { cluster, incarnation: null, id: memberId(cluster, member), joined: null }
   checkFinished(directory)
   const found = joinedIdentity(directory)
   const isTold = config.join.length > 0
@@ -54,13 +54,13 @@ export async function ownIdentity(options: IdentityOptions, directory: string): 
   }
   if (isTold) log.info('this member belongs to a cluster already: ignoring --join')
   checkNotJoining(directory, member)
-  const life = lifeOf(directory)
-  const peers = peerCluster(cluster, life)
+  const incarnation = incarnationOf(directory)
+  const peers = peerCluster(cluster, incarnation)
   const id = memberId(peers, member)
   // Wrong keys are often those of another member: report them before the directory has an owner.
   if (!isClaimed(directory) && config['tls-cert-file'] !== '') memberKeys(options, directory, 'maybe-alone')
   claimDirectory(directory, { cluster, member, id, apiDomain: names.domain })
-  return { cluster: peers, life, id, joined: null }
+  return { cluster: peers, incarnation, id, joined: null }
 }
 
 /**
@@ -81,5 +81,10 @@ function checkNotJoining(directory: string, member: string): void {
 }
 
 function identityOf({ cluster, life, id, joined }: MemberIdentity): OwnIdentity {
-  return { cluster: peerCluster(cluster, life ?? null), life: life ?? null, id, joined: joined ?? null }
+  return {
+    cluster: peerCluster(cluster, life ?? null),
+    incarnation: life ?? null,
+    id,
+    joined: joined ?? null,
+  }
 }

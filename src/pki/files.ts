@@ -39,7 +39,7 @@ export function writeNewFile(path: string, text: string, secrecy: Secrecy): void
     // A hard link, unlike a rename, fails if the target exists.
     linkSync(aside, path)
   } catch (cause) {
-    if (existsSync(path)) throw new PkiError('exists', `${path} is there already`, { cause })
+    if (existsSync(path)) throw new PkiError('exists', `${path} already exists`, { cause })
     throw cause
   } finally {
     rmSync(aside, { force: true })
@@ -70,7 +70,7 @@ export function readFileIfThere(path: string): string | null {
   if (translated(what, () => lstatSync(path, { throwIfNoEntry: false })) === undefined) return null
   const found = translated(what, () => statSync(path))
   // Reading anything else, such as a pipe, may block forever.
-  if (!found.isFile()) throw new PkiError('unusable', `${what}: it is no file; move away what is there`)
+  if (!found.isFile()) throw new PkiError('unusable', `${what}: it is not a file; move it away`)
   return readTextFile(path)
 }
 
@@ -100,7 +100,7 @@ export function readTextFile(path: string): string {
 }
 
 const remedies: ReadonlyMap<string, string> = new Map([
-  ['ENOENT', 'it is not there; give the right path'],
+  ['ENOENT', 'it does not exist; give the right path'],
   ['EACCES', 'give this process access to it'],
   ['EPERM', 'give this process access to it'],
   ['EISDIR', 'it is a directory; give a file'],

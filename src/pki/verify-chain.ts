@@ -143,13 +143,13 @@ function ofDates({ notBeforeMs, notAfterMs }: Certificate, nowMs: number): strin
   return nowMs > notAfterMs ? 'has expired' : null
 }
 
-/** A usage must be allowed by each certificate of a chain that names usages. */
+/** A certificate that lists extended key usages must list `wanted` or any usage. */
 function ofUsage({ extendedUsages }: Certificate, wanted: string): string | null {
   if (extendedUsages === null || extendedUsages.includes(wanted)) return null
   return extendedUsages.includes(anyUsage) ? null : 'is not meant for clients'
 }
 
-/** @param isAnchor its own signature proves nothing, so it does not matter */
+/** @param isAnchor whether it is the authority itself, whose own signature is not needed */
 function ofStrength({ signatureAlgorithm, publicKey }: Certificate, isAnchor: boolean): string | null {
   if (!isAnchor && !strongSignatures.has(signatureAlgorithm)) return 'has a weak signature'
   const bits = publicKey.asymmetricKeyDetails?.modulusLength
@@ -163,10 +163,10 @@ function ofExtensions({ criticalExtensions }: Certificate): string | null {
   return null
 }
 
-/** @param between how many intermediate certificates it stands behind */
+/** @param between number of intermediate certificates between the leaf and this one */
 function ofIssuer({ isAuthority, pathLengthMax, extensions }: Certificate, between: number): string | null {
   if (!isAuthority) return 'is no authority'
-  if (pathLengthMax !== null && between > pathLengthMax) return 'vouches for shorter chains only'
+  if (pathLengthMax !== null && between > pathLengthMax) return 'allows only shorter chains'
   return extensions.has(nameConstraints) ? 'has name constraints, which are not supported' : null
 }
 
@@ -176,8 +176,7 @@ const nameConstraints = '2.5.29.30'
 const usageOf = { client: clientUsage, 'front-proxy': clientUsage } as const satisfies Record<Purpose, string>
 
 /**
- * Basic constraints, key usage, alternative names, policies (none is asked for), extended key
- * usage.
+ * Basic constraints, key usage, alternative names, policies (none is required), extended key usage.
  */
 const understood: ReadonlySet<string> = new Set([
   '2.5.29.19',
@@ -187,7 +186,7 @@ const understood: ReadonlySet<string> = new Set([
   '2.5.29.37',
 ])
 
-/** RSA and ECDSA with SHA-2, Ed25519, Ed448; of RSASSA-PSS the digests of SHA-2. */
+/** RSA and ECDSA with SHA-2, Ed25519, Ed448. RSASSA-PSS is given by its digest, also SHA-2. */
 const strongSignatures: ReadonlySet<string> = new Set([
   ...['1.2.840.113549.1.1.11', '1.2.840.113549.1.1.12', '1.2.840.113549.1.1.13'],
   ...['1.2.840.10045.4.3.2', '1.2.840.10045.4.3.3', '1.2.840.10045.4.3.4'],

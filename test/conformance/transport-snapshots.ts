@@ -101,7 +101,7 @@ export function snapshotConformance(scenario: Scenario, pair: Pair): void {
     },
   )
 
-  scenario('a snapshot to a member that is not there fails', async (harness) => {
+  scenario('a snapshot to a member that is not running fails', async (harness) => {
     const [a, b] = await pair(harness)
     await b.transport.close()
     const sent = a.transport.sendSnapshot(b.info.id, headerOf(a, b), pieces(1, 1))

@@ -33,8 +33,8 @@ void test('a member that gets two stop signals exits with its own code while pee
     member.signal('SIGTERM')
     const ended: number | string = await member.stop('SIGINT')
     for (const caller of callers) calls += caller.end()
-    assert.equal(ended, 1, `round ${round}: ended by ${ended}\n${member.said()}`)
-    assert.match(member.said(), /^orch-apiserver: second signal: exiting without waiting /m)
+    assert.equal(ended, 1, `round ${round}: ended by ${ended}\n${member.currentLog()}`)
+    assert.match(member.currentLog(), /^orch-apiserver: second signal: exiting without waiting /m)
   }
   console.log(`# ended ${rounds} times by itself, with ${calls} calls of peers`)
 })
@@ -60,10 +60,10 @@ class Caller {
     await until(
       'calls are answered',
       () => {
-        assert.ok(this.#member.running, this.#member.said())
+        assert.ok(this.#member.running, this.#member.currentLog())
         return this.#answers >= before + 10
       },
-      () => this.#member.said(),
+      () => this.#member.currentLog(),
       10,
     )
   }

@@ -253,48 +253,52 @@ void describe('impossible audit options fail with a one-line error', () => {
   }
   const table: readonly (readonly [string, readonly string[], RegExp])[] = [
     [
-      'a policy with a field that no rule has',
+      'an audit policy with an unknown field is refused',
       ['--audit-policy-file', bad, '--audit-log-path', log],
       /--audit-policy-file: .*bad\.yaml: unknown field "rules\[0\]\.verb": known are level, /,
     ],
     [
-      'a policy that is not there',
+      'an audit policy file that does not exist is refused',
       ['--audit-policy-file', join(home, 'none.yaml'), '--audit-log-path', log],
       /--audit-policy-file: .*none\.yaml cannot be read \(ENOENT\)/,
     ],
     [
-      'a log where no file can be',
+      'an audit log path that cannot be written is refused',
       ['--audit-policy-file', good, '--audit-log-path', join(good, 'audit.log')],
       /--audit-log-path .* cannot be written \(.*ENOTDIR.*\): name a file that this process may write/,
     ],
     [
-      'a policy without a place',
+      'an audit policy without a log or webhook is refused',
       ['--audit-policy-file', good],
       /needs a destination: add --audit-log-path or --audit-webhook-config-file/,
     ],
     [
-      'a webhook without a policy',
+      'an audit webhook without a policy is refused',
       ['--audit-webhook-config-file', good],
       /--audit-webhook-config-file needs --audit-policy-file/,
     ],
     [
-      'a webhook with an invalid CA',
+      'an audit webhook with an invalid CA is refused',
       ['--audit-policy-file', good, '--audit-webhook-config-file', noAuthority()],
       /--audit-webhook-config-file: .*spoiled\.kubeconfig: certificate-authority is no certificate in PEM/,
     ],
     [
-      'a webhook that is no kubeconfig',
+      'an audit webhook file that is not a kubeconfig is refused',
       ['--audit-policy-file', good, '--audit-webhook-config-file', good],
       /--audit-webhook-config-file: .*good\.yaml: contexts lacks the context/,
     ],
-    ['a log without a policy', ['--audit-log-path', log], /--audit-log-path needs --audit-policy-file/],
     [
-      'a size of standard output',
+      'an audit log without a policy is refused',
+      ['--audit-log-path', log],
+      /--audit-log-path needs --audit-policy-file/,
+    ],
+    [
+      'a maximum size for an audit log on standard output is refused',
       ['--audit-policy-file', good, '--audit-log-path', '-', '--audit-log-maxsize', '5'],
       /--audit-log-maxsize applies to a file/,
     ],
     [
-      'an unknown mode',
+      'an unknown audit log mode is refused',
       ['--audit-policy-file', good, '--audit-log-path', log, '--audit-log-mode', 'async'],
       /--audit-log-mode \(command line\) must be one of blocking, blocking-strict, batch/,
     ],

@@ -173,7 +173,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         )
         assert.equal(reply.status, 200, reply.text)
       }
-      assert.match(away.said(), /snapshot installed/, 'the log did not suffice')
+      assert.match(away.currentLog(), /snapshot installed/, 'the log did not suffice')
       await away.stop('SIGKILL')
       away.start()
       await away.waitReady()

@@ -95,7 +95,7 @@ async function upgrade(t: TestContext, to: number): Promise<void> {
     () => first.logTail(),
   )
   assert.equal(await first.stop(), 1)
-  assert.match(first.said(), refusal)
+  assert.match(first.currentLog(), refusal)
   first.start(free)
   await first.waitReady()
 }
@@ -138,7 +138,7 @@ void test('a member limited to the old feature level stops at the raise and resu
     () => held.logTail(),
   )
   const words = `the cluster is at feature level ${featureLevelMax}, this member is held back`
-  assert.match(held.said(), new RegExp(`(^orch-apiserver: |"level":"fatal").*${words}`, 'm'))
+  assert.match(held.currentLog(), new RegExp(`(^orch-apiserver: |"level":"fatal").*${words}`, 'm'))
   held.start()
   await held.waitReady()
   const digests = new DigestMonitor(cluster.members)

@@ -83,7 +83,10 @@ void test('no write is acknowledged before all initial members took part', async
   b.start()
   await until(
     'both report the members that they wait for',
-    () => [a, b].every((member) => /waiting for some/.test(member.said()) && /n3/.test(member.said())),
+    () =>
+      [a, b].every(
+        (member) => /waiting for some/.test(member.currentLog()) && /n3/.test(member.currentLog()),
+      ),
     () => `${a.logTail()}\n${b.logTail()}`,
   )
   let text = ''
@@ -112,7 +115,8 @@ void test('no write is acknowledged before all initial members took part', async
 async function bothSayLost(b: MemberProcess, c: MemberProcess): Promise<void> {
   await until(
     'both report the reason',
-    () => [b, c].every((member) => /n2\W+ is recorded with another log, which it lost/.test(member.said())),
+    () =>
+      [b, c].every((member) => /n2\W+ is recorded with another log, which it lost/.test(member.currentLog())),
     () => `${b.logTail()}\n${c.logTail()}`,
   )
 }
@@ -148,7 +152,7 @@ void test('a member that lost its data directory does not bootstrap a cluster wi
     }
   }
   await until('the one that lost its directory ends', () => !b.running)
-  assert.match(b.said(), /orchctl member replace n2/)
+  assert.match(b.currentLog(), /orchctl member replace n2/)
 })
 
 void test('an old member that returns to a re-created cluster ends no other member', async (t) => {
@@ -173,7 +177,7 @@ void test('an old member that returns to a re-created cluster ends no other memb
     /belongs to cluster [0-9a-f]{32}, this member to cluster [0-9a-f]{32}, which was founded separately/
   await until(
     'all report the reason',
-    () => cluster.members.every((member) => words.test(member.said())),
+    () => cluster.members.every((member) => words.test(member.currentLog())),
     () => cluster.members.map((member) => member.logTail()).join('\n'),
   )
   for (const name of ['more-1', 'more-2']) await create(b, name)
@@ -224,7 +228,10 @@ void test('a restored cluster is bootstrapped by all its members, and never by o
   b.start()
   await until(
     'both report the members that they wait for',
-    () => [a, b].every((member) => /waiting for some/.test(member.said()) && /\["n3"\]/.test(member.said())),
+    () =>
+      [a, b].every(
+        (member) => /waiting for some/.test(member.currentLog()) && /\["n3"\]/.test(member.currentLog()),
+      ),
     () => `${a.logTail()}\n${b.logTail()}`,
   )
   assert.notEqual((await a.client.post(`${path}?timeout=2s`, { metadata: { name: 'early' } })).status, 201)
@@ -249,5 +256,5 @@ void test('a restored cluster is bootstrapped by all its members, and never by o
   for (const name of ['saved', 'acked'])
     assert.equal((await c.client.get(`${path}/${name}`)).status, 200, name)
   await until('the one that was restored again ends', () => !b.running)
-  assert.match(b.said(), /orchctl member replace n2/)
+  assert.match(b.currentLog(), /orchctl member replace n2/)
 })

@@ -41,7 +41,9 @@ void test('a wiped member is rejected and logs the reason', async (t) => {
   n2.start()
   await until(
     'both sides report why there is no quorum',
-    () => /is recorded with another log/.test(n2.said()) && /is recorded with another log/.test(n3.said()),
+    () =>
+      /is recorded with another log/.test(n2.currentLog()) &&
+      /is recorded with another log/.test(n3.currentLog()),
     () => `${n2.logTail()}\n${n3.logTail()}`,
   )
   assert.deepEqual([await n2.isReady(), await n3.isReady()], [false, false])
@@ -54,11 +56,11 @@ void test('a wiped member is rejected and logs the reason', async (t) => {
     () => n2.logTail(),
   )
   assert.match(
-    n2.said(),
+    n2.currentLog(),
     /have recorded another log for this member.*: orchctl member replace n2 NEW-NAME --peer-address /,
   )
   const fatal = n2
-    .said()
+    .currentLog()
     .split('\n')
     .filter((line) => line.includes('have recorded another log for this member'))
   assert.equal(fatal.length, 1, fatal.join('\n'))

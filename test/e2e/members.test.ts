@@ -163,6 +163,6 @@ void describe('cluster members as kubectl objects', () => {
     await ok('--context', 'n1', 'delete', 'member', gone.name)
     assert.equal((await rows('n1')).length, 2)
     await until('its process ends', () => !gone.running)
-    assert.match(gone.said(), /removed/)
+    assert.match(gone.currentLog(), /removed/)
   })
 })

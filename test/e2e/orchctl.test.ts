@@ -111,12 +111,12 @@ void test('orchctl starts, shows, transfers, repairs, keeps and stops a cluster'
     const startsWithout = (): void => {
       const { code, err } = orchctl(...up)
       assert.equal(code, 0, err)
-      assert.match(err, new RegExp(`${gone} is no member any more: orchctl cluster remove ${gone} removes`))
+      assert.match(err, new RegExp(`${gone} is no longer a member: orchctl cluster remove ${gone} removes`))
     }
     startsWithout()
     const restarted = orchctl('cluster', 'restart', ...patience)
     assert.equal(restarted.code, 0, restarted.err)
-    assert.match(restarted.err, new RegExp(`${gone} is no member any more`))
+    assert.match(restarted.err, new RegExp(`${gone} is no longer a member`))
     const others = ['n1', 'n2', 'n3'].filter((name) => name !== gone).join(', ')
     assert.match(restarted.out, new RegExp(`restarted: ${others}$`, 'm'))
 

@@ -87,7 +87,7 @@ void test('after the loss of two of three members the third recovers alone, and 
   const refusal = /belongs to cluster \\?"test\\?", not \\?"test@\d{8}T\d{6}Z(-[0-9a-f]{12}){2}\\?"/
   await until(
     'it reports the reason',
-    () => refusal.test(n3.said()),
+    () => refusal.test(n3.currentLog()),
     () => n3.logTail(),
   )
   assert.equal(await n3.isReady(), false)

@@ -59,7 +59,7 @@ void describe('command line', () => {
     assert.match(lines.join('\n'), /secure-port/)
   })
 
-  void test('a configuration file that is not there is named', () => {
+  void test('a configuration file that does not exist is named in the error', () => {
     const { code, lines } = runServer(['--config', '/nowhere/orch.yaml'])
     assert.equal(code, 2)
     assert.match(lines.join('\n'), /\/nowhere\/orch\.yaml/)
@@ -125,7 +125,7 @@ void describe('a peer with a wrong certificate', () => {
       outsider.start()
       await writeOn(cluster, outsider)
       const cause = 'no authority that this member trusts signed the peer certificate'
-      await until(`its log contains "${cause}"`, () => outsider.said().includes(cause))
+      await until(`its log contains "${cause}"`, () => outsider.currentLog().includes(cause))
       assert.equal(await outsider.stop(), 0)
     }
   })
@@ -234,7 +234,7 @@ void test(
       () => !member.running,
       () => member.logTail(),
     )
-    assert.match(member.said(), /no space|disk.*full|full disk/i)
+    assert.match(member.currentLog(), /no space|disk.*full|full disk/i)
     assert.ok(acknowledged.length > 0, `some objects fit: ${member.logTail()}`)
     rmSync(join(small, 'ballast'))
     member.start()

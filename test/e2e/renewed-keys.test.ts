@@ -82,7 +82,10 @@ void test('keys renewed on disk are used by new connections without a restart', 
     )
   }
   assert.equal(cluster.member('n2').pid, pid)
-  assert.match(cluster.member('n2').said(), /keys and certificates changed on disk: new connections use them/)
+  assert.match(
+    cluster.member('n2').currentLog(),
+    /keys and certificates changed on disk: new connections use them/,
+  )
   await cluster.member('n3').stop()
   cluster.member('n3').start()
   await cluster.waitReady()
@@ -127,7 +130,7 @@ void test('replacing the client certificate authority at run time rejects certif
   await until('the old one is no longer accepted', async () => (await seen(member.client)) === 401)
   await until('its watch has ended', () => watches[0]?.ended === true)
   assert.deepEqual([await seen(newcomer), watches[1]?.ended], [200, false])
-  assert.match(member.said(), /"clientAuthoritiesRemoved":\["orch cluster authority \(/)
+  assert.match(member.currentLog(), /"clientAuthoritiesRemoved":\["orch cluster authority \(/)
 
   await member.stop()
   member.start()

@@ -168,7 +168,7 @@ void test('a member whose database is damaged while it is down fetches the state
     const tookMs = await took(`ready although ${what}`, isBack, () => verbose(victim))
     await until('there are concurrent writes', () => load.acknowledged.size > 0)
     await load.stop()
-    assert.match(victim.said(), /the state is quarantined/, what)
+    assert.match(victim.currentLog(), /the state is quarantined/, what)
     await checkEqual(cluster, load.acknowledged)
     console.log(`# ${what}: ready after ${tookMs.toFixed(0)} ms, ${load.acknowledged.size} concurrent writes`)
   }
@@ -216,7 +216,8 @@ for (const whose of ['follower', 'leader'] as const) {
     const one = `${path}/many-1?resourceVersion=0`
     const tail = (): string => victim.logTail()
     // Requests may be too late to see it: then the log has it.
-    const isNoticed = (): boolean => victim.said().includes('other members have another state than this one')
+    const isNoticed = (): boolean =>
+      victim.currentLog().includes('other members have another state than this one')
     const isWrong = async (): Promise<boolean> => (await victim.client.get(one)).text.includes('evil')
     await until('the wrong state is there', async () => (await isWrong()) || isNoticed(), tail)
     const isRefused = async (): Promise<boolean> => (await victim.client.get(one)).status === 503
@@ -240,13 +241,13 @@ for (const whose of ['follower', 'leader'] as const) {
     }
     await until('it is ready', isHealed, () => verbose(victim))
     const repairedMs = performance.now() - startMs
-    assert.match(victim.said(), /an operator has it replaced by the state of n\d/)
+    assert.match(victim.currentLog(), /an operator has it replaced by the state of n\d/)
     await load.stop()
     await checkEqual(cluster, load.acknowledged)
     const again = await orchctl(...repair)
     assert.match(again.out, /has the state of the leader already/)
     if (whose === 'leader')
-      assert.match(victim.said(), /a leader without a trusted state transfers leadership/)
+      assert.match(victim.currentLog(), /a leader without a trusted state transfers leadership/)
     console.log(
       `# ${whose}: noticed after ${noticedMs.toFixed(0)} ms, repaired by command in ${repairedMs.toFixed(0)} ms, ` +
         `${load.acknowledged.size} concurrent writes acknowledged`,

@@ -169,7 +169,7 @@ void test('after two rounds of save, destroy and restore informers get 410 and r
   const refusal = /belongs to cluster \\?"test@\d{8}T\d{6}Z(-[0-9a-f]{12}){2}\\?", not \\?"test@/
   await until(
     'it reports the reason',
-    () => refusal.test(third.said()),
+    () => refusal.test(third.currentLog()),
     () => third.logTail(),
   )
   assert.equal(await third.isReady(), false)

@@ -64,7 +64,7 @@ void test('a full quota refuses writes with the reason, and deletions end the al
   const refusal = await fill('heap')
   assert.match(
     refusal,
-    /^error: failed to create configmap: configmaps "big-\d+" is forbidden: exceeded storage quota: 1\d\.\d MiB of 16\.0 MiB used, with its history most by configmaps \(1\d\.\d MiB, 1\d objects\), .*, and in namespace heap by configmaps \(1\d\.\d MiB, 1\d objects\); delete what is not needed and wait until its history is forgotten \(1 s\), or raise the quota: orchctl settings set --storage-quota$/m,
+    /^error: failed to create configmap: configmaps "big-\d+" is forbidden: exceeded storage quota: 1\d\.\d MiB of 16\.0 MiB used, most of it, history included, by configmaps \(1\d\.\d MiB, 1\d objects\), .*, and in namespace heap by configmaps \(1\d\.\d MiB, 1\d objects\); delete objects and wait until their history expires \(1 s\), or raise the quota: orchctl settings set --storage-quota$/m,
   )
   const dry = await run('-n', 'heap', 'create', 'configmap', 'dry', '--from-literal=a=b', '--dry-run=server')
   assert.notEqual(dry.code, 0)
@@ -99,7 +99,7 @@ void test('a full quota refuses writes with the reason, and deletions end the al
   assert.match(await settings('set', '--storage-quota', '64Mi'), /storage quota\s+64Mi/)
   assert.equal((await create('default', 'second')).code, 0, 'a larger quota counts at once')
   for (const member of cluster.members) {
-    const reported = (words: string): number => member.said().split(words).length - 1
+    const reported = (words: string): number => member.currentLog().split(words).length - 1
     await until(
       `${member.name} has space again`,
       () => reported('the storage is below its quota again') >= 2,

@@ -134,7 +134,7 @@ void describe('the resourceVersion table on every member', () => {
     await Promise.all(others.map((member) => member.onDisk()))
     follower.start()
     await follower.waitReady()
-    assert.match(follower.said(), /snapshot installed/)
+    assert.match(follower.currentLog(), /snapshot installed/)
     await assertSame(cluster.members)
   })
 

@@ -70,7 +70,7 @@ void test('joining with an empty directory creates the member of the token exact
   const given = flags(await token())
   const own = await start(given)
   assert.equal(own.id, members.named('n4')?.id)
-  assert.deepEqual([own.cluster, own.life], ['orch@ab12', 'ab12'])
+  assert.deepEqual([own.cluster, own.incarnation], ['orch@ab12', 'ab12'])
   assert.equal(own.joined?.members.length, 4)
   assert.deepEqual(readdirSync(join(folder, 'data')), ['member.json'])
   const lines: string[] = []
@@ -90,7 +90,7 @@ void test('a member without a cluster yet is retried for a limited time', async 
   let unknownFor = 2
   const there: Place = await place(t, {
     cluster: () => ({
-      ...{ clusterName: 'orch', life: 'ab12', apiDomain: 'orch.io', featureLevel: featureLevelMax },
+      ...{ clusterName: 'orch', incarnation: 'ab12', apiDomain: 'orch.io', featureLevel: featureLevelMax },
       clusterId: unknownFor-- > 0 ? null : '00'.repeat(16),
       fingerprints: fingerprintsFor(there.kubeconfig),
     }),
@@ -228,7 +228,7 @@ void test('each mismatch is a one-line error with a remedy', async (t) => {
   await refused(
     { ...right, 'join-token-file': join(folder, 'nowhere'), 'join-token': '' },
     'usage',
-    /not there/,
+    /does not exist/,
   )
   const foreign = keysIn(folder, 'foreign', ['n4'])
   await refused({ ...right, ...pkiFlags(foreign, 'n4') }, 'usage', /another authority than --client-ca-file/)

@@ -62,7 +62,7 @@ for (const [how, instead] of Object.entries(lost)) {
     ['demote', [], 'n3 is a learner and stays one'],
     ['promote', ['--no-wait'], 'n3 votes once it has caught up'],
     ['move', ['--peer-address', '10.0.0.9:7443'], 'n3 moved: start it with --peer-address 10.0.0.9:7443'],
-    ['remove', [], 'n3 is no member any more: its process ends by itself'],
+    ['remove', [], 'n3 is no longer a member: its process ends by itself'],
   ] as const) {
     void test(`${verb} ${how}: another member is called and finds the change done`, async (t) => {
       const there = await twofold(t)
@@ -99,7 +99,7 @@ void test('a lost response to a removal does not remove a new member of the same
   pointTo(kubeconfig, 'n1', `https://${there.address}`)
   const ran = await run(there, 'remove', 'n3', '--timeout', '30')
   assert.equal(ran.code, 0, ran.err)
-  assert.match(ran.out, /^n3 is no member any more, and another one has its name by now/)
+  assert.match(ran.out, /^n3 is no longer a member, and another one has its name by now/)
   assert.equal(members.named('n3')?.id, 77)
   assert.ok(readFileSync(kubeconfig, 'utf8').includes('name: n3'))
   assert.doesNotMatch(ran.err, /took its context/)
@@ -206,7 +206,7 @@ void test('replace: a process that joins by an earlier token is recognized as th
   await members.changeMembers({ kind: 'promote', id: next.id })
   const ran = await waiting
   assert.equal(ran.code, 0, ran.err)
-  assert.match(ran.out, /^n4 votes (in the place of n3, which is no member any more|already, n3 is gone)$/)
+  assert.match(ran.out, /^n4 votes (in the place of n3, which is no longer a member|already, n3 is gone)$/)
   assert.equal(members.named('n3'), null)
 })
 

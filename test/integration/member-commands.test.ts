@@ -119,7 +119,7 @@ void test('promote, demote, move and remove are idempotent and report a change a
     /^n2 is at that address already: start it with --peer-address 10\.0\.0\.2:7443$/,
   )
   assert.equal(members.named('n2')?.peerAddress, '10.0.0.2:7443')
-  assert.match(await run('remove', 'n3'), /^n3 is no member any more/)
+  assert.match(await run('remove', 'n3'), /^n3 is no longer a member/)
   assert.match(await run('remove', 'n3'), /^n3 is no member \(removed, or never one\): there are n1, n2/)
   assert.equal(await run('remove', 'n3', '-o', 'json'), '{"member":"n3","changed":false}')
 })

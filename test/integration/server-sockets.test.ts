@@ -68,9 +68,9 @@ void test(
     skip: hasOpenssl ? false : 'openssl, which shows what a server asks for, is not installed',
   },
   async (t) => {
-    const { port, believe } = await start(t)
+    const { port, replaceAuthorities } = await start(t)
     for (const isRenewed of [false, true]) {
-      if (isRenewed) believe(trusted.pem + new TestAuthority('another').pem)
+      if (isRenewed) replaceAuthorities(trusted.pem + new TestAuthority('another').pem)
       const client = spawn('openssl', ['s_client', '-connect', `localhost:${port}`], { stdio: 'pipe' })
       let out = ''
       client.stdout.on('data', (bytes: Buffer) => (out += bytes.toString()))
@@ -112,7 +112,7 @@ void test('only the configured TLS versions and cipher suites are used, also aft
   const ciphers = ['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-ECDSA-AES128-GCM-SHA256', 'TLS_AES_256_GCM_SHA384']
   const few = await start(t, 'http1', { tlsPolicy: { minVersion: 'TLSv1.2', ciphers } })
   for (const isRenewed of [false, true]) {
-    if (isRenewed) for (const { believe } of [new13, few]) believe(trusted.pem)
+    if (isRenewed) for (const { replaceAuthorities } of [new13, few]) replaceAuthorities(trusted.pem)
     assert.equal(await spoken(new13.port, { maxVersion: 'TLSv1.2' }), 'refused')
     assert.match(await spoken(new13.port, {}), /^TLSv1.3 /)
     assert.equal(await spoken(few.port, {}), 'TLSv1.3 TLS_AES_256_GCM_SHA384')
@@ -145,19 +145,19 @@ void test('ALPN offers only HTTP/1.1 where only that is configured', async (t) =
 })
 
 void test('a new certificate and authority apply to the next connection', async (t) => {
-  const { server, believe, url } = await start(t)
+  const { server, replaceAuthorities, url } = await start(t)
   const other = new TestAuthority('other')
   const { cert, key } = other.server()
   assert.equal((await ask11(`${url}${CM}`, admin)).status, 200)
-  believe(other.pem)
+  replaceAuthorities(other.pem)
   server.reload({ certificate: cert, key, clientAuthorities: other.pem })
   assert.equal((await ask11(`${url}${CM}`, admin, { ca: other.pem })).status, 401)
   const known = other.client('kate', ['system:masters'])
   assert.equal((await ask11(`${url}${CM}`, known, { ca: other.pem })).status, 200)
 })
 
-void test('spec 5: an authority that leaves the bundle takes its clients with it, on open connections too', async (t) => {
-  const { fake, believe, url } = await start(t)
+void test('spec 5: the clients of an authority that leaves the bundle are rejected, on open connections too', async (t) => {
+  const { fake, replaceAuthorities, url } = await start(t)
   const watches: FakeWatch[] = []
   fake.answer = (verb) => {
     if (verb !== 'watch') return { kind: 'document', code: 200, bytes: Buffer.from('{}') }
@@ -167,7 +167,7 @@ void test('spec 5: an authority that leaves the bundle takes its clients with it
   }
   const next = new TestAuthority('next')
   const stays = next.client('lena', ['system:masters'])
-  believe(next.pem + trusted.pem)
+  replaceAuthorities(next.pem + trusted.pem)
   const agent = new https.Agent({ keepAlive: true, maxSockets: 1 })
   t.after(() => agent.destroy())
   const [old2, new2] = [await session(t, url, admin), await session(t, url, stays)]
@@ -187,7 +187,7 @@ void test('spec 5: an authority that leaves the bundle takes its clients with it
     stream.resume()
     stream.on('end', () => ended.push(name))
   }
-  believe(next.pem)
+  replaceAuthorities(next.pem)
   await until(() => ended.length > 0)
   assert.deepEqual(await requested(), [401, 401, 200])
   assert.deepEqual(ended, ['old'])
@@ -195,7 +195,7 @@ void test('spec 5: an authority that leaves the bundle takes its clients with it
     watches.map(({ closed }) => closed),
     [true, false],
   )
-  believe(trusted.pem)
+  replaceAuthorities(trusted.pem)
   assert.deepEqual(await requested(), [200, 200, 401])
 })
 
@@ -205,8 +205,8 @@ void test('spec 5: a client sends its intermediate authority along with each con
   const middle = oddCertificate('middle', { issuer: root, authority: 0, ...validity })
   const organizations = ['system:masters']
   const leaf = oddCertificate('kate', { issuer: middle, organizations, ...validity })
-  const { believe, url, port } = await start(t)
-  believe(root.pem)
+  const { replaceAuthorities, url, port } = await start(t)
+  replaceAuthorities(root.pem)
   const identity = { cert: leaf.pem + middle.pem, key: privateKeyPem(leaf.keys.privateKey) }
   assert.equal((await ask11(`${url}${CM}/a`, identity)).status, 200)
   assert.equal((await ask11(`${url}${CM}/a`, { ...identity, cert: leaf.pem })).status, 401)
@@ -258,7 +258,7 @@ void test('spec 6.1: a watch streams chunk by chunk over both protocols until th
   }
 })
 
-void test('a watch that ends by itself ends its answer properly', async (t) => {
+void test('the response of a watch that the server ends is complete', async (t) => {
   const { fake, url } = await start(t)
   const watch = new FakeWatch()
   fake.answer = () => ({ kind: 'watch', stream: watch })

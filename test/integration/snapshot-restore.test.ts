@@ -1,6 +1,6 @@
 /*
  * Goal: a data directory is made as a whole, or no server starts on it and a second try makes it;
- * what is there already is never touched.
+ * existing data is never changed.
  * Method: the shipped command in this process on real files, ended in the middle by a disk that
  * fails or entropy that does.
  */
@@ -208,7 +208,7 @@ void test('an invalid restore fails with a one-line error and creates nothing', 
   const cases: readonly (readonly [readonly string[], RegExp, number])[] = [
     [with2(altered), /altered\.snap is damaged: chunk 1 at byte \d+ is not as it was written/, 1],
     [with2(cut), /cut\.snap is truncated/, 1],
-    [with2(join(home, 'no')), /no cannot be read: it is not there/, 1],
+    [with2(join(home, 'no')), /no cannot be read: it does not exist/, 1],
     [
       [...base, '--api-domain', 'k8s.io'],
       /with API domain orch\.io, not k8s\.io: give --api-domain orch\.io/,

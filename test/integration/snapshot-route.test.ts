@@ -1,8 +1,8 @@
 /*
- * Goal: a snapshot in flight uses little memory and no slot for ever: it is read at the speed of
- * its client, few are sent at once, and a disconnect, a shutdown or a failure truncates it.
- * Method: the shipped server over sources that count what is asked of them, and clients that read
- * slowly, leave or wait.
+ * Goal: a snapshot that is being sent uses little memory and frees its slot: it is read at the
+ * speed of its client, few are sent at once, and a disconnect, a shutdown or a failure ends it.
+ * Method: the shipped server over sources that count the pieces read, and clients that read slowly,
+ * disconnect or wait.
  */
 import assert from 'node:assert/strict'
 import { get } from 'node:http'
@@ -20,7 +20,7 @@ import { realRegistry } from '../../fixtures/real-registry.ts'
 
 const pieceBytes = 256 * 1024
 
-/** Gives `count` pieces, then ends or fails. */
+/** A source that returns `count` pieces, then ends or fails. */
 class CountedSource implements SnapshotSource {
   readonly snapshot = { index: logIndex(1), term: term(1), configuration: emptyConfiguration }
   readonly #count: number
@@ -72,7 +72,7 @@ function asked(url: string): Promise<IncomingMessage> {
   })
 }
 
-/** @returns the bytes, and whether the answer came to its end */
+/** @returns the number of bytes, and whether the response was complete */
 async function readAll(
   incoming: IncomingMessage,
 ): Promise<{ readonly bytes: number; readonly whole: boolean }> {

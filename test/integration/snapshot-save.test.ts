@@ -1,6 +1,6 @@
 /*
- * Goal: any member gives a consistent copy of everything, to an administrator only, while it is
- * written to; what breaks off leaves no file.
+ * Goal: any member sends a consistent snapshot while clients write, to administrators only; an
+ * interrupted save leaves no file.
  * Method: three real servers with writers; the shipped command in this process; a server whose
  * stream ends early.
  */
@@ -121,10 +121,10 @@ void test('an invalid save fails with a one-line error', async () => {
   const there = join(home, 'there')
   writeFileSync(there, 'mine')
   const cases: readonly (readonly [readonly string[], RegExp, number])[] = [
-    [['save', there, ...kubeconfig], /there is there already: give another name/, 1],
+    [['save', there, ...kubeconfig], /there already exists: give another name/, 1],
     [
       ['save', join(home, 'no/such/x'), ...kubeconfig],
-      /cannot make .*no\/such\/x \(ENOENT\): the directory .*no\/such is not there: make it/,
+      /cannot create .*no\/such\/x \(ENOENT\): the directory .*no\/such does not exist: create it/,
       1,
     ],
     [
@@ -139,7 +139,7 @@ void test('an invalid save fails with a one-line error', async () => {
     ],
     [['save', join(home, 'x'), ...kubeconfig, '--key-file', 'a', '--passphrase-file', 'b'], /not both/, 2],
     [['verify', there], /there is not a snapshot/, 1],
-    [['verify', join(home, 'none')], /none cannot be read: it is not there/, 1],
+    [['verify', join(home, 'none')], /none cannot be read: it does not exist/, 1],
     [['verify', home], /is not a file/, 1],
   ]
   for (const [args, line, code] of cases) {

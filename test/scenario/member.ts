@@ -21,8 +21,8 @@ type Persist = NonNullable<Ready['persist']>
 export type LogImage = { base: SnapshotMeta; entries: Entry[] }
 
 /**
- * One core with a disk that takes its time. Writes wait in `underWay` until `finishWrite`; a crash
- * forgets those that did not finish.
+ * One core with a slow disk. Writes wait in `pendingWrites` until `finishWrite`; a crash loses
+ * those that did not finish.
  */
 export class Member {
   readonly id: NodeId
@@ -32,8 +32,8 @@ export class Member {
   disk: LogImage & { hardState: HardState; applied: LogIndex }
   /** The log as reported by the core so far, durable or not. */
   memory: LogImage
-  underWay: Persist[] = []
-  /** In memory; follows commit at once. */
+  pendingWrites: Persist[] = []
+  /** Applied in memory, at once after each commit. */
   applied: LogIndex
   /** The last value that the core received. */
   clockMs = 0
@@ -47,11 +47,11 @@ export class Member {
     this.raft = new Raft(config, recovered(disk), disk.applied)
   }
 
-  /** Does at once what needs no disk; the write waits. @returns the output of the core */
+  /** Takes the output of the core and applies commits; its write waits for `finishWrite`. */
   takeReady(): Ready {
     const ready = this.raft.ready()
     if (ready.persist !== null) {
-      this.underWay.push(ready.persist)
+      this.pendingWrites.push(ready.persist)
       write(this.memory, ready.persist)
     }
     if (ready.commit !== null) {
@@ -66,13 +66,17 @@ export class Member {
    *
    * @throws Error when it is
    */
-  hear(message: Message): void {
+  receive(message: Message): void {
     const violation = this.raft.step(message)
     if (violation !== null)
       throw new Error(`member ${this.id} refused an honest ${message.kind}: ${violation}`)
   }
 
-  /** The oldest write is durable and the core knows. @returns what may be sent now */
+  /**
+   * Finishes the oldest write and reports it to the core.
+   *
+   * @returns the messages that depend on it
+   */
   finishWrite(): readonly Message[] {
     const persist = this.#writeOldest()
     this.raft.persisted(persist.ticket)
@@ -85,8 +89,8 @@ export class Member {
    */
   crash(writesThatSurvive: number, config: CoreConfig = this.#config): void {
     this.#config = config
-    for (let left = writesThatSurvive; left > 0 && this.underWay.length > 0; left--) this.#writeOldest()
-    this.underWay = []
+    for (let left = writesThatSurvive; left > 0 && this.pendingWrites.length > 0; left--) this.#writeOldest()
+    this.pendingWrites = []
     this.memory = { base: this.disk.base, entries: [...this.disk.entries] }
     this.applied = this.disk.applied
     this.raft = new Raft(this.#config, recovered(this.disk), this.disk.applied)
@@ -138,7 +142,7 @@ export class Member {
   }
 
   #writeOldest(): Persist {
-    const persist = present(this.underWay.shift(), 'a write is under way')
+    const persist = present(this.pendingWrites.shift(), 'a write is under way')
     write(this.disk, persist)
     if (persist.hardState !== null) this.disk.hardState = persist.hardState
     if (persist.snapshot !== null) this.disk.applied = persist.snapshot.index

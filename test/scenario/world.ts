@@ -15,25 +15,25 @@ import type { Entry, NodeId } from '../../raft/core/types.ts'
 import { Member } from './member.ts'
 
 /**
- * All that a transcript can talk about: members, what is between them, and what was written down so
+ * The state behind a transcript: the members, the network between them, and the lines printed so
  * far.
  */
 export class World {
   readonly members = new Map<NodeId, Member>()
-  /** Sent and not yet delivered, in order. */
+  /** Messages that were sent and not yet delivered, in order. */
   network: Message[] = []
-  /** Taken off the network for later. */
+  /** Messages that the transcript delays. */
   held: Message[] = []
-  /** Nothing passes between these and the others. */
+  /** Members without a connection to the others. */
   readonly isolated = new Set<NodeId>()
-  /** `1->2`: nothing passes this way, whatever passes the other. */
+  /** `1->2`: messages from 1 to 2 are lost, those from 2 to 1 are not. */
   readonly cutLinks = new Set<string>()
-  /** Their writes are finished by hand. */
+  /** Members whose writes finish only at the command of the transcript. */
   readonly slowDisks = new Set<NodeId>()
-  readonly #told = new Map<NodeId, Transition>()
+  readonly #transitions = new Map<NodeId, Transition>()
   #lines: string[] = []
 
-  say(line: string): void {
+  print(line: string): void {
     this.#lines.push(line)
   }
 
@@ -52,13 +52,13 @@ export class World {
     return present(this.members.get(nodeId(Number(id))), `there is a member ${id}`)
   }
 
-  /** One Ready after another, until the member has no output. */
+  /** Processes one Ready after another until the member has no output. */
   work(member: Member): void {
     for (let turn = 0; member.raft.hasReady(); turn++) {
-      assert(turn < 100, `member ${member.id} comes to rest`)
+      assert(turn < 100, `member ${member.id} runs out of output`)
       this.#take(member)
       if (this.slowDisks.has(member.id)) continue
-      while (member.underWay.length > 0) this.finishWrite(member)
+      while (member.pendingWrites.length > 0) this.finishWrite(member)
     }
   }
 
@@ -66,7 +66,7 @@ export class World {
     this.#send(member.finishWrite())
   }
 
-  /** Everyone works and everything arrives, until nothing moves. */
+  /** Runs the members and delivers their messages until there are none left. */
   stabilize(ids: readonly NodeId[]): void {
     for (let round = 0; round < 200; round++) {
       for (const id of ids) this.work(this.member(String(id)))
@@ -75,17 +75,17 @@ export class World {
       this.network = this.network.filter((message) => !moving.includes(message))
       for (const message of moving) this.deliver(message)
     }
-    assert(false, 'the world comes to rest')
+    assert(false, 'all messages are delivered')
   }
 
   deliver(message: Message): void {
-    this.say(describeMessage(message, text))
-    this.member(String(message.to)).hear(message)
+    this.print(describeMessage(message, text))
+    this.member(String(message.to)).receive(message)
     if (message.kind === 'snapshot') this.#reportSnapshot(message, 'finished')
   }
 
   lose(message: Message): void {
-    this.say(`${describeMessage(message, text)} (lost)`)
+    this.print(`${describeMessage(message, text)} (lost)`)
     if (message.kind === 'snapshot') this.#reportSnapshot(message, 'failed')
   }
 
@@ -111,38 +111,38 @@ export class World {
     this.#send(ready.messagesAtOnce)
     if (ready.transition !== null) this.#sayTransition(id, ready.transition)
     if (ready.persist !== null) this.#sayPersist(id, ready.persist)
-    if (ready.commit !== null) this.say(`${id} committed ${ready.commit}`)
+    if (ready.commit !== null) this.print(`${id} committed ${ready.commit}`)
     for (const { context, index } of ready.readsConfirmed) {
-      this.say(`${id} read ${context} confirmed at ${index}`)
+      this.print(`${id} read ${context} confirmed at ${index}`)
     }
-    for (const context of ready.readsFailed) this.say(`${id} read ${context} failed`)
+    for (const context of ready.readsFailed) this.print(`${id} read ${context} failed`)
     for (const to of ready.snapshotsToSend) this.#sendSnapshot(member, to)
     for (const { from, bytesMax } of ready.fetches) {
-      this.say(`${id} fetches from ${from}`)
+      this.print(`${id} fetches from ${from}`)
       member.fetch(from, bytesMax)
     }
   }
 
   #sayTransition(id: NodeId, transition: Transition): void {
-    const before = this.#told.get(id)
-    this.#told.set(id, transition)
+    const before = this.#transitions.get(id)
+    this.#transitions.set(id, transition)
     const { role, term, leader, configuration } = transition
     const sameRole = before?.role === role && before.term === term && before.leader === leader
-    if (!sameRole) this.say(`${id} is ${role} term=${term} leader=${leader ?? 'none'}`)
+    if (!sameRole) this.print(`${id} is ${role} term=${term} leader=${leader ?? 'none'}`)
     if (before !== undefined && before.configuration !== configuration) {
-      this.say(`${id} configuration ${describeConfiguration(configuration)}`)
+      this.print(`${id} configuration ${describeConfiguration(configuration)}`)
     }
   }
 
-  /** A disk that takes no time is not worth a word. */
+  /** Writes of a slow disk are printed, those of others only when they restore a snapshot. */
   #sayPersist(id: NodeId, persist: NonNullable<Ready['persist']>): void {
     const { ticket, snapshot, entries, hardState } = persist
-    if (snapshot !== null) this.say(`${id} restores ${describeSnapshot(snapshot)}`)
+    if (snapshot !== null) this.print(`${id} restores ${describeSnapshot(snapshot)}`)
     if (!this.slowDisks.has(id)) return
     const parts = [`${id} writes #${ticket}`]
     if (hardState !== null) parts.push(describeHardState(hardState))
     if (entries.length > 0) parts.push(describeEntries(entries))
-    this.say(parts.join(' '))
+    this.print(parts.join(' '))
   }
 
   #sendSnapshot(member: Member, to: NodeId): void {
@@ -155,7 +155,7 @@ export function describeEntries(entries: readonly Entry[]): string {
   return `[${entries.map((entry) => describeEntry(entry, text)).join(', ')}]`
 }
 
-/** Same for every member: a transcript's chances are its own. */
+/** Returns the configuration of a member; its randomness is seeded by its ID. */
 export function scenarioConfig(id: NodeId, options: Partial<CoreConfig>): CoreConfig {
   return {
     id,

@@ -25,7 +25,7 @@ export type Stream = {
   readonly broken: Deferred<never>
   /** On a half-open link. */
   hangs: boolean
-  /** The delay of bytes that follow at once. */
+  /** Bytes that may still follow with the minimum delay. */
   window: number
 }
 
@@ -37,7 +37,7 @@ const silentStreamMs = 8_000
  */
 const windowBytes = 65_535
 
-/** Snapshots between members, each on its own connection that may break, or end early. */
+/** Snapshots between members. Each has its own connection, which may break or end early. */
 export class SnapshotStreams {
   readonly #dependencies: SnapshotStreamsDependencies
   readonly #streams = new Set<Stream>()
@@ -78,7 +78,7 @@ export class SnapshotStreams {
     const receiver = await whole(this.#dependencies.receiver(from, to))
     const opening = receiver.receiveSnapshot(header)
     const sink = await whole(opening).catch((cause: unknown) => {
-      // Broken before the response: the opener has to get an error.
+      // The stream broke before the receiver responded: a sink that it opens later is aborted.
       opening.then((late) => late.abort(cause)).catch(() => undefined)
       throw cause
     })

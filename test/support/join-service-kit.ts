@@ -114,7 +114,7 @@ export const prints = { 'client-ca': 'ab'.repeat(32), 'peer-ca': 'cd'.repeat(32)
 
 export const cluster: JoinCluster = {
   clusterName: 'c',
-  life: null,
+  incarnation: null,
   apiDomain: 'orch.io',
   clusterId: '00'.repeat(16),
   fingerprints: prints,

@@ -40,8 +40,9 @@ const quiet: Span = [500, 3000]
 const recoveryMs = 3000
 
 /**
- * Returns a plan that depends only on the options, not on the cluster. At most a minority is
- * affected at once, in as many lanes as the minority has members. Faults of all members run alone.
+ * Returns a plan that depends only on the options, not on the cluster. The faults of one lane
+ * follow one another, and there are as many lanes as a minority has members, so at most a minority
+ * is affected at once. A fault that affects all members runs alone.
  *
  * @throws ChaosError `no-plan` when no fault fits into the duration
  */
@@ -70,7 +71,7 @@ export function planChaos({ seed, durationMs, members, kinds }: PlanOptions): re
     const enough = Math.ceil(enoughMs(possible, members.length) / 1000)
     throw new ChaosError(
       'no-plan',
-      `no fault fits into ${durationMs / 1000} s with seed ${seed}: with ${enough} s one does, whatever the seed`,
+      `no fault fits into ${durationMs / 1000} s with seed ${seed}: ${enough} s are enough for every seed`,
     )
   }
   return faults.sort((a, b) => a.atMs - b.atMs)

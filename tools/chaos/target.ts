@@ -14,9 +14,9 @@ export interface ChaosTarget {
   isReady(member: string): Promise<boolean>
   isRunning(member: string): boolean
   start(member: string): void
-  /** SIGKILL or SIGTERM. It ends some time later. No effect on a member that is not running. */
+  /** Sends SIGKILL or SIGTERM to a running member, which ends some time later. */
   end(member: string, how: 'killed' | 'asked'): void
-  /** Until `resume`, or until this process ends. */
+  /** Stops a member with SIGSTOP until `resume`, or until this process ends. */
   pause(member: string): void
   resume(member: string): void
   /** Replaces all link rules, until this process ends. @throws ChaosError `links` */

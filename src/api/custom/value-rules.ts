@@ -12,8 +12,8 @@ import type { Pattern } from './pattern.ts'
 import type { Bound, ValueRules } from './structural.ts'
 
 /**
- * Checks one value against the rules of its schema beyond its type, and yields a cause or null for
- * each. Rules for other types are ignored.
+ * Checks of one value against the rules of its schema other than its type. Each yields a finding,
+ * or null when the rule is satisfied. Rules for other types are ignored.
  *
  * @source kube-openapi `pkg/validation/validate`, for the rules and messages
  */
@@ -128,7 +128,7 @@ function checkMinimum(
   return wrong(at, value, `should be greater than ${exclusive ? '' : 'or equal to '}${bound}`)
 }
 
-/** @param factor above 0; for others nothing is a multiple */
+/** @param factor 0 and negative factors have no multiples */
 function isMultiple(value: number | bigint, factor: number | bigint): boolean {
   if (factor <= 0) return false
   if (isWhole(value) && isWhole(factor)) return BigInt(value) % BigInt(factor) === 0n

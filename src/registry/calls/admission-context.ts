@@ -57,7 +57,7 @@ export class AdmissionContext {
    */
   async askOnce<T extends AnyObject | null>(
     name: string,
-    about: AskedAbout,
+    about: AdmittedObjects,
     ask: () => Promise<T>,
   ): Promise<T> {
     this.#answers ??= new Map()
@@ -80,14 +80,14 @@ export class AdmissionContext {
 }
 
 /** The objects that an external call is about. */
-export type AskedAbout = { readonly object: AnyObject | null; readonly oldObject: AnyObject | null }
+export type AdmittedObjects = { readonly object: AnyObject | null; readonly oldObject: AnyObject | null }
 
 type RememberedAnswer = {
-  readonly about: AskedAbout
+  readonly about: AdmittedObjects
   readonly value: AnyObject | null
   readonly refusal: ApiError | null
 }
 
-function isSame(a: AskedAbout, b: AskedAbout): boolean {
+function isSame(a: AdmittedObjects, b: AdmittedObjects): boolean {
   return equalJson(a.object, b.object) && equalJson(a.oldObject, b.oldObject)
 }

@@ -13,9 +13,9 @@ export type CatalogSyncOptions = {
 }
 
 /**
- * Makes the catalog current: a kind may just have been defined through another member. Before an
- * unknown kind is reported, this member applies everything acknowledged so far. Concurrent callers
- * share one round with the leader.
+ * Makes the catalog current before a kind is reported as unknown, because it may just have been
+ * defined through another member: this member first applies everything acknowledged so far.
+ * Concurrent callers share one round with the leader.
  */
 export class CatalogSync {
   readonly #options: CatalogSyncOptions

@@ -170,7 +170,7 @@ export class ObjectWatch implements WatchStream {
     const turn = new YieldBudget(clock, limits)
     while (this.#pendingAt < this.#pending.length && !piece.full && !turn.isSpent) {
       const event = this.#pending[this.#pendingAt++] as StoreEvent
-      if (selection.reads || framing.reads)
+      if (selection.parsesObjects || framing.parsesObjects)
         turn.charge(event.object.bytes.byteLength + (event.previous?.bytes.byteLength ?? 0))
       const type = this.#typeOf(event)
       if (type !== null) {
@@ -226,7 +226,7 @@ export class ObjectWatch implements WatchStream {
         if (piece.empty) return this.#pull()
         break
       }
-      if (framing.reads) turn.charge(value.bytes.byteLength)
+      if (framing.parsesObjects) turn.charge(value.bytes.byteLength)
       for (const part of framing.initial(value)) piece.add(part)
       this.#taking++
     }

@@ -21,12 +21,14 @@ export type Selection = {
   /** Whether every object under the prefix matches. */
   readonly everything: boolean
   /** Whether an object must be parsed to decide if it matches. */
-  readonly reads: boolean
+  readonly parsesObjects: boolean
   readonly matches: (stored: StoredObject) => boolean
-  /** Whether the object matches after an event, and before it. */
+  /** Whether the object of an event matches after the event. */
   readonly matchesNow: (event: StoreEvent) => boolean
-  readonly matchedBefore: (event: StoreEvent) => boolean
-  /** The events that a watch must be woken for; null: all under the prefix. */
+  /** Whether it matched before the event. */
+  readonly matchedBefore: (
+    event: StoreEvent,
+  ) => boolean /** The events that a watch must be woken for; null: all under the prefix. */
   readonly interest: WatchInterest | null
 }
 
@@ -51,7 +53,7 @@ export function selectionOf(
     prefix: prefixOf({ ...placeOf(definition), namespace: scope === 'Cluster' ? null : namespace }),
     key,
     everything,
-    reads: fields.requirements.some(({ field }) => !COMMON_FIELDS.includes(field)),
+    parsesObjects: fields.requirements.some(({ field }) => !COMMON_FIELDS.includes(field)),
     matches: (stored) => everything || matches(stored, values.reader(stored)),
     matchesNow: (event) => everything || matches(event.object, (field) => values.now(event, field)),
     matchedBefore: (event) =>

@@ -38,7 +38,7 @@ export function selectedOf(
   objects: readonly StoredObject[],
   most: number,
 ): readonly StoredObject[] | Promise<readonly StoredObject[]> {
-  if (selection.reads) return readAndSelected(dependencies, selection, objects, most)
+  if (selection.parsesObjects) return readAndSelected(dependencies, selection, objects, most)
   const selected = selection.everything ? objects : objects.filter(selection.matches)
   return selected.length > most ? selected.slice(0, most) : selected
 }

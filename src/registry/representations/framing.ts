@@ -24,7 +24,7 @@ import type { Converted, Form } from './representation.ts'
 /** Encodes the events of one watch. */
 export interface Framing {
   /** Whether objects must be parsed for it. */
-  readonly reads: boolean
+  readonly parsesObjects: boolean
   frame(event: StoreEvent, type: EventType): Uint8Array
   /** Returns an object that existed before the watch began, as consecutive parts. */
   initial(stored: StoredObject): readonly Uint8Array[]
@@ -37,7 +37,7 @@ export interface Framing {
 /** Objects as stored. */
 export function objectFraming(frames: EventFrames, { type }: Pick<Form, 'type'>): Framing {
   return {
-    reads: false,
+    parsesObjects: false,
     frame: (event, kind) => frames.frame(event, kind),
     initial: (stored) => frames.initial(stored),
     bookmark: (revision, annotation) => Buffer.from(bookmarkEvent(type, revision, annotation)),
@@ -52,7 +52,7 @@ export function convertedFraming(frames: EventFrames, form: Form, { encoding }: 
   const framed = (kind: WatchEventType, bytes: Uint8Array): Uint8Array =>
     eventIn(encoding, kind, schema, shown(parseBytes(bytes)))
   return {
-    reads: true,
+    parsesObjects: true,
     frame: (event, kind) =>
       frames.converted(event, `${kind} ${known}`, () => framed(kind, bytesFor(event, kind))),
     initial: (stored) => [framed('ADDED', stored.bytes)],

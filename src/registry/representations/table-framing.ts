@@ -53,7 +53,7 @@ export function tableFraming({ definition, shape, encoding, rows, nowMs }: Table
     return Buffer.from(`${WATCH_EVENT_PREFIXES[type]}${table}${WATCH_EVENT_SUFFIX}`)
   }
   return {
-    reads: true,
+    parsesObjects: true,
     frame: (event, type) =>
       framed(type, event.revision, rowText(rows.row(definition, shape, event, type), nowMs())),
     initial: (stored) => [

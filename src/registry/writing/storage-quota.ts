@@ -107,10 +107,11 @@ function storageFull(
   const { namespace, name } = first === undefined ? { namespace: '', name: '' } : partsOf(first.key)
   const quota = store.settings.storageBytesMax ?? bytesMax
   const most = store.storage.largest(largestNamed).map(formatUsage)
-  const beyond = bytesMax > quota ? ` (up to ${formatBytes(bytesMax)} for what makes objects smaller)` : ''
+  const beyond =
+    bytesMax > quota ? ` (up to ${formatBytes(bytesMax)} for updates that make objects smaller)` : ''
   const message =
     `exceeded storage quota: ${formatBytes(usedBytes)} of ${formatBytes(quota)} used${beyond}, ` +
-    `with its history most by ${most.join(', ')}${namespaceUsage(store, namespace)}; delete what is not needed and wait until its history is forgotten ` +
+    `most of it, history included, by ${most.join(', ')}${namespaceUsage(store, namespace)}; delete objects and wait until their history expires ` +
     `(${store.settings.historyWindowMs / 1000} s), or raise the quota: orchctl settings set --storage-quota`
   const refusal = forbidden(resourceOf(request.definition), name, message)
   const causes = [{ reason: 'StorageQuotaExceeded', message, field: '' }]
@@ -118,8 +119,8 @@ function storageFull(
 }
 
 /**
- * Namespaces of other tenants are not named to every writer: administrators see them in the
- * settings.
+ * Returns the usage of the namespace of the write. A writer must not learn the names of other
+ * tenants' namespaces; administrators see them in the settings.
  */
 function namespaceUsage({ storage }: StorageInfo, namespace: string): string {
   const own = storage.largestPlaces().filter((place) => place.namespace === namespace)

@@ -68,7 +68,7 @@ export class KeyOrder<T extends { readonly key: Key }> {
     return { items, more: false }
   }
 
-  /** As `list`, lazily. Valid until something changes: not across an `await`. */
+  /** Like `list`, but lazy. Must not be used across an `await`, because changes invalidate it. */
   *walk(prefix: KeyPrefix | '', after: Key | null): Generator<T, void> {
     const end = this.#end(prefix)
     const start = this.#start(prefix, after)
@@ -81,7 +81,7 @@ export class KeyOrder<T extends { readonly key: Key }> {
     }
   }
 
-  /** Sums whole chunks, so it is cheap even for many. */
+  /** Returns the number of items under `prefix`. Adds up the lengths of whole chunks. */
   count(prefix: KeyPrefix | ''): number {
     const start = this.#seek(prefix)
     const end = this.#end(prefix)

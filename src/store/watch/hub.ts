@@ -47,8 +47,8 @@ export class WatchHub implements CursorHost {
   /** @throws StoreError `compacted`, `overloaded`, `stopped` */
   open(prefix: KeyPrefix, after: Revision, interest: WatchInterest | null = null): WatchCursor {
     const { machine, limits } = this.#options
-    assert(scopeOf(prefix).level !== 'all', 'a watch is on a resource or a namespace in one')
-    if (this.#closed) throw new StoreError('stopped', 'no watch begins any more')
+    assert(scopeOf(prefix).level !== 'all', 'a watch covers one resource, in one namespace or in all')
+    if (this.#closed) throw new StoreError('stopped', 'the store is closed: no new watches')
     const { trimmed } = machine.state.history
     if (after < trimmed) throw compactedError(after, trimmed)
     if (this.#open.size >= limits.cursorsMax) throw new StoreError('overloaded', 'too many watches are open')
@@ -148,7 +148,9 @@ export class WatchHub implements CursorHost {
     }
   }
 
-  /** Wakes cursors until the time slice is over. Closed and reading ones are skipped. */
+  /**
+   * Wakes cursors until the time slice is over. Cursors that are closed or being read ignore it.
+   */
   #slice(): void {
     const { clock, limits } = this.#options
     const until = clock.monotonicMs() + limits.wakeSliceMs

@@ -12,7 +12,7 @@ export function fastDisk(world: World, { words }: Command): void {
   for (const word of words) {
     world.slowDisks.delete(nodeId(Number(word)))
     const member = world.member(word)
-    while (member.underWay.length > 0) world.finishWrite(member)
+    while (member.pendingWrites.length > 0) world.finishWrite(member)
   }
 }
 
@@ -21,8 +21,8 @@ export function write(world: World, { words: [id = '', count = '1'] }: Command):
   const member = world.member(id)
   world.work(member)
   for (let at = 0; at < Number(count); at++) {
-    const oldest = member.underWay[0]
-    world.say(`${id} finished ${oldest === undefined ? 'nothing' : `#${oldest.ticket}`}`)
+    const oldest = member.pendingWrites[0]
+    world.print(`${id} finished ${oldest === undefined ? 'nothing' : `#${oldest.ticket}`}`)
     if (oldest !== undefined) world.finishWrite(member)
   }
   world.work(member)

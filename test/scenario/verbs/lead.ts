@@ -9,33 +9,33 @@ export function propose(world: World, { words: [id = ''], data }: Command): void
   const { raft } = world.member(id)
   const bytes = data.map((text) => Uint8Array.from(text, (letter) => letter.charCodeAt(0)))
   const answer = raft.propose(bytes, raft.term)
-  if (answer.kind === 'accepted') world.say(`${id} accepts from ${answer.first}`)
-  else world.say(`${id} drops it: ${answer.reason}`)
+  if (answer.kind === 'accepted') world.print(`${id} accepts from ${answer.first}`)
+  else world.print(`${id} drops it: ${answer.reason}`)
 }
 
 /** `read 1`: a ReadIndex round. */
 export function read(world: World, { words: [id = ''] }: Command): void {
   const answer = world.member(id).raft.readIndex()
-  if (answer.kind === 'accepted') world.say(`${id} opens read ${answer.context}`)
-  else world.say(`${id} drops the read: ${answer.reason}`)
+  if (answer.kind === 'accepted') world.print(`${id} opens read ${answer.context}`)
+  else world.print(`${id} drops the read: ${answer.reason}`)
 }
 
 /** `transfer 1 2`: leadership goes from 1 to 2. */
 export function transfer(world: World, { words: [id = '', to = ''] }: Command): void {
   const answer = world.member(id).raft.transferLeadership(nodeId(Number(to)))
-  if (answer.kind === 'refused') world.say(`${id} refuses to hand over: ${answer.reason}`)
+  if (answer.kind === 'refused') world.print(`${id} refuses to hand over: ${answer.reason}`)
 }
 
 /** `resign 1`: the leader steps down without a successor. */
 export function resign(world: World, { words: [id = ''] }: Command): void {
   const answer = world.member(id).raft.resign()
-  if (answer.kind === 'refused') world.say(`${id} does not resign: ${answer.reason}`)
+  if (answer.kind === 'refused') world.print(`${id} does not resign: ${answer.reason}`)
 }
 
 /** `change 1 voters=1,2,3 learners=4`: the membership to be. */
 export function change(world: World, { words: [id = ''], options }: Command): void {
   const members = people(numbers(options.get('voters')), numbers(options.get('learners')))
   const answer = world.member(id).raft.changeConfiguration({ members })
-  if (answer.kind === 'accepted') world.say(`${id} accepts the change at ${answer.index}`)
-  else world.say(`${id} does not change: ${answer.reason}`)
+  if (answer.kind === 'accepted') world.print(`${id} accepts the change at ${answer.index}`)
+  else world.print(`${id} does not change: ${answer.reason}`)
 }

@@ -18,7 +18,7 @@ export function lease(world: World, { words }: Command): void {
   for (const id of words) {
     const { raft, clockMs } = world.member(id)
     const until = raft.leaseUntilMs
-    if (until === 0) world.say(`${id} has no lease`)
-    else world.say(`${id} at ${clockMs}ms: lease until ${until}ms${clockMs < until ? '' : ', over'}`)
+    if (until === 0) world.print(`${id} has no lease`)
+    else world.print(`${id} at ${clockMs}ms: lease until ${until}ms${clockMs < until ? '' : ', over'}`)
   }
 }

@@ -11,10 +11,10 @@ export function status(world: World, { words }: Command): void {
       .raft.status()
     const who = `${id} ${role} term=${term} vote=${vote ?? 'none'} leader=${leader ?? 'none'}`
     const transfer = transferTarget === null ? '' : ` transfer=${transferTarget}`
-    world.say(`${who} commit=${commit} persisted=${persistedIndex} last=${lastIndex}${transfer}`)
+    world.print(`${who} commit=${commit} persisted=${persistedIndex} last=${lastIndex}${transfer}`)
     for (const follower of followers) {
       const active = follower.recentlyActive ? '' : ' silent'
-      world.say(`  ${follower.id} ${follower.state} match=${follower.match} next=${follower.next}${active}`)
+      world.print(`  ${follower.id} ${follower.state} match=${follower.match} next=${follower.next}${active}`)
     }
   }
 }
@@ -23,7 +23,7 @@ export function status(world: World, { words }: Command): void {
 export function log(world: World, { words }: Command): void {
   for (const id of words) {
     const { memory, raft } = world.member(id)
-    world.say(
+    world.print(
       `${id} ${describeEntries(memory.entries)} ${describeConfiguration(raft.status().configuration)}`,
     )
   }

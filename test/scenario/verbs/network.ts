@@ -16,7 +16,7 @@ export function settle(world: World, command: Command): void {
   const reported = world.takeLines()
   stabilize(world, command)
   world.takeLines()
-  for (const line of reported) world.say(line)
+  for (const line of reported) world.print(line)
 }
 
 /**

@@ -22,13 +22,13 @@ export function plan(world: World, { words: [id = '', kind = '', whom = ''], opt
   const plan = planChange(raft.configuration, wanted, knowledgeOf(raft))
   switch (plan.kind) {
     case 'done':
-      return world.say(`${id}: it is so already`)
+      return world.print(`${id}: it is so already`)
     case 'refused':
-      return world.say(`${id} refuses: ${plan.reason}`)
+      return world.print(`${id} refuses: ${plan.reason}`)
     case 'change': {
       const answer = raft.changeConfiguration(plan)
-      if (answer.kind === 'accepted') world.say(`${id} accepts the change at ${answer.index}`)
-      else world.say(`${id} does not change: ${answer.reason}`)
+      if (answer.kind === 'accepted') world.print(`${id} accepts the change at ${answer.index}`)
+      else world.print(`${id} does not change: ${answer.reason}`)
     }
   }
 }

@@ -27,5 +27,5 @@ export function lead(world: World, { words: [id = ''] }: Command): void {
   world.stabilize([...world.members.keys()])
   world.takeLines()
   const { role, term, commit } = member.raft.status()
-  world.say(`${id} is ${role} term=${term} commit=${commit}`)
+  world.print(`${id} is ${role} term=${term} commit=${commit}`)
 }

@@ -8,7 +8,10 @@ type Kubeconfig = {
   readonly contexts: readonly (Named & { readonly context: Readonly<Record<string, string>> })[]
 }
 
-/** The context of that name comes first and is the current one; it is made if it is not there. */
+/**
+ * Moves the named context to the front and makes it the current one; creates it if it does not
+ * exist.
+ */
 export function pointTo(kubeconfig: string, name: string, url: string): void {
   const config = parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig
   const [cluster, context] = [config.clusters[0], config.contexts[0]]

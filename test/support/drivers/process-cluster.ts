@@ -177,7 +177,7 @@ export class MemberProcess {
   }
 
   /** The log of the member since its last start. */
-  said(): string {
+  currentLog(): string {
     return readFileSync(this.#logPath).subarray(this.#saidFrom).toString('utf8')
   }
 

@@ -24,7 +24,7 @@ export function clientFrame(
 
 export type ServerFrame = { readonly opcode: number; readonly payload: Buffer }
 
-/** The client's side of a WebSocket, with nothing hidden. */
+/** A WebSocket client that exposes every frame it receives. */
 export class WebSocketClient {
   readonly response: IncomingMessage
   readonly socket: Duplex
@@ -79,7 +79,7 @@ const handshake = {
   'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 }
 
-/** @returns the answer where the server does not agree */
+/** @returns the HTTP response if the server refuses the upgrade */
 export async function askForWebSocket(
   url: string,
   options: https.RequestOptions,

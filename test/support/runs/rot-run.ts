@@ -75,9 +75,9 @@ async function prepare(
   victim: MemberProcess,
   { traffic }: RotRunOptions,
 ): Promise<void> {
-  for (let round = 0; round === 0 || !victim.said().includes('snapshot installed'); round++) {
+  for (let round = 0; round === 0 || !victim.currentLog().includes('snapshot installed'); round++) {
     // Where the log was not cut in time, it sufficed: how soon that is depends on the disk.
-    assert.ok(round < 5, `no snapshot was needed\n${victim.said()}`)
+    assert.ok(round < 5, `no snapshot was needed\n${victim.currentLog()}`)
     assert.equal(await victim.stop(), 0)
     await inParallel(1400, 32, (n) => create(leader, `small-${round}-${n}`, 200))
     // For one that was there a moment ago the log is kept longer.

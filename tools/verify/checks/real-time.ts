@@ -83,12 +83,12 @@ export function staleness(
 function anomalyOf(call: Call, reported: Observation, wrong: RealTimeAnomaly): Anomaly {
   const { by } = reported
   const before: EvidenceLine = 'event' in by ? eventEvidence(by.watch, by.event) : callEvidence(by)
-  const teller = 'event' in by ? by.watch.member : by.member
+  const observer = 'event' in by ? by.watch.member : by.member
   const { kind, text, object } = wrong
   return {
     ...{ kind, text, object },
     atMs: call.endMs,
-    members: [...new Set([call.member, teller])],
+    members: [...new Set([call.member, observer])],
     witnesses: byTime([before, callEvidence(call)]),
   }
 }

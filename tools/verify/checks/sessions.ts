@@ -6,9 +6,9 @@ import type { Call } from '../history.ts'
 import { modeOf } from '../history.ts'
 
 /**
- * Sessions: reads of any version never go back in time on one connection, because one process
- * serves it and its state only advances. Reads with a resourceVersion are excluded: a server may
- * serve them from another source.
+ * Sessions: on one connection, reads in the modes `any` and `bounded` never go back in time,
+ * because one process serves the connection and its state only advances. Reads with a
+ * resourceVersion are excluded: a server may serve them from another source.
  *
  * @param balanced an endpoint may be several servers, so nothing is guaranteed
  */
@@ -52,7 +52,8 @@ export function checkSessions(
 }
 
 /**
- * Returns the first revision from `floor` on at which the answer is correct.
+ * Returns the first revision from `floor` on at which the answer is correct; 'none': no revision
+ * is.
  *
  * @returns null: the answer proves nothing
  */

@@ -25,7 +25,8 @@ export function unsnap(bytes: Uint8Array, bytesMax: number): Uint8Array {
     }
     const count = kind === NEAR_COPY ? ((tag >>> 2) & 7) + 4 : (tag >>> 2) + 1
     const back = kind === NEAR_COPY ? ((tag >>> 5) << 8) | byteOf(reader) : little(reader, kind === 2 ? 2 : 4)
-    if (back === 0 || back > end || count > length - end) throw new Malformed('it copies what is not there')
+    if (back === 0 || back > end || count > length - end)
+      throw new Malformed('it copies bytes from outside of the output')
     // Byte by byte: a copy may overlap its own output.
     for (const stop = end + count; end < stop; end++) out[end] = out[end - back] as number
   }

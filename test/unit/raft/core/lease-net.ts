@@ -111,7 +111,7 @@ export class LeaseNet {
     }
     if (timed.writesAt !== null && this.#now >= timed.writesAt) {
       timed.writesAt = null
-      while (member.underWay.length > 0) this.#send(member.finishWrite())
+      while (member.pendingWrites.length > 0) this.#send(member.finishWrite())
       this.#work(timed)
     }
   }
@@ -168,7 +168,7 @@ export class LeaseNet {
       this.#note(describeMessage(message))
     }
     timed.keeper.updateTime(this.#raftMs(timed))
-    timed.member.hear(message)
+    timed.member.receive(message)
     this.#work(timed)
   }
 
@@ -228,7 +228,7 @@ export class LeaseNet {
     const ticks = this.#random.chance(0.3) ? this.#random.pick(otherTicks) : electionTicks
     const next = { ...timeouts(ticks, timed.ticksMax), random: this.#random.fork() }
     timed.ticksMax = Math.max(timed.ticksMax, ticks)
-    member.crash(this.#random.below(member.underWay.length + 1), scenarioConfig(member.id, next))
+    member.crash(this.#random.below(member.pendingWrites.length + 1), scenarioConfig(member.id, next))
     timed.writesAt = null
     // The process ends and loses its memory; the next one starts a moment later.
     board.revoke()

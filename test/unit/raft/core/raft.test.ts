@@ -120,7 +120,7 @@ void test('a leader with a stalled disk fills its memory up to the limit, though
     solo.acceptAll(3)
   }
   assert.ok(taken >= 2 && taken < 10, `${taken} were accepted`)
-  while (solo.member.underWay.length > 0) solo.finishWrite()
+  while (solo.member.pendingWrites.length > 0) solo.finishWrite()
   assert.equal(solo.propose('x').kind, 'accepted')
 })
 
@@ -129,9 +129,9 @@ void test('a new commit index alone causes no write', () => {
   solo.receive(solo.append(2, 1, [1, 1], 2, 0))
   solo.manual = true
   solo.receive(solo.append(2, 1, [1, 1], 2, 2))
-  assert.deepEqual([solo.raft.commit, solo.member.underWay.length], [2, 0])
+  assert.deepEqual([solo.raft.commit, solo.member.pendingWrites.length], [2, 0])
   solo.receive(solo.append(2, 1, [1, 1, 1], 2, 2))
-  assert.equal(solo.member.underWay[0]?.hardState?.commit, 2)
+  assert.equal(solo.member.pendingWrites[0]?.hardState?.commit, 2)
 })
 
 void test('a message for another member, or from itself, changes nothing', () => {
@@ -221,7 +221,7 @@ void test('a stalled disk holds a limited number of responses; the newest are se
   solo.receive(solo.append(2, 2, terms, 1, 0))
   for (let at = 0; at < 3 * heldMessagesMax; at++) solo.receive(solo.append(2, 2, terms, 2, 1))
   assert.deepEqual(solo.take(), [])
-  while (solo.member.underWay.length > 0) solo.finishWrite()
+  while (solo.member.pendingWrites.length > 0) solo.finishWrite()
   const answers = solo.takeAll('append-accepted')
   assert.ok(answers.length <= heldMessagesMax + 2, `${answers.length} responses were held`)
   assert.equal(answers.at(-1)?.index, 2)

@@ -92,7 +92,7 @@ export class RandomNet {
       for (const member of this.members.values()) {
         member.raft.tick()
         this.#work(member)
-        while (member.underWay.length > 0) this.#send(member.finishWrite())
+        while (member.pendingWrites.length > 0) this.#send(member.finishWrite())
       }
       const messages = this.#messages
       this.#messages = []
@@ -138,11 +138,11 @@ export class RandomNet {
 
   #maybeFinish(member: Member, ready: Ready): void {
     if (ready.persist === null || this.#random.chance(this.#swarm.slowDisks)) return
-    while (member.underWay.length > 0) this.#finishWrite(member)
+    while (member.pendingWrites.length > 0) this.#finishWrite(member)
   }
 
   #finishWrite(member: Member): void {
-    if (member.underWay.length === 0) return
+    if (member.pendingWrites.length === 0) return
     const messages = member.finishWrite()
     this.witness.noteDisk(member)
     this.#send(messages)
@@ -225,7 +225,7 @@ export class RandomNet {
 
   #hand(message: Message): void {
     this.#note(describeMessage(message))
-    this.#member(message.to).hear(message)
+    this.#member(message.to).receive(message)
     if (message.kind === 'vote-request') this.witness.noteVoteRequest(this.#member(message.to), message)
     if (message.kind === 'snapshot') this.#member(message.from).raft.reportSnapshot(message.to, 'finished')
   }
@@ -234,7 +234,7 @@ export class RandomNet {
     this.#note(`${member.id} crashes`)
     this.witness.noteCrash(member)
     member.flush()
-    member.crash(this.#random.below(member.underWay.length + 1))
+    member.crash(this.#random.below(member.pendingWrites.length + 1))
     this.witness.noteDisk(member)
   }
 

@@ -58,7 +58,7 @@ export class Solo {
       this.failed.push(...ready.readsFailed)
       for (const { from, bytesMax } of ready.fetches) this.member.fetch(from, bytesMax)
       if (this.manual) continue
-      while (this.member.underWay.length > 0) this.#sent.push(...this.member.finishWrite())
+      while (this.member.pendingWrites.length > 0) this.#sent.push(...this.member.finishWrite())
     }
   }
 
@@ -69,7 +69,7 @@ export class Solo {
   }
 
   receive(message: Message): void {
-    this.member.hear(message)
+    this.member.receive(message)
     this.work()
   }
 

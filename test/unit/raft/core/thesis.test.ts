@@ -404,7 +404,7 @@ void test('a write from before the candidacy does not make its vote durable', ()
     }
   }
   solo.finishWrite()
-  assert.deepEqual([solo.raft.status().role, solo.member.underWay.length], ['candidate', 1])
+  assert.deepEqual([solo.raft.status().role, solo.member.pendingWrites.length], ['candidate', 1])
   solo.finishWrite()
   assert.equal(solo.raft.status().role, 'leader')
 })

@@ -259,7 +259,7 @@ function runFaulty(seed: number, roles: Set<string>): number {
     else if (what < 5) elect(solo, random)
     else if (what < 7) solo.propose('x')
     else if (what === 7) solo.raft.readIndex()
-    else if (what < 12 && solo.member.underWay.length > 0) solo.finishWrite()
+    else if (what < 12 && solo.member.pendingWrites.length > 0) solo.finishWrite()
     else if (solo.refuses(invalidMessage(random, 2 + random.below(3), solo.raft.status())) !== null)
       refusals++
     solo.work()

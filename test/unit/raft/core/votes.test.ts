@@ -74,7 +74,7 @@ void test('a member whose log is about to be replaced does not campaign until th
   solo.raft.campaign()
   solo.work()
   assert.deepEqual(solo.takeAll('pre-vote-request'), [])
-  while (solo.member.underWay.length > 0) solo.finishWrite()
+  while (solo.member.pendingWrites.length > 0) solo.finishWrite()
   solo.raft.campaign()
   solo.work()
   assert.deepEqual(

@@ -33,7 +33,7 @@ void test('a file appears once it is complete, readable by its owner only, and n
   assert.equal(readFileSync(path, 'utf8'), 'all of it')
   assert.equal(statSync(path).mode & 0o777, 0o600)
   assert.equal(partial.bytes, 9)
-  assert.throws(opened, { name: 'BackupError', message: /b\.snap is there already: give another name/ })
+  assert.throws(opened, { name: 'BackupError', message: /b\.snap already exists: give another name/ })
 })
 
 void test('a missing directory is named in the error', () => {
@@ -42,10 +42,11 @@ void test('a missing directory is named in the error', () => {
     () =>
       new PartialFile(join(home, ...parts), random)
   assert.throws(at('none', 'b.snap'), {
-    message: /^cannot make [^ ]*none\/b\.snap \(ENOENT\): the directory [^ ]*none is not there: make it/,
+    message:
+      /^cannot create [^ ]*none\/b\.snap \(ENOENT\): the directory [^ ]*none does not exist: create it/,
   })
   opened().commit()
-  assert.throws(at('b.snap', 'b.snap'), { message: /\(ENOTDIR\): [^ ]*b\.snap is no directory/ })
+  assert.throws(at('b.snap', 'b.snap'), { message: /\(ENOTDIR\): [^ ]*b\.snap is not a directory/ })
 })
 
 void test('of two that save to one file one publishes its own, whole, and the other is refused', () => {

@@ -63,7 +63,7 @@ void test('what means nothing is one line and 2, what cannot be had one line and
     [['plan', '--duration', '2s'], /It is a duration from 4s to 24h/, 2],
     [
       ['plan', '--duration', '4s', '--seed', '1', '--faults', 'slow-link'],
-      /no fault fits into 4 s with seed 1: with 14 s one does, whatever the seed/,
+      /no fault fits into 4 s with seed 1: 14 s are enough for every seed/,
       1,
     ],
     [

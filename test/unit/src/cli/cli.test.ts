@@ -80,7 +80,7 @@ void test('a usage error names orchctl and the nearest command', async () => {
   }
 })
 
-void test('a cluster that is not there, or no kubeconfig, is one clear line and 1', async () => {
+void test('a missing cluster or kubeconfig fails with one line and exit code 1', async () => {
   await inDirectory(async (directory) => {
     const reported = terminal()
     for (const verb of ['status', 'down'])
@@ -151,7 +151,7 @@ void test('a lost configuration file is named, and no smaller cluster is made of
   })
 })
 
-void test('a path that is no directory, and a list of kubeconfigs, are refused with one line', async () => {
+void test('a path that is not a directory, and a list of kubeconfigs, are refused with one line', async () => {
   await inDirectory(async (directory) => {
     const file = join(directory, 'file')
     writeFileSync(file, '')

@@ -142,7 +142,7 @@ void test('a file is refused with its name', () => {
   for (const [text, expected] of table) assert.match(refusal(['--config=f'], { f: text }), expected)
   assert.match(refusal(['--config=gone']), /^configuration file gone cannot be read: ENOENT/)
   assert.throws(() => loadConfig({ args: ['--config=no/gone'], readFile: readTextFile }), {
-    message: 'configuration file no/gone cannot be read (ENOENT): it is not there; give the right path',
+    message: 'configuration file no/gone cannot be read (ENOENT): it does not exist; give the right path',
   })
 })
 

@@ -125,7 +125,7 @@ void test('an impossible repair is rejected with the remedy, and changes nothing
   await refused(/this member leads: .* \(--from\)/)
 })
 
-void test('an operator trusts a suspect state, and not one that is not there', async () => {
+void test('an operator can trust a suspect state, but not a state that does not exist', async () => {
   const bench = new RepairBench()
   assert.equal(await bench.trust(), false)
   bench.state.suspect('outvoted', 'test')

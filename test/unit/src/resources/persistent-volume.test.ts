@@ -1,6 +1,6 @@
 /*
- * Goal: PersistentVolume as spec 2.7 has it: sources, capacity, where it can be reached from, what
- * stays, columns.
+ * Goal: PersistentVolume follows spec 2.7: sources, capacity, node affinity, immutable fields,
+ * columns.
  * Method: the shipped verbs on the machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'

@@ -54,10 +54,10 @@ void test('a create that does not fit is 403, names the largest resources and th
     seen.message,
     new RegExp(
       '^configmaps "one-more" is forbidden: exceeded storage quota: \\d+\\.\\d KiB of \\d+\\.\\d KiB used, ' +
-        `with its history most by configmaps \\(\\d\\.\\d KiB, ${made} objects\\), ` +
+        `most of it, history included, by configmaps \\(\\d\\.\\d KiB, ${made} objects\\), ` +
         'namespaces \\(\\d\\.\\d KiB, 4 objects\\), members\\.cluster\\.orch\\.io \\(\\d+ B, 1 object\\), ' +
         `and in namespace default by configmaps \\(\\d\\.\\d KiB, ${made} objects\\); ` +
-        'delete what is not needed and wait until its history is forgotten \\(300 s\\), ' +
+        'delete objects and wait until their history expires \\(300 s\\), ' +
         'or raise the quota: orchctl settings set --storage-quota$',
     ),
   )
@@ -188,7 +188,7 @@ void test('objects that shrink by a byte at a time are stopped at the ceiling; d
   assert.equal(seen.code, 403)
   assert.match(
     seen.message,
-    /KiB used \(up to \d+\.\d KiB for what makes objects smaller\), with its history most by/,
+    /KiB used \(up to \d+\.\d KiB for updates that make objects smaller\), most of it, history included, by/,
   )
   assert.equal((await refused(update(length))).code, 403)
   assert.equal(commands(), before, 'what is known to be refused costs the log nothing')
