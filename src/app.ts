@@ -100,7 +100,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   const { bootstrap, watch } = startUpkeep(site, { store, machine, consensus, keys })
   replica.judgedBy(watch.guard)
   closing.add(logLeaderChanges({ consensus, clock, log }))
-  const access = accessOf({ config: site.config, names, store, clock, closing })
+  const access = accessOf({ ...site, store })
   const watches = new WatchMetrics({ clock, store })
   const { served, registry, controllers } = startRegistry(site, {
     store,

@@ -25,6 +25,8 @@ import { readTextFile } from '../pki/files.ts'
 import type { Admission } from '../registry/calls/admission.ts'
 import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { outwardAccess } from './outward-access.ts'
+import type { OutwardAccessDependencies } from './outward-access.ts'
 import type { ShutdownStack } from './shutdown-stack.ts'
 import { StartError } from '../config/start-error.ts'
 
@@ -43,19 +45,21 @@ export type AccessDependencies = {
   readonly store: ObjectStore
   readonly clock: Clock
   readonly closing: ShutdownStack
-}
+} & Pick<OutwardAccessDependencies, 'random' | 'log'>
 
-/** @throws StartError `usage` when the token file cannot be read */
-export function accessOf({ config, names, store, clock, closing }: AccessDependencies): Access {
+/** @throws StartError `usage` when a file that a flag names cannot be used */
+export function accessOf(dependencies: AccessDependencies): Access {
+  const { config, names, store, clock, closing } = dependencies
+  const outward = outwardAccess({ ...dependencies, audiences: audiencesOf(names) })
   const path = config['token-auth-file']
   const stored = followStoredRules({ names, store, clock })
   closing.add(() => stored.close())
   const rules = anyOf([staticRules(bootstrapPolicy(names)), stored.rules])
   return {
-    tokens: path === '' ? [] : [tokensOf(path)],
+    tokens: [...(path === '' ? [] : [tokensOf(path)]), ...outward.tokens],
     authorizer: firstOpinion([
       alwaysAllowedPaths(config['authorization-always-allow-paths']),
-      authorizerFor(config['authorization-mode'], rules),
+      authorizerFor(config['authorization-mode'], rules, outward.authorizers),
     ]),
     rules,
   }
@@ -108,9 +112,12 @@ export function accessWarnings(config: Config): readonly string[] {
  * token.
  */
 export function reviewersFor(access: Access, names: Names): AccessReviewer {
-  // The audience of tokens of pods: the URL that pods use for this server.
-  const audiences = [`https://${names.namespaceFinalizer}.default.svc.cluster.local`]
-  return reviewersOf({ ...access, audiences })
+  return reviewersOf({ ...access, audiences: audiencesOf(names) })
+}
+
+/** Returns the audience of tokens of pods: the URL that pods use for this server. */
+function audiencesOf(names: Names): readonly string[] {
+  return [`https://${names.namespaceFinalizer}.default.svc.cluster.local`]
 }
 
 /** @param access unset: nothing needs a permission beyond the one for its path */

@@ -21,6 +21,7 @@ export class HttpAuditReceiver implements AuditReceiver {
         queueMax: 0,
         // `AuditWebhook` repeats lists.
         attemptsMax: 1,
+        responseBytesMax,
       },
       dependencies,
     )
@@ -35,6 +36,9 @@ export class HttpAuditReceiver implements AuditReceiver {
     this.#client.close()
   }
 }
+
+/** A receiver that answers more is broken. */
+const responseBytesMax = 1024 * 1024
 
 /** A busy or broken server may recover; one that rejects the request will do so again. */
 function outcomeOf(status: number): SendOutcome {

@@ -1,5 +1,7 @@
+import { present } from '../../base/assert.ts'
 import type { UserInfo } from '../api/metadata/object.ts'
 import type { Action } from '../api/action.ts'
+import { AUTHORIZATION_MODES } from '../config/access-checks.ts'
 import { alwaysAllow, alwaysDeny } from './always.ts'
 import { noOpinion } from './decision.ts'
 import type { Authorizer, Decision, RuleList } from './decision.ts'
@@ -30,20 +32,30 @@ export function rulesOfMode(mode: Authorizer, user: UserInfo, namespace: string)
   return mode.rulesOf?.(user, namespace) ?? { rules: [], untold: [mode.name] }
 }
 
-export const AUTHORIZATION_MODES = ['RBAC', 'AlwaysAllow', 'AlwaysDeny'] as const
+/** The modes that need a file or another server. */
+export type ConfiguredAuthorizers = { readonly ABAC?: Authorizer; readonly Webhook?: Authorizer }
+
 /**
  * Returns the authorizer of `--authorization-mode`. The privileged group precedes all modes that
  * decide by a policy.
  *
  * @throws AuthError `unknown-authorization-mode`
  */
-export function authorizerFor(modes: readonly string[], rules: RuleSource): Authorizer {
-  const policies = modes.map((mode) => authorizerOf(mode, rules))
-  return firstOpinion(modes.includes('RBAC') ? [privilegedGroup, ...policies] : policies)
+export function authorizerFor(
+  modes: readonly string[],
+  rules: RuleSource,
+  configured: ConfiguredAuthorizers = {},
+): Authorizer {
+  const policies = modes.map((mode) => authorizerOf(mode, rules, configured))
+  const byPolicy = modes.some((mode) => mode !== 'AlwaysAllow' && mode !== 'AlwaysDeny')
+  return firstOpinion(byPolicy ? [privilegedGroup, ...policies] : policies)
 }
 
-function authorizerOf(mode: string, rules: RuleSource): Authorizer {
+function authorizerOf(mode: string, rules: RuleSource, configured: ConfiguredAuthorizers): Authorizer {
   switch (mode) {
+    case 'ABAC':
+    case 'Webhook':
+      return present(configured[mode], `the authorization mode ${mode} is configured`)
     case 'RBAC':
       return rbac(rules)
     case 'AlwaysAllow':

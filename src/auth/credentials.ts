@@ -7,13 +7,23 @@ export interface Credentials {
   readonly authorization: string | undefined
   /** One object per connection, to cache decisions with. null: not a real connection. */
   readonly connection: object | null
+  /** Audiences of which a token needs one. Unset: those of this server. */
+  readonly audiences?: readonly string[]
   /** Returns the certificates of the caller, its own first; empty: none. They are not verified. */
   certificates(): readonly X509Certificate[]
 }
 
 /** The result of one method. */
 export type Recognition =
-  | { readonly kind: 'user'; readonly user: UserInfo }
+  | {
+      readonly kind: 'user'
+      readonly user: UserInfo
+      /**
+       * The requested audiences that the token is valid for. Unset: the credentials are for this
+       * server.
+       */
+      readonly audiences?: readonly string[]
+    }
   /** No credentials for this method. */
   | { readonly kind: 'none' }
   /** Credentials for this method, but invalid. */
@@ -25,6 +35,8 @@ export type Recognition =
  */
 export type AuthenticationMethod = {
   readonly name: string
+  /** It checks `Credentials.audiences`. Unset: its credentials are for this server. */
+  readonly knowsAudiences?: true
   readonly recognize: (credentials: Credentials) => Recognition | Promise<Recognition>
 }
 

@@ -3,7 +3,8 @@ import { CodedError } from '../../base/coded-error.ts'
 /**
  * - `token-file-malformed`: a line of the token file is not `token,user,uid[,"group1,group2"]`
  * - `unknown-authorization-mode`: this server does not have the mode
+ * - `abac-policy-malformed`: a line of the policy file is not a policy
  */
-export type AuthErrorCode = 'token-file-malformed' | 'unknown-authorization-mode'
+export type AuthErrorCode = 'token-file-malformed' | 'unknown-authorization-mode' | 'abac-policy-malformed'
 
 export class AuthError extends CodedError<AuthErrorCode> {}

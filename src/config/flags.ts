@@ -1,7 +1,8 @@
+import { accessFlags } from './access-flags.ts'
 import { checkMemberName, formatAddress, joinAddress, parseAddress, parseInitialMember } from './address.ts'
 import type { InitialMember } from './address.ts'
 import { featureGatesFlag } from './feature-gates.ts'
-import { choice, custom, duration, list, size, text, toggle, wholeNumber } from './flag.ts'
+import { choice, custom, duration, size, text, toggle, wholeNumber } from './flag.ts'
 import { featureLevelMax } from '../version.ts'
 import { limits } from './limits.ts'
 import { runtimeConfigFlag } from './runtime-config.ts'
@@ -113,17 +114,7 @@ export const flags = {
   'peer-cert-file': file('Certificate that this member presents to peers (PEM).'),
   'peer-key-file': file('Key of --peer-cert-file (PEM).'),
 
-  'token-auth-file': file('File with bearer tokens: lines of token,user,uid,"group1,group2".'),
-  'anonymous-auth': toggle(
-    true,
-    'Treat requests without credentials as user system:anonymous instead of refusing them. Off with AlwaysAllow.',
-  ),
-  'authorization-always-allow-paths': list(
-    ['/healthz', '/livez', '/readyz'],
-    'PATH,…',
-    'Paths that every caller may read, whatever the authorizers decide; a final * matches any rest.',
-  ),
-  'authorization-mode': list(['RBAC'], 'MODE,…', 'Authorizers, in order: RBAC, AlwaysAllow, AlwaysDeny.'),
+  ...accessFlags,
 
   'audit-policy-file': file('Audit policy: an object of kind Policy of the group audit, YAML or JSON.'),
   'audit-log-path': text(

@@ -170,8 +170,6 @@ export const limits = Object.freeze({
   auditWebhookTriesMax: 5,
   /** Ms until a webhook must respond. Longer: counts as unreachable. */
   auditWebhookMsMax: 30_000,
-  /** Bytes of a response of a webhook or an identity provider. Longer: the call fails. */
-  outwardResponseBytesMax: 3 * MiB,
   /** Ms that a connection to such a server is kept without calls. */
   outwardIdleMsMax: 60_000,
   /** Delay before the first repetition of a failed call; each later one is half as long again. */
@@ -187,6 +185,27 @@ export const limits = Object.freeze({
   auditCloseMsMax: 5000,
   /** Certificates in the chain of a client, including its own. More: further ones are ignored. */
   clientCertificatesMax: 16,
+  /**
+   * Ms for a review by a webhook of authentication or authorization, with all its attempts. Longer:
+   * the webhook failed.
+   */
+  reviewWebhookMsMax: 10_000,
+  reviewWebhookAttemptsMax: 5,
+  /**
+   * Connections to such a webhook, and reviews that wait for one. When full: 429, `Retry-After: 1`.
+   */
+  reviewWebhookConnectionsMax: 32,
+  reviewWebhookQueueMax: 1000,
+  /** Bytes of its answer. Longer: the webhook failed. */
+  reviewWebhookResponseBytesMax: 256 * KiB,
+  /**
+   * Tokens whose user is kept, and as many that were rejected. When full: the oldest is removed.
+   */
+  tokenWebhookEntriesMax: 4096,
+  /** Permissions that are kept, and as many refusals. When full: the oldest is removed. */
+  authorizationWebhookEntriesMax: 8192,
+  /** Policies of the mode ABAC. More: the server does not start. */
+  abacPoliciesMax: 10_000,
   /** Names in the impersonation headers of a request. More: 400. */
   impersonatedNamesMax: 256,
   /** Namespaces of which the rules of one user are cached. More: the cache begins again. */

@@ -1,3 +1,4 @@
+import { checkAccess } from './access-checks.ts'
 import type { Config, LoadedConfig, Source } from './config.ts'
 import { ConfigError } from './errors.ts'
 import { flags } from './flags.ts'
@@ -189,11 +190,7 @@ function checkTogether(config: Config): void {
   for (const [one, other] of pairs) {
     if ((config[one] === '') !== (config[other] === '')) wrong(`--${one} and --${other} go together`)
   }
-  for (const mode of config['authorization-mode']) {
-    if (!['RBAC', 'AlwaysAllow', 'AlwaysDeny'].includes(mode)) {
-      wrong(`--authorization-mode must be RBAC, AlwaysAllow or AlwaysDeny, not ${JSON.stringify(mode)}`)
-    }
-  }
+  checkAccess(config, wrong)
 }
 
 /** Rejects `--secure-port 0` where other members must know the port before the start. */

@@ -18,6 +18,8 @@ export type OutwardOptions = {
   readonly queueMax: number
   /** Attempts in total; 1: a failed call is not repeated. */
   readonly attemptsMax: number
+  /** Bytes of a response. Longer: `too-large`. */
+  readonly responseBytesMax: number
 }
 
 export type OutwardDependencies = { readonly clock: Clock; readonly random: Random }
@@ -125,7 +127,7 @@ export class OutwardClient {
         ...(authorization === null ? {} : { authorization }),
       },
       body: call.method === 'POST' ? call.body : null,
-      responseBytesMax: limits.outwardResponseBytesMax,
+      responseBytesMax: this.#options.responseBytesMax,
       signal,
       agent: this.#agent,
     })

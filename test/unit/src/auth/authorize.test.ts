@@ -53,8 +53,8 @@ void test('the first opinion decides, else all reasons are given in the order of
 })
 
 void test('an unknown mode is refused with the list of modes', () => {
-  assert.throws(() => authorizerFor(['Webhook'], noRules), {
+  assert.throws(() => authorizerFor(['Node'], noRules), {
     code: 'unknown-authorization-mode',
-    message: 'authorization mode "Webhook" is not one of RBAC, AlwaysAllow, AlwaysDeny',
+    message: 'authorization mode "Node" is not one of ABAC, RBAC, Webhook, AlwaysAllow, AlwaysDeny',
   })
 })

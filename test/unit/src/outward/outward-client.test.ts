@@ -19,7 +19,10 @@ import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { OutwardServer } from '../../../support/fixtures/outward-server.ts'
 import type { Answer } from '../../../support/fixtures/outward-server.ts'
 
-const options: OutwardOptions = { callMsMax: 60_000, connectionsMax: 2, queueMax: 2, attemptsMax: 1 }
+const options: OutwardOptions = {
+  ...{ callMsMax: 60_000, connectionsMax: 2, queueMax: 2, attemptsMax: 1 },
+  responseBytesMax: 1_000_000,
+}
 const body = Buffer.from('{}')
 
 function clientOf(

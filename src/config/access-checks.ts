@@ -1,0 +1,34 @@
+import type { Config } from './config.ts'
+
+/** The authorizers of `--authorization-mode`. */
+export const AUTHORIZATION_MODES = ['ABAC', 'RBAC', 'Webhook', 'AlwaysAllow', 'AlwaysDeny'] as const
+
+export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number]
+
+export function isAuthorizationMode(mode: string): mode is AuthorizationMode {
+  return AUTHORIZATION_MODES.some((known) => known === mode)
+}
+
+/** The file that a mode needs. */
+const modeFiles = {
+  ABAC: 'authorization-policy-file',
+  Webhook: 'authorization-webhook-config-file',
+} as const satisfies { readonly [mode in AuthorizationMode]?: keyof Config }
+
+/** Checks the flags of authentication and authorization. */
+export function checkAccess(config: Config, wrong: (message: string) => never): void {
+  const modes = config['authorization-mode']
+  for (const [at, mode] of modes.entries()) {
+    if (!isAuthorizationMode(mode)) {
+      const known = AUTHORIZATION_MODES.join(', ')
+      wrong(`--authorization-mode must be a list of ${known}, not ${JSON.stringify(mode)}`)
+    }
+    if (modes.indexOf(mode) !== at) wrong(`--authorization-mode has ${mode} twice: omit one of them`)
+  }
+  for (const mode of ['ABAC', 'Webhook'] as const) {
+    const flag = modeFiles[mode]
+    const [isUsed, isGiven] = [modes.includes(mode), config[flag] !== '']
+    if (isUsed && !isGiven) wrong(`--authorization-mode ${mode} needs --${flag}`)
+    if (!isUsed && isGiven) wrong(`--${flag} is for the mode ${mode}: add it to --authorization-mode`)
+  }
+}

@@ -1,0 +1,55 @@
+import { choice, duration, list, text, toggle } from './flag.ts'
+
+const hourMs = 3_600_000
+const keptMs = { minMs: 0, maxMs: 24 * hourMs }
+
+function file(help: string) {
+  return text('', 'FILE', help)
+}
+
+function reviewVersion(kind: string) {
+  return choice(['v1', 'v1beta1'], 'v1beta1', `API version of the ${kind}s that the webhook gets.`)
+}
+
+/** Flags of authentication and authorization. */
+export const accessFlags = {
+  'token-auth-file': file('File with bearer tokens: lines of token,user,uid,"group1,group2".'),
+  'anonymous-auth': toggle(
+    true,
+    'Treat requests without credentials as user system:anonymous instead of refusing them. Off with AlwaysAllow.',
+  ),
+  'authentication-token-webhook-config-file': file(
+    'Kubeconfig of a server that authenticates bearer tokens: it gets TokenReviews.',
+  ),
+  'authentication-token-webhook-cache-ttl': duration(
+    120_000,
+    keptMs,
+    'How long an answer of that server is kept; 0: not at all.',
+  ),
+  'authentication-token-webhook-version': reviewVersion('TokenReview'),
+  'authorization-always-allow-paths': list(
+    ['/healthz', '/livez', '/readyz'],
+    'PATH,…',
+    'Paths that every caller may read, whatever the authorizers decide; a final * matches any rest.',
+  ),
+  'authorization-mode': list(
+    ['RBAC'],
+    'MODE,…',
+    'Authorizers, in order: ABAC, RBAC, Webhook, AlwaysAllow, AlwaysDeny.',
+  ),
+  'authorization-policy-file': file('Policies of the mode ABAC: one JSON object per line.'),
+  'authorization-webhook-config-file': file(
+    'Kubeconfig of the server that decides in the mode Webhook: it gets SubjectAccessReviews.',
+  ),
+  'authorization-webhook-cache-authorized-ttl': duration(
+    300_000,
+    keptMs,
+    'How long a permission that it gave is kept; 0: not at all.',
+  ),
+  'authorization-webhook-cache-unauthorized-ttl': duration(
+    30_000,
+    keptMs,
+    'How long any other decision of it is kept; 0: not at all.',
+  ),
+  'authorization-webhook-version': reviewVersion('SubjectAccessReview'),
+} as const
