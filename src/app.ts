@@ -24,6 +24,7 @@ import { removal } from './membership/removal.ts'
 import { openReplica } from './app/replica.ts'
 import { servedKinds } from './app/served-kinds.ts'
 import { serve } from './app/serving.ts'
+import { configuredServiceAccounts } from './app/service-accounts.ts'
 import { logLeaderChanges } from './health/leader-log.ts'
 import { storeLimits } from './app/context.ts'
 import type { AppHost, MemberContext } from './app/context.ts'
@@ -100,7 +101,8 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   const { bootstrap, watch } = startUpkeep(site, { store, machine, consensus, keys })
   replica.judgedBy(watch.guard)
   closing.add(logLeaderChanges({ consensus, clock, log }))
-  const access = accessOf({ ...site, store })
+  const serviceAccounts = configuredServiceAccounts(site, { store, keys, directory })
+  const access = accessOf({ ...site, store, serviceAccounts })
   const watches = new WatchMetrics({ clock, store })
   const { served, registry, controllers } = startRegistry(site, {
     store,
@@ -185,7 +187,7 @@ function startRegistry(
     remainingItemCount: isOn.RemainingItemCount,
     fieldValidation: isOn.ServerSideFieldValidation,
   }
-  const reviewers = reviewersFor(access, names)
+  const reviewers = reviewersFor(access)
   const admission = admissionOf(names, { reviewers, rules: access.rules })
   const applied = (): LogIndex => machine.appliedMemory
   const prefix = definitionsPrefix(names)

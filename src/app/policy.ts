@@ -18,6 +18,7 @@ import { anyOf } from '../auth/rules.ts'
 import type { RuleSource } from '../auth/rules.ts'
 import { staticRules } from '../auth/static-rules.ts'
 import { followStoredRules } from '../auth/follow-stored-rules.ts'
+import type { ServiceAccounts } from '../auth/service-accounts/service-accounts.ts'
 import type { TrustStore } from '../auth/trust-store.ts'
 import { tokenFile } from '../auth/token-file.ts'
 import type { Config } from '../config/config.ts'
@@ -32,6 +33,8 @@ import { StartError } from '../config/start-error.ts'
 
 /** Authentication and authorization of this server, as its flags configure them. */
 export type Access = {
+  /** The audiences of this server. */
+  readonly audiences: readonly string[]
   /** Methods that check bearer tokens, in order. */
   readonly tokens: readonly AuthenticationMethod[]
   readonly authorizer: Authorizer
@@ -45,18 +48,21 @@ export type AccessDependencies = {
   readonly store: ObjectStore
   readonly clock: Clock
   readonly closing: ShutdownStack
+  readonly serviceAccounts: ServiceAccounts
 } & Pick<OutwardAccessDependencies, 'random' | 'log'>
 
 /** @throws StartError `usage` when a file that a flag names cannot be used */
 export function accessOf(dependencies: AccessDependencies): Access {
   const { config, names, store, clock, closing } = dependencies
-  const outward = outwardAccess({ ...dependencies, audiences: audiencesOf(names) })
+  const { audiences, method } = dependencies.serviceAccounts
+  const outward = outwardAccess({ ...dependencies, audiences })
   const path = config['token-auth-file']
   const stored = followStoredRules({ names, store, clock })
   closing.add(() => stored.close())
   const rules = anyOf([staticRules(bootstrapPolicy(names)), stored.rules])
   return {
-    tokens: [...(path === '' ? [] : [tokensOf(path)]), ...outward.tokens],
+    audiences,
+    tokens: [...(path === '' ? [] : [tokensOf(path)]), method, ...outward.tokens],
     authorizer: firstOpinion([
       alwaysAllowedPaths(config['authorization-always-allow-paths']),
       authorizerFor(config['authorization-mode'], rules, outward.authorizers),
@@ -111,13 +117,8 @@ export function accessWarnings(config: Config): readonly string[] {
  * Builds the reviewers behind the review APIs: what this server would decide about a user or a
  * token.
  */
-export function reviewersFor(access: Access, names: Names): AccessReviewer {
-  return reviewersOf({ ...access, audiences: audiencesOf(names) })
-}
-
-/** Returns the audience of tokens of pods: the URL that pods use for this server. */
-function audiencesOf(names: Names): readonly string[] {
-  return [`https://${names.namespaceFinalizer}.default.svc.cluster.local`]
+export function reviewersFor(access: Access): AccessReviewer {
+  return reviewersOf(access)
 }
 
 /** @param access unset: nothing needs a permission beyond the one for its path */

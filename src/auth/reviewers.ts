@@ -22,22 +22,14 @@ export type ReviewersDependencies = {
  * methods.
  */
 export function reviewersOf(dependencies: ReviewersDependencies): AccessReviewer {
-  const { authorizer, tokens } = dependencies
+  const { authorizer } = dependencies
   return {
     authorize: (user, action) => {
       const decision = authorizer.authorize(user, action)
       return decision instanceof Promise ? decision.then(verdictOf) : verdictOf(decision)
     },
     rulesOf: (user, namespace) => knownRules(authorizer, user, namespace),
-    authenticate: async (token, audiences) => {
-      const own = dependencies.audiences.filter((one) => audiences.includes(one))
-      if (audiences.length > 0 && own.length === 0) {
-        return nobody(
-          `this server has no audience of ${shown(audiences)}: it has ${shown(dependencies.audiences)}`,
-        )
-      }
-      return recognize(tokens, token, own)
-    },
+    authenticate: (token, audiences) => reviewToken(dependencies, token, audiences),
   }
 }
 
@@ -60,10 +52,11 @@ function knownRules(authorizer: Authorizer, user: UserInfo, namespace: string): 
   }
 }
 
-async function recognize(
-  tokens: readonly AuthenticationMethod[],
+/** @param requested empty: the audiences of this server */
+async function reviewToken(
+  { tokens, audiences: all }: ReviewersDependencies,
   token: string,
-  audiences: readonly string[],
+  requested: readonly string[],
 ): Promise<TokenReviewResult> {
   // A header ends a token at the first space; here the rest would be ignored silently.
   if (/\s/.test(token)) return nobody(invalidToken)
@@ -71,12 +64,17 @@ async function recognize(
     authorization: `Bearer ${token}`,
     connection: null,
     certificates: () => [],
+    ...(requested.length === 0 ? {} : { audiences: requested }),
   }
+  const own = all.filter((one) => requested.includes(one))
+  const isForOthers = requested.length > 0 && own.length === 0
   for (const method of tokens) {
+    if (isForOthers && method.knowsAudiences !== true) continue
     const found = await method.recognize(credentials)
-    if (found.kind === 'user') return { kind: 'user', user: found.user, audiences }
+    if (found.kind === 'user') return { kind: 'user', user: found.user, audiences: found.audiences ?? own }
   }
-  return nobody(invalidToken)
+  if (!isForOthers) return nobody(invalidToken)
+  return nobody(`this server has no audience of ${shown(requested)}: it has ${shown(all)}`)
 }
 
 const invalidToken = 'invalid bearer token'

@@ -35,6 +35,11 @@ export function serviceAccountOf(user: string): { readonly namespace: string; re
   return namespace === '' || name === '' || rest !== undefined ? null : { namespace, name }
 }
 
+/** Returns the user name of a service account. */
+export function serviceAccountName(namespace: string, name: string): string {
+  return `${ACCOUNT_PREFIX}${namespace}:${name}`
+}
+
 /** Returns the groups of the service accounts of a namespace. */
 export function serviceAccountGroups(namespace: string): readonly string[] {
   return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`]

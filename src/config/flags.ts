@@ -6,6 +6,7 @@ import { choice, custom, duration, size, text, toggle, wholeNumber } from './fla
 import { featureLevelMax } from '../version.ts'
 import { limits } from './limits.ts'
 import { runtimeConfigFlag } from './runtime-config.ts'
+import { serviceAccountFlags } from './service-account-flags.ts'
 import { tlsCipherSuitesFlag, tlsMinVersionFlag } from './tls-flags.ts'
 import { settingsBounds } from './settings-bounds.ts'
 
@@ -115,6 +116,7 @@ export const flags = {
   'peer-key-file': file('Key of --peer-cert-file (PEM).'),
 
   ...accessFlags,
+  ...serviceAccountFlags,
 
   'audit-policy-file': file('Audit policy: an object of kind Policy of the group audit, YAML or JSON.'),
   'audit-log-path': text(

@@ -206,6 +206,21 @@ export const limits = Object.freeze({
   authorizationWebhookEntriesMax: 8192,
   /** Policies of the mode ABAC. More: the server does not start. */
   abacPoliciesMax: 10_000,
+  /** Characters of a service account token. Longer: rejected, and never issued. */
+  tokenCharactersMax: 16 * KiB,
+  /**
+   * Service account tokens whose signature is known to be valid. When full: the least recently
+   * used one is verified again at its next use.
+   */
+  verifiedTokensMax: 4096,
+  /** Service account tokens that are being verified at once. When full: 429, `Retry-After: 1`. */
+  tokenVerificationsMax: 256,
+  /** Keys that verify service account tokens. More: the server does not start. */
+  tokenKeysMax: 64,
+  /**
+   * Difference between the clocks of two machines; tokens are valid earlier and longer by it.
+   */
+  tokenClockSkewMs: 60_000,
   /** Names in the impersonation headers of a request. More: 400. */
   impersonatedNamesMax: 256,
   /** Namespaces of which the rules of one user are cached. More: the cache begins again. */

@@ -39,6 +39,10 @@ export type Names = {
   readonly rootCaKey: string
   /** Where pods find their token. */
   readonly serviceAccountMountPath: string
+  /** The claim of service account tokens that names the account and the bound object. */
+  readonly tokenClaim: string
+  /** The issuer of tokens that are stored in Secrets. */
+  readonly secretTokenIssuer: string
   readonly protobufMediaType: string
   /** `x-orch-` or `x-kubernetes-`. */
   readonly schemaMarkerPrefix: string
@@ -140,6 +144,8 @@ const orchNames: Names = Object.freeze({
   rootCaConfigMap: 'root-ca.crt',
   rootCaKey: 'root-ca.crt',
   serviceAccountMountPath: '/var/run/secrets/orch.io/serviceaccount',
+  tokenClaim: 'orch.io',
+  secretTokenIssuer: 'orch/serviceaccount',
   protobufMediaType: 'application/vnd.orch.protobuf',
   schemaMarkerPrefix: 'x-orch-',
   clientMarkerPrefix: 'x-kubernetes-',
@@ -187,6 +193,8 @@ const upstreamNames: Names = Object.freeze({
   rootCaConfigMap: 'kube-root-ca.crt',
   rootCaKey: 'ca.crt',
   serviceAccountMountPath: '/var/run/secrets/kubernetes.io/serviceaccount',
+  tokenClaim: 'kubernetes.io',
+  secretTokenIssuer: 'kubernetes/serviceaccount',
   protobufMediaType: 'application/vnd.kubernetes.protobuf',
   schemaMarkerPrefix: 'x-kubernetes-',
   clientMarkerPrefix: 'x-kubernetes-',

@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import { AuthError } from '../auth/errors.ts'
+import { serviceAccountsOf } from '../auth/service-accounts/service-accounts.ts'
+import type { ServiceAccounts } from '../auth/service-accounts/service-accounts.ts'
+import { readSigningKey, readVerificationKeys, tokenKeysOf } from '../auth/service-accounts/token-keys.ts'
+import type { SigningKey, TokenKeys, VerificationKey } from '../auth/service-accounts/token-keys.ts'
+import type { Names } from '../api/metadata/names.ts'
+import type { Config } from '../config/config.ts'
+import { StartError } from '../config/start-error.ts'
+import { clusterPkiPaths } from '../pki/cluster-pki.ts'
+import { PkiError } from '../pki/errors.ts'
+import { readTextFile } from '../pki/files.ts'
+import type { MemberKeys } from '../pki/member-keys.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import type { MemberContext } from './context.ts'
+
+export type ServiceAccountsDependencies = {
+  readonly store: Pick<ObjectStore, 'view'>
+  readonly keys: MemberKeys
+  /** The data directory. */
+  readonly directory: string
+}
+
+/**
+ * Builds what accepts service account tokens, as the flags configure it.
+ *
+ * @throws StartError `keys` when a key file cannot be used
+ */
+export function configuredServiceAccounts(
+  { config, names, clock }: Pick<MemberContext, 'config' | 'names' | 'clock'>,
+  { store, keys: memberKeys, directory }: ServiceAccountsDependencies,
+): ServiceAccounts {
+  const keys = tokenKeys(config, memberKeys, directory)
+  const issuers = issuersOf(config, names)
+  return serviceAccountsOf({
+    ...{ store, clock, names, issuers },
+    keys: () => keys,
+    audiences: config['api-audiences'].length === 0 ? issuers : config['api-audiences'],
+    looksUpSecretTokens: config['service-account-lookup'],
+  })
+}
+
+/** Returns the issuers that are accepted; the first one issues. */
+function issuersOf(config: Config, names: Names): readonly string[] {
+  const issuers = config['service-account-issuer']
+  // The URL that Pods use for this server.
+  return issuers.length === 0 ? [`https://${names.namespaceFinalizer}.default.svc.cluster.local`] : issuers
+}
+
+function tokenKeys(config: Config, keys: MemberKeys, directory: string): TokenKeys {
+  const files = config['service-account-key-file']
+  const verification = files.flatMap((path) =>
+    reading('service-account-key-file', path, () => readVerificationKeys(readTextFile(path), path)),
+  )
+  const own = signingKey(keys, directory)
+  return tokenKeysOf(files.length === 0 ? [...verification, ...serverKey(keys)] : verification, own)
+}
+
+/** Returns the key that a single member created with its certificates. @returns null: none */
+function signingKey({ kubeconfig }: MemberKeys, directory: string): SigningKey | null {
+  if (kubeconfig === null) return null
+  const path = clusterPkiPaths(join(directory, 'pki')).serviceAccountKey
+  return reading(null, path, () => readSigningKey(readTextFile(path), path))
+}
+
+/** Returns the key of the client port, if its type can verify tokens. */
+function serverKey({ server }: MemberKeys): readonly VerificationKey[] {
+  try {
+    return readVerificationKeys(server.key, 'the key of the client port')
+  } catch (cause) {
+    if (cause instanceof AuthError) return []
+    throw cause
+  }
+}
+
+/** @param flag null: the file is not named by a flag */
+function reading<T>(flag: keyof Config | null, path: string, read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    if (!(cause instanceof AuthError) && !(cause instanceof PkiError)) throw cause
+    const where = flag === null ? '' : `--${flag} ${path}: `
+    throw new StartError('keys', `${where}${cause.message}`, { cause })
+  }
+}

@@ -1,0 +1,37 @@
+import type { Clock } from '../../../base/clock.ts'
+import type { Names } from '../../api/metadata/names.ts'
+import type { ObjectStore } from '../../store/object-store.ts'
+import type { AuthenticationMethod } from '../credentials.ts'
+import { BoundObjects } from './bound-objects.ts'
+import { serviceAccountTokens } from './service-account-tokens.ts'
+import type { TokenKeys } from './token-keys.ts'
+import { TokenVerifier } from './verify-token.ts'
+
+export type ServiceAccountsOptions = {
+  readonly store: Pick<ObjectStore, 'view'>
+  readonly clock: Pick<Clock, 'wallMs'>
+  readonly names: Names
+  /** Returns the keys in force. */
+  readonly keys: () => TokenKeys
+  /** Issuers that are accepted; the first one issues. */
+  readonly issuers: readonly string[]
+  /** The audiences of this server. */
+  readonly audiences: readonly string[]
+  /** Whether tokens of Secrets are looked up. */
+  readonly looksUpSecretTokens: boolean
+}
+
+/** Service account tokens of one server. */
+export type ServiceAccounts = {
+  /** Accepts tokens. */
+  readonly method: AuthenticationMethod
+  /** The audiences of this server. */
+  readonly audiences: readonly string[]
+}
+
+export function serviceAccountsOf(options: ServiceAccountsOptions): ServiceAccounts {
+  const { audiences } = options
+  const verifier = new TokenVerifier(options)
+  const objects = new BoundObjects(options)
+  return { audiences, method: serviceAccountTokens({ ...options, verifier, objects }) }
+}

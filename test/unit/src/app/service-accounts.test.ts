@@ -1,0 +1,137 @@
+/*
+ * Goal: flags decide which keys, issuers and audiences of service account tokens count, and an
+ * unusable key file ends the start with its name. Method: files in a temporary directory.
+ */
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { namesOf } from '../../../../src/api/metadata/names.ts'
+import type { ApiDomain } from '../../../../src/api/metadata/names.ts'
+import { configuredServiceAccounts } from '../../../../src/app/service-accounts.ts'
+import type { SigningKey } from '../../../../src/auth/service-accounts/token-keys.ts'
+import type { ServiceAccounts } from '../../../../src/auth/service-accounts/service-accounts.ts'
+import { loadConfig } from '../../../../src/config/load.ts'
+import { StartError } from '../../../../src/config/start-error.ts'
+import { privateKeyPem, publicKeyPem } from '../../../../src/pki/keys.ts'
+import { StoreError } from '../../../../src/store/store-errors.ts'
+import { ecKey, otherKey, rsaKey } from '../../../../fixtures/token-keys.ts'
+import { systemClock } from '../../../../fixtures/system.ts'
+import { tokenOf } from '../../../support/fixtures/token-kit.ts'
+
+const server = { certificate: '', key: privateKeyPem(ecKey.privateKey), clientAuthorities: null }
+const keys = { server, peer: null, kubeconfig: null, madeNow: false, fingerprints: {} }
+
+class Kit {
+  readonly directory = mkdtempSync(join(tmpdir(), 'orch-tokens-'))
+
+  constructor(t: TestContext) {
+    t.after(() => rmSync(this.directory, { recursive: true }))
+  }
+
+  file(name: string, content: string): string {
+    const path = join(this.directory, name)
+    writeFileSync(path, content)
+    return path
+  }
+
+  configured(args: readonly string[], domain: ApiDomain = 'orch.io'): ServiceAccounts {
+    const loaded = loadConfig({ args: ['--in-memory', ...args], readFile: () => '' })
+    assert.ok(loaded.kind === 'config')
+    const site = { config: loaded.config, names: namesOf(domain), clock: systemClock }
+    const view = () => {
+      throw new StoreError('stopped', 'reached the store')
+    }
+    return configuredServiceAccounts(site, { store: { view }, keys, directory: this.directory })
+  }
+}
+
+const own = 'https://orch.default.svc.cluster.local'
+
+/** Whether the signature, the issuer, the audience and the time of a token are accepted. */
+async function accepts(
+  { method }: ServiceAccounts,
+  key: SigningKey,
+  { iss = own, aud = iss }: { readonly iss?: string; readonly aud?: string } = {},
+): Promise<boolean> {
+  const account = { namespace: 'n', serviceaccount: { name: 'a', uid: 'u' } }
+  const times = { iat: 0, nbf: 0, exp: systemClock.wallMs() }
+  const token = tokenOf({ iss, aud, sub: 'system:serviceaccount:n:a', 'orch.io': account, ...times }, key)
+  const credentials = { authorization: `Bearer ${token}`, connection: null, certificates: () => [] }
+  try {
+    const found = await method.recognize(credentials)
+    assert.notEqual(found.kind, 'user')
+    return false
+  } catch (cause) {
+    // Only a token with nothing wrong is looked up.
+    assert.match(String(cause), /reached the store/)
+    return true
+  }
+}
+
+void test('spec 5: --service-account-key-file names the keys; by default it is the key of the client port', async (t) => {
+  const kit = new Kit(t)
+  const byDefault = kit.configured([])
+  assert.deepEqual([await accepts(byDefault, ecKey), await accepts(byDefault, rsaKey)], [true, false])
+
+  const rsa = kit.file('rsa.pub', publicKeyPem(rsaKey.verification.publicKey))
+  const pair = kit.file('both.pem', `${privateKeyPem(otherKey.privateKey)}\n${server.key}`)
+  const one = kit.configured(['--service-account-key-file', rsa])
+  assert.deepEqual([await accepts(one, ecKey), await accepts(one, rsaKey)], [false, true])
+  const args = ['--service-account-key-file', rsa, '--service-account-key-file', pair]
+  const several = kit.configured(args)
+  for (const key of [ecKey, otherKey, rsaKey]) assert.equal(await accepts(several, key), true)
+})
+
+void test('a file without a usable key ends the start with its name and without its content', (t) => {
+  const kit = new Kit(t)
+  const pem = (type: 'rsa' | 'ec', options: object): string =>
+    privateKeyPem(generateKeyPairSync(type as 'rsa', options as { modulusLength: number }).privateKey)
+  const rows: readonly (readonly [content: string, why: RegExp])[] = [
+    ['', /it has no key in PEM form/],
+    ['-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n', /a PUBLIC KEY is malformed/],
+    ['-----BEGIN PRIVATE KEY-----\nAAAA', /has no end/],
+    [pem('rsa', { modulusLength: 1024 }), /neither ECDSA P-256 nor RSA with at least 2048 bits/],
+    [pem('ec', { namedCurve: 'P-384' }), /neither ECDSA P-256/],
+    [
+      rsaKey.privateKey
+        .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-128-cbc', passphrase: 'x' })
+        .toString(),
+      /a key is encrypted/,
+    ],
+  ]
+  for (const [at, [content, why]] of rows.entries()) {
+    const path = kit.file(`${at}.pem`, content)
+    assert.throws(
+      () => kit.configured(['--service-account-key-file', path]),
+      (error) => {
+        assert.ok(error instanceof StartError && error.code === 'keys')
+        assert.match(error.message, why)
+        assert.ok(error.message.includes(`--service-account-key-file ${path}`), error.message)
+        return true
+      },
+    )
+  }
+  const missing = join(kit.directory, 'missing')
+  assert.throws(() => kit.configured(['--service-account-key-file', missing]), /missing cannot be read/)
+})
+
+void test('issuers and audiences are those of the flags; an audience is an issuer by default', async (t) => {
+  const kit = new Kit(t)
+  const issuers = ['--service-account-issuer', 'https://a', '--service-account-issuer', 'https://b']
+  const several = kit.configured(issuers)
+  assert.deepEqual(several.audiences, ['https://a', 'https://b'])
+  assert.equal(await accepts(several, ecKey, { iss: 'https://b' }), true)
+  assert.equal(await accepts(several, ecKey, { iss: 'https://b', aud: 'https://a' }), true)
+  assert.equal(await accepts(several, ecKey), false)
+  const named = kit.configured(['--api-audiences', 'x,y'])
+  assert.deepEqual(named.audiences, ['x', 'y'])
+  assert.equal(await accepts(named, ecKey, { aud: 'y' }), true)
+  assert.equal(await accepts(named, ecKey), false)
+  assert.deepEqual(kit.configured([], 'k8s.io').audiences, ['https://kubernetes.default.svc.cluster.local'])
+  assert.throws(() => kit.configured(['--service-account-issuer', 'not a url: x']), /must be a URL/)
+  assert.throws(() => kit.configured(['--service-account-issuer', '']), /must not be empty/)
+})
