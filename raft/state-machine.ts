@@ -32,8 +32,8 @@ export interface StateMachine<Outcome> {
    */
   readonly isQuarantined: boolean
   /**
-   * Quarantines the state: the log cannot bring it further, only the state of another member at
-   * `atLeast` or later. @param reason one line
+   * Quarantines the state: applying the log cannot repair it, so it has to be replaced by the state
+   * of another member at index `atLeast` or later. @param reason one line
    */
   quarantineState(reason: string, atLeast: LogIndex): void
   /**
@@ -43,7 +43,7 @@ export interface StateMachine<Outcome> {
   produceSnapshot(atLeast: LogIndex | null): Promise<SnapshotSource>
   /** Receives another member's state next to the live one. */
   stageSnapshot(snapshot: SnapshotMeta): Promise<SnapshotSink>
-  /** The staged state is now the state: the log record naming it is durable. */
+  /** Makes the staged state the state, once the log record that names it is durable. */
   installSnapshot(snapshot: SnapshotMeta): Promise<void>
 }
 

@@ -61,7 +61,7 @@ setInterval(() => {
 }, 1)
 new PerformanceObserver((list) => {
   for (const { duration, startTime } of list.getEntries()) {
-    // Excludes the collection that `look` runs.
+    // Excludes the garbage collection that `takeUsage` runs.
     if (startTime > before.since) collectorMs = Math.max(collectorMs, duration)
   }
 }).observe({ entryTypes: ['gc'] })
@@ -103,12 +103,12 @@ async function execute(order: Order): Promise<Usage | 'done'> {
       return 'done'
     }
     case 'usage':
-      return look()
+      return takeUsage()
   }
 }
 
 /** Collects garbage first, then resets the statistics. */
-function look(): Usage {
+function takeUsage(): Usage {
   const { user, system } = process.cpuUsage(before.all)
   const seen = { turnMs, turnCpuMs, collectorMs, written, cpuMs: (user + system) / 1000 }
   globalThis.gc?.()

@@ -11,8 +11,8 @@ export type LatencyCounts = {
 }
 
 /**
- * How long things took, from 1 us to 35 minutes in 6.5 KiB, however many there were. Those of
- * several threads add up.
+ * A histogram of durations from 1 us to 35 minutes, in 6.5 KiB whatever their number. Histograms of
+ * several threads can be added.
  */
 export class LatencyHistogram {
   readonly #counts: Uint32Array
@@ -63,7 +63,7 @@ export class LatencyHistogram {
     return this.#maxUs / 1000
   }
 
-  /** Shares memory with the histogram: for handing it on. */
+  /** Returns the counts without a copy, to send them to another thread. */
   counts(): LatencyCounts {
     return { counts: this.#counts, maxUs: this.#maxUs }
   }

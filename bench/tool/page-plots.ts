@@ -27,7 +27,11 @@ export type BarRow = {
 
 type Scale = { readonly x: (value: number) => number; readonly ticks: readonly number[] }
 
-/** Logarithmic scale, because latencies span orders of magnitude. @param unit of the axis */
+/**
+ * Draws a plot with a logarithmic scale, because latencies span orders of magnitude.
+ *
+ * @param unit of the axis
+ */
 export function rangePlot(rows: readonly RangeRow[], unit: string): string {
   const values = rows.flatMap((row) => row.values).filter((value) => value > 0)
   const scale = logarithmic(Math.min(...values), Math.max(...values))
@@ -46,7 +50,7 @@ export function rangePlot(rows: readonly RangeRow[], unit: string): string {
   return drawing(rows.length, [...axis(scale, rows.length, unit), ...drawn])
 }
 
-/** From 0, so that lengths are proportional. */
+/** Draws bars from 0, so that their lengths are proportional to the values. */
 export function barPlot(rows: readonly BarRow[], unit: string): string {
   const most = Math.max(0, ...rows.flatMap(({ spread, limit }) => [spread.highest, limit ?? 0]))
   const scale = linear(most)

@@ -48,7 +48,7 @@ export async function runFailover(context: BenchContext, load: FailoverLoad): Pr
     const measuring: Promise<Sample>[] = []
     await local.strike(load.fault, benchLimits.faultMs, () => {
       const gaps = gapsFrom(clock, writes, reads)
-      // Awaited below, not before the members are back.
+      // Awaited only after the members are back; a rejection before that is not unhandled.
       gaps.catch(() => undefined)
       measuring.push(gaps)
     })

@@ -12,8 +12,8 @@ export class Acknowledged {
   }
 
   /**
-   * Returns a lower bound of the staleness of a read: the time since a later version than the one
-   * it returned had been acknowledged when it began. Writer and reader share one clock.
+   * Returns a lower bound of the staleness of a read: for how long, when the read began, a later
+   * version than the returned one had been acknowledged. Writer and reader share one clock.
    *
    * @param version that was read
    * @param askedMs start of the read

@@ -10,7 +10,7 @@ import type { EntryId } from './intact-run.ts'
  *   |-- before: intact --|-- damaged --|--- after: intact, to the end of the log --|
  *              known ^                  ^ first                            last ^
  *
- * - Terms and votes: only the last hard state counts. One follows the damage, so no vote is lost.
+ * - Terms and votes: only the last hard state counts. It follows the damage, so no vote is lost.
  * - Entries at or above `first`: an entry replaces everything at its index and above. So the
  *   entries after the damage are complete.
  * - Entries up to `known` were committed before the damage, so nothing in it replaced them.
@@ -63,7 +63,10 @@ export function planLogRepair(damage: LogDamage, covered: SnapshotMeta | null): 
   return { kind: 'fetch', base, first: logIndex(have + 1) }
 }
 
-/** Compaction could have moved the base there at any time: the database holds everything below. */
+/**
+ * Returns the base of the repaired log: the index of the database if that is higher, as after a
+ * compaction.
+ */
 function baseOf({ base }: LogDamage, covered: SnapshotMeta | null): SnapshotMeta {
   if (covered === null || covered.index <= base.index) return base
   // A state machine without a configuration entry still has the one that the log began with.

@@ -57,8 +57,8 @@ export function othersWrite({ configuration, followers }: CoreStatus): boolean {
 }
 
 /**
- * Returns whether this leader can commit nothing while it sends no snapshot: a majority of the
- * voters is in contact, but not without those that need a snapshot.
+ * Returns whether this leader can commit nothing until it sends a snapshot: it has contact with a
+ * majority of the voters, but only if the followers that wait for a snapshot are counted.
  *
  * @param isUnserved returns whether a snapshot was requested for that follower, and none could be
  *   opened since

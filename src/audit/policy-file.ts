@@ -174,7 +174,7 @@ function checkResources(of: JsonObject, at: Path | null, found: Findings): void 
 function checkRule(rule: JsonObject, at: Path | null, found: Findings): void {
   const paths = textsMember(rule, 'nonResourceURLs')
   const field = fieldAt(at, 'nonResourceURLs')
-  if (paths.length > 0 && (isSaid(rule, 'resources') || isSaid(rule, 'namespaces'))) {
+  if (paths.length > 0 && (isSet(rule, 'resources') || isSet(rule, 'namespaces'))) {
     const words = 'a rule has either resources and namespaces, or nonResourceURLs: split it in two'
     found.add(invalid(field, [...paths], words))
     return
@@ -188,7 +188,7 @@ function checkRule(rule: JsonObject, at: Path | null, found: Findings): void {
   }
 }
 
-function isSaid(rule: JsonObject, name: string): boolean {
+function isSet(rule: JsonObject, name: string): boolean {
   const value = memberOf(rule, name)
   return Array.isArray(value) && value.length > 0
 }

@@ -96,17 +96,20 @@ function selectionOf(flags: BenchFlags): Selection {
 }
 
 /**
- * Prevents loading a cluster that a default kubeconfig happens to name.
+ * Prevents a load test of a cluster that only the default kubeconfig names.
  *
  * @throws CliError `usage`
  */
 async function confirm(endpoints: readonly Endpoint[]): Promise<void> {
   const names = endpoints.map(({ url }) => url).join(', ')
-  const refusal = new CliError('usage', `${names}: not a cluster of --dir; use --yes to load it anyway`)
+  const refusal = new CliError(
+    'usage',
+    `${names}: not a cluster of --dir; use --yes to run the load test anyway`,
+  )
   if (!process.stdin.isTTY || !process.stderr.isTTY) throw refusal
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    const answer = await prompt.question(`Load ${names} as hard as it can be? [y/N] `)
+    const answer = await prompt.question(`Run a load test at full rate against ${names}? [y/N] `)
     if (!/^y(es)?$/i.test(answer.trim())) throw refusal
   } finally {
     prompt.close()

@@ -50,7 +50,9 @@ function addComing(member: Command, terminal: Terminal, shared: SharedOptions): 
   seated(add, shared).action((name: string, flags: AddFlags) => memberAdd(terminal, name, flags))
   const replace = member
     .command('replace')
-    .description('replace a voter, dead or alive, by a member on another machine, and wait until it votes')
+    .description(
+      'replace a voter, dead or alive, with a member on another machine, and wait until that votes',
+    )
     .argument('<old>', 'member to remove')
     .argument('<new>', 'new member, under another name')
     .option('--no-wait', 'only create the token')
@@ -75,7 +77,7 @@ function seated(command: Command, shared: SharedOptions): Command {
 function addChanges(member: Command, terminal: Terminal, shared: SharedOptions): void {
   for (const [name, words, act] of [
     ['promote', 'make a learner a voter once it has caught up', memberPromote],
-    ['demote', 'make a voter a learner that stays one', memberDemote],
+    ['demote', 'make a voter a learner, which is not promoted again by itself', memberDemote],
     ['remove', 'remove a member permanently; a leader transfers leadership first', memberRemove],
   ] as const) {
     changing(member.command(name).description(words), shared).action((who: string, flags: ChangeFlags) =>

@@ -7,13 +7,13 @@ export type StorageAlarmDependencies = {
   readonly log: Pick<Logger, 'warn' | 'info'>
 }
 
-const placesTold = 5
+const placesLogged = 5
 
 /**
  * Logs when the storage quota is used up and when it no longer is, once for each change. The member
  * stays ready: it serves as well as any other, and reads, deletions and watches continue.
  *
- * @returns stops it
+ * @returns a function that stops the logging
  */
 export function logStorageAlarm({ store, onApplied, log }: StorageAlarmDependencies): () => void {
   let reported = false
@@ -21,7 +21,7 @@ export function logStorageAlarm({ store, onApplied, log }: StorageAlarmDependenc
     const { alarm, usedBytes, bytesMax, largestPlaces } = store.storage
     if (alarm === reported) return
     reported = alarm
-    const fields = { usedBytes, bytesMax, largest: largestPlaces().slice(0, placesTold) }
+    const fields = { usedBytes, bytesMax, largest: largestPlaces().slice(0, placesLogged) }
     if (alarm) log.warn(fields, 'the storage quota is used up: only writes that free space are accepted')
     else log.info(fields, 'the storage is below its quota again')
   }

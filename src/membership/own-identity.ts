@@ -37,22 +37,25 @@ export async function ownIdentity(options: IdentityOptions, directory: string): 
   if (config['in-memory']) return { cluster, incarnation: null, id: memberId(cluster, member), joined: null }
   checkFinished(directory)
   const found = joinedIdentity(directory)
-  const isTold = config.join.length > 0
+  const hasJoinFlag = config.join.length > 0
   if (found !== null) {
     checkNames(directory, { ...found }, { cluster, member, apiDomain: names.domain })
-    if (isTold) log.info({ id: found.id }, 'this member joined before: ignoring --join')
+    if (hasJoinFlag) log.info({ id: found.id }, 'this member joined before: ignoring --join')
     // Left by a process that was killed right after it claimed the directory.
     removeFile(join(directory, joiningFileName))
     return identityOf(found)
   }
-  if (isTold && !isClaimed(directory)) {
+  if (hasJoinFlag && !isClaimed(directory)) {
     return identityOf(await joinCluster(options, directory, memberKeys(options, directory, 'among-others')))
   }
-  if (isTold && !hasLog(join(directory, logFolder))) {
+  if (hasJoinFlag && !hasLog(join(directory, logFolder))) {
     const what = `${directory} was made for a member that founds a cluster`
-    throw new StartError('data-directory', `${what}, and --join enters one: remove it, or leave --join out`)
+    throw new StartError(
+      'data-directory',
+      `${what}, but --join was given: remove the directory, or omit --join`,
+    )
   }
-  if (isTold) log.info('this member belongs to a cluster already: ignoring --join')
+  if (hasJoinFlag) log.info('this member belongs to a cluster already: ignoring --join')
   checkNotJoining(directory, member)
   const incarnation = incarnationOf(directory)
   const peers = peerCluster(cluster, incarnation)
@@ -73,7 +76,7 @@ function checkNotJoining(directory: string, member: string): void {
   const path = join(directory, joiningFileName)
   if (isClaimed(directory) || readFileIfThere(path) === null) return
   const what = `${path} shows that this process began to join a cluster and did not finish`
-  const found = `remove that file to found a cluster of its own, after orchctl member remove ${member} on the other`
+  const found = `remove that file to found a cluster of its own, after orchctl member remove ${member} on that cluster`
   throw new StartError(
     'data-directory',
     `${what}: start it with the same --join and token to complete the join, or ${found}`,

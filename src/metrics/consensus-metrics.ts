@@ -3,7 +3,7 @@ import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Measured } from '../../raft/index.ts'
 import { counter, gauge } from './gauges.ts'
 
-/** From what memory achieves to what exceeds an election timeout, in seconds. */
+/** Buckets in seconds, from a write to memory to one longer than an election timeout. */
 const syncBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3]
 const groupBuckets = [1, 2, 4, 8, 16, 32, 64, 128]
 

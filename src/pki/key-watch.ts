@@ -125,13 +125,13 @@ function authorityChanges(
       now.filter((one) => !old.includes(one)),
       old.filter((one) => !now.includes(one)),
     ]
-    if (added.length > 0) changes[`${what}Added`] = added.slice(0, authoritiesTold)
-    if (removed.length > 0) changes[`${what}Removed`] = removed.slice(0, authoritiesTold)
+    if (added.length > 0) changes[`${what}Added`] = added.slice(0, authoritiesLogged)
+    if (removed.length > 0) changes[`${what}Removed`] = removed.slice(0, authoritiesLogged)
   }
   return changes
 }
 
-const authoritiesTold = 10
+const authoritiesLogged = 10
 const bundles = [
   ['clientAuthorities', ({ server }: MemberKeys) => server.clientAuthorities],
   ['peerAuthorities', ({ peer }: MemberKeys) => peer?.authority ?? null],

@@ -7,7 +7,7 @@ export type Parcel =
   | { readonly kind: 'bytes'; readonly value: Uint8Array }
   | { readonly kind: 'shape'; readonly value: unknown }
 
-/** Both ends of one pipe, on one thread for the test; what lies between them is the subject. */
+/** Both ends of the channel under test. Both are on the thread of the test. */
 export type ChannelUnderTest = {
   readonly make: () => readonly [Channel<Parcel, Parcel>, Channel<Parcel, Parcel>]
 }

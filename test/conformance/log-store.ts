@@ -5,7 +5,9 @@ import type { Configuration, Entry, HardState, LogIndex, SnapshotMeta } from '..
 import { LogError } from '../../raft/log/errors.ts'
 import type { LogStore, LogWrite } from '../../raft/ports.ts'
 
-/** One way to keep a log. `reopen` closes what it is given and opens what that left behind. */
+/**
+ * One implementation of a log. `reopen` closes a log and opens it again from its durable content.
+ */
 export type LogStoreUnderTest = {
   readonly open: () => LogStore
   readonly reopen: (store: LogStore) => LogStore

@@ -109,7 +109,7 @@ class Caller {
     call.on('error', () => undefined)
     call.on('response', () => this.#answers++)
     call.on('close', () => setImmediate(() => this.#call(session)))
-    // No frame of ours: refused, and the next one comes.
+    // Not a valid frame: the call is refused, and the next one follows.
     call.end(Buffer.from([0, 0, 0, 0, 1, 255]))
     call.resume()
   }

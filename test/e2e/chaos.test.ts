@@ -13,7 +13,7 @@ import { chaosRun } from '../support/runs/chaos-run.ts'
 import { OrchctlCluster } from '../support/drivers/orchctl-cluster.ts'
 import { until } from '../support/tools/until.ts'
 
-void test('a minute of mixed faults breaks no promise', async (t) => {
+void test('the cluster keeps all guarantees during a minute of mixed faults', async (t) => {
   await chaosRun(t, { members: 3, seconds: 60, seed: 4 })
 })
 

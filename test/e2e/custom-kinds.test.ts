@@ -1,8 +1,8 @@
 /*
- * Goal: kinds that users define are as good as the program's own, through any member, from the
- * moment on at which their definition is established, also after members were killed and came back.
+ * Goal: a custom kind works like a built-in one, through any member, as soon as its definition is
+ * established, also after members were killed and restarted.
  * Method: a real kubectl and a client library against three real processes, each step through
- * another one; in orch.io the verbs of kubectl that ask what there is.
+ * another one; in orch.io only those commands of kubectl that use discovery.
  */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ import { until } from '../support/tools/until.ts'
 const kubectl = Kubectl.find()
 console.log(`# kubectl ${kubectl.version}`)
 const [, minor = 0] = kubectl.version.replace('v', '').split('.').map(Number)
-/** Older ones validate by themselves, and have no word for it but true. */
+/** Older versions validate on the client, and accept only `true`. */
 const strict = minor >= 25 ? '--validate=strict' : '--validate=true'
 
 const properties = {
@@ -161,8 +161,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       const others = cluster.members.filter((member) => member !== away)
       for (let at = 0; at < 700; at += 50) {
         await Promise.all(Array.from({ length: 50 }, (_, more) => touch(leader, at + more)))
-        // A log is cut at what is on disk, and no later than the retention allows: so there is a
-        // place, whatever the disk.
+        // A log is compacted only up to what is on disk. Waiting for the disk makes sure that there
+        // is an index to compact to.
         if (at % 100 === 0) await Promise.all(others.map((member) => member.onDisk()))
       }
       away.start()

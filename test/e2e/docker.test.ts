@@ -35,7 +35,7 @@ void test('the health check succeeds while a member runs, and fails when it does
   const [member] = cluster.members
   assert.ok(member !== undefined)
   const { port } = new URL(member.url)
-  assert.deepEqual(await check(port), { code: 0, said: '' })
+  assert.deepEqual(await check(port), { code: 0, printed: '' })
   await member.stop()
   const stopped = await check(port)
   assert.equal(stopped.code, 1)

@@ -1,7 +1,7 @@
 /*
  * Goal: an upgrade of the rules is rehearsed: the level rises only after the last member is
  * upgraded, members of both kinds have equal states until then, no acknowledged write is lost, and
- * there is no way back behind it.
+ * an older program is refused afterwards.
  * Method: for each level, three real members held back below it, under traffic restarted one by one
  * without the flag; at the end one is put back.
  */
@@ -47,7 +47,7 @@ async function upgrade(t: TestContext, to: number): Promise<void> {
   const digests = new DigestMonitor(cluster.members)
   endsWith(t, digests, ...writers)
   for (const member of cluster.members) {
-    // Time for a raise that comes too early.
+    // Time in which a premature raise would happen.
     await sleep(1500)
     await until(
       'each level was seen',

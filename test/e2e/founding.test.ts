@@ -127,7 +127,7 @@ void test('a member that lost its data directory does not bootstrap a cluster wi
   const [a, b, c] = cluster.members
   if (a === undefined || b === undefined || c === undefined) return assert.fail('three members')
   await cluster.waitReady()
-  // Until this it may have only been founded: it was never part of what is acknowledged.
+  // Until then it may only have taken part in the founding, and have acknowledged no write.
   await c.stop('SIGKILL')
   for (const name of ['acked-1', 'acked-2']) await create(a, name)
   await Promise.all([a.stop('SIGKILL'), b.stop('SIGKILL')])

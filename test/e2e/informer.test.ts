@@ -30,8 +30,7 @@ type ObservedEvent = {
 }
 
 /**
- * An informer that turns to the next server when its own one is gone, as a load balancer would have
- * it do.
+ * An informer that connects to the next server when it loses its own, as behind a load balancer.
  */
 class Follower {
   readonly events: ObservedEvent[] = []

@@ -1,6 +1,6 @@
 /*
- * Goal: a process that joins may be killed at any moment, again and again: the same command makes
- * it one member, and no member but that one is made. No id serves for two logs.
+ * Goal: a joining process may be killed repeatedly at any moment: running the same command again
+ * makes it a member, exactly one is added, and no ID is used with two logs.
  * Method: a real process that joins a real cluster, killed after times that a seed draws, and where
  * its answer is held back.
  */
@@ -75,7 +75,7 @@ void test(`a process killed at any moment of joining becomes one member (JOIN_SE
     for (let kill = 0; kill < killsMax; kill++) {
       const child = start()
       const exited = once(child, 'exit')
-      // Asking takes milliseconds, coming up takes seconds, most of it the runtime's own start.
+      // The join request takes milliseconds; the start of the process takes seconds.
       if (existsSync(claim)) await sleep(random.below(3000))
       else {
         const given = (): string => readFileSync(join(directory, 'n4.log'), 'utf8')

@@ -1,6 +1,6 @@
 /*
- * Goal: kubectl knows every kind there is, explains all of it, warns of what goes away, and refuses
- * what no kind has.
+ * Goal: kubectl finds every kind and explains all of its fields, shows warnings for deprecated
+ * versions, and refuses unknown fields.
  * Method: a real kubectl against a real process of one member, in both domains; some switches set
  * by flags.
  */

@@ -1,6 +1,6 @@
 /*
- * Goal: the verbs of kubectl that change what is there work unchanged: edit, replace, label, diff,
- * wait and the like.
+ * Goal: the commands of kubectl that change existing objects work unchanged: edit, replace, label,
+ * diff, wait and the like.
  * Method: a real kubectl against a real process, in both domains.
  */
 import assert from 'node:assert/strict'

@@ -20,7 +20,9 @@ import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 const kubectl = Kubectl.find()
 console.log(`# kubectl ${kubectl.version}`)
 const [, minor = 0] = kubectl.version.replace('v', '').split('.').map(Number)
-/** Older ones validate by themselves, with our documents, and have no word for it but true. */
+/**
+ * Older versions validate on the client, with the documents of this server, and accept only `true`.
+ */
 const validate = minor >= 25 ? '--validate=strict' : '--validate=true'
 
 for (const domain of ['k8s.io', 'orch.io'] as const) {

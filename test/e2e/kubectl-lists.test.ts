@@ -26,7 +26,7 @@ type Page = {
   readonly items: readonly { readonly metadata: { readonly name: string } }[]
 }
 
-/** Until it is there: a machine with much to do may take its time. */
+/** Retries until the object exists, because a busy machine may be slow. */
 async function make(client: ApiClient, name: string): Promise<void> {
   let last = ''
   const endMs = performance.now() + patienceMs
@@ -64,7 +64,7 @@ void describe('kubectl and large collections', () => {
     try {
       await Promise.all(Array.from({ length: 32 }, one))
     } catch (cause) {
-      // Nothing that is to happen afterwards does when this fails.
+      // When this fails, no `after` hook runs.
       await cluster.remove()
       throw cause
     }
@@ -131,8 +131,8 @@ void describe('kubectl and large collections', () => {
         .map((line) => line.trim().split(/\s+/).slice(0, 2).join(' '))
         .filter((line) => /early|late/.test(line))
     try {
-      // Both have begun once they show something: the second one what changes, so something is
-      // changed until then.
+      // A watch has begun once it shows an event. The second one shows changes only, so objects are
+      // changed until it does.
       let changes = 0
       await until(
         'both show something',

@@ -41,8 +41,8 @@ void describe('lease reads', () => {
     assert.equal(off.status, 400)
     assert.equal((await client.post('/cluster/v1/settings', { leaseReads: 1 })).status, 200)
     const counts = { lease: 0, other: 0, unanswered: 0 }
-    // On a machine with much to do a lease may be over before it is asked for: rounds more, until
-    // there was one.
+    // On a busy machine a lease may expire before it is used, so there are further rounds until one
+    // was used.
     const endMs = performance.now() + patienceMs
     let round = 0
     for (; round < 60 || (counts.lease === 0 && performance.now() < endMs); round++) {

@@ -302,7 +302,7 @@ const greetings: readonly Attack[] = [
   {
     what: 'random bytes after a valid hello',
     to: 'leader',
-    // Field 15 is no message, and its length is a lie.
+    // Field 15 is not a message, and its length is wrong.
     send: ({ target }) => peer.link(target, [Uint8Array.from([0x7a, 0xff, ...random.bytes(500)])]),
     counter: 'refusals',
     line: /member .{1,2}n\d.{1,2}: a frame cannot be read/,

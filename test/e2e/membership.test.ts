@@ -115,7 +115,7 @@ class Churn {
     this.#processes.push(child)
   }
 
-  /** Judges what these members answer for a while, in a process of its own. */
+  /** Runs `orchctl verify` against these members for a while, in a process of its own. */
   async verify(
     ...names: readonly string[]
   ): Promise<{ readonly code: number | null; readonly given: string }> {
@@ -225,8 +225,8 @@ async function change(churn: Churn): Promise<void> {
 }
 
 /**
- * One that does not come back, and its successor under another name. @returns of n2 and n3 the
- * other one
+ * Kills a follower and replaces it with a member of another name. @returns the remaining one of n2
+ * and n3
  */
 async function replaceDead(churn: Churn): Promise<string> {
   const leader = await churn.leader()
@@ -245,7 +245,7 @@ async function replaceDead(churn: Churn): Promise<string> {
   assert.match(await churn.member('replace', dead, 'n6', ...seat), /n6 votes already/)
   assert.ok(!(await roles(churn)).some((line) => line.startsWith(dead)))
 
-  // Should it come back after all, it learns what became of it.
+  // If the dead member is started again, it learns that it was removed.
   const child = spawn(
     process.execPath,
     [serverProgram, '--config', join(churn.directory, dead, 'config.yaml')],

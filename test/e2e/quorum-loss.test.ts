@@ -10,7 +10,7 @@ import { until } from '../support/tools/until.ts'
 
 const path = '/api/v1/namespaces/default/configmaps'
 
-void test('without a quorum: not ready, local reads only, typed refusals, no watch that looks alive', async (t) => {
+void test('a member without a quorum is not ready, serves only local reads, refuses the rest with typed errors and ends its watches', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3, config: { 'request-timeout': '3s' } })
   t.after(() => cluster.remove())
   const [left, ...others] = cluster.members

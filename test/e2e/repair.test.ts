@@ -137,7 +137,7 @@ void test('a member whose database is damaged while it is down fetches the state
   const victim = cluster.members.find((member) => member !== leader) ?? assert.fail('a follower')
   for (let part = 0; part < 4; part++) {
     await writeMany(leader, 100, `part-${part}`)
-    // A log is cut at what is on disk.
+    // A log is compacted only up to what is on disk.
     await Promise.all(cluster.members.map((member) => member.onDisk()))
   }
   for (const [round, [what, spoil]] of damages.entries()) {

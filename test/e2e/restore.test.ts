@@ -1,10 +1,10 @@
 /*
- * Goal: a cluster of which nothing is left but a snapshot goes on as another one: with the content
- * of the moment it was saved, above every version that a client may know, and deaf to members of
- * its former life.
+ * Goal: a cluster that lost everything but a snapshot is restored as a new incarnation: with the
+ * content at the time of the snapshot, with higher versions than any client may know, and refusing
+ * members of the old incarnation.
  * Method: three real servers, writers and an informer; saved from a follower, killed, their
  * directories away, restored and started again; then a member with its old directory comes back.
- * Twice over, as a first try is often not the last.
+ * All of it is done twice.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, renameSync, rmSync } from 'node:fs'

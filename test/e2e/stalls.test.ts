@@ -17,8 +17,8 @@ const namespace = 'traffic'
 const rounds = Number(process.env['STALL_ROUNDS'] ?? 1)
 
 /**
- * Patient elections, so that a busy machine is not taken for a dead leader: what is tested is
- * another clock's.
+ * Long election timeouts, so that a busy machine does not look like a failed leader. The stalls
+ * under test are detected by other timeouts.
  */
 const config = { 'election-timeout': '1s', 'heartbeat-interval': '100ms' }
 
@@ -31,8 +31,8 @@ type Run = {
 }
 
 /**
- * A cluster under traffic; what it acknowledged is judged at the end. Whatever happens, both end:
- * traffic that goes on keeps the process.
+ * Runs `action` on a cluster under traffic, whose history is checked at the end. Traffic and
+ * cluster always end, because running traffic would keep the process alive.
  */
 async function underTraffic(action: (run: Run) => Promise<void>): Promise<void> {
   const cluster = await ProcessCluster.start({ members: 3, config, preload: stallHook })
@@ -149,12 +149,13 @@ for (const [part, title] of [
       await underTraffic(async (run) => {
         const leader = await run.leader()
         const [slow, well] = await run.followers()
-        // The other one in touch has a state that stands still too: it must not be the one.
+        // The api thread of the other follower in contact stalls too, so it must not become the
+        // leader.
         const stalls = [() => stall(slow, 'api'), () => stall(leader, part)]
         const seen = await during(run, `${title} of the leader, api thread of a follower`, stalls, 6000)
         const declined = await metric(slow, 'orch_raft_takeovers_declined_total')
-        // A busy machine may make the other one late as well; then the slow one takes it once it is
-        // well again.
+        // On a busy machine the healthy follower may be late too; then the slow one takes over once
+        // it has recovered.
         assert.equal(seen.newLeaders.length, 1, seen.newLeaders.join(', '))
         assert.notEqual(seen.newLeaders[0], leader.name)
         assert.ok(seen.newLeaders[0] === well.name || declined > 0, 'the stalled member declined first')

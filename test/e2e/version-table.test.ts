@@ -1,9 +1,8 @@
 /*
- * Goal: whatever version is asked for, and however, every member answers by the table of the
- * specification, and all the same: leader and followers, right after a restart or a failover, and
- * after its state came by snapshot.
- * Method: each cell of the table on each of three real processes, about objects whose history was
- * cut on purpose; then again after each of these.
+ * Goal: for any requested version, every member responds by the table of the specification: leader
+ * and followers, right after a restart or a failover, and after a snapshot was installed.
+ * Method: each cell of the table on each of three real processes, for objects with a compacted
+ * history; repeated after each of these events.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -65,7 +64,7 @@ function factsOf(cluster: ProcessCluster): Promise<Facts> {
       for (const { client, name } of cluster.members) {
         await until(`${name} forgets its history`, async () => (await client.get(before)).status === 410)
       }
-      // For longer than all of it takes, on a machine with much to do too.
+      // Longer than the test takes, on a busy machine too.
       await setHistory(first, 3_600_000, 1000)
     },
   })
@@ -96,7 +95,7 @@ void describe('the resourceVersion table on every member', () => {
     try {
       facts = await factsOf(cluster)
     } catch (cause) {
-      // Nothing that is to happen afterwards does when this fails.
+      // When this fails, no `after` hook runs.
       await cluster.remove()
       throw cause
     }
@@ -130,7 +129,7 @@ void describe('the resourceVersion table on every member', () => {
     assert.equal(await follower.stop('SIGTERM'), 0)
     const others = cluster.members.filter((member) => member !== follower)
     await makeMany(await cluster.leader(), writes)
-    // A log is cut at what is on disk.
+    // A log is compacted only up to what is on disk.
     await Promise.all(others.map((member) => member.onDisk()))
     follower.start()
     await follower.waitReady()
@@ -140,7 +139,7 @@ void describe('the resourceVersion table on every member', () => {
 
   void test('spec 4.8.5: reads of a future version wait on every member', async () => {
     const writer = await cluster.leader()
-    /** Asks for a version to come, in each way, and lets it come. */
+    /** Requests a future version in each way, then writes until that version exists. */
     const waited = async ({ name, client }: MemberProcess, round: number): Promise<boolean> => {
       const newest = Number(versionOf((await client.get(`${collection}?limit=1`)).text))
       const at = `resourceVersion=${newest + 3}`
@@ -154,7 +153,7 @@ void describe('the resourceVersion table on every member', () => {
       return replies.every(({ status }) => status === 200)
     }
     for (const member of cluster.members) {
-      // Three writes may take longer than the longest wait, on a machine with much to do.
+      // On a busy machine three writes may take longer than the longest wait.
       let round = 0
       while (!(await waited(member, round))) assert.ok(++round < 10, `${member.name} never waits`)
     }

@@ -22,7 +22,7 @@ export type MessageMember = {
   /** May be unset, which is not its zero. */
   readonly optional: boolean
   /** JSON has the field even when its value is zero or unset. */
-  readonly said: boolean
+  readonly always: boolean
 }
 
 export type MemberType =
@@ -70,7 +70,7 @@ function parseMessage(group: string, isMessage: boolean, text: string): MessageT
     return {
       ...{ name: isInline ? null : name, number: Number(number), type: parseType(group, type) },
       optional: mark === '?',
-      said: given === '!',
+      always: given === '!',
     }
   })
   return { kind: 'message', members }

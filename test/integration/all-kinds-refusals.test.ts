@@ -32,7 +32,7 @@ function makerFor(): FullObjects {
 /** Fields that the server sets or ignores. */
 function isForgiven(kind: string, { field, reason }: Broken): boolean {
   if (reason === null) return false
-  // A source that such a member cannot name is taken for none, as it always was.
+  // As upstream: an unsupported data source is ignored.
   if (kind === 'PersistentVolumeClaim' && field.startsWith('spec.dataSource.')) return true
   if (kind === 'Node') return field.startsWith('spec.configSource') || field.startsWith('status.config')
   return field === 'roleRef.apiGroup' || field.startsWith('status')

@@ -30,7 +30,7 @@ const forbidden = ['ports', 'livenessProbe', 'readinessProbe', 'startupProbe', '
  * Members that no client of this test can set: only leaders write the status of Members, no Member
  * here can be replaced, and the deprecated fields of events belong to the beta version.
  */
-const neverSaid = [
+const neverSet = [
   ...['cluster.v1.MemberSpec.replaces', 'cluster.v1.MemberStatus.', 'cluster.v1.MemberCondition.'],
   ...['FirstTimestamp', 'LastTimestamp', 'Count'].map((name) => `events.v1.Event.deprecated${name}`),
   ...forbidden.map((name) => `core.v1.EphemeralContainer.${name}`),
@@ -74,7 +74,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
     }
     const missing = definitionsFor(names)
       .flatMap(({ schema }) => given.missing(schema))
-      .filter((member) => !neverSaid.some((prefix) => member.startsWith(prefix)))
+      .filter((member) => !neverSet.some((prefix) => member.startsWith(prefix)))
     assert.deepEqual(missing, [], 'members that no object sets: add a hint for them')
   })
 }
@@ -102,7 +102,7 @@ async function liveAll(client: KindClient, maker: FullObjects, given: SaidMember
       await life.updatePart(name, requested)
     }
     await life.end()
-    await life.toldAgain(from)
+    await life.watchAgain(from)
   }
 }
 
@@ -160,7 +160,7 @@ async function operateAll(client: KindClient, maker: FullObjects, given: SaidMem
   }
 }
 
-/** Nothing is stored: the answer is what was asked, and what is true of it. */
+/** Nothing is stored: the response contains the request and its result. */
 async function reviewAll(client: KindClient, maker: FullObjects, given: SaidMembers): Promise<void> {
   const { definition, collection, encodings } = client
   // A namespace allows only operations on its resources.

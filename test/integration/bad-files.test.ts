@@ -90,8 +90,8 @@ async function start(given: Flags): Promise<string | null> {
 }
 
 /**
- * Path and contents of all there is, but for what a lock leaves, and for the election timeout of
- * the last start, which is recorded before the log is opened.
+ * Returns the paths and contents of all files, except for those of locks and for the election
+ * timeout of the last start, which is recorded before the log is opened.
  */
 function picture(directory: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>()

@@ -176,13 +176,13 @@ void test('a server without HTTP/2 is measured over HTTP/1.1, and the results na
 })
 
 void test('events that a server omits are reported as lost', async (t) => {
-  // Few: where the last event is left out, that it does not come is waited for.
+  // Few events, because the run waits for the omitted last one until a timeout.
   const report = await measured(await verifiedServer(t, droppedEvent), ['watch'], { watchers: [2] })
   const { delivered, lost } = sampleOf(report, /^watch, 2 readers, /)
   assert.ok((lost ?? 0) > 0 && (lost ?? 0) < (delivered ?? 0), `${delivered} delivered, ${lost} lost`)
 })
 
-/** A get of an object shows for ever what the first one was shown. */
+/** A registry in which every get of an object returns the result of the first one. */
 function oldReads(registry: Registry): Registry {
   const shown = new Map<string, Awaited<ReturnType<Registry['get']>>>()
   return {

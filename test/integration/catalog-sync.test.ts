@@ -1,8 +1,7 @@
 /*
- * Goal: a kind that was defined through another member a moment ago is found, and what there is not
- * costs little to ask for.
- * Method: the real server and the real read barrier; the leader's answers, and when the definitions
- * are taken in, are the test's.
+ * Goal: a kind that was just defined through another member is found, and requests for unknown
+ * kinds cost little. Method: the real server and the real read barrier; the test controls the
+ * leader's answers and when definitions are added to the catalog.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -28,7 +27,7 @@ const tabs = customKind({ group: 'stable.example.com', plural: 'crontabs', kind:
 type Leader = {
   /** Answers a round, or does not. */
   readonly answer: (confirm: () => void) => void
-  /** The member takes in what it has applied. */
+  /** Adds the applied definitions to the catalog. */
   readonly takeIn?: (catalog: Catalog) => Promise<void>
   readonly waitMs?: number
   readonly waitsMax?: number
@@ -77,7 +76,7 @@ async function start(t: TestContext, { answer, takeIn, waitMs, waitsMax }: Leade
   return { get, send, catalog, rounds: () => rounds, waits: () => waits }
 }
 
-/** A leader that answers no round before it is let go. */
+/** A leader that answers no round until `letGo` is called. */
 function held(): Pick<Leader, 'answer' | 'waitMs'> & { readonly letGo: () => void } {
   const waiting: (() => void)[] = []
   let isHeld = true
@@ -183,7 +182,7 @@ void test('a scan of unknown paths shares its rounds with the leader', async (t)
   assert.ok(rounds() <= 2, `${rounds()} rounds for 150 paths`)
 })
 
-void test('without a quorum it is 504 within the bound or the caller’s own, and no 404 that may be wrong', async (t) => {
+void test('without a quorum an unknown kind is 504 within the limit or the deadline of the caller, not 404', async (t) => {
   const { get } = await start(t, { answer: () => undefined, waitMs: 60 })
   const answer = await get(OBJECTS)
   assert.equal(answer.statusCode, 504)

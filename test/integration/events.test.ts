@@ -34,7 +34,7 @@ function sameEvent(core: JsonObject, grouped: JsonObject, what: string): void {
 }
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
-  void test(`an event changes hands between the groups in every encoding, ${domain}`, async (t) => {
+  void test(`an event is written alternately through both groups in every encoding, ${domain}`, async (t) => {
     const api = await SpecServer.start(t, { domain })
     const names = namesOf(domain)
     const events = definitionsFor(names).filter(({ kind }) => kind === 'Event')
@@ -73,13 +73,16 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
       }
       const gone = await api.ask('DELETE', reader === core ? two : one)
       assert.deepEqual([gone.status, gone.doc.kind], [200, 'Status'])
-      await toldAlike([core, grouped], `${query}&watch=true&resourceVersion=${from}`)
+      await checkSameEvents([core, grouped], `${query}&watch=true&resourceVersion=${from}`)
     }
   })
 }
 
 /** Watches of both groups return the same events, each in its own form. */
-async function toldAlike([core, grouped]: readonly [KindClient, KindClient], query: string): Promise<void> {
+async function checkSameEvents(
+  [core, grouped]: readonly [KindClient, KindClient],
+  query: string,
+): Promise<void> {
   for (const encoding of ['json', 'protobuf'] as const) {
     const [seen, reported] = [await core.watch(query, encoding, 3), await grouped.watch(query, encoding, 3)]
     assert.deepEqual(

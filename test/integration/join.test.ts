@@ -27,7 +27,9 @@ import type { Place } from '../support/fixtures/join-cluster.ts'
 import { freshRandom, systemClock } from '../../fixtures/system.ts'
 import { ask11 } from '../support/fixtures/tls-server.ts'
 
-/** As a process would that was started with these flags; a minute passes with each pause. */
+/**
+ * Runs the start steps of a process with these flags; each pause advances the clock by a minute.
+ */
 async function start(flags: Record<string, string>, lines: string[] = []): Promise<OwnIdentity> {
   const config = configOf(flags)
   let aheadMs = 0
@@ -79,7 +81,7 @@ void test('joining with an empty directory creates the member of the token exact
     own,
   )
   assert.match(lines.join('\n'), /joined before: ignoring --join/)
-  // As a process leaves it that is killed between the claim and the removal.
+  // The state after a process was killed between the claim and the removal of this file.
   writeFileSync(join(folder, 'data', 'joining'), `${'11'.repeat(16)}\n`)
   const without = Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('join')))
   assert.deepEqual(await start(without), own)
@@ -314,7 +316,7 @@ void test('wrong tokens are rate-limited, and the right one is not', async (t) =
   const { callJoin } = await import('../../src/membership/join-call.ts')
   const random = new SeededRandom(1)
   const statuses: number[] = []
-  // One more is allowed each second, so how many there are goes by how long they take.
+  // One more request is allowed each second, so their number depends on the duration.
   for (const endMs = performance.now() + 60_000; statuses.at(-1) !== 429;) {
     assert.ok(performance.now() < endMs, `in a minute ${statuses.join(' ')}`)
     const reply = await callJoin({ address, authority: ca, token: wrong(random.below(1000)), body: {} })

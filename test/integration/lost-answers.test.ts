@@ -34,7 +34,7 @@ const lost = {
   'ends with its member': () => Promise.reject(new ConsensusError('stopped', 'this member is stopping')),
 } as const
 
-/** The first change is made, and then something else happens than that it is answered. */
+/** Makes the first change and calls `instead` in place of the response. */
 function losesFirst({ members }: Place, instead: () => Promise<never>): { changes: number } {
   const made = members.changeMembers.bind(members)
   const counted = { changes: 0 }
@@ -173,7 +173,10 @@ async function breakable(t: TestContext, address: string): Promise<{ url: string
   return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, cut }
 }
 
-/** The process that n4 is for joins when the command has looked, and before it is answered. */
+/**
+ * Lets the process for n4 join after the command has read the members and before its request is
+ * answered.
+ */
 async function joinsMeanwhile(t: TestContext, replaces: string | null): Promise<Place> {
   let looked = (): void => undefined
   const there: Place = await place(t, {
@@ -216,7 +219,7 @@ void test('replace: a rerun after a failure completes the missing context', asyn
   const pki = ['--pki', join(folder, 'pki')]
   const replace = ['replace', 'n3', 'n4', ...addresses, ...pki]
   assert.equal((await run(there, ...replace, '--no-wait')).code, 0)
-  // The context that n3 got when it came.
+  // The context that n3 got when it joined.
   const came = [{ name: 'n3', hosts: ['10.0.0.3'], serverUrl: 'https://10.0.0.3:6443' }]
   const keys = { directory: join(folder, 'pki'), kubeconfigPath: kubeconfig, members: came }
   ensureClusterPki({ ...keys, clock: systemClock, random: freshRandom() })

@@ -239,7 +239,7 @@ void test('--pki without the authorities of this cluster is refused, and nothing
   assert.ok(!existsSync(join(foreign, 'members', 'n7')))
 })
 
-void test('the last voter stays, in one line', async (t) => {
+void test('removing the last voter is refused with one line', async (t) => {
   const { kubeconfig } = await place(t)
   for (const name of ['n3', 'n2']) await orchctl('member', 'remove', name, '--kubeconfig', kubeconfig)
   const ran = await orchctl('member', 'remove', 'n1', '--kubeconfig', kubeconfig)

@@ -162,7 +162,7 @@ void test('the latest term wins over the longer log, and the lost entries are re
     base + 4,
   )
   assert.equal(readIdentity(of('n2'))?.id, readIdentity(join(kept, 'n2'))?.id)
-  // Where it is alone now, a second recovery has nothing to do.
+  // The recovered member is alone now, so a second recovery has nothing to do.
   const again = await orchctl('recover', '--data-dir', of('n1'), '--yes')
   assert.match(again.err, /of n1 are intact and a majority: no recovery is needed/)
 })
@@ -223,7 +223,8 @@ void test('an interrupted recovery lets no server start, and a second one comple
     const random = {
       below: (bound: number) => real.below(bound),
       bytes: (length: number) => {
-        // The first names the holder of the lock, the second the life; the next name the log.
+        // The first draw names the holder of the lock, the second the incarnation, later ones the
+        // log.
         if (++drawn > fails) throw Object.assign(new Error('EIO: no entropy'), { syscall: 'read' })
         return real.bytes(length)
       },
@@ -316,7 +317,7 @@ void test('directories that need no recovery or belong to no cluster are refused
   await one(/belong to different clusters, or incarnations of one/, '--data-dir', of('n1'), foreign)
   const apart = scene()('n2')
   const clusterId = 'c1'.repeat(16)
-  // As those that were started after they were restored.
+  // The record of members that were started after they were restored.
   new FileClusterRecord(of('n1')).write({ clusterId, founded: true, founders: [], restored: 'a state' })
   new FileClusterRecord(apart).write({ clusterId: 'd1'.repeat(16), founded: true, founders: [] })
   const groups = new RegExp(

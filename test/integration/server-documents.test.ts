@@ -136,7 +136,7 @@ void test('OpenAPI is served as JSON or protobuf, and not again to clients with 
   assert.equal(same.statusCode, 304)
   const type = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'
   const binary = await get('/openapi/v2', { accept: type })
-  // As asked it would be no valid media type, which clients refuse to read.
+  // The requested text is not a valid media type, so the response must not repeat it.
   assert.equal(binary.headers['content-type'], type.replace('@', '.'))
   assert.deepEqual([...binary.rawPayload], [1, 2, 3])
   assert.equal((await get('/openapi/v2', { accept: 'text/html' })).statusCode, 406)

@@ -34,7 +34,7 @@ const other = trusted.client('olga', ['system:masters'])
 
 const created = { kind: 'document', code: 201, bytes: Buffer.from('{}') } as const
 
-/** A POST of which only so much of the body comes. */
+/** Sends a POST with only a part of its body. */
 async function stalled(port: number, length: number, sent = ''): Promise<TLSSocket> {
   const socket = await plainSocket(port)
   socket.write(`POST ${CM} HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n${sent}`)

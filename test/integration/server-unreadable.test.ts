@@ -1,6 +1,6 @@
 /**
- * Goal: what HTTP has no place for is one `Status`, or ends with its connection or stream; never a
- * hang, never another object than was named.
+ * Goal: malformed HTTP gets one `Status`, or the end of its connection or stream; it never hangs,
+ * and never reaches another object than it named.
  * Method: bytes over real sockets to the real server around a recording registry.
  */
 import assert from 'node:assert/strict'
@@ -72,7 +72,7 @@ void test('malformed HTTP/1.1 gets one Status and closes the connection', async 
     ['GET /version HTTP/1.1\r\nhost: x\r\na b: c\r\n\r\n', 400, 'BadRequest', /is not HTTP\/1\.1/],
     ['GET /version HTTP/1.1\r\nhost: x\r\na: b\0c\r\n\r\n', 400, 'BadRequest', /is not HTTP\/1\.1/],
     [`GET /version HTTP/1.1\r\n${last}x: ${long}\r\n\r\n`, 431, 'RequestHeaderFieldsTooLarge', /65536 bytes/],
-    // More than waits in the buffers on the way: it has to be read past.
+    // More than the socket buffers hold, so the server has to read and discard it.
     [`GET /${long.repeat(8)} HTTP/1.1\r\n${last}\r\n`, 431, 'RequestHeaderFieldsTooLarge', /65536 bytes/],
     [`PROPFIND /version HTTP/1.1\r\n${last}\r\n`, 405, 'MethodNotAllowed', /method/],
     [`PROPFIND ${CM} HTTP/1.1\r\n${last}\r\n`, 405, 'MethodNotAllowed', /method/],

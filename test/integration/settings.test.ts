@@ -174,7 +174,7 @@ void test('a change keeps the settings that this member learns of only by its ba
     },
     barrier: async (deadlineMs) => {
       await store.barrier(deadlineMs)
-      // Longer than all attempts of a change that does not wait.
+      // More turns than all attempts of a change need that does not wait.
       for (let turns = 0; turns < 1000; turns++) await new Promise((resolve) => setImmediate(resolve))
       isBehind = false
     },

@@ -164,7 +164,8 @@ void test('an interrupted restore lets no server start, and a second one complet
     const random = {
       below: (bound: number) => real.below(bound),
       bytes: (length: number) => {
-        // The first names the life, the second the holder of the lock; the next name the log.
+        // The first draw names the incarnation, the second the holder of the lock, later ones the
+        // log.
         if (++drawn > fails) throw Object.assign(new Error('EIO: no entropy'), { syscall: 'read' })
         return real.bytes(length)
       },

@@ -9,7 +9,10 @@ import { KINDS, SpecServer, namesIn, objectOf } from '../support/fixtures/spec-s
 import type { Doc, Kind, Watching } from '../support/fixtures/spec-server.ts'
 import { assertTable, tableFacts } from '../support/runs/version-table.ts'
 
-/** Objects `p1`, `p2`, `p3`, then `p4`: chosen by a label, as a cluster is not born empty. */
+/**
+ * Objects `p1`, `p2`, `p3`, then `p4`. They are selected by a label, because a new cluster is not
+ * empty.
+ */
 async function filled(api: SpecServer, { kind, collection }: Kind) {
   const metadata = { labels: { of: 'test' } }
   const make = async (name: string): Promise<Doc> =>

@@ -1,6 +1,5 @@
 /*
- * Goal: what records and judges histories accepts a right server and rejects broken ones, naming
- * what is wrong.
+ * Goal: `orchctl verify` accepts a correct server and rejects broken ones, naming the anomaly.
  * Method: real servers in this process behind real sockets: the shipped one, and four that are
  * broken on purpose.
  */
@@ -35,10 +34,10 @@ import type { Doc } from '../support/fixtures/spec-server.ts'
 import { verifiedServer } from '../support/fixtures/verify-endpoint.ts'
 import { allOf, verifyAgainst } from '../support/runs/verify-run.ts'
 
-/** A call has longer than a busy machine stands still: what has no answer proves nothing. */
+/** Longer than a busy machine stalls: a call without an answer proves nothing. */
 const timeoutMs = 20_000
 const traffic = { durationMs: 120_000, clients: 6, objects: 6, rate: 400, seed: 7, timeoutMs }
-/** Less traffic may meet no promise that is broken; where all is slow it takes its time. */
+/** With less traffic the broken guarantee may not show. On a slow machine this takes longer. */
 const enough = { calls: 300, ms: 4000 }
 
 async function verify(

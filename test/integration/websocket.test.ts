@@ -1,7 +1,7 @@
 /**
  * Goal: a watch over a WebSocket is the same watch: permissions, events and end.
- * Method: real sockets against the real server around a recording registry; a client of the test's
- * own that hides nothing, and the one that is built into the runtime, as browsers have it.
+ * Method: real sockets against the real server around a recording registry; a client of the test
+ * that exposes every frame, and the one of the runtime, which is that of browsers.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -90,7 +90,7 @@ void test('pings are answered, messages skipped; a client that closes is answere
   assert.equal(client.closedWith, 1000)
 })
 
-void test('what a client may not send closes the connection with the reason, and its watch', async (t) => {
+void test('a forbidden frame of a client closes the connection with the reason, and ends its watch', async (t) => {
   const { fake, url } = await start(t)
   for (const [bytes, code] of [
     [Buffer.from([0x81, 0x01, 0x61]), 1002],

@@ -1,6 +1,6 @@
 /*
- * Goal: as e2e/verify.test.ts, for longer; and a cluster whose members answer from what they happen
- * to have is found out.
+ * Goal: as e2e/verify.test.ts, for longer; and stale reads of a cluster without the read barrier
+ * are detected.
  * Method: as there; the same pauses with a program without its read barrier.
  */
 import assert from 'node:assert/strict'
@@ -24,7 +24,8 @@ void test('five minutes of failovers keep all guarantees', async (t) => {
 void test('without the read barrier the same pauses cause stale reads, which are detected', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3, program: noBarrier })
   t.after(() => cluster.remove())
-  // Whether a paused member is asked in time is up to the machine; several tries make up for it.
+  // Whether a call reaches a paused member in time depends on the machine, so there are several
+  // attempts.
   for (let seed = 1; seed <= 10; seed++) {
     const { judgement } = await verifyPauses(t, cluster, { ...traffic, seed })
     const anomalies = judgement.checks.flatMap((check) => check.anomalies)

@@ -138,8 +138,8 @@ function largest(place: Place, filling: Filling): JsonObject {
 }
 
 /**
- * Strings are only decoded and looked at: one way there is enough. Changes are tried with what is
- * valid.
+ * Strings are only decoded and checked, so one verb is enough for them. Changes are sent with valid
+ * bodies only.
  */
 function* callsOf(
   place: Place,
@@ -188,7 +188,7 @@ function protobufOf(schema: ReturnType<typeof wholeObject>, body: JsonObject): U
   }
 }
 
-/** One of each kind, for what changes them. */
+/** Creates one object of each kind, as the target of updates and patches. */
 async function createOne(api: Fixture, place: Place): Promise<void> {
   const kind = `${apiVersionOf(place.definition)}/${place.definition.kind}`
   await api.create({ kind, body: place.object }).catch((error: unknown) => {

@@ -7,7 +7,10 @@ export type Finding = {
   readonly error: string
 }
 
-/** A misspelt name or a missing import is no mistake of the kind that tests are for. */
+/**
+ * Errors of a program that cannot run, such as a misspelt name: they do not show that a test
+ * noticed the mutant.
+ */
 const ofTheProgram = new Set(['SyntaxError', 'ReferenceError', 'TypeError'])
 
 export function isEvidence(finding: Finding): boolean {

@@ -11,11 +11,11 @@ import type { Marked } from './marked-processes.ts'
 import type { TestReport } from './reporter.ts'
 
 export type FileOptions = {
-  /** It is ended then, with all that it started. */
+  /** Time limit: the file is ended then, with all processes that it started. */
   readonly seconds: number
-  /** How long what it started may run behind its end, on its way out. */
+  /** Time in ms that processes which it started may still need to end after the file. */
   readonly graceMs?: number
-  /** Ends it before. */
+  /** Ends the file early. */
   readonly signal: AbortSignal
   /** Called with each line that the file prints after `# `. */
   readonly say: (line: string) => void
@@ -88,7 +88,7 @@ export async function runFile(
   }
 }
 
-/** Long, as ending takes its time on a machine with much to do. */
+/** Long, because processes end slowly on a busy machine. */
 const defaultGraceMs = 15_000
 
 /** Returns the processes that still run some time after the end of the file. */

@@ -7,7 +7,7 @@ import type { Suite } from './suites.ts'
 export type Count = { readonly passed: number; readonly failed: number; readonly skipped: number }
 
 const slowMs = 5000
-const slowestTold = 12
+const slowestPrinted = 12
 
 /**
  * Runs these files of a suite within its budget, and prints the progress.
@@ -53,7 +53,7 @@ export async function runSuite(suite: Suite, files: readonly string[], folder: s
     count.failed += notRun.length
     console.log(`  FAILED the budget of ${budgetSeconds} s is used up; not run: ${notRun.join(', ')}`)
   }
-  tellSlowest(msByFile)
+  printSlowest(msByFile)
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
   const { passed, failed, skipped } = count
   console.log(`   ${name}: ${passed} passed, ${failed} failed, ${skipped} skipped in ${seconds} s`)
@@ -79,9 +79,9 @@ function printResult(file: string, { skipped, failures }: FileResult): void {
 }
 
 /** Where the time of a suite goes, as far as single files take seconds of it. */
-function tellSlowest(msByFile: ReadonlyMap<string, number>): void {
+function printSlowest(msByFile: ReadonlyMap<string, number>): void {
   const slowest = [...msByFile].filter(([, ms]) => ms >= slowMs).toSorted(([, a], [, b]) => b - a)
   if (slowest.length === 0) return
-  const words = slowest.slice(0, slowestTold).map(([file, ms]) => `${file} ${(ms / 1000).toFixed(0)} s`)
+  const words = slowest.slice(0, slowestPrinted).map(([file, ms]) => `${file} ${(ms / 1000).toFixed(0)} s`)
   console.log(`  longest: ${words.join(', ')}`)
 }

@@ -2,9 +2,9 @@ import { availableParallelism } from 'node:os'
 
 export type Suite = {
   readonly name: string
-  /** For all of it; what was not run by then is named, and fails. */
+  /** Time limit of the suite. Files that did not run by then are reported as failed. */
   readonly budgetSeconds: number
-  /** For one file: it is ended then, and fails, and the others run. */
+  /** Time limit of one file. It is ended then and fails; the others continue. */
   readonly fileSeconds: number
   /** Files at a time. */
   readonly parallel: number
@@ -19,9 +19,9 @@ export type Suite = {
 const cores = availableParallelism()
 
 /**
- * For all suites of `make test` together: each may take about three times what it takes on two
- * cores where nothing else runs, as a machine may be slow for some minutes, but not all of them
- * may. With what comes before it the run takes 40 minutes at most.
+ * Time limit of all suites of `make test` together. Each suite may take about three times as long
+ * as on two idle cores, because a machine may be slow for some minutes; but not all suites may.
+ * With the build before it the run takes 40 minutes at most.
  */
 export const wholeSeconds = 2160
 

@@ -3,16 +3,16 @@ import { parseCommand } from './command.ts'
 import { verbs } from './verbs/index.ts'
 import { World } from './world.ts'
 
-/** One step of a transcript: what was asked, and everything that happened. */
+/** One step of a transcript: its commands and their output. */
 type Step = { readonly commands: readonly string[]; readonly output: readonly string[] }
 
 /**
- * Runs a transcript from its commands and writes down what happens now. Equal to the input if
+ * Runs the commands of a transcript and returns it with its current output: equal to the input if
  * nothing changed.
  *
- * A transcript is a series of steps, each: comments and commands, one per line; `----`; what
- * happened; a blank line. Words of a command are separated by spaces; `key=value` words are
- * options, `"…"` words are data.
+ * A transcript is a series of steps, each: comments and commands, one per line; `----`; the output;
+ * a blank line. Words of a command are separated by spaces; `key=value` words are options, `"…"`
+ * words are data.
  */
 export function runTranscript(transcript: string): string {
   const world = new World()

@@ -7,7 +7,8 @@ import { runTranscript } from './runner.ts'
 /*
  * Goal: the output of the core in the situations that matter is recorded, so that a change of
  * behaviour shows as a diff of text.
- * Method: each transcript is run from its commands; UPDATE=1 writes down what happens now.
+ * Method: the commands of each transcript are run and its output compared; UPDATE=1 records the
+ * current output.
  */
 
 // The transcripts stay in the tree; this file runs from dist/.
@@ -15,7 +16,7 @@ const directory = resolve(import.meta.dirname, '../../../test/scenario')
 const names = readdirSync(directory).filter((name) => name.endsWith('.txt'))
 
 for (const name of names.sort()) {
-  void test(`transcript ${name} is what happens`, () => {
+  void test(`the output of transcript ${name} is unchanged`, () => {
     const file = join(directory, name)
     const recorded = readFileSync(file, 'utf8')
     const now = runTranscript(recorded)

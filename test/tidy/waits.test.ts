@@ -2,7 +2,7 @@
  * Goal: no test of real processes takes a number of looks for a time, nor the end of a log for all
  * of it: on a machine with much to do both are too short, and the test fails by chance.
  * Method: reads the tests of the suites that start processes; `support/until` waits,
- * `MemberProcess.said` has the whole log.
+ * `MemberProcess.currentLog` returns the whole log.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'

@@ -30,9 +30,12 @@ export type FaultSpec =
   | { readonly kind: 'stop' }
   /** No bytes between `size` members, among them the target, and the others. */
   | { readonly kind: 'partition'; readonly size: number }
-  /** One direction only. `to`: the target receives nothing; `from`: it is not received. */
+  /**
+   * Cuts one direction. `to`: the target receives nothing; `from`: its peers receive nothing from
+   * it.
+   */
   | { readonly kind: 'cut'; readonly direction: 'to' | 'from' }
-  /** All bytes between the target and its peers are delayed, by up to 1.5 times as much. */
+  /** Delays all bytes between the target and its peers by `delayMs` to 1.5 times that. */
   | { readonly kind: 'slow-link'; readonly delayMs: number }
   /**
    * Packet loss as seen through TCP: a chunk may wait for a retransmission, with everything after

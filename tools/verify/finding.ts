@@ -77,7 +77,7 @@ export type CheckReport = {
   readonly note: string
   readonly anomalies: readonly Anomaly[]
   /** Number of anomalies beyond the limit. */
-  readonly untold: number
+  readonly unreported: number
 }
 
 /** Collects the anomalies of one check, deduplicated, up to the limit. */
@@ -102,7 +102,7 @@ export class Findings {
     if (anomalies.length > 0) verdict = 'anomaly'
     else if (note !== '') verdict = 'undecided'
     else if (of.count === 0) verdict = 'no-data'
-    return { check, verdict, examined: of.examined, note, anomalies, untold: this.#omitted }
+    return { check, verdict, examined: of.examined, note, anomalies, unreported: this.#omitted }
   }
 }
 

@@ -13,7 +13,10 @@ import type { VerifyWatcher } from './watcher.ts'
 
 const client = 'closing'
 const retryMs = 100
-/** The last writes; a watch that missed the last change is detected by the next one. */
+/**
+ * Number of final writes. There are several, because a missed change is only detected by a later
+ * event.
+ */
 const marks = 3
 
 type FinishOptions = {

@@ -50,7 +50,7 @@ function checks(all: readonly CheckReport[]): string {
   const rows = all.map((one) => {
     const note =
       one.verdict === 'anomaly'
-        ? count(one.anomalies.length + one.untold, 'anomaly', 'anomalies')
+        ? count(one.anomalies.length + one.unreported, 'anomaly', 'anomalies')
         : noteOf(one)
     const badge = `<span class="badge ${one.verdict}">${text(one.verdict)}</span>`
     return `<tr><td>${text(one.check)}</td><td>${badge}</td><td>${text(one.examined)}</td><td>${text(note)}</td></tr>`

@@ -92,7 +92,10 @@ function checkLine(check: CheckReport): string {
 
 function anomalyLines(checks: readonly CheckReport[]): readonly string[] {
   const anomalies = firstAnomalies(checks)
-  const total = checks.reduce((sum, { anomalies: reported, untold }) => sum + reported.length + untold, 0)
+  const total = checks.reduce(
+    (sum, { anomalies: reported, unreported: untold }) => sum + reported.length + untold,
+    0,
+  )
   const lines = anomalies
     .slice(0, anomaliesShownMax)
     .flatMap(({ kind, text, witnesses }) => [

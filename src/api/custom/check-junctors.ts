@@ -8,14 +8,14 @@ import type { MarkerNames, Structural } from './structural.ts'
 type Check = { readonly markers: MarkerNames; readonly findings: Findings }
 
 /**
- * The schema for the same value outside of junctors, and its path. null: not specified there, which
- * is reported already.
+ * The schema for the same value outside of junctors, and its path. null: there is none, which was
+ * reported before.
  */
 type Shape = { readonly node: Structural | null; readonly at: Path }
 
 /**
- * Checks that junctors only restrict: they define no types and name no member that the schema
- * outside of them does not define.
+ * Checks that junctors (`allOf`, `anyOf`, `oneOf`, `not`) only restrict values: they define no
+ * types, and name only members that the schema outside of them defines.
  *
  * @param node the schema that contains the junctors, itself outside of any
  */
@@ -56,8 +56,8 @@ function checkInside(node: Structural, at: Path, shape: Shape, check: Check, ski
   const { findings, markers } = check
   if (findings.isFull) return
   checkEach(node, at, shape, check, skip)
-  for (const [name, isSaid, words] of shapeWords(node, markers)) {
-    if (isSaid) findings.add(fieldForbidden(fieldAt(at, name), `must be ${words} to be structural`))
+  for (const [name, isSet, words] of shapeWords(node, markers)) {
+    if (isSet) findings.add(fieldForbidden(fieldAt(at, name), `must be ${words} to be structural`))
   }
   const go = (inside: Structural, place: Path, outside: Shape): void => {
     if (shape.node !== null && outside.node === null) {
@@ -84,7 +84,7 @@ function checkInside(node: Structural, at: Path, shape: Shape, check: Check, ski
 function shapeWords(
   node: Structural,
   markers: MarkerNames,
-): readonly (readonly [name: string, isSaid: boolean, words: string])[] {
+): readonly (readonly [name: string, isSet: boolean, words: string])[] {
   return [
     ['type', node.type !== '', 'empty'],
     ['additionalProperties', node.additional !== null, 'undefined'],

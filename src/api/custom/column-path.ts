@@ -9,18 +9,18 @@ import { customLimits } from './limits.ts'
  * `.status.conditions[?(@.type=="Ready")].status`, `[*]`, `[0]`, `[-1]`, `[0:2]`, `..name`. Pure;
  * the number of values it visits is bounded.
  *
- * @param looksMax values that it may visit in one object
+ * @param visitsMax values that it may visit in one object
  * @returns a function that returns the first value at the path, or null if the path selects
  * nothing; or the error text for an invalid path
  * @source client-go `util/jsonpath`, which upstream parses it with
  */
 export function compileColumnPath(
   path: string,
-  looksMax: number = customLimits.columnLooksMax,
+  visitsMax: number = customLimits.columnVisitsMax,
 ): ((object: JsonObject) => Json) | string {
   const steps = readColumnPath(path)
   if (typeof steps === 'string') return steps
-  return (object) => follow(steps, [object], { left: looksMax })[0] ?? null
+  return (object) => follow(steps, [object], { left: visitsMax })[0] ?? null
 }
 
 /** How many more values may be visited. */

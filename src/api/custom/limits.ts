@@ -50,10 +50,10 @@ export const customLimits = Object.freeze({
    * Values that one cell may visit, counted each time, as for nested conditions. More: the cell is
    * empty.
    */
-  columnLooksMax: 50_000,
+  columnVisitsMax: 50_000,
   /**
    * The limit on visited values for all cells of a row, divided evenly among its columns. Takes
    * about 50 ms.
    */
-  rowLooksMax: 200_000,
+  rowVisitsMax: 200_000,
 })

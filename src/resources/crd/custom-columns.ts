@@ -14,10 +14,10 @@ import type { Column } from '../../registry/kinds/definition.ts'
  * @source apiextensions-apiserver `pkg/registry/customresource/tableconvertor`
  */
 export function customColumns(columns: readonly JsonObject[]): readonly Column[] {
-  const { columnsMax, columnLooksMax, rowLooksMax } = customLimits
+  const { columnsMax, columnVisitsMax: columnLooksMax, rowVisitsMax: rowLooksMax } = customLimits
   const given = columns.length === 0 ? [AGE] : columns.slice(0, columnsMax)
-  const looksMax = Math.min(columnLooksMax, Math.floor(rowLooksMax / given.length))
-  return [nameColumn, ...given.map((column) => columnOf(column, looksMax))]
+  const visitsMax = Math.min(columnLooksMax, Math.floor(rowLooksMax / given.length))
+  return [nameColumn, ...given.map((column) => columnOf(column, visitsMax))]
 }
 
 const AGE: JsonObject = {
@@ -27,9 +27,9 @@ const AGE: JsonObject = {
   jsonPath: '.metadata.creationTimestamp',
 }
 
-function columnOf(column: JsonObject, looksMax: number): Column {
+function columnOf(column: JsonObject, visitsMax: number): Column {
   const type = typeOf(textMember(column, 'type'))
-  const path = compileColumnPath(textMember(column, 'jsonPath'), looksMax)
+  const path = compileColumnPath(textMember(column, 'jsonPath'), visitsMax)
   const format = textMember(column, 'format')
   return {
     name: textMember(column, 'name'),

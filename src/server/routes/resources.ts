@@ -200,8 +200,8 @@ function heavyTask(call: Call, bytes: number): HeavyTask {
 const NO_BODY = new Uint8Array(0)
 
 /**
- * False where a custom kind has no such path as far as this member knows: its definition may have
- * changed.
+ * Returns whether the kind has this path. False for a custom kind may be outdated: its definition
+ * may have changed.
  */
 function hasPath(
   { custom, scope, subresources }: ResourceDefinition,
@@ -320,7 +320,9 @@ function send(
   }
 }
 
-/** Text for people is slowest to produce; protobuf is encoded once for all watchers. */
+/**
+ * Schedules watches in YAML and as tables as heavy work, because those are the slowest to produce.
+ */
 function paced(
   stream: WatchStream,
   { representation: { as, encoding } }: WantedObjects,
@@ -331,7 +333,9 @@ function paced(
   return isHeavy ? heavy.watch(call.user.name, stream, () => call.nowMs() + limits.requestMsMax) : stream
 }
 
-/** Whether the content coding of a single object needs to be negotiated: rarely. */
+/**
+ * Returns whether the response may be compressed, so that its content coding must be negotiated.
+ */
 function isCompressible(request: Request, bytes: Uint8Array): boolean {
   if (request.method !== 'GET' && request.method !== 'HEAD') return false
   const header = request.raw.headers['accept-encoding']

@@ -16,7 +16,7 @@ import type { ServerLog } from '../calls/server-log.ts'
 export type SettingsStore = Pick<ObjectStore, 'settings' | 'featureLevel' | 'storage' | 'barrier' | 'write'>
 
 /** The number of resources listed, largest first. */
-const resourcesTold = 10
+const resourcesReported = 10
 /** Attempts of a change without a version under concurrent changes. */
 const attemptsMax = 5
 
@@ -89,7 +89,7 @@ function settingsBody({ settings, featureLevel, storage }: SettingsStore): objec
     featureLevel,
     storage: {
       ...{ usedBytes, alarm },
-      resources: storage.largest(resourcesTold),
+      resources: storage.largest(resourcesReported),
       places: storage.largestPlaces(),
     },
   }

@@ -86,7 +86,9 @@ class Trio {
     for (const { machine } of who) assert.deepEqual(machine.lines, lines)
   }
 
-  /** `ill` ended; the others serve, and what they have is as it was proposed. */
+  /**
+   * Checks that `ill` ended, and that the others serve and have the commands as they were proposed.
+   */
   async goesOnWithout(ill: Member): Promise<void> {
     await until('the ill one ends', () => ill.fatal.length > 0)
     assert.equal(ill.fatal.length, 1)

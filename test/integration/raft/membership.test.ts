@@ -13,7 +13,7 @@ import { endsWith } from '../../support/tools/stop-after-test.ts'
 import { clock, RaftFleet, soon, until } from '../../support/drivers/raft-cluster.ts'
 import type { FleetMember } from '../../support/drivers/raft-cluster.ts'
 
-/** Writes by way of members that are there, and notes what was acknowledged. */
+/** Writes through the running members and records the acknowledged lines. */
 class Writers {
   readonly acknowledged: string[] = []
   longestGapMs = 0

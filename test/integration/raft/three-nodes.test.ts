@@ -187,7 +187,7 @@ void test('three members on threads of their own replicate, restart and go on', 
   try {
     await exercise(parts)
     await exchangeReports(parts)
-    await numbersTold(measured)
+    await checkMeasured(measured)
     await stopAll(parts)
     parts = await Promise.all([0, 1, 2].map(start))
     // The list has no disk of its own: all of it comes back from the logs.
@@ -261,7 +261,7 @@ void test('a single member leads at once', async () => {
 })
 
 /** Every member reports its log and connections. */
-async function numbersTold(measured: readonly Measured[]): Promise<void> {
+async function checkMeasured(measured: readonly Measured[]): Promise<void> {
   const syncs = (): number => measured.reduce((sum, { syncMs }) => sum + syncMs.length, 0)
   const last = (): Measured | undefined => measured.at(-1)
   const upAt = ({ transport }: Measured): number => transport?.links.filter(({ up }) => up).length ?? 0

@@ -2,12 +2,12 @@ import { logIndex, nodeId } from '../../../raft/core/types.ts'
 import type { Command } from '../command.ts'
 import type { World } from '../world.ts'
 
-/** `slow-disk 1`: its writes are finished by `write` only, and shown in full. */
+/** `slow-disk 1`: its writes are finished only by `write`, and printed in full. */
 export function slowDisk(world: World, { words }: Command): void {
   for (const word of words) world.slowDisks.add(nodeId(Number(word)))
 }
 
-/** `fast-disk 1`: what waits is finished, and so is everything later, at once. */
+/** `fast-disk 1`: finishes its waiting writes, and later ones at once. */
 export function fastDisk(world: World, { words }: Command): void {
   for (const word of words) {
     world.slowDisks.delete(nodeId(Number(word)))
@@ -16,7 +16,7 @@ export function fastDisk(world: World, { words }: Command): void {
   }
 }
 
-/** `write 1`, `write 1 2`: the oldest writes are durable. First the member does what is due. */
+/** `write 1`, `write 1 2`: finishes its oldest write, or its two oldest, after its other work. */
 export function write(world: World, { words: [id = '', count = '1'] }: Command): void {
   const member = world.member(id)
   world.work(member)
@@ -28,14 +28,14 @@ export function write(world: World, { words: [id = '', count = '1'] }: Command):
   world.work(member)
 }
 
-/** `crash 1 [survive=1]`: forgets unfinished writes, but for the oldest few, and starts again. */
+/** `crash 1 [survive=1]`: loses its unfinished writes except the oldest `survive`, and restarts. */
 export function crash(world: World, { words: [id = ''], options }: Command): void {
   const member = world.member(id)
   member.crash(Number(options.get('survive') ?? 0))
   world.network = world.network.filter((message) => message.from !== member.id && message.to !== member.id)
 }
 
-/** `compact 1 index=12`: its log is cut there. */
+/** `compact 1 index=12`: compacts its log up to that index. */
 export function compact(world: World, { words, options }: Command): void {
   for (const id of words) {
     const member = world.member(id)

@@ -23,7 +23,7 @@ import { plan } from './plan.ts'
 
 export type Verb = (world: World, command: Command) => void
 
-/** Everything a transcript may ask for. */
+/** All commands of transcripts. */
 export const verbs: ReadonlyMap<string, Verb> = new Map(
   Object.entries({
     nodes,

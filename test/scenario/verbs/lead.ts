@@ -1,5 +1,5 @@
 import { nodeId } from '../../../raft/core/types.ts'
-import { people } from '../people.ts'
+import { memberInfos } from '../member-infos.ts'
 import type { Command } from '../command.ts'
 import type { World } from '../world.ts'
 import { numbers } from './setup.ts'
@@ -10,7 +10,7 @@ export function propose(world: World, { words: [id = ''], data }: Command): void
   const bytes = data.map((text) => Uint8Array.from(text, (letter) => letter.charCodeAt(0)))
   const answer = raft.propose(bytes, raft.term)
   if (answer.kind === 'accepted') world.print(`${id} accepts from ${answer.first}`)
-  else world.print(`${id} drops it: ${answer.reason}`)
+  else world.print(`${id} drops the proposal: ${answer.reason}`)
 }
 
 /** `read 1`: a ReadIndex round. */
@@ -20,10 +20,10 @@ export function read(world: World, { words: [id = ''] }: Command): void {
   else world.print(`${id} drops the read: ${answer.reason}`)
 }
 
-/** `transfer 1 2`: leadership goes from 1 to 2. */
+/** `transfer 1 2`: member 1 transfers leadership to member 2. */
 export function transfer(world: World, { words: [id = '', to = ''] }: Command): void {
   const answer = world.member(id).raft.transferLeadership(nodeId(Number(to)))
-  if (answer.kind === 'refused') world.print(`${id} refuses to hand over: ${answer.reason}`)
+  if (answer.kind === 'refused') world.print(`${id} refuses the transfer: ${answer.reason}`)
 }
 
 /** `resign 1`: the leader steps down without a successor. */
@@ -32,9 +32,9 @@ export function resign(world: World, { words: [id = ''] }: Command): void {
   if (answer.kind === 'refused') world.print(`${id} does not resign: ${answer.reason}`)
 }
 
-/** `change 1 voters=1,2,3 learners=4`: the membership to be. */
+/** `change 1 voters=1,2,3 learners=4`: leader 1 changes the membership to this. */
 export function change(world: World, { words: [id = ''], options }: Command): void {
-  const members = people(numbers(options.get('voters')), numbers(options.get('learners')))
+  const members = memberInfos(numbers(options.get('voters')), numbers(options.get('learners')))
   const answer = world.member(id).raft.changeConfiguration({ members })
   if (answer.kind === 'accepted') world.print(`${id} accepts the change at ${answer.index}`)
   else world.print(`${id} does not change: ${answer.reason}`)

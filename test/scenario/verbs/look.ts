@@ -3,7 +3,7 @@ import type { Command } from '../command.ts'
 import { describeEntries } from '../world.ts'
 import type { World } from '../world.ts'
 
-/** `status 1`: its view of itself and its followers. */
+/** `status 1`: prints its status, and on a leader that of its followers. */
 export function status(world: World, { words }: Command): void {
   for (const id of words) {
     const { role, term, leader, vote, commit, lastIndex, persistedIndex, followers, transferTarget } = world
@@ -19,7 +19,7 @@ export function status(world: World, { words }: Command): void {
   }
 }
 
-/** `log 1`: its log, durable or not, and the configuration in force. */
+/** `log 1`: prints its log, durable or not, and the configuration in force. */
 export function log(world: World, { words }: Command): void {
   for (const id of words) {
     const { memory, raft } = world.member(id)

@@ -3,14 +3,17 @@ import { nodeId } from '../../../raft/core/types.ts'
 import type { Command } from '../command.ts'
 import type { World } from '../world.ts'
 
-/** `stabilize`, `stabilize 1 2`: these work and exchange messages until nothing moves. */
+/**
+ * `stabilize`, `stabilize 1 2`: runs all members, or these, until they have neither work nor
+ * messages.
+ */
 export function stabilize(world: World, { words }: Command): void {
   world.stabilize(words.length === 0 ? [...world.members.keys()] : words.map((id) => nodeId(Number(id))))
 }
 
 /**
- * `settle`, `settle 1 2`: as `stabilize`, for steps that other transcripts show in full: nothing is
- * written down.
+ * `settle`, `settle 1 2`: like `stabilize`, but prints nothing, for steps that other transcripts
+ * show.
  */
 export function settle(world: World, command: Command): void {
   const reported = world.takeLines()
@@ -42,37 +45,37 @@ export function hold(world: World, command: Command): void {
   world.held.push(...takeMatching(world, command))
 }
 
-/** `release`: what was held back is on its way again, behind everything that was sent since. */
+/** `release`: sends the held messages, after everything that was sent since. */
 export function release(world: World): void {
   world.network.push(...world.held.splice(0))
 }
 
 /**
- * `copy 1->2`, `copy 1->2 snapshot`: what matches is on its way once more; the copies are held
- * back.
+ * `copy 1->2`, `copy 1->2 snapshot`: duplicates the matching messages; the copies are held until
+ * `release`.
  */
 export function copy(world: World, command: Command): void {
   workAll(world)
   world.held.push(...matching(world, command).map((message) => ({ ...message })))
 }
 
-/** `isolate 3`: nothing passes between these and the others. */
+/** `isolate 3`: drops all messages between these members and the others. */
 export function isolate(world: World, { words }: Command): void {
   for (const word of words) world.isolated.add(nodeId(Number(word)))
 }
 
-/** `cut 2->1`: nothing passes this way any more; the other way stays open. */
+/** `cut 2->1`: drops messages from 2 to 1, not those from 1 to 2. */
 export function cut(world: World, { words }: Command): void {
   for (const word of words) world.cutLinks.add(word)
 }
 
-/** Every way is open again. */
+/** `heal`: restores all links. */
 export function heal(world: World): void {
   world.isolated.clear()
   world.cutLinks.clear()
 }
 
-/** `unreachable 1 2`: the link of 1 to 2 is known to be down. */
+/** `unreachable 1 2`: reports to 1 that 2 is unreachable. */
 export function unreachable(world: World, { words: [id = '', peer = ''] }: Command): void {
   world.member(id).raft.reportUnreachable(nodeId(Number(peer)))
 }

@@ -4,7 +4,7 @@ import type { MemberChange } from '../../../raft/core/member-change.ts'
 import { nodeId } from '../../../raft/core/types.ts'
 import type { LogIndex } from '../../../raft/core/types.ts'
 import { knowledgeOf } from '../knowledge.ts'
-import { person } from '../people.ts'
+import { memberInfo } from '../member-infos.ts'
 import type { Command } from '../command.ts'
 import type { World } from '../world.ts'
 
@@ -42,7 +42,7 @@ function changeOf(
   const id = nodeId(whom)
   switch (kind) {
     case 'add': {
-      const { name, peerAddress, clientAddress, version, featureLevel } = person(whom, 'learner')
+      const { name, peerAddress, clientAddress, version, featureLevel } = memberInfo(whom, 'learner')
       const replaced = options.get('replaces')
       const replaces = replaced === undefined ? null : nodeId(Number(replaced))
       const facts = { peerAddress, clientAddress, version, featureLevel, replaces, addedMs: 1 }

@@ -3,7 +3,7 @@ import { logIndex, nodeId, noTerm, term } from '../../../raft/core/types.ts'
 import type { Entry, Term } from '../../../raft/core/types.ts'
 import { newDisk } from '../member.ts'
 import type { Member } from '../member.ts'
-import { cluster } from '../people.ts'
+import { cluster } from '../member-infos.ts'
 import type { Command } from '../command.ts'
 import { scenarioConfig } from '../world.ts'
 import type { World } from '../world.ts'
@@ -27,8 +27,8 @@ export function nodes(world: World, { options }: Command): void {
 }
 
 /**
- * `member 2 log=1,1,2 [term=2] [vote=1] [commit=1] [limit=…]`: what lies on its disk beyond what
- * all agree on. Several members may be named; limits as those of `nodes`.
+ * `member 2 log=1,1,2 [term=2] [vote=1] [commit=1] [limit=…]`: the state on its disk in addition to
+ * what all members agree on. Several members may be named; limits as those of `nodes`.
  */
 export function member(world: World, { words, options }: Command): void {
   for (const word of words) {

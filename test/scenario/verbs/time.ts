@@ -15,12 +15,12 @@ export function tick(world: World, { words: [id = '', amount = '1'] }: Command):
   for (let at = 0; at < ticks; at++) member.raft.tick()
 }
 
-/** `campaign 1`: its election timeout is over. */
+/** `campaign 1`: its election timeout expires. */
 export function campaign(world: World, { words: [id = ''] }: Command): void {
   world.member(id).raft.campaign()
 }
 
-/** `lead 1`: it is elected and all members settle, which other transcripts show in full. */
+/** `lead 1`: makes it the leader and lets all members settle, without output. */
 export function lead(world: World, { words: [id = ''] }: Command): void {
   const member = world.member(id)
   member.raft.campaign()

@@ -114,7 +114,7 @@ export class ObjectLife {
   }
 
   /** Reads every version by watches. @param from the revision before its creation */
-  async toldAgain(from: string): Promise<void> {
+  async watchAgain(from: string): Promise<void> {
     const client = this.#client
     const count = this.#versions.length + 1
     const query = `${this.#query}&watch=true&resourceVersion=${from}`

@@ -12,7 +12,7 @@ import { truncateSync, writeSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import type { SeededRandom } from '../../../base/random.ts'
 
-/* Where a stopped member's data directory can rot, and how. */
+/* The files of a stopped member's data directory that tests corrupt, and how. */
 
 export const fileKinds = [
   'log segment',
@@ -30,12 +30,12 @@ export const fileKinds = [
 
 export type FileKind = (typeof fileKinds)[number]
 
-/** One thing done to one file. */
+/** One corruption of one file. */
 export type Rot = {
   readonly kind: FileKind
   /** Relative to the data directory. */
   readonly path: string
-  readonly deed:
+  readonly change:
     | { readonly kind: 'change'; readonly at: number; readonly mask: number }
     | { readonly kind: 'delete' }
     | { readonly kind: 'cut'; readonly length: number }
@@ -59,7 +59,7 @@ function kindOf(path: string): FileKind | null {
 
 export type Found = { readonly kind: FileKind; readonly path: string; readonly bytes: number }
 
-/** Every file that may rot. Empty ones cannot. */
+/** Returns all files that can be corrupted. Empty ones cannot. */
 export function findFiles(directory: string): readonly Found[] {
   const found: Found[] = []
   for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
@@ -73,8 +73,8 @@ export function findFiles(directory: string): readonly Found[] {
 }
 
 /**
- * Changes of one byte, spread over the kinds, over the files of each, over heads, middles and
- * tails.
+ * Draws changes of one byte, spread evenly over the kinds, the files of each kind, and the
+ * beginnings, middles and ends of files.
  */
 export function drawChanges(directory: string, count: number, random: SeededRandom): readonly Rot[] {
   const byKind = groupByKind(findFiles(directory))
@@ -86,13 +86,13 @@ export function drawChanges(directory: string, count: number, random: SeededRand
       if (file === undefined || (file.bytes < 1024 && round % 3 !== 0)) continue
       const at = place(join(directory, file.path), file.bytes, round, random)
       const mask = random.chance(0.5) ? 1 << random.below(8) : 1 + random.below(255)
-      drawn.push({ kind, path: file.path, deed: { kind: 'change', at, mask } })
+      drawn.push({ kind, path: file.path, change: { kind: 'change', at, mask } })
     }
   }
   return drawn.slice(0, count)
 }
 
-/** Files gone, cut short, and exchanged with another of their kind. */
+/** Draws files to be deleted, truncated, or exchanged with another of their kind. */
 export function drawLosses(directory: string, count: number, random: SeededRandom): readonly Rot[] {
   const byKind = [...groupByKind(findFiles(directory))]
   const drawn: Rot[] = []
@@ -100,28 +100,28 @@ export function drawLosses(directory: string, count: number, random: SeededRando
     for (const [kind, files] of byKind) {
       const file = random.pick(files)
       const others = files.filter(({ path }) => path !== file.path)
-      const deeds: Rot['deed'][] = [
+      const changes: Rot['change'][] = [
         { kind: 'delete' },
         { kind: 'cut', length: random.below(file.bytes) },
         { kind: 'cut', length: 0 },
       ]
-      if (others.length > 0) deeds.push({ kind: 'swap', with: random.pick(others).path })
-      const deed = deeds[round % deeds.length]
-      if (deed !== undefined) drawn.push({ kind, path: file.path, deed })
+      if (others.length > 0) changes.push({ kind: 'swap', with: random.pick(others).path })
+      const change = changes[round % changes.length]
+      if (change !== undefined) drawn.push({ kind, path: file.path, change })
     }
   }
   return drawn.slice(0, count)
 }
 
-export function inflict(directory: string, { path, deed }: Rot): void {
+export function inflict(directory: string, { path, change }: Rot): void {
   const file = join(directory, path)
-  switch (deed.kind) {
+  switch (change.kind) {
     case 'delete':
       return rmSync(file)
     case 'cut':
-      return truncateSync(file, deed.length)
+      return truncateSync(file, change.length)
     case 'swap': {
-      const other = join(directory, deed.with)
+      const other = join(directory, change.with)
       renameSync(file, `${file}.aside`)
       renameSync(other, file)
       return renameSync(`${file}.aside`, other)
@@ -129,24 +129,24 @@ export function inflict(directory: string, { path, deed }: Rot): void {
     case 'change': {
       const descriptor = openSync(file, 'r+')
       const byte = Buffer.alloc(1)
-      readSync(descriptor, byte, 0, 1, deed.at)
-      byte[0] = (byte[0] ?? 0) ^ deed.mask
-      writeSync(descriptor, byte, 0, 1, deed.at)
+      readSync(descriptor, byte, 0, 1, change.at)
+      byte[0] = (byte[0] ?? 0) ^ change.mask
+      writeSync(descriptor, byte, 0, 1, change.at)
       return closeSync(descriptor)
     }
   }
 }
 
-export function describeRot({ kind, path, deed }: Rot): string {
-  switch (deed.kind) {
+export function describeRot({ kind, path, change }: Rot): string {
+  switch (change.kind) {
     case 'delete':
       return `${kind} ${path} deleted`
     case 'cut':
-      return `${kind} ${path} cut to ${deed.length} bytes`
+      return `${kind} ${path} cut to ${change.length} bytes`
     case 'swap':
-      return `${kind} ${path} exchanged with ${deed.with}`
+      return `${kind} ${path} exchanged with ${change.with}`
     case 'change':
-      return `${kind} ${path} byte ${deed.at} changed by ${deed.mask}`
+      return `${kind} ${path} byte ${change.at} changed by ${change.mask}`
   }
 }
 
@@ -160,8 +160,8 @@ function groupByKind(files: readonly Found[]): ReadonlyMap<FileKind, readonly Fo
 }
 
 /**
- * In the head, anywhere, or close before the end of what was written: zeros written ahead are
- * mostly skipped.
+ * Draws an offset: near the beginning, near the end of the written bytes, anywhere within them, or
+ * anywhere in the file. So the zeros that are written ahead are rarely chosen.
  */
 function place(path: string, bytes: number, round: number, random: SeededRandom): number {
   const used = readFileSync(path).findLastIndex((byte) => byte !== 0) + 1

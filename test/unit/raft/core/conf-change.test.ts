@@ -4,7 +4,7 @@ import { checkConfiguration, leaveJoint, transition } from '../../../../raft/cor
 import { isQuorum } from '../../../../raft/core/quorum.ts'
 import { emptyConfiguration, nodeId } from '../../../../raft/core/types.ts'
 import type { Configuration } from '../../../../raft/core/types.ts'
-import { cluster } from '../../../scenario/people.ts'
+import { cluster } from '../../../scenario/member-infos.ts'
 import { fc } from '../../../support/generators/fast-check.ts'
 
 /* Goal: any membership can be changed to any other, with overlapping quorums at every moment. */

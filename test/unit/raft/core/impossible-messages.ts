@@ -3,7 +3,7 @@ import type { Message, ReadContext } from '../../../../raft/core/message.ts'
 import type { CoreStatus } from '../../../../raft/core/ready.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import type { Configuration, Entry, LogIndex, Term } from '../../../../raft/core/types.ts'
-import { cluster } from '../../../scenario/people.ts'
+import { cluster } from '../../../scenario/member-infos.ts'
 
 /**
  * Messages of a faulty peer to member 1: every kind, with numbers near the valid ones and far from

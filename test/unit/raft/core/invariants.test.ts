@@ -9,7 +9,7 @@ import type { State } from '../../../../raft/core/state.ts'
 import { step } from '../../../../raft/core/step.ts'
 import { becomeCandidate, becomeLeader } from '../../../../raft/core/transitions.ts'
 import { logIndex, nodeId, noIndex, term } from '../../../../raft/core/types.ts'
-import { cluster } from '../../../scenario/people.ts'
+import { cluster } from '../../../scenario/member-infos.ts'
 import { scenarioConfig } from '../../../scenario/world.ts'
 
 /*

@@ -7,7 +7,7 @@ import { noIndex, noTerm, nodeId } from '../../../../raft/core/types.ts'
 import { SharedLease } from '../../../../raft/protocol/shared-lease.ts'
 import { LeaseKeeper } from '../../../../raft/driver/lease-keeper.ts'
 import { Member, newDisk } from '../../../scenario/member.ts'
-import { cluster, people } from '../../../scenario/people.ts'
+import { cluster, memberInfos } from '../../../scenario/member-infos.ts'
 import { scenarioConfig } from '../../../scenario/world.ts'
 
 const tickMs = 10
@@ -205,7 +205,7 @@ export class LeaseNet {
       }
       case 4: {
         const voters = [1, 2, 3, 4, 5].filter(() => random.chance(0.6))
-        const answer = member.raft.changeConfiguration({ members: people(voters) })
+        const answer = member.raft.changeConfiguration({ members: memberInfos(voters) })
         if (answer.kind === 'accepted') this.#note(`${member.id} changes to ${voters.join()}`)
         break
       }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { RaftLog } from '../../../../raft/core/log.ts'
 import { logIndex, noIndex, noSnapshot, noTerm, term } from '../../../../raft/core/types.ts'
 import type { Entry, LogIndex } from '../../../../raft/core/types.ts'
-import { cluster } from '../../../scenario/people.ts'
+import { cluster } from '../../../scenario/member-infos.ts'
 import { command } from './solo.ts'
 import { fc } from '../../../support/generators/fast-check.ts'
 

@@ -24,7 +24,7 @@ import type {
 import { isQuorum } from '../../../../raft/core/quorum.ts'
 import { logIndex, nodeId } from '../../../../raft/core/types.ts'
 import type { Configuration, MemberInfo, NodeId } from '../../../../raft/core/types.ts'
-import { cluster, people, person } from '../../../scenario/people.ts'
+import { cluster, memberInfos, memberInfo } from '../../../scenario/member-infos.ts'
 
 function contextWith(responding: readonly number[], caughtUp: readonly number[] = []): ChangeContext {
   const ids = (numbers: readonly number[]): Set<NodeId> => new Set(numbers.map(nodeId))
@@ -37,7 +37,7 @@ function contextWith(responding: readonly number[], caughtUp: readonly number[] 
 const allHealthy = contextWith([1, 2, 3, 4, 5], [4, 5])
 
 function newcomer(number: number, part: Partial<NewMember> = {}, basedOn = 10): MemberChange {
-  const { id, name, peerAddress, clientAddress, version, featureLevel } = person(number, 'voter')
+  const { id, name, peerAddress, clientAddress, version, featureLevel } = memberInfo(number, 'voter')
   const facts = { id, name, peerAddress, clientAddress, version, featureLevel }
   const member = { ...facts, wantedRole: 'voter' as const, replaces: null, addedMs: 5, ...part }
   return { kind: 'add', member, basedOn: logIndex(basedOn) }
@@ -71,10 +71,13 @@ void test('an id that was drawn before the latest membership change is not added
 void test('a new member is a learner, and is added only once', () => {
   const members = membersOf(planChange(cluster([1, 2, 3]), newcomer(4), allHealthy))
   const four = members.find(({ id }) => id === 4)
-  assert.deepEqual(four, { ...person(4, 'learner'), wantedRole: 'voter', addedMs: 5 })
+  assert.deepEqual(four, { ...memberInfo(4, 'learner'), wantedRole: 'voter', addedMs: 5 })
   const then = simpleConfiguration(members)
   assert.equal(planChange(then, newcomer(4), allHealthy).kind, 'done')
-  assert.equal(planChange(simpleConfiguration(people([1, 2, 3, 4])), newcomer(4), allHealthy).kind, 'done')
+  assert.equal(
+    planChange(simpleConfiguration(memberInfos([1, 2, 3, 4])), newcomer(4), allHealthy).kind,
+    'done',
+  )
 })
 
 void test('names and ids are unique', () => {
@@ -101,7 +104,10 @@ void test('a member to replace must exist, and its replacement must become a vot
 
 void test('a caught-up learner replaces a dead voter in one joint change', () => {
   const replaces = nodeId(3)
-  const members = [...people([1, 2, 3]), { ...person(4, 'learner'), wantedRole: 'voter' as const, replaces }]
+  const members = [
+    ...memberInfos([1, 2, 3]),
+    { ...memberInfo(4, 'learner'), wantedRole: 'voter' as const, replaces },
+  ]
   const before = simpleConfiguration(members)
   assert.equal(
     refusedFor(planChange(before, { kind: 'promote', id: nodeId(4) }, contextWith([1, 2, 4]))),
@@ -110,7 +116,7 @@ void test('a caught-up learner replaces a dead voter in one joint change', () =>
   const plan = planChange(before, { kind: 'promote', id: nodeId(4) }, contextWith([1, 2, 4], [4]))
   const after = simpleConfiguration(membersOf(plan))
   assert.deepEqual(after.voters, [1, 2, 4])
-  assert.deepEqual(after.members.at(-1), person(4, 'voter'))
+  assert.deepEqual(after.members.at(-1), memberInfo(4, 'voter'))
   const joint = transition(before, after)
   assert.deepEqual(
     [joint.voters, joint.votersOutgoing],
@@ -124,7 +130,10 @@ void test('a caught-up learner replaces a dead voter in one joint change', () =>
 
 void test('a learner whose replaced member was removed becomes an ordinary voter', () => {
   const replaces = nodeId(3)
-  const members = [...people([1, 2, 3]), { ...person(4, 'learner'), wantedRole: 'voter' as const, replaces }]
+  const members = [
+    ...memberInfos([1, 2, 3]),
+    { ...memberInfo(4, 'learner'), wantedRole: 'voter' as const, replaces },
+  ]
   const plan = planChange(simpleConfiguration(members), { kind: 'remove', id: replaces }, allHealthy)
   assert.equal(membersOf(plan).find(({ id }) => id === 4)?.replaces, null)
 })
@@ -173,11 +182,11 @@ void test('a change that leaves no live majority of voters is refused', () => {
 })
 
 void test('a future voter is only marked, a learner is demoted at once', () => {
-  const pinned = simpleConfiguration([...people([1, 2, 3]), person(4, 'learner')])
+  const pinned = simpleConfiguration([...memberInfos([1, 2, 3]), memberInfo(4, 'learner')])
   const up = planChange(pinned, { kind: 'set-role', id: nodeId(4), role: 'voter' }, allHealthy)
   assert.deepEqual(
     membersOf(up).find(({ id }) => id === 4),
-    { ...person(4, 'learner'), wantedRole: 'voter' },
+    { ...memberInfo(4, 'learner'), wantedRole: 'voter' },
   )
   assert.equal(
     planChange(
@@ -194,7 +203,7 @@ void test('a future voter is only marked, a learner is demoted at once', () => {
   )
   assert.deepEqual(
     membersOf(down).find(({ id }) => id === 3),
-    person(3, 'learner'),
+    memberInfo(3, 'learner'),
   )
   assert.equal(
     planChange(pinned, { kind: 'set-role', id: nodeId(4), role: 'learner' }, allHealthy).kind,
@@ -207,7 +216,7 @@ void test('a move keeps the address that it does not name', () => {
   const members = membersOf(planChange(cluster([1, 2, 3]), change, allHealthy))
   assert.deepEqual(
     members.find(({ id }) => id === 3),
-    { ...person(3, 'voter'), peerAddress: 'new:1' },
+    { ...memberInfo(3, 'voter'), peerAddress: 'new:1' },
   )
   assert.equal(planChange(simpleConfiguration(members), change, allHealthy).kind, 'done')
 })
@@ -293,7 +302,7 @@ function randomChange(random: SeededRandom): MemberChange {
 
 void test('no two members share an address, except a member and its replacement', () => {
   const three = cluster([1, 2, 3])
-  const two = person(2, 'voter')
+  const two = memberInfo(2, 'voter')
   const at = { peerAddress: two.peerAddress }
   assert.equal(refusedFor(planChange(three, newcomer(4, at), allHealthy)), 'address-taken')
   const crossed = newcomer(4, { clientAddress: two.peerAddress })

@@ -5,7 +5,7 @@ import { heldMessagesMax } from '../../../../raft/core/config.ts'
 import { describeMessage, describeReady } from '../../../../raft/core/describe.ts'
 import { Raft } from '../../../../raft/core/raft.ts'
 import { emptyConfiguration, logIndex, nodeId, noSnapshot, term } from '../../../../raft/core/types.ts'
-import { cluster } from '../../../scenario/people.ts'
+import { cluster } from '../../../scenario/member-infos.ts'
 import { scenarioConfig } from '../../../scenario/world.ts'
 import { Solo } from './solo.ts'
 

@@ -10,7 +10,7 @@ import { logIndex, noIndex, noTerm, nodeId } from '../../../../raft/core/types.t
 import type { LogIndex, NodeId } from '../../../../raft/core/types.ts'
 import { Member, entryAt, newDisk } from '../../../scenario/member.ts'
 import { knowledgeOf } from '../../../scenario/knowledge.ts'
-import { cluster, people, person } from '../../../scenario/people.ts'
+import { cluster, memberInfos, memberInfo } from '../../../scenario/member-infos.ts'
 import { drawSwarm } from './swarm.ts'
 import type { Swarm } from './swarm.ts'
 import { SafetyObserver } from './safety-observer.ts'
@@ -256,7 +256,7 @@ export class RandomNet {
     const ids = [1, 2, 3, 4, 5].filter(() => this.#random.chance(0.7))
     const voters = ids.filter(() => this.#random.chance(0.7))
     const learners = ids.filter((id) => !voters.includes(id))
-    const answer = member.raft.changeConfiguration({ members: people(voters, learners) })
+    const answer = member.raft.changeConfiguration({ members: memberInfos(voters, learners) })
     this.#note(`${member.id} change voters=${voters.join()} learners=${learners.join()} ${answer.kind}`)
   }
 
@@ -274,7 +274,7 @@ export class RandomNet {
     const id = nodeId(number)
     switch (random.below(5)) {
       case 0: {
-        const { name, peerAddress, clientAddress, version, featureLevel } = person(number, 'learner')
+        const { name, peerAddress, clientAddress, version, featureLevel } = memberInfo(number, 'learner')
         const replaces = random.chance(0.5) ? null : nodeId(1 + random.below(5))
         const facts = { peerAddress, clientAddress, version, featureLevel, replaces, addedMs: 1 }
         // Ids are few and reused here: checking that is not the task of the core.

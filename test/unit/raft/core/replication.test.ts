@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import type { FollowerStatus } from '../../../../raft/core/ready.ts'
-import { cluster } from '../../../scenario/people.ts'
+import { cluster } from '../../../scenario/member-infos.ts'
 import { Solo } from './solo.ts'
 
 /* Goal: the leader's view of a follower is updated by its responses, old ones included. */

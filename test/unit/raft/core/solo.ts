@@ -5,7 +5,7 @@ import type { Ready } from '../../../../raft/core/ready.ts'
 import { logIndex, nodeId, noIndex, noTerm, term } from '../../../../raft/core/types.ts'
 import type { Configuration, Entry, LogIndex, NodeId, Term } from '../../../../raft/core/types.ts'
 import { Member, entryAt, lastIndexOf, newDisk } from '../../../scenario/member.ts'
-import { cluster } from '../../../scenario/people.ts'
+import { cluster } from '../../../scenario/member-infos.ts'
 import { scenarioConfig } from '../../../scenario/world.ts'
 
 type Of<Kind extends MessageKind> = Extract<Message, { kind: Kind }>

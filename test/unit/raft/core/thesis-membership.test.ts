@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { simpleConfiguration, transition } from '../../../../raft/core/conf-change.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import type { Configuration, Entry } from '../../../../raft/core/types.ts'
-import { cluster, people } from '../../../scenario/people.ts'
+import { cluster, memberInfos } from '../../../scenario/member-infos.ts'
 import { Solo } from './solo.ts'
 
 /*
@@ -13,7 +13,7 @@ import { Solo } from './solo.ts'
  */
 
 const two = { from: nodeId(2), to: nodeId(1) }
-const joint: Configuration = transition(cluster([1, 2, 3]), simpleConfiguration(people([1, 4, 5])))
+const joint: Configuration = transition(cluster([1, 2, 3]), simpleConfiguration(memberInfos([1, 4, 5])))
 
 function configurationAt(index: number, at: number, configuration: Configuration): Entry {
   return { kind: 'configuration', index: logIndex(index), term: term(at), configuration }
@@ -39,7 +39,7 @@ function grant(solo: Solo, kind: 'pre-vote-response' | 'vote-response', from: nu
 void test('thesis 4.1: a change of one voter is made directly, and the new majority counts at once', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4]) })
   solo.lead([2, 3])
-  solo.raft.changeConfiguration({ members: people([1, 2, 3]) })
+  solo.raft.changeConfiguration({ members: memberInfos([1, 2, 3]) })
   solo.work()
   assert.equal(solo.raft.status().configuration.votersOutgoing, null)
   solo.acceptAll(2)
@@ -65,7 +65,7 @@ void test('thesis 4.1: overwritten configurations are reverted one by one, down 
 void test('thesis 4.2.1: a new learner is sent the log from its beginning, and its promotion counts when appended', () => {
   const solo = new Solo()
   solo.lead([2])
-  solo.raft.changeConfiguration({ members: people([1, 2, 3], [4]) })
+  solo.raft.changeConfiguration({ members: memberInfos([1, 2, 3], [4]) })
   solo.work()
   solo.acceptAll(2)
   solo.take()
@@ -74,7 +74,7 @@ void test('thesis 4.2.1: a new learner is sent the log from its beginning, and i
   const [append] = solo.takeAll('append-request').filter(({ to }) => to === 4)
   assert.deepEqual([append?.previousIndex, append?.entries[0]?.index], [0, 1])
   solo.acceptAll(4)
-  solo.raft.changeConfiguration({ members: people([1, 2, 3, 4]) })
+  solo.raft.changeConfiguration({ members: memberInfos([1, 2, 3, 4]) })
   solo.work()
   solo.acceptAll(2)
   assert.equal(solo.raft.commit, 2, 'two of four are no majority')
@@ -92,7 +92,7 @@ void test('thesis 4.2.1: a learner grants votes, because the candidate decides w
 void test('thesis 4.2.2: a leader that is being removed does not count itself', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4]) })
   solo.lead([2, 3])
-  solo.raft.changeConfiguration({ members: people([2, 3, 4]) })
+  solo.raft.changeConfiguration({ members: memberInfos([2, 3, 4]) })
   solo.work()
   solo.acceptAll(2)
   assert.equal(solo.raft.commit, 1, 'one of three, although it has the entry itself')
@@ -103,7 +103,7 @@ void test('thesis 4.2.2: a leader that is being removed does not count itself', 
 void test('thesis 4.2.2: a leader that is being removed keeps its leadership by a majority of the others', () => {
   const solo = new Solo()
   solo.lead([2, 3])
-  solo.raft.changeConfiguration({ members: people([2, 3]) })
+  solo.raft.changeConfiguration({ members: memberInfos([2, 3]) })
   solo.work()
   solo.tick(10)
   solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: null })
@@ -171,9 +171,9 @@ void test('thesis 4.3: a new leader leaves a joint configuration in its log afte
 void test('thesis 4.3: a change begins only after the previous one is left and committed', () => {
   const solo = new Solo()
   solo.lead([2])
-  const other = { members: people([1, 2, 3, 6]) }
+  const other = { members: memberInfos([1, 2, 3, 6]) }
   const pending = { kind: 'refused', reason: 'change-pending' }
-  solo.raft.changeConfiguration({ members: people([1, 4, 5]) })
+  solo.raft.changeConfiguration({ members: memberInfos([1, 4, 5]) })
   solo.work()
   assert.deepEqual(solo.raft.changeConfiguration(other), pending)
   solo.acceptAll(4)
@@ -187,7 +187,7 @@ void test('thesis 4.3: a change begins only after the previous one is left and c
 void test('thesis 4.3: an outgoing member is replicated to until the joint configuration is left', () => {
   const solo = new Solo()
   solo.lead([2])
-  solo.raft.changeConfiguration({ members: people([1, 4, 5], [3]) })
+  solo.raft.changeConfiguration({ members: memberInfos([1, 4, 5], [3]) })
   solo.work()
   const followed = (): readonly number[] => solo.raft.status().followers.map(({ id }) => id)
   assert.deepEqual(followed(), [2, 3, 4, 5])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ReadContext } from '../../../../raft/core/message.ts'
 import { nodeId, term, logIndex } from '../../../../raft/core/types.ts'
-import { cluster, people } from '../../../scenario/people.ts'
+import { cluster, memberInfos } from '../../../scenario/member-infos.ts'
 import { Solo } from './solo.ts'
 
 /*
@@ -92,7 +92,7 @@ void test('thesis 6.4: every heartbeat repeats the read round while a read waits
 void test('thesis 6.4: both majorities of a joint configuration confirm a read', () => {
   const solo = new Solo()
   solo.lead([2])
-  solo.raft.changeConfiguration({ members: people([1, 4, 5]) })
+  solo.raft.changeConfiguration({ members: memberInfos([1, 4, 5]) })
   solo.work()
   const context = open(solo)
   confirm(solo, 4, context)
@@ -108,7 +108,7 @@ void test('thesis 6.4: a waiting round needs fewer responses after a voter was r
   const context = open(solo)
   confirm(solo, 2, context)
   assert.deepEqual(solo.confirmed, [], 'two of four')
-  solo.raft.changeConfiguration({ members: people([1, 2, 3]) })
+  solo.raft.changeConfiguration({ members: memberInfos([1, 2, 3]) })
   solo.work()
   solo.tick(1)
   assert.deepEqual(solo.confirmed, [{ context, index: 1 }])

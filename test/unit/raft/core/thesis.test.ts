@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
-import { cluster, people } from '../../../scenario/people.ts'
+import { cluster, memberInfos } from '../../../scenario/member-infos.ts'
 import { Solo } from './solo.ts'
 
 /*
@@ -71,22 +71,22 @@ void test('thesis 4.1: a configuration is in force on append and reverted with i
 void test('thesis 4.1: only one change at a time is accepted', () => {
   const solo = new Solo()
   solo.lead()
-  assert.deepEqual(solo.raft.changeConfiguration({ members: people([1, 2, 3], [4]) }), {
+  assert.deepEqual(solo.raft.changeConfiguration({ members: memberInfos([1, 2, 3], [4]) }), {
     kind: 'accepted',
     index: 2,
   })
-  assert.deepEqual(solo.raft.changeConfiguration({ members: people([1, 2, 3], [5]) }), {
+  assert.deepEqual(solo.raft.changeConfiguration({ members: memberInfos([1, 2, 3], [5]) }), {
     kind: 'refused',
     reason: 'change-pending',
   })
   solo.acceptAll(2)
-  assert.equal(solo.raft.changeConfiguration({ members: people([1, 2, 3], [5]) }).kind, 'accepted')
+  assert.equal(solo.raft.changeConfiguration({ members: memberInfos([1, 2, 3], [5]) }).kind, 'accepted')
 })
 
 void test('thesis 4.1: the bug of 2015: no change before the leader has committed an entry of its term', () => {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   solo.lead([2], 'silent')
-  const members = people([1, 2, 3, 4])
+  const members = memberInfos([1, 2, 3, 4])
   assert.deepEqual(solo.raft.changeConfiguration({ members }), { kind: 'refused', reason: 'term-unsettled' })
   solo.acceptAll(2)
   assert.equal(solo.raft.changeConfiguration({ members }).kind, 'accepted')
@@ -94,16 +94,16 @@ void test('thesis 4.1: the bug of 2015: no change before the leader has committe
 
 void test('a change to the same configuration, or to one without voters, is refused', () => {
   const solo = new Solo()
-  assert.deepEqual(solo.raft.changeConfiguration({ members: people([1, 2]) }), {
+  assert.deepEqual(solo.raft.changeConfiguration({ members: memberInfos([1, 2]) }), {
     kind: 'dropped',
     reason: 'no-leader',
   })
   solo.lead()
-  assert.deepEqual(solo.raft.changeConfiguration({ members: people([1, 2, 3]) }), {
+  assert.deepEqual(solo.raft.changeConfiguration({ members: memberInfos([1, 2, 3]) }), {
     kind: 'refused',
     reason: 'unchanged',
   })
-  assert.deepEqual(solo.raft.changeConfiguration({ members: people([], [1, 2, 3]) }), {
+  assert.deepEqual(solo.raft.changeConfiguration({ members: memberInfos([], [1, 2, 3]) }), {
     kind: 'refused',
     reason: 'no-voters',
   })
@@ -137,7 +137,7 @@ void test('thesis 4.2.1: a learner does not campaign, and forgets its leader aft
 void test('thesis 4.2.2: a removed leader leads until its removal is committed, then sends timeout-now to a successor', () => {
   const solo = new Solo()
   solo.lead([2, 3])
-  solo.raft.changeConfiguration({ members: people([2, 3]) })
+  solo.raft.changeConfiguration({ members: memberInfos([2, 3]) })
   solo.work()
   solo.acceptAll(2)
   assert.equal(solo.raft.status().role, 'leader')
@@ -153,7 +153,7 @@ void test('thesis 4.2.2: commits before that of its removal do not end the leade
   const solo = new Solo()
   solo.lead([2, 3])
   solo.propose('a')
-  solo.raft.changeConfiguration({ members: people([2, 3]) })
+  solo.raft.changeConfiguration({ members: memberInfos([2, 3]) })
   solo.work()
   for (const id of [2, 3]) solo.receive({ ...solo.from(id), kind: 'append-accepted', index: logIndex(2) })
   assert.deepEqual([solo.raft.commit, solo.raft.status().role], [2, 'leader'])
@@ -208,7 +208,7 @@ void test('thesis 4.2.3: a leader whose quorum responds ignores vote requests', 
 void test('thesis 4.3: in a joint configuration both majorities elect and commit', () => {
   const solo = new Solo()
   solo.lead()
-  assert.equal(solo.raft.changeConfiguration({ members: people([1, 4, 5]) }).kind, 'accepted')
+  assert.equal(solo.raft.changeConfiguration({ members: memberInfos([1, 4, 5]) }).kind, 'accepted')
   solo.work()
   solo.acceptAll(4)
   assert.equal(solo.raft.commit, 1)

@@ -5,7 +5,7 @@ import { termMaxAt } from '../../../../raft/core/term-limit.ts'
 import type { Message, ReadContext } from '../../../../raft/core/message.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import type { Entry } from '../../../../raft/core/types.ts'
-import { cluster } from '../../../scenario/people.ts'
+import { cluster } from '../../../scenario/member-infos.ts'
 import { invalidMessage } from './impossible-messages.ts'
 import { command, Solo } from './solo.ts'
 

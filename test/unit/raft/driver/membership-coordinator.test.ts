@@ -18,7 +18,7 @@ import { MembershipCoordinator } from '../../../../raft/driver/membership-coordi
 import type { MembershipCore } from '../../../../raft/driver/membership-coordinator.ts'
 import { emptyStatus } from '../../../../raft/protocol/consensus-status.ts'
 import type { MembershipAnswer, PeerMessage } from '../../../../raft/ports.ts'
-import { cluster, people, person } from '../../../scenario/people.ts'
+import { cluster, memberInfos, memberInfo } from '../../../scenario/member-infos.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 /** A fake core of a leader, as far as the coordinator uses it. */
@@ -255,8 +255,8 @@ void test('thesis 4.2.2: a leader to be removed transfers leadership first, and 
 })
 
 void test('a caught-up learner is promoted, a pinned one never', async () => {
-  const waiting = { ...person(4, 'learner'), wantedRole: 'voter' as const }
-  const { clock, core, turn } = bench(simpleConfiguration([...people([1, 2, 3], [5]), waiting]))
+  const waiting = { ...memberInfo(4, 'learner'), wantedRole: 'voter' as const }
+  const { clock, core, turn } = bench(simpleConfiguration([...memberInfos([1, 2, 3], [5]), waiting]))
   core.lagging = [4]
   for (let at = 0; at < 50; at++) {
     turn()
@@ -273,8 +273,8 @@ void test('a caught-up learner is promoted, a pinned one never', async () => {
 })
 
 void test('an impossible promotion is not retried in every turn', async () => {
-  const waiting = { ...person(4, 'learner'), wantedRole: 'voter' as const }
-  const { clock, core, turn } = bench(simpleConfiguration([...people([1, 2, 3]), waiting]))
+  const waiting = { ...memberInfo(4, 'learner'), wantedRole: 'voter' as const }
+  const { clock, core, turn } = bench(simpleConfiguration([...memberInfos([1, 2, 3]), waiting]))
   let tries = 0
   core.changeConfiguration = () => {
     tries++
@@ -356,7 +356,7 @@ void test('an impossible member is not requested from the leader', () => {
     [{ peerAddress: 'h4:70000' }, /port/],
   ]
   for (const [fact, reason] of bad) {
-    const member = { ...person(4, 'learner'), ...fact }
+    const member = { ...memberInfo(4, 'learner'), ...fact }
     assert.match(
       String(coordinator.requested({ ...ends, change: { kind: 'add', member, basedOn: noIndex } })),
       reason,

@@ -30,7 +30,7 @@ import type {
   NodeOptions,
   RaftNode,
 } from '../../../../raft/index.ts'
-import { person } from '../../../scenario/people.ts'
+import { memberInfo } from '../../../scenario/member-infos.ts'
 import { ListMachine } from '../../../support/fakes/list-machine.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
@@ -51,7 +51,7 @@ class RandomMembers {
   readonly #random: SeededRandom
   readonly #clock = new ManualClock()
   readonly #network = new MemoryNetwork()
-  readonly #founders = [1, 2, 3].map((id) => person(id, 'voter'))
+  readonly #founders = [1, 2, 3].map((id) => memberInfo(id, 'voter'))
   readonly #processes = new Map<number, Process>()
   readonly #down: Process[] = []
   readonly #acknowledged: string[] = []
@@ -133,7 +133,7 @@ class RandomMembers {
 
   #drawAddition(basedOn: LogIndex): MemberChange {
     const id = this.#nextId++
-    const { name, peerAddress, clientAddress, version, featureLevel } = person(id, 'learner')
+    const { name, peerAddress, clientAddress, version, featureLevel } = memberInfo(id, 'learner')
     const replaces = this.#random.chance(0.5) ? null : nodeId(1 + this.#random.below(id - 1))
     const facts = { peerAddress, clientAddress, version, featureLevel, replaces, addedMs: 1 }
     return { kind: 'add', member: { id: nodeId(id), name, wantedRole: 'voter', ...facts }, basedOn }

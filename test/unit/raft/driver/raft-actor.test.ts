@@ -13,7 +13,7 @@ import { defaultLimits, defaultTiming } from '../../../../raft/protocol/node-opt
 import type { ApiToRaft, RaftToApi } from '../../../../raft/protocol/thread-messages.ts'
 import { RaftActor } from '../../../../raft/driver/raft-actor.ts'
 import { MemoryNetwork, MemoryTransport } from '../../../../raft/transport/memory-transport.ts'
-import { cluster } from '../../../scenario/people.ts'
+import { cluster } from '../../../scenario/member-infos.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 function turn(): Promise<void> {

@@ -10,7 +10,7 @@ import type { Configuration } from '../../../../raft/core/types.ts'
 import type { PeerMessage } from '../../../../raft/ports.ts'
 import { SelfMembership } from '../../../../raft/driver/self-membership.ts'
 import type { Joining } from '../../../../raft/protocol/node-options.ts'
-import { cluster } from '../../../scenario/people.ts'
+import { cluster } from '../../../scenario/member-infos.ts'
 
 function bench(self: number, configuration: Configuration, index: number, joining?: Joining) {
   const core = { configuration, decided: { index: logIndex(index), configuration } }

@@ -15,7 +15,7 @@ import { defaultLimits, defaultTiming } from '../../../../raft/protocol/node-opt
 import type { RaftToApi } from '../../../../raft/protocol/thread-messages.ts'
 import type { LogWrite, Transport } from '../../../../raft/ports.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
-import { cluster } from '../../../scenario/people.ts'
+import { cluster } from '../../../scenario/member-infos.ts'
 
 const [self, leader] = [nodeId(1), nodeId(2)]
 const snapshot = { index: logIndex(50), term: term(1), configuration: cluster([1, 2, 3]) }

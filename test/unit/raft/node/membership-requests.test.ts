@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import type { MemberChange } from '../../../../raft/core/member-change.ts'
 import { logIndex, nodeId } from '../../../../raft/core/types.ts'
 import { MembershipRequests } from '../../../../raft/node/membership-requests.ts'
-import { cluster } from '../../../scenario/people.ts'
+import { cluster } from '../../../scenario/member-infos.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 const change: MemberChange = { kind: 'remove', id: nodeId(3) }

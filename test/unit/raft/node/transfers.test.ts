@@ -12,7 +12,7 @@ import { emptyStatus } from '../../../../raft/protocol/consensus-status.ts'
 import { TransferRelay } from '../../../../raft/driver/transfer-relay.ts'
 import { Transfers } from '../../../../raft/node/transfers.ts'
 import type { PeerMessage, TransferRefusal } from '../../../../raft/ports.ts'
-import { cluster } from '../../../scenario/people.ts'
+import { cluster } from '../../../scenario/member-infos.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 const [one, two, three] = [nodeId(1), nodeId(2), nodeId(3)]

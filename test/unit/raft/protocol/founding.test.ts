@@ -14,9 +14,9 @@ import { clusterIdOf, Founding } from '../../../../raft/protocol/founding.ts'
 import type { ClusterRecord } from '../../../../raft/protocol/founding.ts'
 import { PeerLogIds } from '../../../../raft/protocol/peer-log-ids.ts'
 import type { PeerIdentity } from '../../../../raft/ports.ts'
-import { person } from '../../../scenario/people.ts'
+import { memberInfo } from '../../../scenario/member-infos.ts'
 
-const members = [1, 2, 3].map((id) => person(id, 'voter'))
+const members = [1, 2, 3].map((id) => memberInfo(id, 'voter'))
 
 function founder(id: number, logId = `log${id}`, record: ClusterRecord | null = null): Founding {
   return new Founding({ self: nodeId(id), logId, members, record })
@@ -168,7 +168,7 @@ class Schedule {
   constructor(seed: number) {
     this.#random = new SeededRandom(seed)
     const count = this.#random.pick([2, 3, 3, 4, 5])
-    this.#members = Array.from({ length: count }, (_, at) => person(at + 1, 'voter'))
+    this.#members = Array.from({ length: count }, (_, at) => memberInfo(at + 1, 'voter'))
     for (const { id } of this.#members) this.#disks.set(id, { logId: this.#newLog(), record: null })
   }
 

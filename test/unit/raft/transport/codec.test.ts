@@ -26,7 +26,7 @@ import { encodeHelloFrame, encodeMessagesFrame } from '../../../../raft/transpor
 import { itemsMax } from '../../../../raft/transport/message-codec.ts'
 import { encodeSnapshotFrame, encodeWelcome } from '../../../../raft/transport/frame-codec.ts'
 import type { SnapshotFrame } from '../../../../raft/transport/frame-codec.ts'
-import { cluster } from '../../../scenario/people.ts'
+import { cluster } from '../../../scenario/member-infos.ts'
 import { plain, sampleConfig, sampleKinds, sampleMessage } from './sample-messages.ts'
 
 const protoDirectory = join(import.meta.dirname, '../../../../../proto')

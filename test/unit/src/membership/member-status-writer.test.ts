@@ -28,14 +28,14 @@ class Bench {
   readonly writer: MemberStatusWriter
   writes = 0
   failing = false
-  said: Partial<ConsensusStatus> = { role: 'leader', term: term(1) }
+  reported: Partial<ConsensusStatus> = { role: 'leader', term: term(1) }
   #listener: (status: ConsensusStatus) => void = () => undefined
 
   private constructor(memory: MemoryStore, clock: ManualClock) {
     this.memory = memory
     this.clock = clock
     const { store, consensus } = memory
-    const status = (): ConsensusStatus => ({ ...consensus.status, ...this.said })
+    const status = (): ConsensusStatus => ({ ...consensus.status, ...this.reported })
     this.writer = new MemberStatusWriter({
       store: {
         write: (command, deadlineMs) => {
@@ -91,12 +91,12 @@ class Bench {
       ...{ id: nodeId(2), state: 'replicate', match: commit, next: logIndex(commit + 1) },
       ...{ recentlyActive: true, ...known },
     }
-    this.said = { ...this.said, commit, followers: [about] }
+    this.reported = { ...this.reported, commit, followers: [about] }
     this.tell()
   }
 
   tell(): void {
-    this.#listener({ ...this.memory.consensus.status, ...this.said })
+    this.#listener({ ...this.memory.consensus.status, ...this.reported })
   }
 
   status(name: string): Readonly<Record<string, unknown>> {
@@ -126,11 +126,11 @@ void test('a new leader writes the leadership at once, and then nothing while no
 
 void test('an election and a member that falls silent show at once, in one write', async (t) => {
   const bench = await Bench.open(t)
-  bench.said = { ...bench.said, role: 'follower', leader: nodeId(2), term: term(2) }
+  bench.reported = { ...bench.reported, role: 'follower', leader: nodeId(2), term: term(2) }
   bench.tell()
   await bench.clock.advance(10_000)
   assert.equal(bench.writes, 1, 'the other leader writes')
-  bench.said = { ...bench.said, role: 'leader', leader: nodeId(1), term: term(3) }
+  bench.reported = { ...bench.reported, role: 'leader', leader: nodeId(1), term: term(3) }
   bench.tell()
   await bench.clock.advance(1)
   assert.deepEqual([bench.writes, bench.status('n1')['term'], bench.status('n2')['term']], [2, 3, 3])
@@ -151,7 +151,7 @@ void test('a dead member is not shown as ready because another member leads', as
   assert.deepEqual([ready, lag], [false, 10])
   const before = bench.memory.store.view().revision
   // In the next term there is no contact with it at first, and then it is silent.
-  bench.said = { ...bench.said, term: term(2) }
+  bench.reported = { ...bench.reported, term: term(2) }
   bench.follower({ match: logIndex(0) })
   await bench.clock.advance(10_000)
   bench.follower({ match: logIndex(0), recentlyActive: false })
@@ -166,7 +166,7 @@ void test('a dead member is not shown as ready because another member leads', as
 void test('a member that has not reported to a leader yet is shown without lag, and not as ready', async (t) => {
   const bench = await Bench.open(t)
   bench.memory.consensus.configure([...two, memberInfo(3, 'n3')])
-  bench.said = { ...bench.said, term: term(2) }
+  bench.reported = { ...bench.reported, term: term(2) }
   bench.follower({ match: logIndex(0) })
   await bench.clock.advance(10_000)
   assert.deepEqual([bench.status('n3')['lag'], bench.status('n3')['ready']], [0, false])
@@ -174,7 +174,7 @@ void test('a member that has not reported to a leader yet is shown without lag, 
 
 void test('a member that was well stays so until the next leader knows better', async (t) => {
   const bench = await Bench.open(t)
-  bench.said = { ...bench.said, term: term(2) }
+  bench.reported = { ...bench.reported, term: term(2) }
   bench.follower({ match: logIndex(0) })
   await bench.clock.advance(1000)
   assert.deepEqual([bench.status('n2')['ready'], bench.status('n2')['term']], [true, 1])

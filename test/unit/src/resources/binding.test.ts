@@ -1,5 +1,6 @@
 /*
- * Goal: a Pod is placed on a node once, through its own path and through the kind that names it.
+ * Goal: a Pod is bound to a node once, through its subresource `binding` or through the kind
+ * Binding.
  * Method: the shipped verbs on the machine in memory.
  */
 import assert from 'node:assert/strict'
@@ -24,7 +25,7 @@ function bodyOf(metadata: JsonObject = {}, target: JsonObject = { name: 'm1' }):
   return { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'a', ...metadata }, target }
 }
 
-/** Both paths for a binding. */
+/** Returns both requests for a binding. */
 function ways(body: JsonObject): readonly Call[] {
   return [
     { ...pod, subresource: 'binding', body },
@@ -38,10 +39,10 @@ const [bind, bindByName] = [0, 1].map((at) => (api: Fixture, body: JsonObject) =
 type Bind = (api: Fixture, body: JsonObject) => ReturnType<Fixture['create']>
 
 for (const [way, place] of [
-  ['of the Pod', bind],
-  ['of its own', bindByName],
+  ['subresource binding', bind],
+  ['kind Binding', bindByName],
 ] as const) {
-  void test(`spec 1.4: a path ${way} binds a Pod in one change with a condition`, async (t) => {
+  void test(`spec 1.4: the ${way} binds a Pod in one change, with a condition`, async (t) => {
     const api = await open(t)
     await createPod(api, {}, { annotations: { kept: 'yes', replaced: 'old' } })
     const watching = await api.watch({ kind: 'Pod', query: { resourceVersion: '0' } })

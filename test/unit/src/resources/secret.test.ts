@@ -1,5 +1,5 @@
 /*
- * Goal: Secret as spec 2.3 and 2.4 have it.
+ * Goal: Secret follows spec 2.3 and 2.4.
  * Method: the shipped verbs on the machine in memory.
  */
 import assert from 'node:assert/strict'

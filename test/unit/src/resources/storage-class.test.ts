@@ -1,5 +1,5 @@
 /*
- * Goal: StorageClass as spec 2.8 has it.
+ * Goal: StorageClass follows spec 2.8.
  * Method: the shipped verbs on the machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'

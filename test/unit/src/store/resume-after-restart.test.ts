@@ -39,7 +39,7 @@ async function window(machine: StoreMachine): Promise<ReadonlyMap<number, readon
   const seen = new Map<number, readonly string[]>()
   const { history } = machine.state
   for (let at: number = history.trimmed; at <= history.last; at++) {
-    const reported = await eventsBehind(store, revision(at))
+    const reported = await eventsAfter(store, revision(at))
     seen.set(at, [...reported, ...(await pagesAt(store, revision(at)))])
   }
   assert.throws(() => store.watch(allConfigMaps, revision(history.trimmed - 1)), { code: 'compacted' })
@@ -48,7 +48,7 @@ async function window(machine: StoreMachine): Promise<ReadonlyMap<number, readon
   return seen
 }
 
-async function eventsBehind(store: Store, at: Revision): Promise<readonly string[]> {
+async function eventsAfter(store: Store, at: Revision): Promise<readonly string[]> {
   const cursor = store.watch(configMapsOf('a'), at)
   const reported: string[] = []
   for (;;) {

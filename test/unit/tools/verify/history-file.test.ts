@@ -27,7 +27,7 @@ async function inFile(body: (path: string) => Promise<void> | void): Promise<voi
   }
 }
 
-function told(): HistoryScript {
+function sampleHistory(): HistoryScript {
   return new HistoryScript()
     .list(4, [])
     .create('a@5')
@@ -63,7 +63,7 @@ async function write(path: string, script: HistoryScript): Promise<void> {
 
 void test('a history is read as it was written, with the same verdict', async () => {
   await inFile(async (path) => {
-    const script = told()
+    const script = sampleHistory()
     await write(path, script)
     const read = await readHistory(path)
     const options = { balanced: false }
@@ -79,7 +79,7 @@ void test('a history is read as it was written, with the same verdict', async ()
 
 void test('a truncated last line is skipped, other damage is reported with its line', async () => {
   await inFile(async (path) => {
-    await write(path, told())
+    await write(path, sampleHistory())
     const text = readFileSync(path, 'utf8')
     writeFileSync(path, text.slice(0, -10))
     assert.equal((await readHistory(path)).lastRevision, null, 'its end is missing')
@@ -158,7 +158,7 @@ async function refusal(reading: Promise<unknown>): Promise<VerifyError> {
 
 void test('a history over the size limit is refused', () => {
   const builder = new HistoryBuilder()
-  const { facts, calls } = told().history()
+  const { facts, calls } = sampleHistory().history()
   builder.add({ line: 'run', format: historyFormat, ...facts })
   const call = calls[1] ?? assert.fail('it has calls')
   const add = (): void => {

@@ -93,8 +93,8 @@ function compareMember(schema: ObjectSchema, member: MessageMember, path: string
   }
   const always = type.always === true
   // Required members and members with a default are always written.
-  const isSaid = always || type.default !== undefined || schema.required?.includes(name) === true
-  if (member.said ? !isSaid : always)
+  const isWritten = always || type.default !== undefined || schema.required?.includes(name) === true
+  if (member.always ? !isWritten : always)
     walk.wrong.push(`${path} is ${always ? 'always' : 'not'} written to JSON`)
   compareType(type, member.type, path, walk)
 }

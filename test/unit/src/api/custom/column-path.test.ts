@@ -120,7 +120,7 @@ void test('nested conditions visit at most the allowed number of values', () => 
   assert.ok(typeof compiled === 'function')
   assert.equal(compiled(deep), null)
   // Without the limit there are three times as many, and more with each condition.
-  assert.ok(looked <= customLimits.columnLooksMax, `${looked} objects`)
+  assert.ok(looked <= customLimits.columnVisitsMax, `${looked} objects`)
 })
 
 for (const [type, value, cell] of [

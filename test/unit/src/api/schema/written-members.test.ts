@@ -122,9 +122,9 @@ function checkMember(
   const value = object[name]
   assert.ok(type !== undefined)
   // Without it the object is rejected.
-  if (value === undefined && member.said && !isRequired(schema, name)) wrong.push(`${path} is missing`)
+  if (value === undefined && member.always && !isRequired(schema, name)) wrong.push(`${path} is missing`)
   if (value === undefined) return
-  const mayBeZero = member.said || member.optional || isRequired(schema, name) || type.default !== undefined
+  const mayBeZero = member.always || member.optional || isRequired(schema, name) || type.default !== undefined
   if (!mayBeZero && isNothing(member.type, value)) wrong.push(`${path} is ${JSON.stringify(value)}`)
   const isList = member.type.kind === 'list' || member.type.kind === 'map'
   if (isList && value !== null && isEmpty(value)) wrong.push(`${path} is ${JSON.stringify(value)}`)

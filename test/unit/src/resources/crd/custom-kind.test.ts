@@ -379,7 +379,7 @@ void test('all columns of a row together visit at most the allowed number of val
     cells,
     Array.from({ length: customLimits.columnsMax }, () => null),
   )
-  assert.ok(looked > 10_000 && looked <= customLimits.rowLooksMax, `${looked} objects`)
+  assert.ok(looked > 10_000 && looked <= customLimits.rowVisitsMax, `${looked} objects`)
 })
 
 const scale = {

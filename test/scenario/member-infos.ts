@@ -3,7 +3,7 @@ import { nodeId } from '../../raft/core/types.ts'
 import type { Configuration, MemberInfo, MemberRole } from '../../raft/core/types.ts'
 
 /** A member of a test cluster, known by its number. */
-export function person(id: number, role: MemberRole): MemberInfo {
+export function memberInfo(id: number, role: MemberRole): MemberInfo {
   return {
     id: nodeId(id),
     name: `n${id}`,
@@ -18,10 +18,13 @@ export function person(id: number, role: MemberRole): MemberInfo {
   }
 }
 
-export function people(voters: readonly number[], learners: readonly number[] = []): readonly MemberInfo[] {
-  return [...voters.map((id) => person(id, 'voter')), ...learners.map((id) => person(id, 'learner'))]
+export function memberInfos(
+  voters: readonly number[],
+  learners: readonly number[] = [],
+): readonly MemberInfo[] {
+  return [...voters.map((id) => memberInfo(id, 'voter')), ...learners.map((id) => memberInfo(id, 'learner'))]
 }
 
 export function cluster(voters: readonly number[], learners: readonly number[] = []): Configuration {
-  return simpleConfiguration(people(voters, learners))
+  return simpleConfiguration(memberInfos(voters, learners))
 }
