@@ -5,6 +5,7 @@ export const ANONYMOUS_USER = 'system:anonymous'
 export const GROUP_AUTHENTICATED = 'system:authenticated'
 export const GROUP_UNAUTHENTICATED = 'system:unauthenticated'
 export const GROUP_MASTERS = 'system:masters'
+export const GROUP_SERVICE_ACCOUNTS = 'system:serviceaccounts'
 export const GROUP_MONITORING = 'system:monitoring'
 /** The holder of a join token, whose id is in `extra`. */
 export const GROUP_JOINING = 'system:joining'
@@ -42,5 +43,5 @@ export function serviceAccountName(namespace: string, name: string): string {
 
 /** Returns the groups of the service accounts of a namespace. */
 export function serviceAccountGroups(namespace: string): readonly string[] {
-  return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`]
+  return [GROUP_SERVICE_ACCOUNTS, `${GROUP_SERVICE_ACCOUNTS}:${namespace}`]
 }
