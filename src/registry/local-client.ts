@@ -68,6 +68,17 @@ export class LocalClient {
     }
   }
 
+  /** @param namespace null: a cluster-scoped kind */
+  async create(
+    definition: ResourceDefinition,
+    namespace: string | null,
+    object: AnyObject,
+  ): Promise<AnyObject> {
+    const target = { namespace, name: null, subresource: null }
+    const request = { ...this.#request(definition, target), ...jsonBody(object) }
+    return objectOf(await this.#options.registry.create(request))
+  }
+
   /** @param onlyWhile see `VerbRequest` */
   async update(
     definition: ResourceDefinition,
@@ -75,13 +86,19 @@ export class LocalClient {
     object: AnyObject,
     onlyWhile?: OtherRevision,
   ): Promise<AnyObject> {
-    const body = Buffer.from(jsonText(object))
     const request = {
       ...this.#request(definition, target),
-      ...{ body, contentType: 'application/json' },
+      ...jsonBody(object),
       ...(onlyWhile === undefined ? {} : { onlyWhile }),
     }
     return objectOf(await this.#options.registry.update(request))
+  }
+
+  /** Deletes the version of the object that the caller has seen: otherwise, `Conflict`. */
+  async delete(definition: ResourceDefinition, target: Target, seen: AnyObject): Promise<void> {
+    const { uid = '', resourceVersion = '' } = seen.metadata
+    const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion } }
+    await this.#options.registry.delete({ ...this.#request(definition, target), ...jsonBody(options) })
   }
 
   /** @param namespace as in `list` */
@@ -112,6 +129,10 @@ export class LocalClient {
 const neverAborted = new AbortController().signal
 const noQuery: ReadonlyMap<string, readonly string[]> = new Map()
 const noBody = new Uint8Array(0)
+
+function jsonBody(value: JsonObject): Pick<VerbRequest, 'body' | 'contentType'> {
+  return { body: Buffer.from(jsonText(value)), contentType: 'application/json' }
+}
 
 function objectOf(answer: VerbResponse): AnyObject {
   assert(answer.kind === 'document', 'this verb returns a document')
