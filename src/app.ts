@@ -6,6 +6,8 @@ import { logCatchUp } from './membership/catch-up-log.ts'
 import { withClientPort } from './data-dir/client-port.ts'
 import { ShutdownStack } from './app/shutdown-stack.ts'
 import { ConsensusMetrics } from './metrics/consensus-metrics.ts'
+import { defaultPolicy } from './auth/bootstrap/default-policy.ts'
+import { policyObjects } from './auth/bootstrap/policy-objects.ts'
 import { Controllers } from './app/controllers.ts'
 import { CustomKindSync } from './controllers/custom-kind-sync.ts'
 import { MemberDisk } from './health/disk-check.ts'
@@ -204,6 +206,7 @@ function startRegistry(
   })
   const controllers = new Controllers({
     ...{ registry, store, consensus, clock, names, catalog, definitions, log },
+    policy: policyObjects(names, defaultPolicy(names)),
     eventTtlMs: config['event-ttl'],
   })
   controllers.start()

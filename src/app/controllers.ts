@@ -3,12 +3,16 @@ import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
 import type { Consensus } from '../../raft/index.ts'
 import type { Names } from '../api/metadata/names.ts'
+import { missingRules } from '../auth/missing-rules.ts'
 import { limits } from '../config/limits.ts'
+import { clusterRoleAggregation } from '../controllers/cluster-role-aggregation.ts'
 import type { Controller } from '../controllers/controller.ts'
 import { customDefinitionDeletion } from '../controllers/custom-definition-deletion.ts'
 import { customDefinitionNames } from '../controllers/custom-definition-names.ts'
 import { takenNames } from '../controllers/custom-definition-claims.ts'
 import type { KnownDefinition } from '../controllers/custom-definition-summary.ts'
+import { defaultPolicyController } from '../controllers/default-policy.ts'
+import type { ExpectedObject, PolicyWrites } from '../controllers/default-policy.ts'
 import { EventExpiry } from '../controllers/event-expiry.ts'
 import { whileLeading } from '../controllers/leadership.ts'
 import type { Leadership } from '../controllers/leadership.ts'
@@ -32,6 +36,8 @@ export type ControllersDependencies = {
   readonly catalog: Catalog
   /** The definitions of custom kinds; the owner starts the informer. */
   readonly definitions: Informer<KnownDefinition>
+  /** The roles and bindings that the cluster always has. */
+  readonly policy: readonly ExpectedObject[]
   readonly log: Logger
   /** 0: events never expire. */
   readonly eventTtlMs: number
@@ -45,6 +51,7 @@ export class Controllers {
   /** null: events never expire. */
   readonly #expiry: EventExpiry | null
   #stops: (() => void)[] = []
+  #isPolicyLogged = false
 
   constructor(dependencies: ControllersDependencies) {
     this.#dependencies = dependencies
@@ -59,7 +66,12 @@ export class Controllers {
   }
 
   start(): void {
-    this.#stops = [...this.#startExpiry(), ...this.#startDeletion(), ...this.#startDefinitions()]
+    this.#stops = [
+      ...this.#startExpiry(),
+      ...this.#startDeletion(),
+      ...this.#startDefinitions(),
+      ...this.#startPolicy(),
+    ]
   }
 
   stop(): void {
@@ -102,12 +114,9 @@ export class Controllers {
     return [() => namespaces.close(), working(consensus, deletion)]
   }
 
-  /** Starts the controllers of definitions, as the user that upstream's server uses. */
   #startDefinitions(): readonly (() => void)[] {
-    const { registry, store, consensus, clock, names, catalog, definitions, log } = this.#dependencies
-    const groups = ['system:masters', 'system:authenticated']
-    const user = { name: 'system:apiserver', uid: '', groups, extra: {} }
-    const client = new LocalClient({ registry, clock, user, timeoutMs: callMsMax })
+    const { store, consensus, clock, names, catalog, definitions, log } = this.#dependencies
+    const client = this.#serverClient()
     const parts = { clock, names, catalog, client, definitions }
     const accepting = customDefinitionNames({
       ...parts,
@@ -121,6 +130,41 @@ export class Controllers {
       onError: (name, cause) => log.warn({ definition: name, err: cause }, 'definition not emptied yet'),
     })
     return [working(consensus, accepting), working(consensus, deletion)]
+  }
+
+  #startPolicy(): readonly (() => void)[] {
+    const { store, consensus, clock, names, catalog, policy, log } = this.#dependencies
+    const clusterRoles = new Informer({
+      ...{ store, clock, parse: parseStored },
+      prefix: prefixOf({ group: names.group('rbac.authorization'), plural: 'clusterroles', namespace: null }),
+    })
+    const parts = { clock, names, catalog, client: this.#serverClient() }
+    const aggregation = clusterRoleAggregation({
+      ...{ ...parts, clusterRoles },
+      onError: (name, cause) => log.warn({ clusterRole: name, err: cause }, 'role not aggregated yet'),
+    })
+    const defaults = defaultPolicyController({
+      ...{ ...parts, store, missingRules, expected: policy },
+      onReconciled: (writes) => this.#logReconciled(writes),
+      onError: (name, cause) => log.warn({ name, err: cause }, 'default role or binding not stored yet'),
+    })
+    clusterRoles.start()
+    return [() => clusterRoles.close(), working(consensus, aggregation), working(consensus, defaults)]
+  }
+
+  #logReconciled(writes: PolicyWrites): void {
+    const isChanged = Object.values(writes).some((count) => count > 0)
+    if (this.#isPolicyLogged && !isChanged) return
+    this.#isPolicyLogged = true
+    this.#dependencies.log.info(writes, 'default roles and bindings are stored')
+  }
+
+  /** Returns a client that acts as the user that upstream's server uses. */
+  #serverClient(): LocalClient {
+    const { registry, clock } = this.#dependencies
+    const groups = ['system:masters', 'system:authenticated']
+    const user = { name: 'system:apiserver', uid: '', groups, extra: {} }
+    return new LocalClient({ registry, clock, user, timeoutMs: callMsMax })
   }
 }
 

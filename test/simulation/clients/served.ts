@@ -102,6 +102,7 @@ export class Served {
     const controllers = new Controllers({
       ...{ registry: this.registry, store, consensus, clock, names, catalog, definitions },
       log: pino({ level: 'silent' }),
+      policy: [],
       // Clients write no events.
       eventTtlMs: 0,
     })

@@ -1,0 +1,126 @@
+import type { Clock } from '../../base/clock.ts'
+import { ApiError } from '../api/errors/api-error.ts'
+import { objectMember, objectsMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import type { Names } from '../api/metadata/names.ts'
+import { selectorOfObject } from '../api/selectors/label-selector.ts'
+import type { LabelSelector } from '../api/selectors/label-selector.ts'
+import type { Informer, InformerChange } from '../registry/informer.ts'
+import type { Catalog } from '../registry/kinds/catalog.ts'
+import type { AnyObject } from '../registry/kinds/definition.ts'
+import { rulesIn } from '../registry/kinds/policy-rules.ts'
+import type { PolicyRule } from '../registry/kinds/policy-rules.ts'
+import type { LocalClient } from '../registry/local-client.ts'
+import { keyOf } from '../store/key.ts'
+import { Controller } from './controller.ts'
+import type { Reconciled } from './controller.ts'
+
+export type ClusterRoleAggregationDependencies = {
+  readonly clock: Clock
+  readonly names: Names
+  readonly catalog: Catalog
+  readonly client: LocalClient
+  /** All ClusterRoles, as this member has applied them. */
+  readonly clusterRoles: Informer<AnyObject>
+  readonly onError: (name: string, cause: unknown) => void
+}
+
+/**
+ * Keeps the rules of each ClusterRole with an `aggregationRule` equal to those of the roles that it
+ * selects. An aggregated role may select others, so a change can take several steps to arrive.
+ *
+ * @source upstream `pkg/controller/clusterroleaggregation`
+ */
+export function clusterRoleAggregation(dependencies: ClusterRoleAggregationDependencies): Controller {
+  const { clock, clusterRoles, onError } = dependencies
+  const aggregating = new Map<string, readonly LabelSelector[]>()
+  const controller = new Controller({
+    ...{ clock, onError },
+    reconcile: (name) => reconcile(dependencies, aggregating.get(name), name),
+    keys: () => aggregating.keys(),
+  })
+  clusterRoles.subscribe((change) => {
+    const changed = nameOf(change.kind === 'set' ? change.value : change.previous)
+    const selectors = change.kind === 'set' ? selectorsOf(change.value) : []
+    if (selectors.length === 0) aggregating.delete(changed)
+    else aggregating.set(changed, selectors)
+    for (const [name, own] of aggregating) {
+      if (name === changed || concerns(own, change)) controller.enqueue(name)
+    }
+  })
+  return controller
+}
+
+function concerns(selectors: readonly LabelSelector[], change: InformerChange<AnyObject>): boolean {
+  const versions = [...(change.kind === 'set' ? [change.value] : []), change.previous]
+  return versions.some((role) => role !== null && selectors.some((one) => selects(one, role)))
+}
+
+function selects(selector: LabelSelector, role: AnyObject): boolean {
+  return selector.matches(role.metadata.labels ?? null)
+}
+
+function selectorsOf(role: AnyObject): readonly LabelSelector[] {
+  const rule = objectMember(role, 'aggregationRule')
+  return objectsMember(rule, 'clusterRoleSelectors').map(selectorOfObject)
+}
+
+async function reconcile(
+  { names, catalog, client, clusterRoles }: ClusterRoleAggregationDependencies,
+  selectors: readonly LabelSelector[] | undefined,
+  name: string,
+): Promise<Reconciled> {
+  const group = names.group('rbac.authorization')
+  const role = clusterRoles.get(keyOf({ group, plural: 'clusterroles', namespace: '', name }))
+  const definition = catalog.find(group, 'v1', 'clusterroles')
+  if (role === null || selectors === undefined || definition === null) return { kind: 'done' }
+  const others = [...clusterRoles.entries()].map(([, one]) => one).filter((one) => nameOf(one) !== name)
+  const rules = aggregatedRules(others, selectors)
+  if (textOf(rules) === textOf(rulesIn(role))) return { kind: 'done' }
+  try {
+    await client.update(
+      definition,
+      { namespace: null, name, subresource: null },
+      { ...role, rules: rules.map(asObject) },
+    )
+  } catch (cause) {
+    if (!(cause instanceof ApiError)) throw cause
+    // A newer version of the role is not applied here yet; the retry has it.
+    if (cause.code === 'Conflict') return { kind: 'again' }
+    if (cause.code !== 'NotFound') throw cause
+  }
+  return { kind: 'done' }
+}
+
+/** Returns the rules of all selected roles, by selector, then by name, each rule once. */
+export function aggregatedRules(
+  roles: readonly AnyObject[],
+  selectors: readonly LabelSelector[],
+): readonly PolicyRule[] {
+  const sorted = [...roles].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+  const rules = new Map<string, PolicyRule>()
+  for (const selector of selectors) {
+    for (const role of sorted) {
+      if (!selects(selector, role)) continue
+      for (const rule of rulesIn(role)) {
+        const text = textOf([rule])
+        if (!rules.has(text)) rules.set(text, rule)
+      }
+    }
+  }
+  return [...rules.values()]
+}
+
+/** Equal for rules with the same lists; an absent list equals an empty one, as `rulesIn` has it. */
+function textOf(rules: readonly PolicyRule[]): string {
+  return JSON.stringify(rules)
+}
+
+/** An empty list is omitted. */
+function asObject(rule: PolicyRule): JsonObject {
+  return Object.fromEntries(Object.entries(rule).filter(([, list]) => list.length > 0))
+}
+
+function nameOf(role: AnyObject): string {
+  return role.metadata.name ?? ''
+}
