@@ -7,7 +7,7 @@ import type { Names } from '../api/metadata/names.ts'
 import { alwaysAllowedPaths } from '../auth/always.ts'
 import { Authenticator } from '../auth/authenticate.ts'
 import { authorizerFor, firstOpinion } from '../auth/authorize.ts'
-import { bootstrapPolicy } from '../auth/bootstrap-policy.ts'
+import { joiningPolicy } from '../auth/bootstrap/joining-policy.ts'
 import { clientCertificates } from '../auth/client-certificate.ts'
 import type { AuthenticationMethod } from '../auth/credentials.ts'
 import type { Authorizer } from '../auth/decision.ts'
@@ -59,7 +59,7 @@ export function accessOf(dependencies: AccessDependencies): Access {
   const path = config['token-auth-file']
   const stored = followStoredRules({ names, store, clock })
   closing.add(() => stored.close())
-  const rules = anyOf([staticRules(bootstrapPolicy(names)), stored.rules])
+  const rules = anyOf([staticRules(joiningPolicy(names)), stored.rules])
   return {
     audiences,
     tokens: [...(path === '' ? [] : [tokensOf(path)]), method, ...outward.tokens],

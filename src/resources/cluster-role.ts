@@ -6,7 +6,6 @@ import type { Names } from '../api/metadata/names.ts'
 import { listOf, maybe, struct } from '../api/schema/build.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkRules, policyRuleSchema, roleGroup } from './rbac/policy-rule.ts'
-import { notEnforcedYet } from './common/not-enforced.ts'
 import { selectorSchema } from './common/selector.ts'
 
 /**
@@ -34,16 +33,10 @@ export function clusterRoleDefinition(names: Names): ResourceDefinition {
         checkRules(object, false, found)
         checkAggregation(object, found)
       },
-      warnings: (object) => (Object.hasOwn(object, 'aggregationRule') ? [aggregationNotEnforced] : []),
     },
     subresources: [],
   } satisfies ResourceDefinition)
 }
-
-const aggregationNotEnforced = notEnforcedYet(
-  'aggregationRule',
-  'the rules of the selected roles are not added to this role',
-)
 
 const aggregationRuleSchema = struct('rbac.v1.AggregationRule', 'Rule that aggregates other ClusterRoles.', {
   clusterRoleSelectors: listOf(

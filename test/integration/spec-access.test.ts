@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { namesOf } from '../../src/api/metadata/names.ts'
 import { authorizerFor } from '../../src/auth/authorize.ts'
-import { bootstrapPolicy } from '../../src/auth/bootstrap-policy.ts'
+import { defaultPolicy } from '../../src/auth/bootstrap/default-policy.ts'
 import { staticRules } from '../../src/auth/static-rules.ts'
 import { NOBODY } from '../../fixtures/server-fixture.ts'
 import { KINDS, SpecServer, objectOf } from '../support/fixtures/spec-server.ts'
@@ -119,7 +119,7 @@ void test('spec 5.7: outside the resources the verb is the method in lower case'
 })
 
 void test('spec 5.7: authorization modes are evaluated in order, and the response is 403 when none decides', async (t) => {
-  const rules = staticRules(bootstrapPolicy(namesOf('orch.io')))
+  const rules = staticRules(defaultPolicy(namesOf('orch.io')))
   const rows: readonly (readonly [readonly string[], number, number])[] = [
     [['RBAC'], 200, 403],
     [['AlwaysAllow'], 200, 200],

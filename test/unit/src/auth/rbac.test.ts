@@ -9,7 +9,7 @@ import { namesOf } from '../../../../src/api/metadata/names.ts'
 import type { UserInfo } from '../../../../src/api/metadata/object.ts'
 import { anonymous } from '../../../../src/auth/anonymous.ts'
 import { authorizerFor, firstOpinion } from '../../../../src/auth/authorize.ts'
-import { bootstrapPolicy } from '../../../../src/auth/bootstrap-policy.ts'
+import { defaultPolicy } from '../../../../src/auth/bootstrap/default-policy.ts'
 import type { Decision } from '../../../../src/auth/decision.ts'
 import { AuthError } from '../../../../src/auth/errors.ts'
 import { rbac } from '../../../../src/auth/rbac.ts'
@@ -130,7 +130,7 @@ void test('rules of a namespace count there only, and changed rules count at onc
 })
 
 void test('built-in rules: masters may do everything, other users read discovery, anonymous users health and version', () => {
-  const authorizer = authorizerFor(['RBAC'], staticRules(bootstrapPolicy(namesOf('orch.io'))))
+  const authorizer = authorizerFor(['RBAC'], staticRules(defaultPolicy(namesOf('orch.io'))))
   const may = (user: UserInfo, action: Action): boolean =>
     (authorizer.authorize(user, action) as Decision).kind === 'allow'
   const master = authenticatedUser({ name: 'root', groups: ['system:masters'] })
