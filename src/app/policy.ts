@@ -40,6 +40,8 @@ export type Access = {
   readonly authorizer: Authorizer
   /** The rules of roles and bindings, whatever modes are configured. */
   readonly rules: RuleSource
+  /** Changes whenever a user may have lost a permission. */
+  readonly version: () => number
 }
 
 export type AccessDependencies = {
@@ -68,6 +70,7 @@ export function accessOf(dependencies: AccessDependencies): Access {
       authorizerFor(config['authorization-mode'], rules, outward.authorizers),
     ]),
     rules,
+    version: () => rules.version,
   }
 }
 

@@ -95,6 +95,7 @@ function serverOf(
       more: [joinTokens(services.joinService, clock)],
     }),
     authorizer: access.authorizer,
+    accessVersion: access.version,
     members: new Members({
       ...{ consensus, health },
       state: () => ({

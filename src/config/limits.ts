@@ -223,6 +223,11 @@ export const limits = Object.freeze({
   tokenClockSkewMs: 60_000,
   /** Names in the impersonation headers of a request. More: 400. */
   impersonatedNamesMax: 256,
+  /**
+   * How often a change of the rules is looked for, to end streams of callers that lost a
+   * permission.
+   */
+  accessCheckMs: 500,
   /** Namespaces of which the rules of one user are cached. More: the cache begins again. */
   namespacesPerUserMax: 256,
   /** Values looked up to compare the rules of a role with those of its author. More: 403. */

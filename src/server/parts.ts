@@ -27,6 +27,8 @@ export type ServerDependencies = {
   readonly served: Catalog
   readonly authenticator: Authenticator
   readonly authorizer: Authorizer
+  /** Changes whenever a user may have lost a permission. */
+  readonly accessVersion: () => number
   readonly health: Health
   readonly members: Members
   /** The name of this member, returned with every read. */

@@ -25,7 +25,7 @@ import { RequestMetrics } from './metrics/request-metrics.ts'
 import type { InFlightCounts } from './metrics/request-metrics.ts'
 import { counter } from '../metrics/gauges.ts'
 import { registerBuildInfo } from '../metrics/build-info-metric.ts'
-import { revokeUnrecognized } from './revoke-unrecognized.ts'
+import { Revocation } from './revocation.ts'
 import { clusterRoutes } from './routes/cluster.ts'
 import { discoveryRoutes } from './routes/discovery.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -159,6 +159,7 @@ export class ApiServer {
   readonly #app: App
   readonly #listener: Listener
   readonly #inFlight: InFlight
+  readonly #revocation: Revocation
   readonly #dependencies: ServerDependencies
   #drained: Promise<void> | null = null
 
@@ -167,6 +168,7 @@ export class ApiServer {
     this.#listener = listener
     this.#inFlight = inFlight
     this.#dependencies = dependencies
+    this.#revocation = new Revocation({ ...dependencies, calls: () => inFlight.calls })
   }
 
   /** For tests: `inject` sends requests without a socket. */
@@ -192,7 +194,7 @@ export class ApiServer {
    */
   reload(tls: TlsFiles): void {
     this.#listener.reload(tls)
-    revokeUnrecognized(this.#inFlight.calls, this.#dependencies.authenticator, this.#dependencies.clock)
+    this.#revocation.check()
   }
 
   /**
@@ -228,6 +230,7 @@ export class ApiServer {
     await this.#wait(this.#inFlight.count === 0 ? 0 : LAST_WORDS_MS)
     this.#listener.destroy()
     this.#inFlight.close()
+    this.#revocation.close()
     await this.#app.close()
   }
 

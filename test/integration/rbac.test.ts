@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SpecServer } from '../support/fixtures/spec-server.ts'
+import { SpecServer, objectOf } from '../support/fixtures/spec-server.ts'
 import type { Reply } from '../support/fixtures/spec-server.ts'
 import { until } from '../support/tools/until.ts'
 
@@ -226,4 +226,41 @@ void test('spec 5.4: a caller that may impersonate a user acts as it, and only a
   const asNobody = await asker.api.ask('GET', CM, { headers: { 'impersonate-user': 'nobody' } })
   assert.equal(asNobody.status, 403)
   assert.match(asNobody.doc.message ?? '', /User "nobody" cannot list/)
+})
+
+void test('a watch ends when its caller loses the permission or may no longer impersonate, others continue', async (t) => {
+  const asker = await open(t)
+  const { api } = asker
+  await asker.made('ClusterRole', 'reader', { rules: [reader] })
+  await asker.made('ClusterRoleBinding', 'janes', bindingTo('ClusterRole', 'reader', jane))
+  await asker.made(
+    'ClusterRoleBinding',
+    'bobs',
+    bindingTo('ClusterRole', 'reader', { kind: 'User', name: 'bob' }),
+  )
+  const rules = [{ verbs: ['impersonate'], apiGroups: [''], resources: ['users'], resourceNames: ['bob'] }]
+  await asker.made('ClusterRole', 'actor', { rules })
+  await asker.made('ClusterRoleBinding', 'actors', bindingTo('ClusterRole', 'actor', jane))
+  const asBob = { ...JANE, 'impersonate-user': 'bob' }
+  await asker.jane('GET', CM, 200)
+  await asker.jane('GET', CM, 200, asBob)
+
+  const { doc } = await api.ask('GET', CM)
+  const path = `${CM}?watch=true&resourceVersion=${doc.metadata?.resourceVersion ?? ''}`
+  const [own, taken, admin] = await Promise.all([
+    api.watch(path, JANE),
+    api.watch(path, asBob),
+    api.watch(path),
+  ])
+  await api.ask('DELETE', `${RBAC}/clusterrolebindings/janes`)
+  assert.deepEqual(await own.words(1), [])
+  await asker.jane('GET', CM, 403)
+  await api.ask('POST', CM, { body: objectOf('ConfigMap', 'first') })
+  assert.deepEqual(await taken.words(1), ['ADDED first'])
+
+  await api.ask('DELETE', `${RBAC}/clusterrolebindings/actors`)
+  assert.deepEqual(await taken.words(1), [])
+  await api.ask('POST', CM, { body: objectOf('ConfigMap', 'second') })
+  assert.deepEqual(await admin.words(2), ['ADDED first', 'ADDED second'])
+  admin.leave()
 })

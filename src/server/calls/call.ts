@@ -4,6 +4,7 @@ import type { Clock } from '../../../base/clock.ts'
 import type { Json } from '../../api/json.ts'
 import type { UserInfo } from '../../api/metadata/object.ts'
 import type { Credentials } from '../../auth/credentials.ts'
+import type { Impersonation } from '../../auth/impersonation.ts'
 import type { ReadProof } from '../../registry/calls/consistency.ts'
 import type { Deprecation } from '../../registry/kinds/definition.ts'
 import type { RequestContext } from '../../registry/calls/request.ts'
@@ -53,7 +54,7 @@ export class Call implements RequestContext, Credentials {
   audit: AuditedCall | null = null
   #revoked = false
   #caller: UserInfo | null = null
-  #impersonated: UserInfo | null = null
+  #impersonation: Impersonation | null = null
   readonly #clock: Clock
   #closed = false
   #isWorking = false
@@ -171,17 +172,22 @@ export class Call implements RequestContext, Credentials {
 
   /** The user that the call is made for: the caller, or the one that it impersonates. */
   get user(): UserInfo {
-    return this.#impersonated ?? this.caller
+    return this.#impersonation?.user ?? this.caller
   }
 
   /** null: the caller acts as itself. */
   get impersonated(): UserInfo | null {
-    return this.#impersonated
+    return this.#impersonation?.user ?? null
+  }
+
+  /** The user and the permissions that it took; null: the caller acts as itself. */
+  get impersonation(): Impersonation | null {
+    return this.#impersonation
   }
 
   /** Called when the caller may act as another user. */
-  impersonate(user: UserInfo): void {
-    this.#impersonated = user
+  impersonate(impersonation: Impersonation): void {
+    this.#impersonation = impersonation
   }
 
   /** Whether the caller is authenticated. */

@@ -30,7 +30,7 @@ async function takeOver(call: Call, authorizer: Authorizer, requested: Impersona
     call.audit?.authorized(decision)
     throw refusedAction(call.user.name, action, decision.reason)
   }
-  call.impersonate(requested.user)
+  call.impersonate(requested)
 }
 
 function hasHeaders(headers: Readonly<Record<string, unknown>>): boolean {

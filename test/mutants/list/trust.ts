@@ -179,4 +179,18 @@ export const trustMutants: readonly Mutant[] = [
     invariant: 'I14',
     killedBy: tests('unit/src/auth/client-certificate'),
   },
+  {
+    id: 'lost-permission-keeps-its-watches',
+    file: 'src/server/revocation.ts',
+    edits: [
+      {
+        find: 'if (dependencies.accessVersion() !== this.#checkedVersion) this.check()',
+        replace: 'if (dependencies.accessVersion() < this.#checkedVersion) this.check()',
+      },
+    ],
+    breaks: 'a user whose binding was deleted still receives all changes by an open watch',
+    standsFor: 'a withdrawn permission ends within a second',
+    invariant: 'I14',
+    killedBy: tests('unit/src/server/revocation'),
+  },
 ]
