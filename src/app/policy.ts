@@ -3,6 +3,7 @@ import { certificatePermissions } from '../admission/certificate-permissions.ts'
 import { admissionChain } from '../admission/chain.ts'
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts'
 import { roleEscalation } from '../admission/role-escalation.ts'
+import type { ConsensusStatus } from '../../raft/index.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { alwaysAllowedPaths } from '../auth/always.ts'
 import { Authenticator } from '../auth/authenticate.ts'
@@ -25,6 +26,7 @@ import type { Config } from '../config/config.ts'
 import { readTextFile } from '../pki/files.ts'
 import type { Admission } from '../registry/calls/admission.ts'
 import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
+import { staleAccessMsDefault } from '../store/command.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { outwardAccess } from './outward-access.ts'
 import type { OutwardAccessDependencies } from './outward-access.ts'
@@ -122,6 +124,24 @@ export function accessWarnings(config: Config): readonly string[] {
  */
 export function reviewersFor(access: Access): AccessReviewer {
   return reviewersOf(access)
+}
+
+/**
+ * Returns whether this member has been without contact to a quorum for longer than the settings
+ * allow it to decide by the roles and bindings that it knows. A member that has just started counts
+ * from its start.
+ */
+export function staleAccess(of: {
+  readonly consensus: { readonly status: Pick<ConsensusStatus, 'quorumContactMs'> }
+  readonly store: Pick<ObjectStore, 'settings'>
+  readonly clock: Pick<Clock, 'monotonicMs'>
+}): () => boolean {
+  const { consensus, store, clock } = of
+  const startedMs = clock.monotonicMs()
+  return () => {
+    const { staleAccessMs = staleAccessMsDefault } = store.settings
+    return clock.monotonicMs() - (consensus.status.quorumContactMs ?? startedMs) > staleAccessMs
+  }
 }
 
 /** @param access unset: nothing needs a permission beyond the one for its path */

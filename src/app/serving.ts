@@ -25,7 +25,7 @@ import { joinTokens } from '../membership/join-authentication.ts'
 import { KeyWatch } from '../pki/key-watch.ts'
 import type { MemberKeys } from '../pki/member-keys.ts'
 import { membershipServices } from './membership-services.ts'
-import { authenticatorOf } from './policy.ts'
+import { authenticatorOf, staleAccess } from './policy.ts'
 import type { Access } from './policy.ts'
 import { buildInfo } from '../build-info.ts'
 import type { MemberContext } from './context.ts'
@@ -96,6 +96,7 @@ function serverOf(
     }),
     authorizer: access.authorizer,
     accessVersion: access.version,
+    isAccessStale: staleAccess({ consensus, store, clock }),
     members: new Members({
       ...{ consensus, health },
       state: () => ({

@@ -180,6 +180,12 @@ function addSettings(program: Command, terminal: Terminal): void {
           'differs by less than a tenth; not for machines that are suspended while they run',
       ).choices(['on', 'off']),
     )
+    .option(
+      '--stale-access <duration>',
+      'how long a member that reaches no quorum goes on deciding by the permissions that it knows, such as 30s; ' +
+        'after that it answers 503',
+      ms,
+    )
     .addOption(kubeconfigOption())
     .addOption(outputOption())
     .action((options: SetOptions) => {
@@ -189,6 +195,7 @@ function addSettings(program: Command, terminal: Terminal): void {
         historyWindowMs: options.historyWindow,
         historyEventsMin: options.historyEventsMin,
         leaseReads: options.leaseReads === undefined ? undefined : options.leaseReads === 'on' ? 1 : 0,
+        staleAccessMs: options.staleAccess,
       }
       return settingsSet(terminal, options.kubeconfig, change, options.output)
     })
@@ -200,6 +207,7 @@ type SetOptions = {
   readonly historyWindow?: number
   readonly historyEventsMin?: number
   readonly leaseReads?: 'on' | 'off'
+  readonly staleAccess?: number
   readonly kubeconfig: string
   readonly output: Format
 }

@@ -21,6 +21,7 @@ const words: Readonly<Record<SettingName, { readonly label: string; readonly fla
   historyWindowMs: { label: 'history window', flag: '--history-window' },
   historyEventsMin: { label: 'newest events kept', flag: '--history-events-min' },
   leaseReads: { label: 'lease reads', flag: '--lease-reads' },
+  staleAccessMs: { label: 'stale access', flag: '--stale-access' },
 }
 
 /** Prints the replicated settings and the storage usage. */

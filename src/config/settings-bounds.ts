@@ -17,6 +17,8 @@ export const settingsBounds = Object.freeze({
   storageBytesMax: { min: 16 * MiB, max: 16 * 1024 * 1024 * MiB },
   /** 1: on. */
   leaseReads: { min: 0, max: 1 },
+  /** At least a few elections. */
+  staleAccessMs: { min: 5000, max: 24 * hourMs },
 })
 
 export type SettingName = keyof typeof settingsBounds
@@ -27,6 +29,7 @@ export const settingNames: readonly SettingName[] = Object.freeze([
   'historyWindowMs',
   'historyEventsMin',
   'leaseReads',
+  'staleAccessMs',
 ])
 
 const textOf: Readonly<Record<SettingName, (value: number) => string>> = {
@@ -35,6 +38,7 @@ const textOf: Readonly<Record<SettingName, (value: number) => string>> = {
   objectBytesMax: sizeText,
   storageBytesMax: sizeText,
   leaseReads: (value) => (value === 1 ? 'on' : 'off'),
+  staleAccessMs: durationText,
 }
 
 /** `8Gi`, `5m`, `1000`, `on`: the form that the flags accept. */

@@ -29,6 +29,8 @@ export type ServerDependencies = {
   readonly authorizer: Authorizer
   /** Changes whenever a user may have lost a permission. */
   readonly accessVersion: () => number
+  /** Whether this member has reached no quorum for so long that it must not decide. */
+  readonly isAccessStale: () => boolean
   readonly health: Health
   readonly members: Members
   /** The name of this member, returned with every read. */

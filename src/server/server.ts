@@ -87,7 +87,7 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
   if (trail !== null) auditKnownCallers(app)
   impersonation(app, dependencies.authorizer, dependencies.names)
   crossSiteWrites(app)
-  authorization(app, dependencies.authorizer)
+  authorization(app, dependencies)
   bodies(app, limits.requestBytesMax)
   // Probes must be answered however busy the server is.
   healthRoutes(app, dependencies)

@@ -107,8 +107,10 @@ function fields(command: Command): unknown[] {
 
 /** Fields that feature level 1 lacks come last and are omitted while unset. */
 function settingsFields(value: Settings): unknown[] {
-  const { historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax, leaseReads } = value
+  const { historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax, leaseReads, staleAccessMs } =
+    value
   const first = [historyWindowMs, historyEventsMin, objectBytesMax]
+  if (staleAccessMs !== undefined) return [...first, storageBytesMax, leaseReads ?? 0, staleAccessMs]
   if (leaseReads !== undefined) return [...first, storageBytesMax, leaseReads]
   return storageBytesMax === null ? first : [...first, storageBytesMax]
 }
@@ -228,10 +230,8 @@ function identity(value: unknown): ClusterIdentity {
 }
 
 function settings(value: unknown): Settings {
-  const [historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax, leaseReads] = array(
-    value,
-    'settings',
-  )
+  const [historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax, leaseReads, staleAccessMs] =
+    array(value, 'settings')
   return {
     historyWindowMs: whole(historyWindowMs, 'window'),
     historyEventsMin: whole(historyEventsMin, 'events'),
@@ -239,6 +239,7 @@ function settings(value: unknown): Settings {
     storageBytesMax:
       storageBytesMax === undefined || storageBytesMax === null ? null : whole(storageBytesMax, 'quota'),
     ...(leaseReads === undefined ? {} : { leaseReads: whole(leaseReads, 'lease reads') }),
+    ...(staleAccessMs === undefined ? {} : { staleAccessMs: whole(staleAccessMs, 'stale access') }),
   }
 }
 

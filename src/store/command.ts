@@ -103,6 +103,8 @@ export type ClusterIdentity = {
   readonly keyFingerprints: Readonly<Record<string, string>>
 }
 
+export const staleAccessMsDefault = 30_000
+
 /** Replicated, so that all members apply them alike. Changed by command only. */
 export type Settings = {
   /** Revisions stay readable at least this long after they were superseded, in ms. */
@@ -118,6 +120,11 @@ export type Settings = {
   readonly storageBytesMax: number | null
   /** 1: the leader may serve reads by its lease. Unset: 0; since feature level 2. */
   readonly leaseReads?: number
+  /**
+   * How long a member without contact to a quorum decides by the permissions that it knows, in ms.
+   * Unset: `staleAccessMsDefault`; since feature level 2.
+   */
+  readonly staleAccessMs?: number
 }
 
 /**

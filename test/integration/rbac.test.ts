@@ -228,6 +228,24 @@ void test('spec 5.4: a caller that may impersonate a user acts as it, and only a
   assert.match(asNobody.doc.message ?? '', /User "nobody" cannot list/)
 })
 
+void test('a member whose rules may be out of date answers 503 to all but health', async (t) => {
+  let isStale = false
+  const api = await SpecServer.start(t, { dependencies: { isAccessStale: () => isStale } })
+  assert.equal((await api.ask('GET', CM)).status, 200)
+  isStale = true
+  const refused = await api.ask('GET', `${CM}?resourceVersion=0`)
+  assert.equal(refused.status, 503)
+  assert.equal(refused.doc.reason, 'ServiceUnavailable')
+  for (const path of ['/healthz', '/livez/ping', '/metrics', '/cluster/v1/status']) {
+    assert.equal((await api.ask('GET', path)).status, 200, path)
+  }
+  for (const path of ['/metricsx', '/api', '/cluster/v1/settings', '/version']) {
+    assert.equal((await api.ask('GET', path)).status, 503, path)
+  }
+  isStale = false
+  assert.equal((await api.ask('GET', CM)).status, 200)
+})
+
 void test('a watch ends when its caller loses the permission or may no longer impersonate, others continue', async (t) => {
   const asker = await open(t)
   const { api } = asker

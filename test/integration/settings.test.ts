@@ -161,6 +161,18 @@ void test('lease reads are off by default, and changing them changes the version
   assert.match(odd.doc.message ?? '', /leaseReads must be a whole number from 0 to 1 \(off to on\)$/)
 })
 
+void test('the time of decisions without a quorum is 30 s until it is changed, and other changes keep it', async (t) => {
+  const server = await SpecServer.start(t)
+  const before = settingsOf(await server.ask('GET', path))
+  assert.equal(before.settings['staleAccessMs'], 30_000)
+  const changed = settingsOf(await server.ask('POST', path, { body: { staleAccessMs: 5000 } }))
+  assert.deepEqual(changed.settings, { ...before.settings, staleAccessMs: 5000 })
+  assert.notEqual(changed.version, before.version)
+  const leased = settingsOf(await server.ask('POST', path, { body: { leaseReads: 1 } }))
+  assert.equal(leased.settings['staleAccessMs'], 5000)
+  assert.equal((await server.ask('POST', path, { body: { staleAccessMs: 4999 } })).status, 400)
+})
+
 void test('a change keeps the settings that this member learns of only by its barrier', async (t) => {
   const { store, close } = await openMemoryStore()
   t.after(close)

@@ -5,6 +5,7 @@ import { isJsonObject } from '../../api/json.ts'
 import { settingNames, settingsBounds, settingText } from '../../config/settings-bounds.ts'
 import type { SettingName } from '../../config/settings-bounds.ts'
 import { fromRead, fromStore } from '../../registry/shared/store-error-mapping.ts'
+import { staleAccessMsDefault } from '../../store/command.ts'
 import type { Settings } from '../../store/command.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
 import { callOf } from '../calls/fastify-types.ts'
@@ -73,7 +74,9 @@ async function change(store: SettingsStore, wanted: Wanted, deadlineMs: number):
 
 /** @throws ApiError `BadRequest` for settings that the feature level does not support yet */
 function checkLevel({ featureLevel }: SettingsStore, { settings }: Wanted): void {
-  const early = (['storageBytesMax', 'leaseReads'] as const).find((name) => settings[name] !== undefined)
+  const early = (['storageBytesMax', 'leaseReads', 'staleAccessMs'] as const).find(
+    (name) => settings[name] !== undefined,
+  )
   if (early === undefined) return
   throw badRequest(
     `${early} needs feature level 2, the cluster is at ${featureLevel}: ` +
@@ -84,7 +87,7 @@ function checkLevel({ featureLevel }: SettingsStore, { settings }: Wanted): void
 function settingsBody({ settings, featureLevel, storage }: SettingsStore): object {
   const { usedBytes, alarm } = storage
   return {
-    settings: { leaseReads: 0, ...settings },
+    settings: { leaseReads: 0, staleAccessMs: staleAccessMsDefault, ...settings },
     version: versionOf(settings),
     featureLevel,
     storage: {
@@ -97,13 +100,15 @@ function settingsBody({ settings, featureLevel, storage }: SettingsStore): objec
 
 /** Equal settings have equal versions on every member, so no counter is needed. */
 function versionOf(settings: Settings): string {
-  const { historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax, leaseReads = 0 } = settings
+  const { historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax } = settings
+  const { leaseReads = 0, staleAccessMs } = settings
   const text = JSON.stringify([
     historyWindowMs,
     historyEventsMin,
     objectBytesMax,
     storageBytesMax,
     leaseReads,
+    ...(staleAccessMs === undefined ? [] : [staleAccessMs]),
   ])
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }

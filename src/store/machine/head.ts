@@ -35,7 +35,7 @@ const formats = { first: 1, withStorage: 2 } as const
  */
 const flag = { autoLeave: 1, added: 2 } as const
 /** Flags of the head, since feature level 2. */
-const headFlag = { alarm: 1, leaseReads: 2 } as const
+const headFlag = { alarm: 1, leaseReads: 2, staleAccess: 4 } as const
 const writer = new ByteWriter()
 
 /** Equal heads have equal bytes: fields in a fixed order, records by ascending name. */
@@ -57,7 +57,10 @@ export function encodeHead(head: Head): Uint8Array {
     writer.number(present(head.settings.storageBytesMax, 'from level 2 on there is a quota'))
     writer.number(head.usedBytes)
     const leaseReads = head.settings.leaseReads === 1 ? headFlag.leaseReads : 0
-    writer.u8((head.storageAlarm ? headFlag.alarm : 0) | leaseReads)
+    const { staleAccessMs } = head.settings
+    const staleAccess = staleAccessMs === undefined ? 0 : headFlag.staleAccess
+    writer.u8((head.storageAlarm ? headFlag.alarm : 0) | leaseReads | staleAccess)
+    if (staleAccessMs !== undefined) writer.number(staleAccessMs)
   }
   return writer.take()
 }
@@ -102,13 +105,14 @@ function withStorage(head: Head, reader: ByteReader): Head {
   const storageBytesMax = reader.number()
   const usedBytes = reader.number()
   const flags = reader.u8()
-  if (flags > (headFlag.alarm | headFlag.leaseReads)) {
+  if (flags > (headFlag.alarm | headFlag.leaseReads | headFlag.staleAccess)) {
     throw new DatabaseError('unsupported', 'the stored settings are of a newer program: start that one')
   }
   const lease = (flags & headFlag.leaseReads) === 0 ? {} : { leaseReads: 1 }
+  const staleAccess = (flags & headFlag.staleAccess) === 0 ? {} : { staleAccessMs: reader.number() }
   return {
     ...head,
-    settings: { ...head.settings, storageBytesMax, ...lease },
+    settings: { ...head.settings, storageBytesMax, ...lease, ...staleAccess },
     usedBytes,
     storageAlarm: (flags & headFlag.alarm) !== 0,
   }

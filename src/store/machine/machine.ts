@@ -271,9 +271,13 @@ export class Machine {
     const reported =
       settings.storageBytesMax ?? state.settings.storageBytesMax ?? firstQuota(state.usage.bytes)
     const storageBytesMax = state.featureLevel < storageRulesLevel ? null : reported
-    const { leaseReads, ...others } = settings
-    const isLeased = leaseReads === 1 && state.featureLevel >= storageRulesLevel
-    state.settings = { ...others, storageBytesMax, ...(isLeased ? { leaseReads: 1 } : {}) }
+    const { leaseReads, staleAccessMs, ...others } = settings
+    const isSupported = state.featureLevel >= storageRulesLevel
+    state.settings = {
+      ...{ ...others, storageBytesMax },
+      ...(isSupported && leaseReads === 1 ? { leaseReads } : {}),
+      ...(isSupported && staleAccessMs !== undefined ? { staleAccessMs } : {}),
+    }
     this.#lookAtAlarm()
   }
 
@@ -329,7 +333,8 @@ function sameSettings(a: Settings, b: Settings): boolean {
     a.historyEventsMin === b.historyEventsMin &&
     a.objectBytesMax === b.objectBytesMax &&
     a.storageBytesMax === b.storageBytesMax &&
-    (a.leaseReads ?? 0) === (b.leaseReads ?? 0)
+    (a.leaseReads ?? 0) === (b.leaseReads ?? 0) &&
+    a.staleAccessMs === b.staleAccessMs
   )
 }
 

@@ -131,6 +131,16 @@ void test('lease reads are switched on and off by those words', async (t) => {
   assert.match(odd.noted, /Allowed choices are on, off/)
 })
 
+void test('the time of decisions without a quorum is shown and changed as a duration', async (t) => {
+  const { store, set } = await open(t)
+  assert.match((await set('get')).printed, /stale access +30s +--stale-access/)
+  assert.match((await set('set', '--stale-access', '2m')).printed, /stale access +2m/)
+  assert.equal(store.settings.staleAccessMs, 120_000)
+  const odd = await set('set', '--stale-access', '1s')
+  assert.equal(odd.code, 2)
+  assert.match(odd.noted, /--stale-access 1s: it must be from 5s to 24h/)
+})
+
 void test('a command gives up after repeated changes by others', async (t) => {
   const { others, set } = await open(t)
   for (let at = 0; at < 20; at++) others.push({ historyEventsMin: at })

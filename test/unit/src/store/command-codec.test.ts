@@ -36,6 +36,10 @@ const each: readonly Command[] = [
   { kind: 'change-settings', settings: { ...smallSettings, storageBytesMax: 0 } },
   { kind: 'change-settings', settings: { ...smallSettings, storageBytesMax: 9, leaseReads: 1 } },
   { kind: 'change-settings', settings: { ...smallSettings, storageBytesMax: null, leaseReads: 0 } },
+  {
+    kind: 'change-settings',
+    settings: { ...smallSettings, storageBytesMax: 9, leaseReads: 0, staleAccessMs: 5000 },
+  },
   { kind: 'change-settings', settings: smallSettings, expected: { ...smallSettings, storageBytesMax: 7 } },
   bootstrapOf('d', { featureLevel: 1, founding }),
   { kind: 'raise-feature-level', level: 2 },

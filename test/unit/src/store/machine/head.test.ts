@@ -49,13 +49,15 @@ void test('a head decodes to what was encoded', () => {
   for (const storageAlarm of [true, false]) {
     const leased: Head = { ...level2, storageAlarm, settings: { ...settings, leaseReads: 1 } }
     assert.deepEqual(decodeHead(encodeHead(leased)), leased)
+    const timed: Head = { ...leased, settings: { ...settings, staleAccessMs: 2 ** 33 } }
+    assert.deepEqual(decodeHead(encodeHead(timed)), timed)
   }
 })
 
 void test('settings of a newer program are not decoded without their new fields', () => {
   const settings = { ...smallSettings, storageBytesMax: 2 ** 40 }
   const bytes = encodeHead({ ...head, settings, featureLevel: 2 })
-  bytes[bytes.length - 1] = 4
+  bytes[bytes.length - 1] = 8
   assert.throws(() => decodeHead(bytes), { code: 'unsupported' })
 })
 
