@@ -135,7 +135,7 @@ void test('a full storage refuses writes with 403, allows deletions, and accepts
   assert.equal(full.doc.reason, 'Forbidden')
   assert.match(
     full.doc.message ?? '',
-    /exceeded storage quota: 15\.\d MiB of 16\.0 MiB used, with its history most by configmaps .*, and in namespace default by configmaps/,
+    /exceeded storage quota: 15\.\d MiB of 16\.0 MiB used, most of it, history included, by configmaps .*, and in namespace default by configmaps/,
   )
   assert.equal(full.headers.get('retry-after'), null, 'clients must not retry by themselves')
   const { storage } = settingsOf(await server.ask('GET', path))
