@@ -31,7 +31,7 @@ export function authorization(
 const STALE =
   'this member has reached no quorum for so long that the permissions it knows may be out of date: use another member'
 
-/** What an operator needs to see that a member lost the quorum. */
+/** Whether an operator needs the answer to see that a member lost the quorum. */
 function showsHealth(action: Action): boolean {
   return action.kind === 'path' && HEALTH_PATH.test(action.path)
 }

@@ -77,7 +77,7 @@ class World {
     clock: { every: (ms, run) => this.clock.every(ms, run), soon: (run) => setImmediate(run) },
   })
 
-  /** Begins a call of a user who has the permission. */
+  /** Begins a call of a user with the permission. */
   call(name: string, as: string | null = null): FakeCall {
     const call = new FakeCall(name, as)
     this.calls.push(call)
