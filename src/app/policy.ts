@@ -9,10 +9,12 @@ import { alwaysAllowedPaths } from '../auth/always.ts'
 import { Authenticator } from '../auth/authenticate.ts'
 import { authorizerFor, firstOpinion } from '../auth/authorize.ts'
 import { joiningPolicy } from '../auth/bootstrap/joining-policy.ts'
+import { bootstrapTokens } from '../auth/bootstrap-token.ts'
 import { clientCertificates } from '../auth/client-certificate.ts'
 import type { AuthenticationMethod } from '../auth/credentials.ts'
 import type { Authorizer } from '../auth/decision.ts'
 import { AuthError } from '../auth/errors.ts'
+import { frontProxy } from '../auth/front-proxy.ts'
 import { grantCheck } from '../auth/grants.ts'
 import { reviewersOf } from '../auth/reviewers.ts'
 import { anyOf } from '../auth/rules.ts'
@@ -66,7 +68,12 @@ export function accessOf(dependencies: AccessDependencies): Access {
   const rules = anyOf([staticRules(joiningPolicy(names)), stored.rules])
   return {
     audiences,
-    tokens: [...(path === '' ? [] : [tokensOf(path)]), method, ...outward.tokens],
+    tokens: [
+      ...(path === '' ? [] : [tokensOf(path)]),
+      method,
+      ...(config['enable-bootstrap-token-auth'] ? [bootstrapTokens({ names, store, clock })] : []),
+      ...outward.tokens,
+    ],
     authorizer: firstOpinion([
       alwaysAllowedPaths(config['authorization-always-allow-paths']),
       authorizerFor(config['authorization-mode'], rules, outward.authorizers),
@@ -97,9 +104,25 @@ export function authenticatorOf(
 ): Authenticator {
   const { clock, access, trust, more } = dependencies
   return new Authenticator({
-    methods: [clientCertificates(clock, trust), ...more, ...access.tokens],
+    methods: [
+      ...proxiesOf(config, clock, trust),
+      clientCertificates(clock, trust),
+      ...more,
+      ...access.tokens,
+    ],
     allowAnonymous: allowsAnonymous(config),
   })
+}
+
+function proxiesOf(config: Config, clock: Clock, trust: TrustStore): readonly AuthenticationMethod[] {
+  if (config['requestheader-client-ca-file'] === '') return []
+  const options = {
+    allowedNames: config['requestheader-allowed-names'],
+    userHeaders: config['requestheader-username-headers'],
+    groupHeaders: config['requestheader-group-headers'],
+    extraPrefixes: config['requestheader-extra-headers-prefix'],
+  }
+  return [frontProxy(options, { clock, trust })]
 }
 
 /**

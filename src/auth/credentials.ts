@@ -7,6 +7,8 @@ export interface Credentials {
   readonly authorization: string | undefined
   /** One object per connection, to cache decisions with. null: not a real connection. */
   readonly connection: object | null
+  /** Names and values of all headers in turn, as sent. Unset: there are no headers. */
+  readonly rawHeaders?: readonly string[]
   /** Audiences of which a token needs one. Unset: those of this server. */
   readonly audiences?: readonly string[]
   /** Returns the certificates of the caller, its own first; empty: none. They are not verified. */

@@ -27,10 +27,10 @@ export class TrustStore {
 }
 
 /**
- * Returns the authorities of clients.
+ * Returns the authorities of clients and of proxies.
  * @throws PkiError not for keys that `memberKeys` returned
  */
-export function trustOf({ server: { clientAuthorities } }: MemberKeys): TrustBundles {
-  const client = clientAuthorities === null ? null : readTrustBundle(clientAuthorities)
-  return { client, 'front-proxy': null }
+export function trustOf({ server: { clientAuthorities, proxyAuthorities } }: MemberKeys): TrustBundles {
+  const bundle = (pem: string | null): TrustBundle | null => (pem === null ? null : readTrustBundle(pem))
+  return { client: bundle(clientAuthorities), 'front-proxy': bundle(proxyAuthorities) }
 }

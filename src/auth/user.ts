@@ -6,6 +6,8 @@ export const GROUP_AUTHENTICATED = 'system:authenticated'
 export const GROUP_UNAUTHENTICATED = 'system:unauthenticated'
 export const GROUP_MASTERS = 'system:masters'
 export const GROUP_SERVICE_ACCOUNTS = 'system:serviceaccounts'
+/** All holders of bootstrap tokens. */
+export const GROUP_BOOTSTRAPPERS = 'system:bootstrappers'
 export const GROUP_MONITORING = 'system:monitoring'
 /** The holder of a join token, whose id is in `extra`. */
 export const GROUP_JOINING = 'system:joining'

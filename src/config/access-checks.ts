@@ -31,4 +31,24 @@ export function checkAccess(config: Config, wrong: (message: string) => never): 
     if (isUsed && !isGiven) wrong(`--authorization-mode ${mode} needs --${flag}`)
     if (!isUsed && isGiven) wrong(`--${flag} is for the mode ${mode}: add it to --authorization-mode`)
   }
+  checkFrontProxy(config, wrong)
+}
+
+const proxyLists = [
+  'requestheader-username-headers',
+  'requestheader-group-headers',
+  'requestheader-extra-headers-prefix',
+  'requestheader-allowed-names',
+] as const satisfies readonly (keyof Config)[]
+
+function checkFrontProxy(config: Config, wrong: (message: string) => never): void {
+  const caFlag = 'requestheader-client-ca-file'
+  for (const flag of proxyLists) {
+    if (config[flag].length > 0 && config[caFlag] === '') wrong(`--${flag} needs --${caFlag}`)
+    if (flag === 'requestheader-allowed-names') continue
+    const bad = config[flag].find((name) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name))
+    if (bad !== undefined) wrong(`--${flag} has ${JSON.stringify(bad)}, which is not the name of a header`)
+  }
+  if (config[caFlag] !== '' && config['requestheader-username-headers'].length === 0)
+    wrong(`--${caFlag} needs --requestheader-username-headers, such as X-Remote-User`)
 }

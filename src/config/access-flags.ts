@@ -27,6 +27,33 @@ export const accessFlags = {
     'How long an answer of that server is kept; 0: not at all.',
   ),
   'authentication-token-webhook-version': reviewVersion('TokenReview'),
+  'enable-bootstrap-token-auth': toggle(
+    false,
+    'Authenticate bearer tokens of bootstrap token Secrets, with which nodes join.',
+  ),
+  'requestheader-client-ca-file': file(
+    'CA certificates (PEM bundle) of authenticating proxies. Their headers name the user of each request.',
+  ),
+  'requestheader-allowed-names': list(
+    [],
+    'NAME,…',
+    'Common names that certificates of proxies may have. Unset: all names.',
+  ),
+  'requestheader-username-headers': list(
+    [],
+    'HEADER,…',
+    'Headers of proxies with the name of the user, such as X-Remote-User; the first with a value counts.',
+  ),
+  'requestheader-group-headers': list(
+    [],
+    'HEADER,…',
+    'Headers of proxies whose values are groups of the user, such as X-Remote-Group.',
+  ),
+  'requestheader-extra-headers-prefix': list(
+    [],
+    'PREFIX,…',
+    'Beginning of headers of proxies with extra attributes of the user, such as X-Remote-Extra-.',
+  ),
   'authorization-always-allow-paths': list(
     ['/healthz', '/livez', '/readyz'],
     'PATH,…',

@@ -204,6 +204,9 @@ export const limits = Object.freeze({
   tokenWebhookEntriesMax: 4096,
   /** Permissions that are kept, and as many refusals. When full: the oldest is removed. */
   authorizationWebhookEntriesMax: 8192,
+  /** Users of authenticating proxies that are kept, and ms. When full: the oldest is removed. */
+  frontProxyUsersMax: 4096,
+  frontProxyUserMs: 600_000,
   /** Policies of the mode ABAC. More: the server does not start. */
   abacPoliciesMax: 10_000,
   /** Characters of a service account token. Longer: rejected, and never issued. */

@@ -134,6 +134,7 @@ function authorityChanges(
 const authoritiesLogged = 10
 const bundles = [
   ['clientAuthorities', ({ server }: MemberKeys) => server.clientAuthorities],
+  ['proxyAuthorities', ({ server }: MemberKeys) => server.proxyAuthorities],
   ['peerAuthorities', ({ peer }: MemberKeys) => peer?.authority ?? null],
 ] as const
 

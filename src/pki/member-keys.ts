@@ -26,6 +26,8 @@ export type ServerKeys = {
   readonly key: string
   /** CA certificates that verify clients; null: client certificates are not requested. */
   readonly clientAuthorities: string | null
+  /** CA certificates that verify authenticating proxies; null: there are none. */
+  readonly proxyAuthorities: string | null
 }
 
 export type MemberKeys = {
@@ -66,10 +68,10 @@ export function memberKeys(
   const server = {
     certificate: read(config, 'tls-cert-file'),
     key: read(config, 'tls-private-key-file'),
-    clientAuthorities: config['client-ca-file'] === '' ? null : read(config, 'client-ca-file'),
+    clientAuthorities: authorities(config, 'client-ca-file'),
+    proxyAuthorities: authorities(config, 'requestheader-client-ca-file'),
   }
   checkPair(config, 'tls-cert-file', 'tls-private-key-file', server)
-  if (server.clientAuthorities !== null) checkReadable(config, 'client-ca-file', server.clientAuthorities)
   const peer = config['peer-cert-file'] === '' ? null : peerKeys(config)
   const fingerprints = fingerprintsOf(server.clientAuthorities, peer)
   return { server, peer, kubeconfig: null, madeNow: false, fingerprints }
@@ -131,6 +133,7 @@ function selfMade(
     certificate: readTextFile(certificate),
     key: readTextFile(key),
     clientAuthorities: authority,
+    proxyAuthorities: authorities(config, 'requestheader-client-ca-file'),
   }
   const madeNow = made.includes(paths.ca.key)
   return { server, peer: null, kubeconfig, madeNow, fingerprints: fingerprintsOf(authority, null) }
@@ -175,6 +178,7 @@ const keyFlags = [
   'tls-cert-file',
   'tls-private-key-file',
   'client-ca-file',
+  'requestheader-client-ca-file',
   'peer-ca-file',
   'peer-cert-file',
   'peer-key-file',
@@ -189,6 +193,14 @@ function read(config: Config, flag: KeyFlag): string {
     if (!(cause instanceof PkiError)) throw cause
     throw new StartError('keys', `--${flag}: ${cause.message}`, { cause })
   }
+}
+
+/** Returns the bundle that a flag names; null: the flag is not set. */
+function authorities(config: Config, flag: 'client-ca-file' | 'requestheader-client-ca-file'): string | null {
+  if (config[flag] === '') return null
+  const pem = read(config, flag)
+  checkReadable(config, flag, pem)
+  return pem
 }
 
 /**

@@ -170,7 +170,7 @@ function serverOf(options: ListenerOptions, policy: TlsPolicy): RawServer {
   const secure = {
     ...CONNECTION,
     ...contextOf(tls, policy),
-    requestCert: tls.clientAuthorities !== null,
+    requestCert: requestsCertificates(tls),
     // Clients may connect without a certificate, or with an untrusted one: authentication decides.
     rejectUnauthorized: false,
     handshakeTimeout: 10_000,
@@ -221,7 +221,6 @@ const HTTP1 = {
 } as const
 
 function contextOf(tls: TlsFiles, { minVersion, ciphers }: TlsPolicy): SecureContextOptions {
-  const { clientAuthorities } = tls
   return {
     cert: tls.certificate,
     key: tls.key,
@@ -233,6 +232,10 @@ function contextOf(tls: TlsFiles, { minVersion, ciphers }: TlsPolicy): SecureCon
     ...(ciphers === null ? {} : { ciphers: ciphers.join(':'), honorCipherOrder: true }),
     // TLS verifies no client: authentication does, with the current bundle, and Node 24 (24.21)
     // does not return the intermediate certificates of a client that TLS has verified.
-    ...(clientAuthorities === null ? {} : { ca: [] }),
+    ...(requestsCertificates(tls) ? { ca: [] } : {}),
   }
+}
+
+function requestsCertificates({ clientAuthorities, proxyAuthorities = null }: TlsFiles): boolean {
+  return clientAuthorities !== null || proxyAuthorities !== null
 }

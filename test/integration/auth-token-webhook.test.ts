@@ -76,6 +76,19 @@ void test('spec 5.2: a token review returns the user, groups, uid and extra of t
   })
 })
 
+void test('spec 5.2: a token review passes its audiences on, and returns those that the webhook accepts', async (t) => {
+  const { api, hook } = await open(t, (call) => answered(call, { ...kate, audiences: ['b', 'c'] }))
+  const review = async (audiences: readonly string[]): Promise<Record<string, unknown>> => {
+    const group = 'authentication.orch.io'
+    const body = { apiVersion: `${group}/v1`, kind: 'TokenReview', spec: { token: 'opaque', audiences } }
+    const { text } = await api.admin(`/apis/${group}/v1/tokenreviews`, { method: 'POST', body })
+    return (JSON.parse(text) as { status: Record<string, unknown> }).status
+  }
+  assert.deepEqual((await review(['a', 'b']))['audiences'], ['b'])
+  assert.deepEqual(hook.calls.map(reviewIn)[0]?.spec, { token: 'opaque', audiences: ['a', 'b'] })
+  assert.notEqual((await review(['a']))['authenticated'], true)
+})
+
 void test('spec 5.2: an answer in another form than the request authenticates no user, with a general message', async (t) => {
   let status: object = kate
   let change: object = {}

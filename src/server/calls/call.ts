@@ -209,6 +209,10 @@ export class Call implements RequestContext, Credentials {
     return this.raw.headers.authorization ?? (token === null ? undefined : `Bearer ${token}`)
   }
 
+  get rawHeaders(): readonly string[] {
+    return this.raw.rawHeaders
+  }
+
   get connection(): object | null {
     return connectionOf(this.raw)
   }

@@ -13,4 +13,6 @@ export type TlsFiles = {
   readonly key: string
   /** The authority of client certificates; null: none are requested. */
   readonly clientAuthorities: string | null
+  /** The authority of the certificates of authenticating proxies. Unset or null: there are none. */
+  readonly proxyAuthorities?: string | null
 }

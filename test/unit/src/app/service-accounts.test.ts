@@ -22,7 +22,12 @@ import { ecKey, otherKey, rsaKey } from '../../../../fixtures/token-keys.ts'
 import { systemClock } from '../../../../fixtures/system.ts'
 import { tokenOf } from '../../../support/fixtures/token-kit.ts'
 
-const server = { certificate: '', key: privateKeyPem(ecKey.privateKey), clientAuthorities: null }
+const server = {
+  certificate: '',
+  key: privateKeyPem(ecKey.privateKey),
+  clientAuthorities: null,
+  proxyAuthorities: null,
+}
 const keys = { server, peer: null, kubeconfig: null, madeNow: false, fingerprints: {} }
 
 class Kit {

@@ -1,0 +1,105 @@
+import type { Clock } from '../../base/clock.ts'
+import type { UserInfo } from '../api/metadata/object.ts'
+import { limits } from '../config/limits.ts'
+import { ConnectionVerdicts } from './connection-verdicts.ts'
+import { notRecognized } from './credentials.ts'
+import type { AuthenticationMethod } from './credentials.ts'
+import { ExpiringCache } from './expiring-cache.ts'
+import type { TrustStore } from './trust-store.ts'
+import { authenticatedUser } from './user.ts'
+
+/** Header names, in any case. */
+export type FrontProxyOptions = {
+  /** Common names of the certificates of proxies; empty: any. */
+  readonly allowedNames: readonly string[]
+  /** The first header with a value has the name of the user. */
+  readonly userHeaders: readonly string[]
+  /** All values are groups. */
+  readonly groupHeaders: readonly string[]
+  /** The rest of the name of such a header is a key of `extra`, in percent-encoding. */
+  readonly extraPrefixes: readonly string[]
+}
+
+/**
+ * Authenticates by the headers of a trusted proxy. The proxy has to present a certificate of an
+ * authority of its own, which is not trusted for clients. Each request is another user: only the
+ * certificate is verified once per connection.
+ *
+ * @source spec 5.3; apiserver `pkg/authentication/request/headerrequest`
+ */
+export function frontProxy(
+  options: FrontProxyOptions,
+  { clock, trust }: { readonly clock: Clock; readonly trust: TrustStore },
+): AuthenticationMethod {
+  const names = lowerCase(options)
+  const verdicts = new ConnectionVerdicts(clock, trust, 'front-proxy')
+  // The same user is the same object, so that its permissions are looked up once.
+  const users = new ExpiringCache<UserInfo>(limits.frontProxyUsersMax, clock)
+  return {
+    name: 'front-proxy',
+    recognize: (credentials) => {
+      const identity = identityIn(credentials.rawHeaders ?? [], names)
+      if (identity === null) return notRecognized
+      const verdict = verdicts.of(credentials)
+      if (verdict.kind === 'none') return notRecognized
+      if (verdict.kind === 'refused') {
+        return { kind: 'rejected', reason: `the certificate of the proxy is not trusted: ${verdict.reason}` }
+      }
+      const { commonName } = verdict.leaf.subject
+      if (names.allowedNames.length > 0 && !names.allowedNames.includes(commonName)) {
+        return { kind: 'rejected', reason: 'the common name of the proxy is not among the allowed ones' }
+      }
+      const key = JSON.stringify(identity)
+      const user = users.get(key) ?? authenticatedUser(identity)
+      users.set(key, user, limits.frontProxyUserMs)
+      return { kind: 'user', user }
+    },
+  }
+}
+
+function lowerCase({ allowedNames, userHeaders, groupHeaders, extraPrefixes }: FrontProxyOptions) {
+  const lower = (names: readonly string[]): readonly string[] => names.map((name) => name.toLowerCase())
+  return {
+    allowedNames,
+    userHeaders: lower(userHeaders),
+    groupHeaders: lower(groupHeaders),
+    extraPrefixes: lower(extraPrefixes),
+  }
+}
+
+type Identity = {
+  readonly name: string
+  readonly groups: readonly string[]
+  readonly extra: UserInfo['extra']
+}
+
+/** @returns null: no header names a user */
+function identityIn(rawHeaders: readonly string[], options: FrontProxyOptions): Identity | null {
+  const { userHeaders, groupHeaders, extraPrefixes } = options
+  const users = new Map<string, string>()
+  const groups: string[] = []
+  const extra = new Map<string, string[]>()
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const header = (rawHeaders[at] as string).toLowerCase()
+    const value = rawHeaders[at + 1] as string
+    if (value !== '' && userHeaders.includes(header) && !users.has(header)) users.set(header, value)
+    if (value !== '' && groupHeaders.includes(header)) groups.push(value)
+    for (const prefix of extraPrefixes) {
+      if (!header.startsWith(prefix)) continue
+      const key = decoded(header.slice(prefix.length))
+      extra.set(key, [...(extra.get(key) ?? []), value])
+    }
+  }
+  const chosen = userHeaders.find((header) => users.has(header))
+  const name = chosen === undefined ? undefined : users.get(chosen)
+  return name === undefined ? null : { name, groups, extra: Object.fromEntries(extra) }
+}
+
+/** Decodes a key. One that is not percent-encoded UTF-8 stays as it is, as upstream has it. */
+function decoded(key: string): string {
+  try {
+    return decodeURIComponent(key)
+  } catch {
+    return key
+  }
+}
