@@ -231,6 +231,8 @@ export const limits = Object.freeze({
    * permission.
    */
   accessCheckMs: 500,
+  /** How often the tokens of service accounts with streams in progress are looked up again. */
+  accountCheckMs: 5000,
   /** Namespaces of which the rules of one user are cached. More: the cache begins again. */
   namespacesPerUserMax: 256,
   /** Values looked up to compare the rules of a role with those of its author. More: 403. */

@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { Authenticator } from '../auth/authenticate.ts'
 import type { Credentials } from '../auth/credentials.ts'
 import type { Authorizer } from '../auth/decision.ts'
+import { serviceAccountOf } from '../auth/user.ts'
 import { limits } from '../config/limits.ts'
 import type { Call } from './calls/call.ts'
 
@@ -28,42 +29,52 @@ export type RevocationDependencies = {
  */
 export class Revocation {
   readonly #dependencies: RevocationDependencies
-  readonly #timer: Timer
+  readonly #timers: readonly Timer[]
   #checkedVersion: number
-  #isChecking = false
-  /** A check is needed after the one in progress. */
+  /** The check in progress; null: none. */
+  #checking: Promise<void> | null = null
+  /** A check of all calls is needed after the one in progress. */
   #isOutdated = false
 
   constructor(dependencies: RevocationDependencies) {
     this.#dependencies = dependencies
     this.#checkedVersion = dependencies.accessVersion()
-    this.#timer = dependencies.clock.every(limits.accessCheckMs, () => {
-      if (dependencies.accessVersion() !== this.#checkedVersion) this.check()
-    })
+    const { clock } = dependencies
+    this.#timers = [
+      clock.every(limits.accessCheckMs, () => {
+        if (dependencies.accessVersion() !== this.#checkedVersion) this.check()
+      }),
+      clock.every(limits.accountCheckMs, () => this.#checkAccounts()),
+    ]
   }
 
   /** Checks all calls, some per turn. A change during a check is followed by another check. */
   check(): void {
     this.#isOutdated = true
-    if (!this.#isChecking) void this.#checkWhileOutdated()
+    if (this.#checking === null) this.#checking = this.#checkWhileOutdated()
   }
 
   close(): void {
-    this.#timer.cancel()
+    for (const timer of this.#timers) timer.cancel()
+  }
+
+  /** The token of an account ends with the objects that it names, without a change of rules. */
+  #checkAccounts(): void {
+    const calls = this.#dependencies.calls().filter(isOfAccount)
+    if (calls.length === 0 || this.#checking !== null) return
+    this.#checking = this.#checkEach(calls).then(() => this.#checkWhileOutdated())
   }
 
   async #checkWhileOutdated(): Promise<void> {
-    this.#isChecking = true
     while (this.#isOutdated) {
       this.#isOutdated = false
       this.#checkedVersion = this.#dependencies.accessVersion()
-      await this.#checkOnce()
+      await this.#checkEach(this.#dependencies.calls())
     }
-    this.#isChecking = false
+    this.#checking = null
   }
 
-  async #checkOnce(): Promise<void> {
-    const calls = this.#dependencies.calls()
+  async #checkEach(calls: readonly RevocableCall[]): Promise<void> {
     for (let from = 0; from < calls.length; from += CALLS_PER_TURN) {
       await Promise.all(calls.slice(from, from + CALLS_PER_TURN).map((call) => this.#checkCall(call)))
       await new Promise<void>((resolve) => this.#dependencies.clock.soon(resolve))
@@ -88,6 +99,10 @@ export class Revocation {
     const user = call.impersonation?.user ?? caller
     return (await authorizer.authorize(user, call.info.action)).kind === 'allow'
   }
+}
+
+function isOfAccount(call: RevocableCall): boolean {
+  return call.authenticated && serviceAccountOf(call.caller.name) !== null
 }
 
 const CALLS_PER_TURN = 100

@@ -149,6 +149,21 @@ void test('a caller whose credentials are no longer valid is revoked by a check 
   world.revocation.close()
 })
 
+void test('a service account whose token was revoked loses its streams without a change of the rules', async () => {
+  const world = new World()
+  const account = world.call('system:serviceaccount:default:builder')
+  const ann = world.call('ann')
+  world.unknown.add(account.caller.name)
+  world.unknown.add('ann')
+  void world.clock.advance(limits.accountCheckMs)
+  await until('the account is revoked', () => account.isRevoked)
+  assert.ok(!ann.isRevoked)
+  world.lose('other')
+  world.look()
+  await until('a later check has all calls', () => ann.isRevoked)
+  world.revocation.close()
+})
+
 void test('a change during a check is followed by another check', async () => {
   const world = new World()
   const [first, second] = [world.call('first'), world.call('second')]
