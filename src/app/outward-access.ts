@@ -2,6 +2,9 @@ import { abac } from '../auth/abac.ts'
 import type { ConfiguredAuthorizers } from '../auth/authorize.ts'
 import type { AuthenticationMethod } from '../auth/credentials.ts'
 import type { Authorizer } from '../auth/decision.ts'
+import { OidcKeys } from '../auth/oidc/oidc-keys.ts'
+import type { OidcClaims } from '../auth/oidc/oidc-user.ts'
+import { openIdConnect } from '../auth/oidc/oidc.ts'
 import { authorizationWebhook } from '../auth/webhook/authorization-webhook.ts'
 import { ReviewWebhook } from '../auth/webhook/review-webhook.ts'
 import type { ReviewWebhookOptions } from '../auth/webhook/review-webhook.ts'
@@ -11,6 +14,7 @@ import { StartError } from '../config/start-error.ts'
 import { FailureLog } from '../outward/failure-log.ts'
 import { OutwardClient } from '../outward/outward-client.ts'
 import { readClientConfig } from '../pki/client-config.ts'
+import { readTrustBundle } from '../pki/trust-bundle.ts'
 import { readTextFile } from '../pki/files.ts'
 import type { BootContext } from './context.ts'
 
@@ -33,12 +37,70 @@ export function outwardAccess(dependencies: OutwardAccessDependencies): OutwardA
   const { config } = dependencies
   const modes = config['authorization-mode']
   return {
-    tokens: config['authentication-token-webhook-config-file'] === '' ? [] : [tokenReviews(dependencies)],
+    tokens: [
+      ...(config['oidc-issuer-url'] === '' ? [] : [identityTokens(dependencies)]),
+      ...(config['authentication-token-webhook-config-file'] === '' ? [] : [tokenReviews(dependencies)]),
+    ],
     authorizers: {
       ...(modes.includes('ABAC') ? { ABAC: policies(dependencies) } : {}),
       ...(modes.includes('Webhook') ? { Webhook: accessReviews(dependencies) } : {}),
     },
   }
+}
+
+function identityTokens({
+  config,
+  clock,
+  random,
+  log,
+  closing,
+}: OutwardAccessDependencies): AuthenticationMethod {
+  const issuer = config['oidc-issuer-url']
+  const path = config['oidc-ca-file']
+  const authority = path === '' ? null : withFlag('oidc-ca-file', () => authoritiesIn(path))
+  const keys = new OidcKeys(issuer, {
+    clock,
+    open: (url) => new OutwardClient({ ...noCredentials, url, authority }, oidcOptions, { clock, random }),
+    failures: new FailureLog({ what: 'OpenID provider', url: issuer }, { clock, log }),
+  })
+  closing.add(() => keys.close())
+  const algorithms = config['oidc-signing-algs']
+  return openIdConnect(
+    { issuer, clientId: config['oidc-client-id'], algorithms, claims: claimsOf(config) },
+    { keys, clock },
+  )
+}
+
+/** @throws PkiError */
+function authoritiesIn(path: string): string {
+  const pem = readTextFile(path)
+  readTrustBundle(pem)
+  return pem
+}
+
+function claimsOf(config: BootContext['config']): OidcClaims {
+  const usernameClaim = config['oidc-username-claim']
+  const prefix = config['oidc-username-prefix']
+  // Two providers may have the same subject; an email address is unique.
+  const standard = usernameClaim === 'email' ? '' : `${config['oidc-issuer-url']}#`
+  return {
+    usernameClaim,
+    usernamePrefix: prefix === '-' ? '' : prefix === '' ? standard : prefix,
+    groupsClaim: config['oidc-groups-claim'],
+    groupsPrefix: config['oidc-groups-prefix'],
+    requiredClaims: config['oidc-required-claim'],
+  }
+}
+
+const noCredentials = { identity: null, authorization: null, tokenFile: null, serverName: null }
+
+const oidcOptions = {
+  callMsMax: limits.oidcMsMax,
+  // Keys are fetched by one request at a time.
+  connectionsMax: 1,
+  queueMax: 0,
+  attemptsMax: 1,
+  responseBytesMax: limits.oidcResponseBytesMax,
 }
 
 function tokenReviews(dependencies: OutwardAccessDependencies): AuthenticationMethod {

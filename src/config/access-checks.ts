@@ -1,3 +1,4 @@
+import { OIDC_ALGORITHMS } from './access-flags.ts'
 import type { Config } from './config.ts'
 
 /** The authorizers of `--authorization-mode`. */
@@ -32,6 +33,23 @@ export function checkAccess(config: Config, wrong: (message: string) => never): 
     if (!isUsed && isGiven) wrong(`--${flag} is for the mode ${mode}: add it to --authorization-mode`)
   }
   checkFrontProxy(config, wrong)
+  checkOidc(config, wrong)
+}
+
+function checkOidc(config: Config, wrong: (message: string) => never): void {
+  const issuer = config['oidc-issuer-url']
+  const [isGiven, hasClient] = [issuer !== '', config['oidc-client-id'] !== '']
+  if (isGiven && !hasClient) wrong('--oidc-issuer-url needs --oidc-client-id, which tokens are issued to')
+  for (const flag of ['oidc-client-id', 'oidc-ca-file', 'oidc-groups-claim'] as const) {
+    if (config[flag] !== '' && !isGiven) wrong(`--${flag} needs --oidc-issuer-url`)
+  }
+  if (!isGiven) return
+  if (!URL.canParse(issuer) || new URL(issuer).protocol !== 'https:') {
+    wrong('--oidc-issuer-url must be an https URL, as the provider writes it in its tokens')
+  }
+  const bad = config['oidc-signing-algs'].find((name) => !OIDC_ALGORITHMS.includes(name))
+  if (bad !== undefined) wrong(`--oidc-signing-algs has ${bad}: known are ${OIDC_ALGORITHMS.join(', ')}`)
+  if (config['oidc-signing-algs'].length === 0) wrong('--oidc-signing-algs is empty: omit it, or name one')
 }
 
 const proxyLists = [

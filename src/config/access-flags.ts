@@ -1,4 +1,5 @@
-import { choice, duration, list, text, toggle } from './flag.ts'
+import { ConfigError } from './errors.ts'
+import { choice, custom, duration, list, text, toggle } from './flag.ts'
 
 const hourMs = 3_600_000
 const keptMs = { minMs: 0, maxMs: 24 * hourMs }
@@ -9,6 +10,27 @@ function file(help: string) {
 
 function reviewVersion(kind: string) {
   return choice(['v1', 'v1beta1'], 'v1beta1', `API version of the ${kind}s that the webhook gets.`)
+}
+
+/** Algorithms with a public key. A shared secret is known to every client of the issuer. */
+export const OIDC_ALGORITHMS: readonly string[] = [
+  ...['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'],
+]
+
+function requiredClaimsFlag() {
+  return custom<ReadonlyMap<string, string>>({
+    fallback: new Map(),
+    placeholder: 'KEY=VALUE',
+    help: 'Claim that identity tokens must have with this value; may be repeated.',
+    parse: (values) =>
+      new Map(
+        values.map((value) => {
+          const at = value.indexOf('=')
+          if (at < 1) throw new ConfigError('must be KEY=VALUE')
+          return [value.slice(0, at), value.slice(at + 1)]
+        }),
+      ),
+  })
 }
 
 /** Flags of authentication and authorization. */
@@ -30,6 +52,27 @@ export const accessFlags = {
   'enable-bootstrap-token-auth': toggle(
     false,
     'Authenticate bearer tokens of bootstrap token Secrets, with which nodes join.',
+  ),
+  'oidc-issuer-url': text(
+    '',
+    'URL',
+    'Issuer of the OpenID Connect tokens that are accepted: an https URL, with the discovery document below it.',
+  ),
+  'oidc-client-id': text('', 'ID', 'The client that identity tokens must be issued to.'),
+  'oidc-ca-file': file('CA certificates (PEM bundle) to verify the issuer. Unset: those of the host.'),
+  'oidc-username-claim': text('sub', 'CLAIM', 'Claim with the name of the user.'),
+  'oidc-username-prefix': text(
+    '',
+    'PREFIX',
+    'Prefix of the names of users; - means no prefix. Unset: the issuer and #, unless the claim is email.',
+  ),
+  'oidc-groups-claim': text('', 'CLAIM', 'Claim with the groups of the user. Unset: no groups.'),
+  'oidc-groups-prefix': text('', 'PREFIX', 'Prefix of the names of groups.'),
+  'oidc-required-claim': requiredClaimsFlag(),
+  'oidc-signing-algs': list(
+    ['RS256'],
+    'ALG,…',
+    `Algorithms of the signatures of identity tokens: ${OIDC_ALGORITHMS.join(', ')}.`,
   ),
   'requestheader-client-ca-file': file(
     'CA certificates (PEM bundle) of authenticating proxies. Their headers name the user of each request.',

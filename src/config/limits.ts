@@ -204,6 +204,24 @@ export const limits = Object.freeze({
   tokenWebhookEntriesMax: 4096,
   /** Permissions that are kept, and as many refusals. When full: the oldest is removed. */
   authorizationWebhookEntriesMax: 8192,
+  /** Ms for a request to the OpenID provider. Longer: it failed. */
+  oidcMsMax: 10_000,
+  /** Bytes of its discovery document, and of its keys. Longer: it failed. */
+  oidcResponseBytesMax: 1 * MiB,
+  oidcKeysMax: 100,
+  /** Ms after which its keys are fetched again, and after a token with an unknown key. */
+  oidcKeysMsMax: 600_000,
+  oidcFetchMsMin: 1000,
+  /** Ms after a fetch that failed. */
+  oidcFailedFetchMs: 5000,
+  /**
+   * Identity tokens that were verified, and ms that they are kept. When full: the oldest is
+   * removed.
+   */
+  oidcUsersMax: 4096,
+  oidcUserMs: 10_000,
+  /** Identity tokens that are being verified at once. When full: 429, `Retry-After: 1`. */
+  oidcVerificationsMax: 256,
   /** Users of authenticating proxies that are kept, and ms. When full: the oldest is removed. */
   frontProxyUsersMax: 4096,
   frontProxyUserMs: 600_000,

@@ -229,4 +229,22 @@ export const trustMutants: readonly Mutant[] = [
     invariant: 'I14',
     killedBy: tests('integration/auth-token-webhook'),
   },
+  {
+    id: 'identity-token-of-another-client-is-accepted',
+    file: 'src/auth/oidc/oidc.ts',
+    edits: [{ find: 'audience: clientId, ', replace: '' }],
+    breaks: 'a token that the provider issued to another service authenticates at this server',
+    standsFor: 'OpenID Connect Core 1.0 section 3.1.3.7',
+    invariant: 'I14',
+    killedBy: tests('integration/auth-oidc'),
+  },
+  {
+    id: 'required-claims-are-not-compared',
+    file: 'src/auth/oidc/oidc-user.ts',
+    edits: [{ find: 'payload[name] !== value', replace: 'payload[name] === undefined' }],
+    breaks: 'a token with another value of a required claim authenticates',
+    standsFor: 'spec 5.1, required claims',
+    invariant: 'I14',
+    killedBy: tests('integration/auth-oidc'),
+  },
 ]
