@@ -38,6 +38,7 @@ import { Catalog } from './registry/kinds/catalog.ts'
 import { Informer } from './registry/informer.ts'
 import { registry as registryOf } from './registry/registry.ts'
 import type { Registry } from './registry/calls/verb.ts'
+import type { TokenIssuer } from './registry/kinds/token-issuer.ts'
 import type { RegistrySwitches } from './registry/calls/switches.ts'
 import { customKinds } from './resources/crd/custom-kind.ts'
 import { definitionsFor } from './resources/index.ts'
@@ -111,6 +112,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
     machine,
     consensus,
     access,
+    tokens: serviceAccounts.tokens,
     watches,
   })
   const caughtUp = new CaughtUp({ consensus, clock })
@@ -169,6 +171,7 @@ type RegistryOptions = {
   readonly machine: StoreMachine
   readonly consensus: Consensus<Outcome>
   readonly access: Access
+  readonly tokens: TokenIssuer
   readonly watches: WatchMetrics
 }
 
@@ -178,7 +181,7 @@ type RegistryOptions = {
  */
 function startRegistry(
   { clock, random, log, names, closing, config }: MemberContext,
-  { store, machine, consensus, access, watches }: RegistryOptions,
+  { store, machine, consensus, access, tokens, watches }: RegistryOptions,
 ): { readonly served: Catalog; readonly registry: Registry; readonly controllers: Controllers } {
   const catalog = new Catalog(definitionsFor(names))
   const served = catalog.narrowed(servedKinds(catalog.builtIn(), config['runtime-config']))
@@ -200,7 +203,7 @@ function startRegistry(
     configuration: () => machine.configuration,
   })
   const registry = registryOf({
-    ...{ store, clock, random, names, catalog, admission, membership, switches, reviewers },
+    ...{ store, clock, random, names, catalog, admission, membership, switches, reviewers, tokens },
     observeWatch: (kind) => watches.begin(kind),
     definitionsApplied: () => custom.takenIn(),
   })

@@ -37,6 +37,8 @@ export function configuredServiceAccounts(
     keys: () => keys,
     audiences: config['api-audiences'].length === 0 ? issuers : config['api-audiences'],
     looksUpSecretTokens: config['service-account-lookup'],
+    expirationSecondsMax: Math.floor(config['service-account-max-token-expiration'] / 1000),
+    extendsExpiration: config['service-account-extend-token-expiration'],
   })
 }
 
@@ -52,12 +54,19 @@ function tokenKeys(config: Config, keys: MemberKeys, directory: string): TokenKe
   const verification = files.flatMap((path) =>
     reading('service-account-key-file', path, () => readVerificationKeys(readTextFile(path), path)),
   )
-  const own = signingKey(keys, directory)
+  const own = signingKey(config, keys, directory)
   return tokenKeysOf(files.length === 0 ? [...verification, ...serverKey(keys)] : verification, own)
 }
 
-/** Returns the key that a single member created with its certificates. @returns null: none */
-function signingKey({ kubeconfig }: MemberKeys, directory: string): SigningKey | null {
+/**
+ * Returns the key that the flag names, or that a single member created with its certificates.
+ *
+ * @returns null: there is none
+ */
+function signingKey(config: Config, { kubeconfig }: MemberKeys, directory: string): SigningKey | null {
+  const flag = 'service-account-signing-key-file'
+  const given = config[flag]
+  if (given !== '') return reading(flag, given, () => readSigningKey(readTextFile(given), given))
   if (kubeconfig === null) return null
   const path = clusterPkiPaths(join(directory, 'pki')).serviceAccountKey
   return reading(null, path, () => readSigningKey(readTextFile(path), path))

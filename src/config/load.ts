@@ -4,6 +4,7 @@ import { ConfigError } from './errors.ts'
 import { flags } from './flags.ts'
 import type { FlagName } from './flags.ts'
 import { mostLike, nearest } from './nearest.ts'
+import { checkServiceAccounts } from './service-account-flags.ts'
 import { readYaml } from './yaml-text.ts'
 
 /** Text values by flag, from the command line or a file. */
@@ -187,6 +188,7 @@ function checkTogether(config: Config): void {
   if (config['secure-port'] === 0) checkAnyPort(config, wrong)
   checkAudit(config, wrong)
   checkJoin(config, wrong)
+  checkServiceAccounts(config['service-account-max-token-expiration'], wrong)
   for (const [one, other] of pairs) {
     if ((config[one] === '') !== (config[other] === '')) wrong(`--${one} and --${other} go together`)
   }

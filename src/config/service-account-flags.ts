@@ -1,5 +1,5 @@
 import { ConfigError } from './errors.ts'
-import { custom, list, toggle } from './flag.ts'
+import { custom, duration, list, text, toggle } from './flag.ts'
 
 /** Flags of service account tokens, under upstream's names. */
 export const serviceAccountFlags = {
@@ -7,6 +7,11 @@ export const serviceAccountFlags = {
     [],
     'FILE,…',
     'Keys (PEM) that verify service account tokens: public keys, private keys or certificates, ECDSA P-256 or RSA. Unset: the key of the client port.',
+  ),
+  'service-account-signing-key-file': text(
+    '',
+    'FILE',
+    'Key (PEM) that signs service account tokens, the same on every member: a private key, ECDSA P-256 or RSA. Unset: a single member that created its own certificates uses the key that it created with them, other members issue no tokens.',
   ),
   'service-account-issuer': custom<readonly string[]>({
     fallback: [],
@@ -23,7 +28,24 @@ export const serviceAccountFlags = {
     true,
     'Check that the Secret and the account of a token that is stored in a Secret exist. Bound tokens are always checked.',
   ),
+  'service-account-max-token-expiration': duration(
+    0,
+    { minMs: 0, maxMs: 2 ** 32 * 1000 },
+    'Longest lifetime of a service account token, at least 1h; a longer one is shortened, with a warning. 0: the limit of the API, 2^32 seconds.',
+  ),
+  'service-account-extend-token-expiration': toggle(
+    false,
+    'Let tokens that Pods get by default be valid for a year, for clients that do not read them again. Upstream has true.',
+  ),
 } as const
+
+const hourMs = 3_600_000
+
+/** @param wrong throws the error */
+export function checkServiceAccounts(maxExpirationMs: number, wrong: (message: string) => never): void {
+  if (maxExpirationMs === 0 || maxExpirationMs >= hourMs) return
+  wrong('--service-account-max-token-expiration must be at least 1h, or 0 for no limit of this cluster')
+}
 
 /** An issuer with a colon is a URL, as upstream. */
 function checkIssuer(issuer: string): string {

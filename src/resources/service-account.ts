@@ -6,9 +6,10 @@ import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, DefinitionFor, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { localObjectReferenceSchema } from './common/local-object-reference.ts'
 import { objectReferenceSchema } from './common/object-reference.ts'
+import { tokenRequest } from './token-request.ts'
 
 /** An identity of programs in pods. @source spec 5.6 */
-export const serviceAccountDefinition: DefinitionFor = () =>
+export const serviceAccountDefinition: DefinitionFor = (names) =>
   Object.freeze({
     group: '',
     version: 'v1',
@@ -24,7 +25,7 @@ export const serviceAccountDefinition: DefinitionFor = () =>
     deleteReturnsObject: true,
     columns: [nameColumn, secretsColumn, ageColumn],
     hooks: { prepareForCreate: namesOfSecrets, prepareForUpdate: namesOfSecrets },
-    subresources: [],
+    subresources: [tokenRequest(names)],
   } satisfies ResourceDefinition)
 
 const serviceAccountSchema = struct('core.v1.ServiceAccount', 'Identity of programs in Pods.', {

@@ -4,6 +4,8 @@ import type { ObjectStore } from '../../store/object-store.ts'
 import type { AuthenticationMethod } from '../credentials.ts'
 import { BoundObjects } from './bound-objects.ts'
 import { serviceAccountTokens } from './service-account-tokens.ts'
+import type { TokenIssuer } from '../../registry/kinds/token-issuer.ts'
+import { tokenIssuer } from './issue-token.ts'
 import type { TokenKeys } from './token-keys.ts'
 import { TokenVerifier } from './verify-token.ts'
 
@@ -19,6 +21,9 @@ export type ServiceAccountsOptions = {
   readonly audiences: readonly string[]
   /** Whether tokens of Secrets are looked up. */
   readonly looksUpSecretTokens: boolean
+  /** See `TokenIssuerOptions`. */
+  readonly expirationSecondsMax: number
+  readonly extendsExpiration: boolean
 }
 
 /** Service account tokens of one server. */
@@ -27,11 +32,17 @@ export type ServiceAccounts = {
   readonly method: AuthenticationMethod
   /** The audiences of this server. */
   readonly audiences: readonly string[]
+  /** Issues tokens. */
+  readonly tokens: TokenIssuer
 }
 
 export function serviceAccountsOf(options: ServiceAccountsOptions): ServiceAccounts {
   const { audiences } = options
   const verifier = new TokenVerifier(options)
   const objects = new BoundObjects(options)
-  return { audiences, method: serviceAccountTokens({ ...options, verifier, objects }) }
+  return {
+    audiences,
+    method: serviceAccountTokens({ ...options, verifier, objects }),
+    tokens: tokenIssuer({ ...options, issuer: options.issuers[0] ?? '' }),
+  }
 }

@@ -41,5 +41,7 @@ export function applyRepresentation(
 function representedKind({ definition, target }: VerbRequest): ResourceDefinition {
   if (target.subresource === null) return definition
   const found = definition.subresources.find(({ name }) => name === target.subresource)
-  return found?.view === undefined ? definition : { ...definition, ...found.body, columns: defaultColumns }
+  if (found?.body === undefined) return definition
+  const isBody = found.view !== undefined || found.returnsBody === true
+  return isBody ? { ...definition, ...found.body, columns: defaultColumns } : definition
 }

@@ -17,6 +17,7 @@ import type { RegistryLimits } from '../shared/registry-limits.ts'
 import type { MembershipChanges } from '../shared/membership-changes.ts'
 import type { RegistrySwitches } from './switches.ts'
 import type { AccessReviewer } from '../kinds/access-reviewer.ts'
+import type { TokenIssuer } from '../kinds/token-issuer.ts'
 import type { EventRows } from '../representations/table-framing.ts'
 
 /** Dependencies of the verbs. */
@@ -45,6 +46,8 @@ export type VerbDependencies = {
   readonly membership?: MembershipChanges
   /** Unset: this server cannot evaluate reviews. */
   readonly reviewers?: AccessReviewer
+  /** Unset: this server cannot issue tokens. */
+  readonly tokens?: TokenIssuer
   /**
    * Returns the current definition of the kind. Unset: a built-in kind. @throws
    * DefinitionChangedError

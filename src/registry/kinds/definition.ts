@@ -8,6 +8,7 @@ import type { Names } from '../../api/metadata/names.ts'
 import type { Key } from '../../store/key.ts'
 import type { MembershipChange } from '../shared/membership-changes.ts'
 import type { AccessReviewer } from './access-reviewer.ts'
+import type { TokenIssuer } from './token-issuer.ts'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
 
@@ -280,6 +281,10 @@ export type OperationSubresource = {
   readonly verbs: readonly ['create']
   readonly body: BodyKind
   readonly view?: undefined
+  /**
+   * The response is the completed body, and the body need not name the object. Unset: a `Status`.
+   */
+  readonly returnsBody?: true
   /** Returns the operation for a body of that name. Pure. */
   readonly operation: (body: AnyObject) => ObjectOperation
 }
@@ -298,6 +303,20 @@ export type ObjectOperation =
    * refuse
    */
   | { readonly kind: 'change'; readonly change: (current: AnyObject, writing: WriteContext) => AnyObject }
+  /** Writes nothing and returns the completed body. @param answer throws `ApiError` to refuse */
+  | { readonly kind: 'answer'; readonly answer: (context: OperationContext) => Promise<AnyObject> }
+
+/** The inputs of an operation that returns its body. */
+export type OperationContext = {
+  /** The object of the path. */
+  readonly object: AnyObject
+  /** Returns an object of the core group in the namespace of the path. @returns null: none */
+  readonly find: (plural: string, name: string) => AnyObject | null
+  readonly tokens: TokenIssuer
+  readonly dryRun: boolean
+  /** See `RequestContext`. */
+  readonly warn: (text: string) => void
+}
 
 /** Whether the store has objects of the kind. */
 export function isStored({ review, aliasOfSubresource }: ResourceDefinition): boolean {

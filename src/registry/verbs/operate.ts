@@ -1,28 +1,35 @@
 import { assert, assertNever } from '../../../base/assert.ts'
-import { badRequest } from '../../api/errors/standard-errors.ts'
+import { badRequest, notFound, serviceUnavailable } from '../../api/errors/standard-errors.ts'
+import { jsonText } from '../../api/codec/json-text.ts'
 import { applyDefaults } from '../../api/schema/default.ts'
 import { successStatus } from '../../api/errors/status.ts'
 import type { VerbResponse, VerbRequest, WriteRequest } from '../calls/verb.ts'
 import { checkNamespace, decodeObject, reshapeObject } from '../writing/decode.ts'
 import type {
   AnyObject,
+  ObjectOperation,
   OperationSubresource,
   PartSubresource,
   ResourceDefinition,
 } from '../kinds/definition.ts'
 import { deleteOptionsOf, warnOfDependents } from '../writing/read-delete-options.ts'
 import { draftDelete } from './delete.ts'
-import { statusResponse } from '../calls/document-response.ts'
+import { documentResponse, statusResponse } from '../calls/document-response.ts'
 import { readWriteOptions } from '../calls/query-options.ts'
 import type { WriteOptions } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ReadSet } from '../shared/read-set.ts'
+import { keyOf } from '../../store/key.ts'
 import { keyOfTarget } from '../calls/request.ts'
+import type { Target } from '../calls/request.ts'
+import { parseStored } from '../kinds/encode.ts'
+import { resourceOf } from '../kinds/definition.ts'
 import { checkPreconditions, draftRewrite } from '../writing/rewrite.ts'
 import { operationOf } from '../calls/subresource.ts'
 import { validateBody } from '../writing/validate-write.ts'
 import { planAdmitted, runWrite } from '../writing/write-pipeline.ts'
 import type { Draft } from '../writing/write-pipeline.ts'
+import type { Plan } from '../writing/write-plan.ts'
 
 /** Whether a create operates on an existing object instead of creating one. */
 export function isOperation({ definition, target }: VerbRequest): boolean {
@@ -43,26 +50,33 @@ export async function operate(dependencies: VerbDependencies, request: WriteRequ
   const options = readWriteOptions(request.query)
   const named = definition.aliasOfSubresource === undefined ? operationAt(request) : null
   const kind = named?.body ?? definition
-  const body = await decodeObject(dependencies, request, options.fieldValidation, { kind })
-  checkNamespace(body, target)
+  const sent = await decodeObject(dependencies, request, options.fieldValidation, { kind })
+  checkNamespace(sent, target)
+  const body = named?.returnsBody === true ? withName(sent, target) : sent
   if (named !== null && body.metadata.name !== target.name) {
     throw badRequest(`name in URL does not match name in ${named.body.kind} object`)
   }
   const on = named === null ? operatedObject(dependencies, request, body) : request
   const operation = named ?? operationAt(on)
   const task = { operation, on, options }
-  await runWrite(dependencies, request, {
+  const response = await runWrite(dependencies, request, {
     options: { kind: 'CreateOptions', ...options },
     decode: () => body,
     draft: (_, reads) => draftBody(dependencies, task, body, reads),
     retry: {
       attemptsMax: dependencies.limits.rewriteAttemptsMax,
       key: () => keyOfTarget(on.definition, on.target),
-      barrierFirst: options.dryRun,
+      barrierFirst: options.dryRun || operation.returnsBody === true,
       on,
     },
   })
-  return statusResponse(201, successStatus(201))
+  return operation.returnsBody === true ? response : statusResponse(201, successStatus(201))
+}
+
+/** A body without a name is for the object of the path. */
+function withName(body: AnyObject, { namespace, name }: Target): AnyObject {
+  const place = { ...(namespace === null ? {} : { namespace }), name: body.metadata.name || (name ?? '') }
+  return { ...body, metadata: { ...body.metadata, ...place } }
 }
 
 /** @throws ApiError */
@@ -102,18 +116,46 @@ function draftBody(dependencies: VerbDependencies, task: Task, body: AnyObject, 
     ...({ operation: 'CREATE', object: body, current: null } as const),
     reshape: (mutated) => reshapeObject(dependencies, kind, mutated),
     validate: (object) => validateBody(kind, task.on.target.name ?? '', object),
-    plan: (object) => planAdmitted(draftOperation(dependencies, task, object, reads)),
+    plan: (object) => {
+      const what = task.operation.operation(object)
+      if (what.kind === 'answer') return planAnswer(dependencies, task, what, reads)
+      return planAdmitted(draftOperation(dependencies, task, { what, body: object }, reads))
+    },
   }
+}
+
+type Answer = Extract<ObjectOperation, { readonly kind: 'answer' }>
+
+/** @throws ApiError */
+async function planAnswer(
+  { tokens }: VerbDependencies,
+  { on: { definition, target, context }, options }: Task,
+  { answer }: Answer,
+  reads: ReadSet,
+): Promise<Plan> {
+  if (tokens === undefined) throw serviceUnavailable('this server does not issue tokens')
+  const stored = reads.get(keyOfTarget(definition, target))
+  if (stored === null) throw notFound(resourceOf(definition), target.name ?? '')
+  const namespace = target.namespace ?? ''
+  const answered = await answer({
+    object: parseStored(stored),
+    find: (plural, name) => {
+      if (name === '' || name.includes('/')) return null
+      const found = reads.getOther(keyOf({ group: '', plural, namespace, name }))
+      return found === null ? null : parseStored(found)
+    },
+    ...{ tokens, dryRun: options.dryRun, warn: context.warn },
+  })
+  return { kind: 'answer', value: documentResponse(201, Buffer.from(jsonText(answered))) }
 }
 
 /** Drafts what the operation does to its object. */
 function draftOperation(
   dependencies: VerbDependencies,
-  { operation, on, options }: Task,
-  body: AnyObject,
+  { on, options }: Task,
+  { what, body }: { readonly what: Exclude<ObjectOperation, Answer>; readonly body: AnyObject },
   reads: ReadSet,
 ): Draft {
-  const what = operation.operation(body)
   switch (what.kind) {
     case 'delete': {
       const requested = deleteOptionsOf(what.options)

@@ -57,7 +57,8 @@ export function pathsOf(definition: ResourceDefinition, names: Names): readonly 
     const all = listOperation(definition, `${id('list', '')}ForAllNamespaces`)
     paths.push({ path: `${base}/${plural}`, parameters: [parameters.pretty], definition, operations: [all] })
   }
-  for (const { name, verbs, body } of definition.subresources) {
+  for (const subresource of definition.subresources) {
+    const { name, verbs, body } = subresource
     paths.push({
       path: `${collection}/{name}/${name}`,
       parameters: [parameters.nameOf(body?.kind ?? definition.kind), ...place, parameters.pretty],
@@ -68,7 +69,8 @@ export function pathsOf(definition: ResourceDefinition, names: Names): readonly 
         if (verb !== 'create') {
           return changeOperation(verb, `${id(WORDS[verb], scope)}${capital(name)}`, { of: words })
         }
-        return postOperation(`${id('create', scope)}${capital(name)}`, `create ${words}`, 'status')
+        const answer = 'returnsBody' in subresource ? 'object' : 'status'
+        return postOperation(`${id('create', scope)}${capital(name)}`, `create ${words}`, answer)
       }),
     })
   }
