@@ -8,6 +8,7 @@ import type { Names } from '../api/metadata/names.ts'
 import { alwaysAllowedPaths } from '../auth/always.ts'
 import { Authenticator } from '../auth/authenticate.ts'
 import { authorizerFor, firstOpinion } from '../auth/authorize.ts'
+import { defaultPolicy } from '../auth/bootstrap/default-policy.ts'
 import { joiningPolicy } from '../auth/bootstrap/joining-policy.ts'
 import { bootstrapTokens } from '../auth/bootstrap-token.ts'
 import { clientCertificates } from '../auth/client-certificate.ts'
@@ -16,6 +17,8 @@ import type { Authorizer } from '../auth/decision.ts'
 import { AuthError } from '../auth/errors.ts'
 import { frontProxy } from '../auth/front-proxy.ts'
 import { grantCheck } from '../auth/grants.ts'
+import { followNodeGraph } from '../auth/node/follow-node-graph.ts'
+import { nodeAuthorizer } from '../auth/node/node-authorizer.ts'
 import { reviewersOf } from '../auth/reviewers.ts'
 import { anyOf } from '../auth/rules.ts'
 import type { RuleSource } from '../auth/rules.ts'
@@ -66,6 +69,8 @@ export function accessOf(dependencies: AccessDependencies): Access {
   const stored = followStoredRules({ names, store, clock })
   closing.add(() => stored.close())
   const rules = anyOf([staticRules(joiningPolicy(names)), stored.rules])
+  const nodes = config['authorization-mode'].includes('Node') ? nodesOf(dependencies) : null
+  const configured = { ...outward.authorizers, ...(nodes === null ? {} : { Node: nodes.authorizer }) }
   return {
     audiences,
     tokens: [
@@ -76,11 +81,22 @@ export function accessOf(dependencies: AccessDependencies): Access {
     ],
     authorizer: firstOpinion([
       alwaysAllowedPaths(config['authorization-always-allow-paths']),
-      authorizerFor(config['authorization-mode'], rules, outward.authorizers),
+      authorizerFor(config['authorization-mode'], rules, configured),
     ]),
     rules,
-    version: () => rules.version,
+    version: () => rules.version + (nodes?.version() ?? 0),
   }
+}
+
+/** Starts the mode Node. */
+function nodesOf({ names, store, clock, closing }: AccessDependencies): {
+  readonly authorizer: Authorizer
+  readonly version: () => number
+} {
+  const { graph, close } = followNodeGraph({ names, store, clock })
+  closing.add(close)
+  const rules = defaultPolicy(names).roles.flatMap((role) => (role.name === 'system:node' ? role.rules : []))
+  return { authorizer: nodeAuthorizer({ names, graph, rules }), version: () => graph.version }
 }
 
 function tokensOf(path: string): ReturnType<typeof tokenFile> {

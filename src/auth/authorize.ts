@@ -32,8 +32,10 @@ export function rulesOfMode(mode: Authorizer, user: UserInfo, namespace: string)
   return mode.rulesOf?.(user, namespace) ?? { rules: [], untold: [mode.name] }
 }
 
-/** The modes that need a file or another server. */
-export type ConfiguredAuthorizers = { readonly ABAC?: Authorizer; readonly Webhook?: Authorizer }
+/** The modes that need a file, another server or the stored objects. */
+export type ConfiguredAuthorizers = {
+  readonly [mode in 'Node' | 'ABAC' | 'Webhook']?: Authorizer
+}
 
 /**
  * Returns the authorizer of `--authorization-mode`. The privileged group precedes all modes that
@@ -53,6 +55,7 @@ export function authorizerFor(
 
 function authorizerOf(mode: string, rules: RuleSource, configured: ConfiguredAuthorizers): Authorizer {
   switch (mode) {
+    case 'Node':
     case 'ABAC':
     case 'Webhook':
       return present(configured[mode], `the authorization mode ${mode} is configured`)

@@ -8,6 +8,8 @@ export const GROUP_MASTERS = 'system:masters'
 export const GROUP_SERVICE_ACCOUNTS = 'system:serviceaccounts'
 /** All holders of bootstrap tokens. */
 export const GROUP_BOOTSTRAPPERS = 'system:bootstrappers'
+/** All nodes. */
+export const GROUP_NODES = 'system:nodes'
 export const GROUP_MONITORING = 'system:monitoring'
 /** The holder of a join token, whose id is in `extra`. */
 export const GROUP_JOINING = 'system:joining'
@@ -27,6 +29,14 @@ export function authenticatedUser(of: {
     groups: Object.freeze([...groups]),
     extra: Object.freeze({ ...of.extra }),
   })
+}
+
+const NODE_PREFIX = 'system:node:'
+
+/** Returns the name of the node whose agent has this user; null: another user. */
+export function nodeOf({ name, groups }: Pick<UserInfo, 'name' | 'groups'>): string | null {
+  if (!groups.includes(GROUP_NODES) || !name.startsWith(NODE_PREFIX)) return null
+  return name.length === NODE_PREFIX.length ? null : name.slice(NODE_PREFIX.length)
 }
 
 const ACCOUNT_PREFIX = 'system:serviceaccount:'

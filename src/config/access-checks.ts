@@ -2,7 +2,7 @@ import { OIDC_ALGORITHMS } from './access-flags.ts'
 import type { Config } from './config.ts'
 
 /** The authorizers of `--authorization-mode`. */
-export const AUTHORIZATION_MODES = ['ABAC', 'RBAC', 'Webhook', 'AlwaysAllow', 'AlwaysDeny'] as const
+export const AUTHORIZATION_MODES = ['Node', 'ABAC', 'RBAC', 'Webhook', 'AlwaysAllow', 'AlwaysDeny'] as const
 
 export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number]
 

@@ -105,7 +105,7 @@ export const accessFlags = {
   'authorization-mode': list(
     ['RBAC'],
     'MODE,…',
-    'Authorizers, in order: ABAC, RBAC, Webhook, AlwaysAllow, AlwaysDeny.',
+    'Authorizers, in order: Node, ABAC, RBAC, Webhook, AlwaysAllow, AlwaysDeny.',
   ),
   'authorization-policy-file': file('Policies of the mode ABAC: one JSON object per line.'),
   'authorization-webhook-config-file': file(
