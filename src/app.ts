@@ -134,6 +134,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   const url = await serve(site, {
     ...{ store, machine, consensus, registry, served, health, caughtUp, metrics, keys, access, audit },
     watch,
+    issuer: serviceAccounts.documents,
     renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),
   })
   log.info({ url, id, domain: names.domain }, 'serving')

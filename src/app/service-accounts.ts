@@ -5,6 +5,8 @@ import type { ServiceAccounts } from '../auth/service-accounts/service-accounts.
 import { readSigningKey, readVerificationKeys, tokenKeysOf } from '../auth/service-accounts/token-keys.ts'
 import type { SigningKey, TokenKeys, VerificationKey } from '../auth/service-accounts/token-keys.ts'
 import type { Names } from '../api/metadata/names.ts'
+import { KEY_SET_PATH } from '../auth/service-accounts/issuer-documents.ts'
+import { clientAddress } from '../config/client-address.ts'
 import type { Config } from '../config/config.ts'
 import { StartError } from '../config/start-error.ts'
 import { clusterPkiPaths } from '../pki/cluster-pki.ts'
@@ -37,6 +39,7 @@ export function configuredServiceAccounts(
     keys: () => keys,
     audiences: config['api-audiences'].length === 0 ? issuers : config['api-audiences'],
     looksUpSecretTokens: config['service-account-lookup'],
+    keySetUrl: config['service-account-jwks-uri'] || `https://${clientAddress(config)}${KEY_SET_PATH}`,
     expirationSecondsMax: Math.floor(config['service-account-max-token-expiration'] / 1000),
     extendsExpiration: config['service-account-extend-token-expiration'],
   })

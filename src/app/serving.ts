@@ -1,5 +1,6 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Consensus, PeerCredentials } from '../../raft/index.ts'
+import type { IssuerDocuments } from '../auth/service-accounts/issuer-documents.ts'
 import { TrustStore, trustOf } from '../auth/trust-store.ts'
 import type { CaughtUp } from '../health/caught-up.ts'
 import type { Health } from '../health/health.ts'
@@ -44,6 +45,7 @@ export type ServingDependencies = {
   readonly metrics: MetricsRegistry
   readonly keys: MemberKeys
   readonly access: Access
+  readonly issuer: IssuerDocuments | null
   readonly audit: AuditTrail | null
   readonly watch: StateWatch
   /** See `RaftNode.renewPeerKeys`. */
@@ -90,6 +92,7 @@ function serverOf(
   return createServer({
     ...services,
     ...{ registry, served, names, clock, random, log, metrics, health, audit },
+    issuer: dependencies.issuer,
     authenticator: authenticatorOf(config, {
       ...{ clock, access, trust },
       more: [joinTokens(services.joinService, clock)],

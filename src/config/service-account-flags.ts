@@ -19,6 +19,12 @@ export const serviceAccountFlags = {
     help: 'Issuers of service account tokens that this server accepts; the first one issues. Unset: https://orch.default.svc.cluster.local, in the domain k8s.io https://kubernetes.default.svc.cluster.local.',
     parse: (values) => values.flatMap((value) => value.split(',')).map(checkIssuer),
   }),
+  'service-account-jwks-uri': custom<string>({
+    fallback: '',
+    placeholder: 'URL',
+    help: 'URL of the keys in the discovery document of the issuer, for programs that cannot use the address of this server. Unset: /openid/v1/jwks of this server.',
+    parse: (values) => checkKeySetUrl(values.at(-1) ?? ''),
+  }),
   'api-audiences': list(
     [],
     'AUDIENCE,…',
@@ -45,6 +51,11 @@ const hourMs = 3_600_000
 export function checkServiceAccounts(maxExpirationMs: number, wrong: (message: string) => never): void {
   if (maxExpirationMs === 0 || maxExpirationMs >= hourMs) return
   wrong('--service-account-max-token-expiration must be at least 1h, or 0 for no limit of this cluster')
+}
+
+function checkKeySetUrl(url: string): string {
+  if (URL.canParse(url) && new URL(url).protocol === 'https:') return url
+  throw new ConfigError('must be a URL that begins with https://')
 }
 
 /** An issuer with a colon is a URL, as upstream. */

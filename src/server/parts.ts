@@ -4,6 +4,7 @@ import type { Random } from '../../base/random.ts'
 import type { Names } from '../api/metadata/names.ts'
 import type { Authenticator } from '../auth/authenticate.ts'
 import type { Authorizer } from '../auth/decision.ts'
+import type { IssuerDocuments } from '../auth/service-accounts/issuer-documents.ts'
 import type { Health } from '../health/health.ts'
 import type { JoinService } from '../membership/join-service.ts'
 import type { MemberAdmin } from '../membership/member-admin.ts'
@@ -41,6 +42,8 @@ export type ServerDependencies = {
   readonly stateRepair: Pick<StateRepair, 'decide'>
   /** The replicated settings, as operators see and change them. */
   readonly store: SettingsStore
+  /** The documents of the issuer of service account tokens. Unset or null: not served. */
+  readonly issuer?: IssuerDocuments | null
   /** For backups. */
   readonly snapshots: SnapshotProvider
   readonly openapi: OpenApiDocuments

@@ -29,6 +29,7 @@ import { Revocation } from './revocation.ts'
 import { clusterRoutes } from './routes/cluster.ts'
 import { discoveryRoutes } from './routes/discovery.ts'
 import { healthRoutes } from './routes/health.ts'
+import { ISSUER_PATHS, issuerRoutes } from './routes/issuer.ts'
 import { membershipRoutes } from './routes/membership.ts'
 import { metricsRoutes } from './routes/metrics.ts'
 import { openApiRoutes } from './routes/openapi.ts'
@@ -111,8 +112,11 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
       upgradeOf: (raw) => listener.upgradeOf(raw),
       ...errorParts,
     })
+    const issuer = dependencies.issuer ?? null
+    issuerRoutes(scope, issuer)
     const fixed = FIXED_PATHS.filter((path) => path !== '/openapi/v3' || dependencies.openapi.v3 !== null)
-    rootRoutes(scope, () => [...fixed, ...discovery.paths()])
+    const ofIssuer = issuer === null ? [] : ISSUER_PATHS
+    rootRoutes(scope, () => [...fixed, ...ofIssuer, ...discovery.paths()])
     everythingElse(scope, noRoute)
   })
   await app.ready()

@@ -5,6 +5,8 @@ import type { AuthenticationMethod } from '../credentials.ts'
 import { BoundObjects } from './bound-objects.ts'
 import { serviceAccountTokens } from './service-account-tokens.ts'
 import type { TokenIssuer } from '../../registry/kinds/token-issuer.ts'
+import { issuerDocuments } from './issuer-documents.ts'
+import type { IssuerDocuments } from './issuer-documents.ts'
 import { tokenIssuer } from './issue-token.ts'
 import type { TokenKeys } from './token-keys.ts'
 import { TokenVerifier } from './verify-token.ts'
@@ -21,6 +23,8 @@ export type ServiceAccountsOptions = {
   readonly audiences: readonly string[]
   /** Whether tokens of Secrets are looked up. */
   readonly looksUpSecretTokens: boolean
+  /** URL of the set of keys. */
+  readonly keySetUrl: string
   /** See `TokenIssuerOptions`. */
   readonly expirationSecondsMax: number
   readonly extendsExpiration: boolean
@@ -34,15 +38,19 @@ export type ServiceAccounts = {
   readonly audiences: readonly string[]
   /** Issues tokens. */
   readonly tokens: TokenIssuer
+  /** For other programs that verify tokens. null: the issuer is not an HTTPS URL. */
+  readonly documents: IssuerDocuments | null
 }
 
 export function serviceAccountsOf(options: ServiceAccountsOptions): ServiceAccounts {
-  const { audiences } = options
+  const { audiences, issuers } = options
+  const issuer = issuers[0] ?? ''
   const verifier = new TokenVerifier(options)
   const objects = new BoundObjects(options)
   return {
     audiences,
     method: serviceAccountTokens({ ...options, verifier, objects }),
-    tokens: tokenIssuer({ ...options, issuer: options.issuers[0] ?? '' }),
+    tokens: tokenIssuer({ ...options, issuer }),
+    documents: issuerDocuments({ ...options, issuer }),
   }
 }

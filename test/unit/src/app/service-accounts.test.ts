@@ -140,3 +140,39 @@ void test('issuers and audiences are those of the flags; an audience is an issue
   assert.throws(() => kit.configured(['--service-account-issuer', 'not a url: x']), /must be a URL/)
   assert.throws(() => kit.configured(['--service-account-issuer', '']), /must not be empty/)
 })
+
+void test('the discovery document names this server, or the URL of the flag', (t) => {
+  const kit = new Kit(t)
+  const url = (args: readonly string[]) => kit.configured(args).documents?.configuration['jwks_uri']
+  assert.equal(url(['--advertise-address', 'api.example:443']), 'https://api.example:443/openid/v1/jwks')
+  assert.equal(url(['--service-account-jwks-uri', 'https://keys.example/x']), 'https://keys.example/x')
+  assert.throws(() => url(['--service-account-jwks-uri', 'http://keys.example']), /begins with https/)
+  assert.equal(kit.configured(['--service-account-issuer', 'cluster']).documents, null)
+})
+
+void test('spec 5.6: the signing key is that of the flag; without one no token is issued', async (t) => {
+  const kit = new Kit(t)
+  const path = kit.file('rsa.key', privateKeyPem(rsaKey.privateKey))
+  const order = {
+    ...{ namespace: 'n', account: { name: 'a', uid: 'u' }, pod: null, secret: null },
+    ...{ audiences: ['x'], expirationSeconds: 7200 },
+  }
+  const one = kit.configured(['--service-account-signing-key-file', path])
+  const { token, expirationSeconds } = await one.tokens.issue(order)
+  const [header = ''] = token.split('.')
+  assert.deepEqual(JSON.parse(Buffer.from(header, 'base64url').toString()), {
+    alg: 'RS256',
+    kid: rsaKey.verification.id,
+  })
+  assert.equal(expirationSeconds, 7200)
+  assert.equal(await accepts(one, rsaKey), true)
+  const max = ['--service-account-max-token-expiration', '1h', '--service-account-signing-key-file', path]
+  assert.equal((await kit.configured(max).tokens.issue(order)).expirationSeconds, 3600)
+  assert.throws(() => kit.configured(['--service-account-max-token-expiration', '59m']), /at least 1h/)
+  await assert.rejects(kit.configured([]).tokens.issue(order), /has no key to sign service account tokens/)
+  const publicOnly = kit.file('rsa.pub', publicKeyPem(rsaKey.verification.publicKey))
+  assert.throws(
+    () => kit.configured(['--service-account-signing-key-file', publicOnly]),
+    /it has no private key in PEM form/,
+  )
+})

@@ -1,0 +1,57 @@
+/*
+ * Goal: a token that one member issued is valid on every member, and stops being so everywhere when
+ * its account is deleted. Method: a real kubectl and three real processes with one signing key.
+ */
+import { after, before, describe, test } from 'node:test'
+import { ApiClient } from '../support/drivers/api-client.ts'
+import { Kubectl } from '../support/drivers/kubectl.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import { until } from '../support/tools/until.ts'
+
+const kubectl = Kubectl.find()
+
+void describe('tokens of service accounts', () => {
+  let cluster: ProcessCluster
+
+  before(async () => {
+    cluster = await ProcessCluster.start({ members: 3, domain: 'k8s.io' })
+  })
+  after(() => cluster.remove())
+
+  const ok = (args: readonly string[]): Promise<string> => kubectl.ok(cluster.kubeconfig, args)
+
+  /** Waits until every member answers requests with the token with this status. */
+  async function everywhere(token: string, wanted: number): Promise<void> {
+    const { ca } = cluster.credentials
+    for (const { name, client } of cluster.members) {
+      const caller = new ApiClient(client.url.href, { ca, token })
+      await until(`${name} answers with ${wanted}`, async () => {
+        return (await caller.call('GET', '/api')).status === wanted
+      })
+      caller.close()
+    }
+  }
+
+  void test('kubectl create token issues one that every member accepts, until the account is deleted', async () => {
+    await ok(['create', 'serviceaccount', 'robot'])
+    const token = (await ok(['create', 'token', 'robot', '--duration', '20m'])).trim()
+    await everywhere(token, 200)
+    await ok(['delete', 'serviceaccount', 'robot'])
+    await everywhere(token, 401)
+    await ok(['create', 'serviceaccount', 'robot'])
+    await everywhere(token, 401)
+    await everywhere((await ok(['create', 'token', 'robot'])).trim(), 200)
+  })
+
+  void test('a token bound to a Pod is valid as long as the Pod', async () => {
+    await ok(['create', 'serviceaccount', 'worker'])
+    const spec = { serviceAccountName: 'worker', containers: [{ name: 'c', image: 'i' }] }
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec }
+    await kubectl.ok(cluster.kubeconfig, ['create', '-f', '-'], JSON.stringify(pod))
+    const bound = ['--bound-object-kind', 'Pod', '--bound-object-name', 'p']
+    const token = (await ok(['create', 'token', 'worker', ...bound])).trim()
+    await everywhere(token, 200)
+    await ok(['delete', 'pod', 'p'])
+    await everywhere(token, 401)
+  })
+})
