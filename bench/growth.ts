@@ -90,7 +90,7 @@ async function run({ endpoints }: OwnCluster): Promise<void> {
     const loaded = await measure({ ...context, seconds: loadSeconds }, recipe)
     reported(`after ${loadSeconds} s of ${loaded.perSecond?.toFixed(0) ?? '-'} updates/s`)
     await pause(clock, idleMs)
-    reported(`idle for ${idleMs / 1000} s behind that`)
+    reported(`idle for another ${idleMs / 1000} s`)
   }
 }
 

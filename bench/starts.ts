@@ -51,7 +51,7 @@ async function oneRound(data: string): Promise<void> {
   })
   const [code] = (await once(up, 'exit')) as [number | null]
   if (code !== 0) throw new Error('the cluster did not start')
-  note('three members from nothing, by orchctl cluster up, ms', performance.now() - begun)
+  note('three new members, by orchctl cluster up, ms', performance.now() - begun)
   await takeDown(cluster)
 }
 

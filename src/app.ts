@@ -206,7 +206,7 @@ function startRegistry(
   const registry = registryOf({
     ...{ store, clock, random, names, catalog, admission, membership, switches, reviewers, tokens },
     observeWatch: (kind) => watches.begin(kind),
-    definitionsApplied: () => custom.takenIn(),
+    definitionsApplied: () => custom.untilCurrent(),
   })
   const controllers = new Controllers({
     ...{ registry, store, consensus, clock, names, catalog, definitions, log },

@@ -54,8 +54,8 @@ class Tally {
   }
 }
 
-/** A watcher that reads only the first bytes until it is resumed. */
-const waiting: TLSSocket[] = []
+/** Connections of the slow watchers: paused after the first bytes, until the end. */
+const paused: TLSSocket[] = []
 let closed = 0
 /** Events of the last phase. */
 let lastWritten = 0
@@ -88,23 +88,23 @@ async function run(): Promise<void> {
   await pause(10_000)
   await server.printUsage('10 s without an event')
   const lines = [['', 'events', 'of', 'p50 ms', 'p90 ms', 'p99 ms', 'longest ms']]
-  lines.push(await events(fast, 'those that read, by themselves'))
+  lines.push(await events(fast, 'readers, without slow watchers'))
   if (slow > 0) {
     closers.push(...(await openAll(late, { count: slow, isSlow: true })))
-    await server.printUsage(`${slow} more came that do not read`)
+    await server.printUsage(`with ${slow} slow watchers connected`)
     const before = late.events
-    lines.push(await events(fast, `the same with ${slow} that do not read`))
+    lines.push(await events(fast, `readers, with ${slow} slow watchers`))
     const written = lastWritten
-    for (const socket of waiting) socket.resume()
+    for (const socket of paused) socket.resume()
     await settled(late)
-    await server.printUsage('and they read on')
-    lines.push([`those ${slow}, which read on at last`, `${late.events - before}`, `${written * slow}`])
+    await server.printUsage('slow watchers have caught up')
+    lines.push([`slow watchers, once they read`, `${late.events - before}`, `${written * slow}`])
   }
   for (const line of formatTable(lines)) console.log(line)
-  console.log(`watches that ended by themselves: ${closed}`)
+  console.log(`watches that the server ended: ${closed}`)
   for (const close of closers) close()
   await pause(5000)
-  await server.printUsage('all left')
+  await server.printUsage('all disconnected')
 }
 
 /** Runs one phase. @returns its row of the table */
@@ -171,7 +171,7 @@ async function openOne(tally: Tally, since: string | null): Promise<() => void> 
   socket.on('data', (bytes: Buffer) => tally.take(bytes.toString('latin1'), process.hrtime.bigint()))
   if (since !== null) {
     socket.pause()
-    waiting.push(socket)
+    paused.push(socket)
   }
   let isLeaving = false
   socket.once('close', () => (closed += isLeaving ? 0 : 1))

@@ -70,7 +70,7 @@ export function parseResults(text: string, name: string): Results {
   if (textMember(value, 'schema') !== resultsSchema)
     throw new BenchError(
       'results',
-      `${name} is no result of orchctl bench: its schema is not ${resultsSchema}`,
+      `${name} is not a result of orchctl bench: its schema is not ${resultsSchema}`,
     )
   const rows = memberOf(value, 'rows')
   if (!isJsonList(rows)) throw new BenchError('results', `${name} has no rows`)

@@ -80,8 +80,8 @@ function admitLaterTerm(state: State, message: Message): boolean {
 }
 
 /**
- * Sends the current term to a member in an earlier one. A stale leader needs it to step down;
- * otherwise the members that are in contact with it ignore this member's pre-votes.
+ * Sends the current term to a member in an earlier one. A stale leader then steps down. Without
+ * this response the members in its contact would keep ignoring this member's pre-votes.
  */
 function answerStale(state: State, message: Message): void {
   const answer = { from: state.id, to: message.from, term: state.term }

@@ -72,8 +72,8 @@ export class LogBounds {
    * would grow without bound as long as the other members commit. It could be kept for two
    * purposes:
    *
-   * - Rebuilding the state at the next start, while the log still has its first entry. This is
-   *   given up when the log is full.
+   * - Rebuilding the state at the next start, while the log still has its first entry. This purpose
+   *   is abandoned when the log is full.
    * - Following the snapshot of another member. It comes from a leader, which has everything that
    *   is committed, so a snapshot at `committed` or later is available, as long as this member
    *   requests no earlier one (`RepairRelay.wanted`). It is installed only if the log begins no

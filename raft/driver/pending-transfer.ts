@@ -3,9 +3,9 @@ import type { NodeId } from '../core/types.ts'
 import { healthiestSuccessor } from '../protocol/consensus-status.ts'
 
 /**
- * Selects the target of a leadership transfer: the healthiest voter first, then the next when one
- * did not take over within an election timeout, after which the core abandons a transfer. Called
- * with every tick; it only decides.
+ * Selects the target of a leadership transfer: the healthiest voter first, then the next one
+ * whenever the core has abandoned a transfer, which it does after an election timeout. Called with
+ * every tick; it only decides.
  */
 export class PendingTransfer {
   #untilMs: number | null = null

@@ -203,8 +203,8 @@ export class SnapshotInbox {
   }
 
   /**
-   * A sender that opens a new stream has given up its previous one, and so has the leader of an
-   * earlier term.
+   * A new stream of the same sender, or of a later term, means that the previous one has been
+   * abandoned.
    */
   #supersede(header: SnapshotHeader): void {
     const stream = this.#stream

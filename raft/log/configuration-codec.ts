@@ -3,9 +3,9 @@ import { logIndex, term } from '../core/types.ts'
 import type { Configuration, HardState, MemberInfo, NodeId, SnapshotMeta } from '../core/types.ts'
 
 /**
- * Encodes a configuration as JSON: they are rare and small, and JSON is readable in a dump and
- * extensible. Optional fields without a value are omitted, as in logs from before these fields
- * existed.
+ * Encodes a configuration as JSON: configurations are rare and small, and JSON is readable in a
+ * dump and extensible. Optional fields without a value are omitted, as in logs from before these
+ * fields existed.
  */
 export function encodeConfiguration(configuration: Configuration): Uint8Array {
   const members = configuration.members.map(({ replaces, addedMs, ...member }) => ({

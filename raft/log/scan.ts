@@ -90,7 +90,7 @@ export class GroupScanner {
     if (!follows) throw damaged(this.#name, at, 'a write that does not follow the one before it')
   }
 
-  /** The header is intact, so the length is known; its records are not. */
+  /** The header is intact, so the length is known; the records are not intact. */
   #broken(at: number, header: GroupHeader, bytes: Uint8Array): ScanResult {
     const sectorsMissing = countZeroSectors(bytes) > header.sparseSectors
     const endMissing = isZero(bytes, bytes.length - paddingBytesMin, bytes.length)
@@ -106,8 +106,8 @@ export class GroupScanner {
     if (last === null) return { kind: 'end' }
     const interrupted: ScanResult = { kind: 'interrupted', bytes: last + 1 - at }
     if (countSparseSectors(this.#window.bytes(at, sectorBytes)) === 1) {
-      // Either nothing was written here, or its first sector is missing. A later group would show
-      // that it was durable.
+      // Either nothing was written here, or the first sector of a group is missing. A later group
+      // would prove that this one was durable.
       for (let sector = at + sectorBytes; sector <= last; sector += sectorBytes) {
         const later = decodeGroupHeader(this.#window.bytes(sector, groupHeaderBytes), 0)
         if (later !== null) throw damaged(this.#name, at, 'a sector is missing and more was written after it')

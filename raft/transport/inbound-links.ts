@@ -44,7 +44,7 @@ export class InboundLinks {
     const link: InboundLink = new InboundLink(stream, this.#options, {
       processOf: (peer) => this.#links.get(peer)?.process ?? 0,
       onOpen: (peer) => {
-        // A peer that connects again has given up its older stream, whatever that one still
+        // A peer that connects again has abandoned its older stream, whatever that one still
         // contains.
         this.#links.get(peer)?.end(status.CANCELLED, 'a newer stream of this member replaced this one')
         this.#links.set(peer, link)

@@ -27,7 +27,7 @@ export class DroppedEventReporter {
   dropped(count: number, cause: string): void {
     const { clock, log, where, remedy } = this.#dependencies
     this.#dropped += count
-    if (clock.monotonicMs() - this.#reportedMs < limits.auditToldMs) return
+    if (clock.monotonicMs() - this.#reportedMs < limits.auditReportMs) return
     this.#reportedMs = clock.monotonicMs()
     this.#isReported = true
     log.error({ ...where, cause, lost: this.#dropped }, `audit events are lost: ${remedy}`)

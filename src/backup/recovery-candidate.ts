@@ -149,12 +149,12 @@ async function stateOf(
   let damage: string | null = null
   let best: MachineState | null = null
   let suspect: string | null = null
-  const condemned = await home.quarantineMarks()
+  const marks = await home.quarantineMarks()
   for (const name of await home.list()) {
     const index = indexOfDatabase(name)
     if (index === null || index > base.index) continue
-    if (condemned.has(name)) {
-      damage ??= `database ${name} was quarantined: ${condemned.get(name) ?? ''}`
+    if (marks.has(name)) {
+      damage ??= `database ${name} was quarantined: ${marks.get(name) ?? ''}`
       continue
     }
     try {
@@ -175,7 +175,7 @@ async function stateOf(
   if (base.index === noIndex) return { state: emptyState(), damage: null, suspect: null }
   return {
     state: null,
-    damage: damage ?? `there is no database, and the log begins behind ${base.index}`,
+    damage: damage ?? `there is no database, and the log begins after ${base.index}`,
     suspect: null,
   }
 }

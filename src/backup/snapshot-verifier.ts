@@ -79,7 +79,7 @@ export class SnapshotVerifier {
   }
 
   #frame(frame: SnapshotFrame): void {
-    if (this.#ended) throw this.#damaged('it goes on behind its end')
+    if (this.#ended) throw this.#damaged('it continues after its end')
     switch (frame.kind) {
       case 'head':
         if (this.#stored !== null) throw this.#damaged('it begins twice')
@@ -101,7 +101,7 @@ export class SnapshotVerifier {
     this.#pairs++
     const at = revisionOf(key)
     if (at === null) {
-      if (sessionOf(key) === null) throw this.#damaged('it holds a key that has no place')
+      if (sessionOf(key) === null) throw this.#damaged('it contains a key that is not part of a state')
       checkRecord(key, record)
     } else {
       const version = decodeVersion(record, at)

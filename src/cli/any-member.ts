@@ -40,7 +40,7 @@ export class AnyMember {
   #endpoints: readonly Endpoint[]
   #hasAnswered = false
   /** Messages printed since the last response. */
-  readonly #told = new Set<string>()
+  readonly #printed = new Set<string>()
 
   /** @param asking null: no messages, and each member has the full time for a change */
   constructor(kubeconfig: string, asking: Asking | null = null) {
@@ -189,14 +189,14 @@ export class AnyMember {
 
   #first(endpoint: Endpoint): void {
     this.#hasAnswered = true
-    this.#told.clear()
+    this.#printed.clear()
     this.#endpoints = [endpoint, ...this.#endpoints.filter(({ name }) => name !== endpoint.name)]
   }
 
   #last(endpoint: Endpoint, why: string, next: Endpoint | null): void {
     this.#endpoints = [...this.#endpoints.filter(({ name }) => name !== endpoint.name), endpoint]
-    if (next === null || this.#told.has(why)) return
-    this.#told.add(why)
+    if (next === null || this.#printed.has(why)) return
+    this.#printed.add(why)
     this.#asking?.terminal.note(`${why}, asking ${next.name}`)
   }
 }

@@ -23,7 +23,10 @@ export async function clusterRestart(
   const members = name === null ? cluster.members : cluster.members.filter((member) => member.name === name)
   if (members.length === 0) {
     const names = namesInOrder(cluster.members)
-    throw new CliError('failed', `${String(name)} is no member of ${cluster.directory}: there are ${names}`)
+    throw new CliError(
+      'failed',
+      `${String(name)} is not a member of ${cluster.directory}: there are ${names}`,
+    )
   }
   const restarted: LocalMember[] = []
   for (const [at, member] of members.entries()) {

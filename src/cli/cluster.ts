@@ -23,7 +23,7 @@ import type { Format, Terminal } from './terminal.ts'
 const pollMs = 100
 const readyTimeoutMs = 2000
 /** The exit code of a child process arrives shortly after its end. */
-const exitToldMs = 1000
+const exitCodeMsMax = 1000
 /** Ms until the remaining members serve or end, after one has ended. */
 const settleMsMax = 5000
 
@@ -92,7 +92,7 @@ function warnOfStaleCache(terminal: Terminal, members: readonly LocalMember[]): 
 
 /** @returns null: ended by a signal, or unknown */
 function exitCodeOf({ clock }: Terminal, { ended: code }: Started): Promise<number | null> {
-  return Promise.race([code, sleep(clock, exitToldMs).then(() => null)])
+  return Promise.race([code, sleep(clock, exitCodeMsMax).then(() => null)])
 }
 
 /** Result for a member that ended. `gone`: do not wait for it. */

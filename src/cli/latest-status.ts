@@ -12,11 +12,11 @@ export function latestStatus(statuses: readonly (MemberStatus | null)[]): Member
 }
 
 /** Returns whether the cluster reports that it has no such member; `false` also when unknown. */
-export function isRemoved(word: MemberStatus | null, name: string): boolean {
-  return word !== null && !word.members.some((member) => member.name === name)
+export function isRemoved(status: MemberStatus | null, name: string): boolean {
+  return status !== null && !status.members.some((member) => member.name === name)
 }
 
 /** Returns the members with other names: they run elsewhere and count for the majority, too. */
-export function otherMembers(word: MemberStatus | null, names: readonly string[]): readonly Listed[] {
-  return (word?.members ?? []).filter(({ name }) => !names.includes(name))
+export function otherMembers(status: MemberStatus | null, names: readonly string[]): readonly Listed[] {
+  return (status?.members ?? []).filter(({ name }) => !names.includes(name))
 }

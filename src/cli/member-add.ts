@@ -10,7 +10,7 @@ import { authorityFingerprint } from '../pki/member-keys.ts'
 import { isOfAuthority, parseJoinToken } from '../membership/join-token.ts'
 import type { AnyMember } from './any-member.ts'
 import { CliError } from './errors.ts'
-import { askedBy, forgetContext, hasJoined, votes } from './member-change.ts'
+import { openCluster, forgetContext, waitUntilJoined, votes } from './member-change.ts'
 import type { ChangeFlags } from './member-change.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -42,14 +42,14 @@ export type TokenResult =
 /** Creates a token for a new member and prints the command for its machine. */
 export async function memberAdd(terminal: Terminal, name: string, flags: AddFlags): Promise<void> {
   checkAuthorities(flags)
-  const cluster = askedBy(terminal, flags)
+  const cluster = openCluster(terminal, flags)
   const seat = { name, role: flags.role, replaces: flags.replaces ?? null, ...addressesOf(flags) }
   const issued = await newToken(cluster, seat)
   if (issued.kind === 'joined') joinedBefore(terminal, seat, flags)
   else give(terminal, seat, issued.token, flags)
   if (issued.kind === 'joined') keepContext(terminal, seat, flags)
   if (!flags.wait) return
-  await hasJoined(terminal, cluster, name, flags)
+  await waitUntilJoined(terminal, cluster, name, flags)
   keepContext(terminal, seat, flags)
   if (flags.role === 'voter') await votes(terminal, cluster, name, flags)
   if (flags.output === 'table') terminal.print(`${name} ${flags.role === 'voter' ? 'votes' : 'is a learner'}`)
@@ -118,7 +118,7 @@ export async function memberReplace(
 ): Promise<void> {
   const { old, next } = names
   checkAuthorities(flags)
-  const cluster = askedBy(terminal, flags)
+  const cluster = openCluster(terminal, flags)
   const seat: Seat = { name: next, role: 'voter', replaces: old, ...addressesOf(flags) }
   // Request before reading the status, else a member that joins in between looks unknown.
   const issued = await newToken(cluster, seat)

@@ -21,7 +21,7 @@ type MemberChange = {
   /** The member with the name at the start of the command; null: none. */
   readonly before: Member | null
   /** Whether there was anything to change. */
-  readonly isNews: boolean
+  readonly hasChanged: boolean
 }
 
 /**
@@ -44,39 +44,45 @@ async function changed(
     id: before?.id ?? null,
   })
   const isDone = isRepeat && before !== null && differs(before)
-  return { before, isNews: body['changed'] === true || isDone }
+  return { before, hasChanged: body['changed'] === true || isDone }
 }
 
 /** A learner becomes a voter once it has caught up. */
 export async function memberPromote(terminal: Terminal, name: string, flags: ChangeFlags): Promise<void> {
-  const cluster = askedBy(terminal, flags)
+  const cluster = openCluster(terminal, flags)
   const wanted = { change: 'set-role', role: 'voter' }
-  const { before, isNews } = await changed(cluster, name, wanted, ({ wantedRole }) => wantedRole !== 'voter')
-  if (!isNews && before?.role === 'voter') return reportChange(terminal, name, false, flags, 'votes already')
+  const { before, hasChanged } = await changed(
+    cluster,
+    name,
+    wanted,
+    ({ wantedRole }) => wantedRole !== 'voter',
+  )
+  if (!hasChanged && before?.role === 'voter')
+    return reportChange(terminal, name, false, flags, 'votes already')
   if (flags.wait) await votes(terminal, cluster, name, flags)
-  reportChange(terminal, name, isNews, flags, flags.wait ? 'votes' : 'votes once it has caught up')
+  reportChange(terminal, name, hasChanged, flags, flags.wait ? 'votes' : 'votes once it has caught up')
 }
 
-/** A voter becomes a learner that stays one. */
+/** A voter becomes a learner until it is promoted. */
 export async function memberDemote(terminal: Terminal, name: string, flags: ChangeFlags): Promise<void> {
-  const cluster = askedBy(terminal, flags)
+  const cluster = openCluster(terminal, flags)
   const wanted = { change: 'set-role', role: 'learner' }
-  const { isNews } = await changed(cluster, name, wanted, ({ wantedRole }) => wantedRole !== 'learner')
-  const words = isNews ? 'is a learner and stays one' : 'is a learner already and stays one'
-  reportChange(terminal, name, isNews, flags, words)
+  const { hasChanged } = await changed(cluster, name, wanted, ({ wantedRole }) => wantedRole !== 'learner')
+  const words = hasChanged ? 'is a learner until it is promoted' : 'is a learner already'
+  reportChange(terminal, name, hasChanged, flags, words)
 }
 
 export async function memberRemove(terminal: Terminal, name: string, flags: ChangeFlags): Promise<void> {
-  const cluster = askedBy(terminal, flags)
-  const { before, isNews } = await changed(cluster, name, { change: 'remove' }, () => true)
-  if (before === null && !isNews) {
+  const cluster = openCluster(terminal, flags)
+  const { before, hasChanged } = await changed(cluster, name, { change: 'remove' }, () => true)
+  if (before === null && !hasChanged) {
     const names = namesInOrder((await cluster.status()).members)
     return reportChange(
       terminal,
       name,
       false,
       flags,
-      `is no member (removed, or never one): there are ${names}`,
+      `is not a member (removed, or never one): there are ${names}`,
     )
   }
   let isUsedAgain = false
@@ -86,14 +92,14 @@ export async function memberRemove(terminal: Terminal, name: string, flags: Chan
     return named === undefined || isUsedAgain ? null : `${name} is still a member`
   }
   if (flags.wait) await cluster.waitUntil(terminal, { missing: gone, timeoutMs: flags.timeout * 1000 })
-  else if (!isNews) gone(await cluster.status())
+  else if (!hasChanged) gone(await cluster.status())
   if (isUsedAgain) {
     const words = 'is no longer a member, and another one has its name by now: orchctl member list shows it'
-    return reportChange(terminal, name, isNews, flags, words)
+    return reportChange(terminal, name, hasChanged, flags, words)
   }
   forgetContext(terminal, cluster, name, flags)
   const words = 'is no longer a member: its process ends by itself, its data directory is of no further use'
-  reportChange(terminal, name, isNews, flags, words)
+  reportChange(terminal, name, hasChanged, flags, words)
 }
 
 export type MoveFlags = ChangeFlags & { readonly peerAddress?: string; readonly clientAddress?: string }
@@ -104,18 +110,18 @@ export async function memberMove(terminal: Terminal, name: string, flags: MoveFl
   if (peerAddress === null && clientAddress === null) {
     throw new CliError('usage', 'give --peer-address or --client-address, or both')
   }
-  const cluster = askedBy(terminal, flags)
+  const cluster = openCluster(terminal, flags)
   const wanted = { change: 'move', peerAddress, clientAddress }
   const differs = (member: Member): boolean =>
     (peerAddress ?? member.peerAddress) !== member.peerAddress ||
     (clientAddress ?? member.clientAddress) !== member.clientAddress
-  const { isNews } = await changed(cluster, name, wanted, differs)
+  const { hasChanged } = await changed(cluster, name, wanted, differs)
   const startFlags = [
     ...(peerAddress === null ? [] : [`--peer-address ${peerAddress}`]),
     ...(clientAddress === null ? [] : [`--advertise-address ${clientAddress}`]),
   ]
-  const words = `${isNews ? 'moved' : 'is at that address already'}: start it with ${startFlags.join(' ')}`
-  reportChange(terminal, name, isNews, flags, words)
+  const words = `${hasChanged ? 'moved' : 'is at that address already'}: start it with ${startFlags.join(' ')}`
+  reportChange(terminal, name, hasChanged, flags, words)
 }
 
 /**
@@ -129,7 +135,7 @@ export function forgetContext(
 ): void {
   try {
     if (forgetServer(kubeconfig, name, authority))
-      terminal.note(`took its context ${name} out of ${kubeconfig}`)
+      terminal.note(`removed its context ${name} from ${kubeconfig}`)
   } catch (cause) {
     if (!(cause instanceof PkiError)) throw cause
     terminal.note(`its context ${name} stays in ${kubeconfig}: ${cause.message}`)
@@ -137,7 +143,7 @@ export function forgetContext(
 }
 
 /** Opens the cluster for a change within `--timeout`. */
-export function askedBy(
+export function openCluster(
   terminal: Terminal,
   { kubeconfig, timeout }: Pick<ChangeFlags, 'kubeconfig' | 'timeout'>,
 ): AnyMember {
@@ -158,7 +164,7 @@ export async function votes(
 }
 
 /** Waits until the configuration has a member of that name. */
-export async function hasJoined(
+export async function waitUntilJoined(
   terminal: Terminal,
   cluster: AnyMember,
   name: string,
@@ -183,12 +189,12 @@ function stillToVote({ members, leader }: MemberStatus, name: string): string | 
 function reportChange(
   terminal: Terminal,
   name: string,
-  isNews: boolean,
+  hasChanged: boolean,
   flags: ChangeFlags,
   words: string,
 ): void {
   if (flags.output === 'json') {
-    terminal.print(JSON.stringify({ member: name, changed: isNews }))
+    terminal.print(JSON.stringify({ member: name, changed: hasChanged }))
   } else {
     terminal.print(`${name} ${words}`)
   }

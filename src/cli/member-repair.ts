@@ -5,7 +5,7 @@ import type { MemberStatus } from './cluster-status.ts'
 import { CliError } from './errors.ts'
 import { call, jsonOf } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
-import { askedBy } from './member-change.ts'
+import { openCluster } from './member-change.ts'
 import type { ChangeFlags } from './member-change.ts'
 import { namesInOrder } from './name-order.ts'
 import { diagnoseUnreachable } from './diagnose-unreachable.ts'
@@ -29,18 +29,18 @@ const pollMs = 200
 export async function memberRepair(terminal: Terminal, name: string, flags: RepairFlags): Promise<void> {
   const { from = null } = flags
   if (from === name) throw new CliError('usage', 'a member is not repaired --from itself')
-  const cluster = askedBy(terminal, flags)
+  const cluster = openCluster(terminal, flags)
   const status = await cluster.status()
   const target = memberOf(cluster, status, name)
   if (from !== null) await decide(memberOf(cluster, status, from), { change: 'trust' })
-  const isNews = await decide(target, { change: 'repair', from })
-  const own = flags.wait && isNews ? await fetched(terminal, target.endpoint, flags.timeout) : null
-  if (flags.output === 'json') return terminal.print(JSON.stringify({ member: name, changed: isNews }))
-  terminal.print(`${name} ${wordsFor(isNews, own)}`)
+  const hasChanged = await decide(target, { change: 'repair', from })
+  const own = flags.wait && hasChanged ? await fetched(terminal, target.endpoint, flags.timeout) : null
+  if (flags.output === 'json') return terminal.print(JSON.stringify({ member: name, changed: hasChanged }))
+  terminal.print(`${name} ${wordsFor(hasChanged, own)}`)
 }
 
-function wordsFor(isNews: boolean, own: MemberStatus | null): string {
-  if (!isNews) return 'has the state of the leader already, or is fetching it'
+function wordsFor(hasChanged: boolean, own: MemberStatus | null): string {
+  if (!hasChanged) return 'has the state of the leader already, or is fetching it'
   if (own === null) return 'has set its state aside and fetches the leader’s'
   if (own.quarantine === null) return 'has the leader’s state and serves it'
   return 'has the leader’s state and does not serve it yet: a majority still has another one, repair those members too'

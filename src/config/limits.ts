@@ -180,7 +180,7 @@ export const limits = Object.freeze({
   /** Interval of logging that calls of such a server fail. */
   outwardFailureLogMs: 60_000,
   /** Interval of reporting lost audit events. */
-  auditToldMs: 60_000,
+  auditReportMs: 60_000,
   /** Ms to write the last audit events at exit. Longer: they are lost. */
   auditCloseMsMax: 5000,
   /** Certificates in the chain of a client, including its own. More: further ones are ignored. */

@@ -70,7 +70,7 @@ export function decideNames<T extends DefinitionSummary>(
 }
 
 /** Maximum number of short names listed in a condition. More: only their number. */
-const refusedToldMax = 10
+const refusedListedMax = 10
 
 type Conflict = { readonly reason: string; readonly message: string }
 
@@ -93,7 +93,7 @@ function accept(
   const own = new Set(accepted.shortNames)
   const refused = shortNames.filter((name) => !own.has(name) && isResource(name))
   if (refused.length > 0) {
-    const reported = refused.slice(0, refusedToldMax).map(inUse)
+    const reported = refused.slice(0, refusedListedMax).map(inUse)
     const words =
       refused.length > reported.length
         ? [...reported, `${refused.length - reported.length} others`]

@@ -94,8 +94,8 @@ async function step(
   const instances = objectsOf(definition)
   const before = await dependencies.client.list(instances, null, 1)
   if (before.objects.length === 0) return letGo(dependencies, object, completed)
-  const isNews = terminatingReason(definition) === 'InstanceDeletionPending'
-  const reported = isNews ? await writeCondition(dependencies, object, inProgress) : object
+  const isFirst = terminatingReason(definition) === 'InstanceDeletionPending'
+  const reported = isFirst ? await writeCondition(dependencies, object, inProgress) : object
   await dependencies.client.deleteCollection(instances, null)
   const left = await dependencies.client.list(instances, null, remainingLookedAt)
   if (left.objects.length === 0) return letGo(dependencies, reported, completed)

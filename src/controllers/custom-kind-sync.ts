@@ -58,7 +58,7 @@ export class CustomKindSync {
    * Resolves once the catalog contains all that this member has applied by now.
    * @throws StoreError there is no state
    */
-  async takenIn(): Promise<void> {
+  async untilCurrent(): Promise<void> {
     await this.#dependencies.definitions.takeIn()
     this.#publish()
   }

@@ -109,7 +109,7 @@ export class EventExpiry {
   #look(): void {
     const { store, clock } = this.#dependencies
     try {
-      const note = this.#notes.look({ atMs: clock.monotonicMs(), revision: store.view().revision })
+      const note = this.#notes.sample({ atMs: clock.monotonicMs(), revision: store.view().revision })
       if (note === null || !this.#leading || this.#sweeping || note.revision <= this.#sweptUpTo) return
       this.#sweeping = true
       void this.#sweep(note.revision).finally(() => {

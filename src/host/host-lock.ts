@@ -11,8 +11,8 @@ export type HostLockOptions = {
   readonly owner: string
   readonly clock: Clock
   /**
-   * Called with one line: the directory was not released by a process of another host, which does
-   * not renew its lock.
+   * Called with one line when the directory is taken over from a process of another host, which
+   * neither released the lock nor renews it.
    */
   readonly onTakenOver: (line: string) => void
   /** Called when another host has taken the directory: nothing may be written to it any more. */
@@ -38,17 +38,17 @@ export const beatsAwaited = 15
 const lockFile = 'lock.host'
 
 /**
- * Excludes processes of other hosts from a directory that they may access. Sockets do not: a unix
+ * Excludes processes of other hosts from a directory that they may access. Sockets cannot: a unix
  * socket answers on its own host only. On a local file system this does nothing; on any other the
  * holder has a file in the directory with its name, its host and a count, which it increments. A
  * starting process that finds the file of another host watches the count: if it changes, the
  * directory is in use; if it does not for `beatsAwaited` intervals, its holder ended without
  * releasing it. Clocks of different hosts are not compared.
  *
- * A holder that was stopped for as long, as on a paused machine, notices with its next interval
- * that it was replaced, and not before: a lock of the file system would prevent that, and Node has
- * none. Two owners of one file may still meet here where the file system does not show one the
- * writes of the other.
+ * A holder that was paused for that long, as with its whole machine, only notices at its next
+ * interval that it was replaced; a lock of the file system would prevent this, but Node does not
+ * offer locks. Where the file system hides the writes of one host from another, two processes may
+ * still own the directory.
  *
  * @throws DirectoryTaken
  */
@@ -93,7 +93,7 @@ class HostLock implements DirectoryLock {
       // while; nothing else depends on it.
       if (readFileSync(this.#path, 'utf8').startsWith(`${this.#options.owner} `)) rmSync(this.#path)
     } catch {
-      // As after a process that was killed.
+      // The file stays, as after a process that was killed.
     }
   }
 
@@ -109,8 +109,8 @@ class HostLock implements DirectoryLock {
   }
 
   /**
-   * Replaces the file of a holder on this host, which the sockets would have shown, or of one whose
-   * count does not change.
+   * Replaces the file of a holder whose count does not change, or of one on this host: that process
+   * has ended, or its socket would have answered.
    */
   async #replace(): Promise<void> {
     const found = await this.#read()
@@ -119,7 +119,7 @@ class HostLock implements DirectoryLock {
     await writeFile(passing, this.#text())
     await rename(passing, this.#path)
     if (found === null || hostOf(found)?.bootId === this.#host.bootId) return
-    // The last of several waiting processes to write holds it.
+    // When several processes wait, the last one to write holds the lock.
     await this.#pause(2)
     if (!(await this.#isOwn())) throw this.#taken(await this.#read())
     const name = hostOf(found)?.name ?? 'unknown'

@@ -98,7 +98,7 @@ export class StandardOutput {
     if (this.#isRetrying) return
     const works = this.#writeWhatFits()
     if (this.#waiting.length > 0) this.#retry()
-    if (works) this.#tellLosses()
+    if (works) this.#reportLosses()
   }
 
   #retry(): void {
@@ -131,7 +131,10 @@ export class StandardOutput {
     return true
   }
 
-  /** There is no reader any more, or the disk behind it is full: later lines are tried again. */
+  /**
+   * The reader has gone, or the file is on a full disk: these lines are lost, later ones are still
+   * tried.
+   */
   #loseAll(cause: Error): void {
     const waiting = this.#waiting.splice(0)
     this.#lineBytes = 0
@@ -144,7 +147,7 @@ export class StandardOutput {
     this.#untold += count
   }
 
-  #tellLosses(): void {
+  #reportLosses(): void {
     if (this.#untold === 0 || this.#lineBytes > this.#dependencies.waitingBytesMax / 2) return
     const lost = this.#untold
     this.#untold = 0

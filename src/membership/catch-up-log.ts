@@ -16,7 +16,10 @@ export type CatchUpLogDependencies = {
 
 const periodMs = 1000
 const reportAgeMsMax = 5000
-/** A member that reaches no other one logs it this often, the first time after as long. */
+/**
+ * Interval at which a member that reaches no other one logs this, and the delay before the first
+ * time.
+ */
 const unansweredMs = 30_000
 
 /**
@@ -26,16 +29,16 @@ const unansweredMs = 30_000
  */
 export function logCatchUp(dependencies: CatchUpLogDependencies): () => void {
   const { consensus, reports, clock, log } = dependencies
-  // A state from an earlier start: a member that has one and votes at the first look has logged
-  // this before.
+  // Whether there is a state from an earlier start. A member with one that votes at the first check
+  // has logged this before.
   const isBack = consensus.status.appliedMemory > 0
   let reported = ''
-  let heardMs = clock.monotonicMs()
+  let contactMs = clock.monotonicMs()
   const look = (): void => {
     const nowMs = clock.monotonicMs()
-    if (consensus.status.leader !== null) heardMs = nowMs
-    else if (nowMs - heardMs >= unansweredMs) {
-      heardMs = nowMs
+    if (consensus.status.leader !== null) contactMs = nowMs
+    else if (nowMs - contactMs >= unansweredMs) {
+      contactMs = nowMs
       log.warn({ members: addressesOf(dependencies) }, unansweredMessage(dependencies))
     }
     const { configuration, appliedMemory, id } = consensus.status
@@ -46,10 +49,11 @@ export function logCatchUp(dependencies: CatchUpLogDependencies): () => void {
     const [entries, of] = [appliedMemory, known]
     if (self.role === 'voter' && isBack && reported === '') return timer.cancel()
     if (self.role === 'voter') return done({ entries }, 'caught up: this member votes from now on')
-    if (self.wantedRole === 'voter') return tell({ entries, of }, 'catching up: a learner that is to vote')
+    if (self.wantedRole === 'voter')
+      return tell({ entries, of }, 'catching up: a learner that votes afterwards')
     if (others.length > 0 && entries >= of)
-      return done({ entries }, 'caught up: this member is a learner and stays one')
-    tell({ entries, of }, 'catching up: a learner that stays one')
+      return done({ entries }, 'caught up: this member is a learner until it is promoted')
+    tell({ entries, of }, 'catching up: a learner until it is promoted')
   }
   const tell = (fields: object, words: string): void => {
     const line = words + JSON.stringify(fields)

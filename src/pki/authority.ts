@@ -85,7 +85,7 @@ export function loadAuthority(certificatePem: string, keys: KeyPair): Authority 
  * @source RFC 5280 section 4.2
  */
 export function issueCertificate(authority: Authority, request: CertificateRequest, random: Random): string {
-  assert(request.usages.length >= 1, 'a certificate is good for something')
+  assert(request.usages.length >= 1, 'a certificate has a usage')
   const issuer = authority.certificate
   const notAfterMs = Math.min(request.notAfterMs, issuer.notAfterMs)
   if (notAfterMs <= request.notBeforeMs) throw new PkiError('refused', 'the issuer is no longer valid then')

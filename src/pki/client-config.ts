@@ -31,7 +31,7 @@ export function readClientConfig(path: string): ClientConfig {
   const current = config['current-context']
   const context = entryOf(config, { list: 'contexts', name: current, member: 'context' }, path)
   const cluster = entryOf(config, { list: 'clusters', name: context['cluster'], member: 'cluster' }, path)
-  const nobody = isUnsaid(context['user']) || context['user'] === ''
+  const nobody = isUnset(context['user']) || context['user'] === ''
   const user = nobody ? {} : entryOf(config, { list: 'users', name: context['user'], member: 'user' }, path)
   if (cluster['insecure-skip-tls-verify'] === true) {
     throw malformed(path, 'insecure-skip-tls-verify would accept any server: give certificate-authority-data')
@@ -109,14 +109,14 @@ function entryOf(
   if (isRecord(found)) {
     const value = found[of.member]
     // As in Go clients: a user without credentials is anonymous.
-    if (isUnsaid(value)) return {}
+    if (isUnset(value)) return {}
     if (isRecord(value)) return value
   }
   const name = typeof of.name === 'string' ? JSON.stringify(of.name) : 'that is named'
   throw malformed(path, `${of.list} lacks the ${of.member} ${name}`)
 }
 
-function isUnsaid(value: unknown): boolean {
+function isUnset(value: unknown): boolean {
   return value === undefined || value === null
 }
 

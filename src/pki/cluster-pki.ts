@@ -207,7 +207,10 @@ class ClusterPki {
     if (found.open === null && found.secret === null) return null
     if (found.open === null || found.secret === null) {
       const [there, missing] = found.open === null ? [secret, open] : [open, secret]
-      throw new PkiError('half-present', `${there} is there but ${missing} is not: restore it or remove both`)
+      throw new PkiError(
+        'half-present',
+        `${there} exists but ${missing} does not: restore the missing file or remove both`,
+      )
     }
     this.#kept.push(open, secret)
     return { open: found.open, secret: found.secret }

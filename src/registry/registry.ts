@@ -94,7 +94,7 @@ export function registry(given: RegistryOptions): Registry {
   /**
    * A namespace is removed only when it has no objects of any kind, so the catalog must be current.
    */
-  const takenIn = (): Promise<void> => fromStore(given.definitionsApplied?.() ?? Promise.resolve())
+  const untilCurrent = (): Promise<void> => fromStore(given.definitionsApplied?.() ?? Promise.resolve())
   const answer = <Asked extends VerbRequest>(
     verb: Verb,
     requested: Asked,
@@ -109,7 +109,7 @@ export function registry(given: RegistryOptions): Registry {
       }
       refuseUnconvertible(definition)
       if (verb === 'list' || verb === 'deletecollection') requireConvertible(given.store, definition, target)
-      if (definition.isNamespaceKind === true && !READS.has(verb)) await takenIn()
+      if (definition.isNamespaceKind === true && !READS.has(verb)) await untilCurrent()
       const request = definition === requested.definition ? requested : { ...requested, definition }
       return applyRepresentation(dependencies, request, await handle(partsOf(definition), request))
     }

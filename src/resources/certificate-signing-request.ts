@@ -33,7 +33,7 @@ export function certificateSigningRequestDefinition(names: Names): ResourceDefin
     selectableFields: ['spec.signerName'],
     columns,
     hooks: {
-      prepareForCreate: (object, writing) => ({ ...askedBy(object, writing), status: {} }),
+      prepareForCreate: (object, writing) => ({ ...withRequester(object, writing), status: {} }),
       prepareForUpdate: (object, current) => keeping(object, current, 'spec', 'status'),
       validate: (object, found) => {
         checkSpec(object, names, found)
@@ -130,7 +130,7 @@ const certificateSigningRequestSchema = struct(
 )
 
 /** Sets the requester to the caller, whatever the body names. */
-function askedBy(object: AnyObject, { user }: WriteContext): AnyObject {
+function withRequester(object: AnyObject, { user }: WriteContext): AnyObject {
   const spec: JsonObjectDraft = { ...objectMember(object, 'spec') }
   for (const name of ['username', 'uid', 'groups', 'extra']) delete spec[name]
   if (user.name !== '') spec['username'] = user.name

@@ -231,7 +231,7 @@ export class ApiServer {
       })
     })
     // The last responses are still in the buffers of this process.
-    await this.#wait(this.#inFlight.count === 0 ? 0 : LAST_WORDS_MS)
+    await this.#wait(this.#inFlight.count === 0 ? 0 : LAST_RESPONSES_MS)
     this.#listener.destroy()
     this.#inFlight.close()
     this.#revocation.close()
@@ -245,4 +245,4 @@ export class ApiServer {
   }
 }
 
-const LAST_WORDS_MS = 50
+const LAST_RESPONSES_MS = 50

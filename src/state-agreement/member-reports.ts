@@ -31,8 +31,8 @@ export class MemberReports {
     this.#stop = dependencies.consensus.onReport(({ from, bytes }) => this.#onReport(from, bytes))
   }
 
-  /** Returns how to unsubscribe. */
-  onHeard(listener: (from: NodeId, report: MemberReport) => void): () => void {
+  /** @returns a function that unsubscribes */
+  onReceived(listener: (from: NodeId, report: MemberReport) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }

@@ -106,7 +106,7 @@ export class StateGuard {
   start(): void {
     const { clock, reports, state } = this.#dependencies
     this.#timer = clock.every(periodMs, () => this.#look())
-    this.#stopListening = reports.onHeard((_from, report) => {
+    this.#stopListening = reports.onReceived((_from, report) => {
       state.sampleAt(report.sampleAt)
       this.#judge()
     })

@@ -223,7 +223,8 @@ function identity(value: unknown): ClusterIdentity {
   return {
     clusterId: text(clusterId, 'cluster id'),
     apiDomain,
-    // Copied, as it lives as long as the cluster: a view would keep a whole log entry alive.
+    // Copied, because it is kept as long as the cluster exists: a view would keep a whole log entry
+    // alive.
     continueTokenKey: Uint8Array.from(continueTokenKey),
     keyFingerprints: texts(keyFingerprints, 'fingerprints'),
   }

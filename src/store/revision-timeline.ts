@@ -1,6 +1,6 @@
 /**
- * Samples of revisions over time, for one period back: gives a lower bound for the age of a
- * revision, which the state does not record. Ascending in every property.
+ * Samples of the state's position over time. The state does not record the age of a revision; a
+ * sample that is a period old proves that everything up to its revision is at least that old.
  */
 export class RevisionTimeline<Note extends { readonly atMs: number }> {
   readonly #periodMs: () => number
@@ -11,10 +11,10 @@ export class RevisionTimeline<Note extends { readonly atMs: number }> {
   }
 
   /**
-   * Adds a sample if the last one is old enough. @returns the newest one that is at least a period
-   * old; null: there is none
+   * Adds a sample unless the last one is recent. Every property of `now` is at least as high as in
+   * the call before. @returns the newest sample that is at least a period old; null: there is none
    */
-  look(now: Note): Note | null {
+  sample(now: Note): Note | null {
     const periodMs = this.#periodMs()
     const last = this.#notes[this.#notes.length - 1]
     if (last === undefined || now.atMs - last.atMs >= periodMs / notesPerPeriod) this.#notes.push(now)

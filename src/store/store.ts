@@ -57,12 +57,12 @@ export class Store implements ObjectStore {
         this.#applyTimes.applied(machine.state.revision)
         this.#waiters.reached(machine.state.revision)
         this.#hub.applied()
-        this.#tellOfLeases()
+        this.#applyLeaseSetting()
       }),
       // Watches fail at their next read.
       machine.onQuarantine(() => this.#hub.invalidate()),
     ]
-    this.#tellOfLeases()
+    this.#applyLeaseSetting()
   }
 
   get identity(): ClusterIdentity | null {
@@ -173,7 +173,7 @@ export class Store implements ObjectStore {
   }
 
   /** Applies the lease setting on any leader. Cheap when it is unchanged. */
-  #tellOfLeases(): void {
+  #applyLeaseSetting(): void {
     const { consensus, machine } = this.#options
     consensus.reads.useLease(machine.lastState.settings.leaseReads === 1)
   }

@@ -60,7 +60,7 @@ export class HistoryTrimmer {
     const nowMs = clock.monotonicMs()
     const { revision: last, appliedIndex: index } = this.#options.machine.state
     const now = { atMs: nowMs, revision: last, index }
-    const [superseded, silent] = [this.#superseded.look(now), this.#silent.look(now)]
+    const [superseded, silent] = [this.#superseded.sample(now), this.#silent.sample(now)]
     if (this.#proposing || consensus.status.role !== 'leader') return
     const command = this.#trim(superseded?.revision ?? noRevision) ?? this.#expiry((silent?.index ?? 0) + 1)
     if (command === null) return

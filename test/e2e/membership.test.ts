@@ -219,7 +219,7 @@ async function change(churn: Churn): Promise<void> {
   assert.deepEqual(await roles(churn), ['n1 voter', 'n4 voter', 'n6 voter'])
   // A change already made is no error.
   assert.match(await churn.cluster('remove', 'n5'), /n5 was removed before/)
-  assert.match(await churn.member('remove', 'n5'), /n5 is no member/)
+  assert.match(await churn.member('remove', 'n5'), /n5 is not a member/)
   const verified = await verify
   assert.equal(verified.code, 0, verified.given)
 }

@@ -203,7 +203,7 @@ void test('occupied ports are reported before anything is created; one member or
     assert.equal(all.code, 0, all.err)
     assert.match(all.out, /restarted: n1, n2$/m)
     assert.notEqual(pidOf('n1'), before[0])
-    assert.match(orchctl('cluster', 'restart', 'n7').err, /n7 is no member of .*: there are n1, n2/)
+    assert.match(orchctl('cluster', 'restart', 'n7').err, /n7 is not a member of .*: there are n1, n2/)
 
     assert.equal(orchctl('cluster', 'down', ...patience).code, 0)
     const thief = createServer().listen(first, '127.0.0.1')

@@ -15,11 +15,11 @@ export type MessageType =
   | { readonly kind: 'alias'; readonly of: MemberType }
 
 export type MessageMember = {
-  /** In JSON; null: the members of its type stand among those of the message. */
+  /** In JSON; null: the members of its type are inlined in the message. */
   readonly name: string | null
   readonly number: number
   readonly type: MemberType
-  /** May be unset, which is not its zero. */
+  /** Unset differs from zero. */
   readonly optional: boolean
   /** JSON has the field even when its value is zero or unset. */
   readonly always: boolean

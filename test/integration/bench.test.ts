@@ -218,7 +218,7 @@ void test('impossible option combinations fail with a one-line error', async (t)
     [
       ['--endpoint', 'https://a'],
       2,
-      /^orchctl: https:\/\/a: not a cluster of --dir; use --yes to load it anyway$/,
+      /^orchctl: https:\/\/a: not a cluster of --dir; use --yes to run the load test anyway$/,
     ],
     [['--only', 'get,fly'], 2, /There is no workload "fly": there are livez, get, create, /],
     [['--clients', '0'], 2, /It is a whole number from 1 to 4096\./],
@@ -226,8 +226,12 @@ void test('impossible option combinations fail with a one-line error', async (t)
     [['--http', '1.1,3'], 2, /It is one of 1\.1, 2, or both\./],
     [['--seconds', '0'], 2, /It is a whole number from 1 to 3600\./],
     [['--compare', none], 2, /^orchctl: --compare takes two files/],
-    [['--compare', none, none], 2, /none is no result of orchctl bench: its schema is not orchctl-bench\/1$/],
-    [['--compare', none, join(directory, 'gone')], 2, /is no result/],
+    [
+      ['--compare', none, none],
+      2,
+      /none is not a result of orchctl bench: its schema is not orchctl-bench\/1$/,
+    ],
+    [['--compare', none, join(directory, 'gone')], 2, /is not a result/],
     [
       ['--compare', join(directory, 'gone'), none],
       2,

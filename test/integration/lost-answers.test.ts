@@ -2,9 +2,9 @@
  * Goal: lost or late responses, concurrent joins and interrupted commands do no damage: a retry,
  * also on another member, detects the finished steps, continues, and does not affect a new member
  * with the same name.
- * Method: the shipped commands against a real server over TLS whose changes are made and then not
- * answered, or answered with "it may still be made"; the second member that is asked is the same
- * server under another name.
+ * Method: the shipped commands against a real server over TLS that makes a change and then loses
+ * the response, or responds that the outcome is unknown; the second member of the kubeconfig is the
+ * same server under another name.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -29,9 +29,10 @@ const addresses = ['--peer-address', seat.peerAddress, '--client-address', seat.
 /** How the response to the first change is lost. */
 const lost = {
   'is never answered': async (): Promise<never> => new Promise(() => undefined),
-  'is answered with what may still be made': () =>
+  'is answered with an unknown outcome': () =>
     Promise.reject(new ConsensusError('timed-out', 'not decided in time; it may still be made')),
-  'ends with its member': () => Promise.reject(new ConsensusError('stopped', 'this member is stopping')),
+  'fails because the member stops': () =>
+    Promise.reject(new ConsensusError('stopped', 'this member is stopping')),
 } as const
 
 /** Makes the first change and calls `instead` in place of the response. */
@@ -45,8 +46,8 @@ function losesFirst({ members }: Place, instead: () => Promise<never>): { change
   return counted
 }
 
-/** A place that commands know as two members. */
-async function twofold(t: TestContext): Promise<Place> {
+/** A cluster that the kubeconfig lists as two members, n1 and n2, at the same address. */
+async function placeWithTwoNames(t: TestContext): Promise<Place> {
   const there = await place(t)
   pointTo(there.kubeconfig, 'n2', `https://${there.address}`)
   pointTo(there.kubeconfig, 'n1', `https://${there.address}`)
@@ -59,13 +60,13 @@ function run({ kubeconfig }: Place, ...words: readonly string[]): Promise<Ran> {
 
 for (const [how, instead] of Object.entries(lost)) {
   for (const [verb, flags, words] of [
-    ['demote', [], 'n3 is a learner and stays one'],
+    ['demote', [], 'n3 is a learner until it is promoted'],
     ['promote', ['--no-wait'], 'n3 votes once it has caught up'],
     ['move', ['--peer-address', '10.0.0.9:7443'], 'n3 moved: start it with --peer-address 10.0.0.9:7443'],
     ['remove', [], 'n3 is no longer a member: its process ends by itself'],
   ] as const) {
     void test(`${verb} ${how}: another member is called and finds the change done`, async (t) => {
-      const there = await twofold(t)
+      const there = await placeWithTwoNames(t)
       const { members } = there
       const id = members.named('n3')?.id
       assert.ok(id !== undefined)
@@ -82,7 +83,7 @@ for (const [how, instead] of Object.entries(lost)) {
 }
 
 void test('a lost response to a removal does not remove a new member of the same name or its context', async (t) => {
-  const there = await twofold(t)
+  const there = await placeWithTwoNames(t)
   const { members, kubeconfig } = there
   const old = members.named('n3')
   assert.ok(old !== null)
@@ -102,11 +103,11 @@ void test('a lost response to a removal does not remove a new member of the same
   assert.match(ran.out, /^n3 is no longer a member, and another one has its name by now/)
   assert.equal(members.named('n3')?.id, 77)
   assert.ok(readFileSync(kubeconfig, 'utf8').includes('name: n3'))
-  assert.doesNotMatch(ran.err, /took its context/)
+  assert.doesNotMatch(ran.err, /removed its context/)
 })
 
 void test('a change that no member made fails with the last error', async (t) => {
-  const there = await twofold(t)
+  const there = await placeWithTwoNames(t)
   there.members.changeMembers = () =>
     Promise.reject(new ConsensusError('timed-out', 'not decided in time; it may still be made'))
   const ran = await run(there, 'remove', 'n3', '--timeout', '30')
@@ -118,19 +119,19 @@ void test('a change that no member made fails with the last error', async (t) =>
 })
 
 for (const [how, answer] of [
-  ['no member answers', null],
-  ['time is over', new ConsensusError('timed-out', 'n2 did not take over in time')],
+  ['the response is lost', null],
+  ['the response is a timeout', new ConsensusError('timed-out', 'n2 did not take over in time')],
   ['the leader stops', new ConsensusError('stopped', 'this member is stopping')],
 ] as const) {
   for (const to of ['n2', null]) {
-    void test(`leadership moved to ${to ?? 'anyone'} though ${how}: that is detected, and it does not move again`, async (t) => {
+    void test(`a transfer to ${to ?? 'any voter'} that succeeds although ${how} is reported as a success, and not repeated`, async (t) => {
       const there = await place(t)
       const { consensus, kubeconfig, address } = there
       const between = await breakable(t, address)
       pointTo(kubeconfig, 'n1', between.url)
       const transfer = consensus.transferLeadership.bind(consensus)
-      consensus.transferLeadership = async (heir) => {
-        await transfer(heir)
+      consensus.transferLeadership = async (target) => {
+        await transfer(target)
         if (answer !== null) throw answer
         between.cut()
       }
@@ -231,7 +232,7 @@ void test('replace: a rerun after a failure completes the missing context', asyn
   await members.changeMembers({ kind: 'promote', id: member.id })
   const ran = await run(there, ...replace)
   assert.equal(ran.out, 'n4 votes already, n3 is gone', ran.err)
-  assert.match(ran.err, /^took its context n3 out of /m)
+  assert.match(ran.err, /^removed its context n3 from /m)
   assert.doesNotMatch(readFileSync(kubeconfig, 'utf8'), /name: n3/)
 })
 

@@ -73,7 +73,7 @@ void test('removing a member deletes its context, and an unknown name deletes no
   assert.doesNotMatch(never.err, /context/)
   const ran = await orchctl('member', 'remove', 'n3', '--kubeconfig', kubeconfig)
   assert.equal(ran.code, 0, ran.err)
-  assert.match(ran.err, /^took its context n3 out of \/.*admin\.kubeconfig$/m)
+  assert.match(ran.err, /^removed its context n3 from \/.*admin\.kubeconfig$/m)
   assert.doesNotMatch(contexts(), /n3/)
   assert.match(contexts(), /name: n1/)
 })
@@ -104,8 +104,8 @@ void test('promote, demote, move and remove are idempotent and report a change a
     assert.equal(ran.code, 0, ran.err)
     return ran.out
   }
-  assert.equal(await run('demote', 'n3'), 'n3 is a learner and stays one')
-  assert.equal(await run('demote', 'n3'), 'n3 is a learner already and stays one')
+  assert.equal(await run('demote', 'n3'), 'n3 is a learner until it is promoted')
+  assert.equal(await run('demote', 'n3'), 'n3 is a learner already')
   assert.equal(members.named('n3')?.role, 'learner')
   assert.equal(await run('promote', 'n3', '--no-wait'), 'n3 votes once it has caught up')
   assert.equal(members.named('n3')?.wantedRole, 'voter')
@@ -120,7 +120,7 @@ void test('promote, demote, move and remove are idempotent and report a change a
   )
   assert.equal(members.named('n2')?.peerAddress, '10.0.0.2:7443')
   assert.match(await run('remove', 'n3'), /^n3 is no longer a member/)
-  assert.match(await run('remove', 'n3'), /^n3 is no member \(removed, or never one\): there are n1, n2/)
+  assert.match(await run('remove', 'n3'), /^n3 is not a member \(removed, or never one\): there are n1, n2/)
   assert.equal(await run('remove', 'n3', '-o', 'json'), '{"member":"n3","changed":false}')
 })
 

@@ -41,7 +41,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
   const typeOf = (encoding: Encoding): string =>
     encoding === 'protobuf' ? names.protobufMediaType : `application/${encoding}`
 
-  void test(`spec 1.4, 4.7: operations on Pods of ${domain} are asked for and answered in every encoding`, async (t) => {
+  void test(`spec 1.4, 4.7: operations on Pods of ${domain} accept and return every encoding`, async (t) => {
     const api = await SpecServer.start(t, { domain })
     const written = { json: JSON.stringify, yaml: stringify }
     for (const { name, body } of [binding, eviction]) {

@@ -188,10 +188,7 @@ void test('a damaged survivor is reported and not chosen', async () => {
   assert.match(alone.err, /none of the directories is intact: restore a snapshot instead/)
   rmSync(join(of('n2'), 'db'), { recursive: true })
   const empty = await orchctl('recover', '--data-dir', of('n2'), '--yes')
-  assert.match(
-    empty.err,
-    new RegExp(`n2 is damaged: there is no database, and the log begins behind ${base}`),
-  )
+  assert.match(empty.err, new RegExp(`n2 is damaged: there is no database, and the log begins after ${base}`))
 })
 
 void test('a disputed state is reported, and a survivor with the same log is preferred', async () => {

@@ -70,7 +70,7 @@ class Run {
   readonly #mayEnd = new Set<string>()
   readonly #lanes = new Map<number | null, Promise<void>>()
   #startMs = 0
-  /** Delay of the run behind its plan, because faults took longer to revert. */
+  /** How late the run is compared with its plan, because faults took longer to revert. */
   #lateMs = 0
   /** The proxies accept one update at a time. */
   #linksUpdated: Promise<void> = Promise.resolve()

@@ -26,7 +26,7 @@ export function eventEvidence(watch: Watch, event: WatchEvent): EvidenceLine {
 }
 
 export function watchEvidence(watch: Watch): EvidenceLine {
-  const how = watch.resumed ? 'goes on' : 'begins'
+  const how = watch.resumed ? 'continues' : 'begins'
   const text = `${watchText(watch)} [${seconds(watch.beginMs)}]: ${how} after revision ${watch.after}`
   return { atMs: watch.beginMs, text }
 }
@@ -54,7 +54,7 @@ function wordsOf(request: Request): string {
       return `create ${request.name} as write ${request.token}`
     case 'update': {
       const { expected } = request
-      const onto = expected === null ? 'whatever is there' : `version ${expected.revision}`
+      const onto = expected === null ? 'any version' : `version ${expected.revision}`
       return `update ${request.name} from ${onto} to write ${request.token}`
     }
     case 'delete': {

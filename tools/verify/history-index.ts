@@ -186,7 +186,7 @@ export class HistoryIndex {
       const { request, answer } = call
       if (request.kind !== 'delete' || answer.kind === 'refused') continue
       const above = this.newestBefore(call.begin)?.revision ?? 0
-      const below = answer.kind === 'deleted' ? bounds.behind(call.end) : Infinity
+      const below = answer.kind === 'deleted' ? bounds.upperBound(call.end) : Infinity
       this.#objectOf(request.name).deletions.push({ call, ...this.#within(request, { above, below }) })
     }
   }
@@ -223,7 +223,7 @@ class RevisionBounds {
   }
 
   /** Returns the upper bound for a call that ended at that time. */
-  behind(end: number): number {
+  upperBound(end: number): number {
     let [low, high] = [0, this.#begins.length]
     while (low < high) {
       const middle = (low + high) >>> 1

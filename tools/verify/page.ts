@@ -55,7 +55,7 @@ function checks(all: readonly CheckReport[]): string {
     const badge = `<span class="badge ${one.verdict}">${text(one.verdict)}</span>`
     return `<tr><td>${text(one.check)}</td><td>${badge}</td><td>${text(one.examined)}</td><td>${text(note)}</td></tr>`
   })
-  return `<table><tr><th>check</th><th>verdict</th><th>looked at</th><th></th></tr>\n${rows.join('\n')}</table>`
+  return `<table><tr><th>check</th><th>verdict</th><th>examined</th><th></th></tr>\n${rows.join('\n')}</table>`
 }
 
 function anomalies(all: readonly CheckReport[]): string {

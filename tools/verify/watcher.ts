@@ -15,7 +15,7 @@ export type WatcherOptions = {
   readonly clock: Clock
   readonly random: SeededRandom
   readonly endpoints: readonly Endpoint[]
-  /** Index of the first endpoint. */
+  /** Its first endpoint; a watcher that does not wander returns to it. */
   readonly first: Endpoint
   /** Whether it disconnects from time to time and continues at another endpoint. */
   readonly wanders: boolean
@@ -131,13 +131,13 @@ export class VerifyWatcher {
   /** @returns why the watch ended */
   async #follow(id: number, stream: LineStream): Promise<string> {
     const { recorder, clock, timeoutMs } = this.#options
-    let heardMs = clock.monotonicMs()
+    let receivedMs = clock.monotonicMs()
     const silence = clock.every(timeoutMs, () => {
-      if (clock.monotonicMs() - heardMs >= 2 * timeoutMs) stream.close()
+      if (clock.monotonicMs() - receivedMs >= 2 * timeoutMs) stream.close()
     })
     try {
       for await (const line of stream.lines()) {
-        heardMs = clock.monotonicMs()
+        receivedMs = clock.monotonicMs()
         const why = this.#take(id, line)
         if (why !== null) return why
         await recorder.untilWritable()

@@ -22,7 +22,7 @@ export class WatchGroup {
   readonly #readers: WatchReader[] = []
   readonly #fast = newTally()
   readonly #slow = newTally()
-  /** At the start of the measurement. */
+  /** The utilization of this thread at the start of the measurement. */
   #busyBefore: EventLoopUtilization = performance.eventLoopUtilization()
 
   private constructor(clock: Clock) {

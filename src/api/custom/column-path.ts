@@ -24,16 +24,16 @@ export function compileColumnPath(
 }
 
 /** How many more values may be visited. */
-type Looks = { left: number }
+type Visits = { left: number }
 
 /** @returns at most `columnValuesMax` values; empty if none may be visited any more */
-function follow(steps: readonly Step[], from: readonly Json[], looks: Looks): readonly Json[] {
+function follow(steps: readonly Step[], from: readonly Json[], visits: Visits): readonly Json[] {
   let values = from
   for (const step of steps) {
     const next: Json[] = []
     for (const value of values) {
-      for (const found of taken(step, value, looks)) {
-        if (looks.left-- <= 0) return []
+      for (const found of taken(step, value, visits)) {
+        if (visits.left-- <= 0) return []
         if (next.length >= customLimits.columnValuesMax) break
         next.push(found)
       }
@@ -44,7 +44,7 @@ function follow(steps: readonly Step[], from: readonly Json[], looks: Looks): re
   return values
 }
 
-function* taken(step: Step, value: Json, looks: Looks): Iterable<Json> {
+function* taken(step: Step, value: Json, visits: Visits): Iterable<Json> {
   switch (step.kind) {
     case 'member': {
       const found = isJsonObject(value) ? memberOf(value, step.name) : undefined
@@ -59,12 +59,12 @@ function* taken(step: Step, value: Json, looks: Looks): Iterable<Json> {
       return
     case 'filter':
       for (const element of elementsOf(value)) {
-        if (looks.left-- <= 0) return
-        if (holds(step.condition, element, looks)) yield element
+        if (visits.left-- <= 0) return
+        if (holds(step.condition, element, visits)) yield element
       }
       return
     case 'union':
-      for (const one of step.steps) yield* taken(one, value, looks)
+      for (const one of step.steps) yield* taken(one, value, visits)
       return
     case 'below':
       yield* below(value)
@@ -92,10 +92,10 @@ function* sliced({ from, to, by }: Extract<Step, { kind: 'slice' }>, list: reado
   for (let at = start; at < end; at += by) yield list[at] as Json
 }
 
-function holds({ left, right }: Comparison, element: Json, looks: Looks): boolean {
-  const value = valueOf(left, element, looks)
+function holds({ left, right }: Comparison, element: Json, visits: Visits): boolean {
+  const value = valueOf(left, element, visits)
   if (right === null) return value !== undefined
-  const other = valueOf(right.operand, element, looks)
+  const other = valueOf(right.operand, element, visits)
   if (value === undefined || other === undefined || typeof value !== typeof other) return false
   if (!isComparable(value) || !isComparable(other)) return false
   switch (right.operator) {
@@ -118,6 +118,6 @@ function isComparable(value: Json): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
-function valueOf(operand: Operand, element: Json, looks: Looks): Json | undefined {
-  return operand.kind === 'literal' ? operand.value : follow(operand.steps, [element], looks)[0]
+function valueOf(operand: Operand, element: Json, visits: Visits): Json | undefined {
+  return operand.kind === 'literal' ? operand.value : follow(operand.steps, [element], visits)[0]
 }

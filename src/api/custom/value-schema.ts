@@ -20,7 +20,7 @@ function structOf(node: Structural): ObjectSchema & Schema {
   return {
     type: 'object',
     ...commonOf(node),
-    // Members may be named as nothing else may.
+    // Not a literal, because a member may be named `__proto__`.
     properties: Object.fromEntries(properties),
     ...(node.mapType === 'atomic' ? { mapType: node.mapType } : {}),
   }

@@ -30,7 +30,10 @@ export type Names = {
   readonly systemNamespace: string
   readonly publicNamespace: string
   readonly nodeLeaseNamespace: string
-  /** In `spec.finalizers` of namespaces; also the Service of the default namespace. */
+  /**
+   * The finalizer in `spec.finalizers` of namespaces; also the name of the Service in the default
+   * namespace.
+   */
   readonly namespaceFinalizer: string
   /** In `metadata.finalizers` of custom resource definitions. */
   readonly definitionFinalizer: string

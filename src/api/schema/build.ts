@@ -174,7 +174,7 @@ export function struct(
   }
 }
 
-/** An inlined struct checks its members where they stand. */
+/** Joins the checks of the inlined structs with that of the struct itself. */
 function checksOf(
   inline: readonly InlinePart[],
   own: ShapeCheck | undefined,
@@ -192,7 +192,8 @@ function checksOf(
 function field(number: number, schema: Schema, description: string, rules: Rules): Field {
   const { required = false, optional = false, ...rest } = rules
   const always = rules.always === true
-  // A struct with a name of its own keeps its words: it may stand in other places too.
+  // A struct with a definition keeps its description, because other members may share the
+  // definition.
   const isNamed = schema.type === 'object' && schema.definition !== undefined
   return {
     number,

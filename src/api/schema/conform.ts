@@ -36,11 +36,13 @@ export const UNKNOWN_MAX = 64
 
 /**
  * Converts an object to the types of its kind: rejects other types and malformed scalars, drops
- * members that the schema lacks, treats null as absent, and so a zero where it means the same, and
- * formats times and quantities canonically. An empty list counts as absent, as in protobuf.
+ * members that the schema lacks, treats null as absent, likewise a zero where it is equivalent to
+ * absent, and formats times and quantities canonically. An empty list counts as absent, as in
+ * protobuf.
  *
  * @param schema of the whole object, as `wholeObject` makes it
- * @param fractions spelled in the source text: they are no integers, which the object does not show
+ * @param fractions numbers that the source text spells as fractions; they are not valid integers,
+ * although the parsed object cannot show that
  * @throws ApiError BadRequest naming the path: the decode error of upstream
  */
 export function conform(schema: ObjectSchema, object: JsonObject, fractions = NO_FRACTIONS): Conformed {

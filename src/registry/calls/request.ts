@@ -13,7 +13,7 @@ export type RequestContext = {
   readonly userAgent: string
   /** On the monotonic clock. */
   readonly deadlineMs: number
-  /** Aborted when the client is gone. A write that was proposed goes on. */
+  /** Aborted when the client has disconnected. A proposed write is still committed. */
   readonly signal: AbortSignal
   /** Adds a `Warning: 299` header to the response. Bounded; excess warnings are dropped. */
   readonly warn: (text: string) => void

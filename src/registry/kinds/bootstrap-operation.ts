@@ -21,7 +21,7 @@ export function bootstrapOperation(
   const { name, namespace } = target
   const bare: AnyObject = { kind, apiVersion: apiVersionOf(definition), metadata: { name } }
   const stamped = stampCreated(bare, namespace, { ...dependencies, definition })
-  const writing = { user: nobody, time: formatTime(dependencies.clock.wallMs()) }
+  const writing = { user: noUser, time: formatTime(dependencies.clock.wallMs()) }
   const object = hooks.prepareForCreate?.(stamped, writing) ?? stamped
   const rules = { namespaced: namespace !== null, validateName: definition.validateName }
   const wrong = causesOf((found) => {
@@ -34,4 +34,4 @@ export function bootstrapOperation(
 }
 
 /** Initial objects are created without a request, so without a user. */
-const nobody = Object.freeze({ name: '', uid: '', groups: [], extra: {} })
+const noUser = Object.freeze({ name: '', uid: '', groups: [], extra: {} })

@@ -33,8 +33,8 @@ export type ObjectWatchOptions = {
   /** null: nothing measures it. */
   readonly observer: WatchObserver | null
   /**
-   * Calls `end` when the kind of the watch is gone. @returns to be called when the watch has ended
-   * for any reason
+   * Calls `end` when the kind of the watch is gone. @returns a function that the caller calls when
+   * the watch has ended for any reason
    */
   readonly until: (end: () => void) => () => void
 }

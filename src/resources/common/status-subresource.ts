@@ -2,7 +2,9 @@ import type { JsonObjectDraft } from '../../api/json.ts'
 import { memberOf, setMember } from '../../api/json.ts'
 import type { AnyObject, PartSubresource, ResourceHooks } from '../../registry/kinds/definition.ts'
 
-/** Returns the object with these members as in `current`, where absent ones stay absent. */
+/**
+ * Returns the object with these members as in `current`; a member that `current` lacks is removed.
+ */
 export function keeping(object: AnyObject, current: AnyObject, ...names: readonly string[]): AnyObject {
   const draft: JsonObjectDraft = { ...object }
   for (const name of names) {

@@ -33,13 +33,10 @@ export const podStatusSchema = struct('core.v1.PodStatus', 'Most recently observ
     patchStrategy: 'merge',
   }),
   startTime: time(7, 'Time when the node accepted the Pod.', { optional: true }),
-  initContainerStatuses: containerStatuses(
-    10,
-    'Its init containers; the last that is ready is followed by the next.',
-  ),
-  containerStatuses: containerStatuses(8, 'Its containers.'),
+  initContainerStatuses: containerStatuses(10, 'Statuses of the init containers.'),
+  containerStatuses: containerStatuses(8, 'Statuses of the containers.'),
   qosClass: text(9, 'Quality of service class: Guaranteed, Burstable or BestEffort.', {
     known: ['Guaranteed', 'Burstable', 'BestEffort'],
   }),
-  ephemeralContainerStatuses: containerStatuses(13, 'Its ephemeral containers.'),
+  ephemeralContainerStatuses: containerStatuses(13, 'Statuses of the ephemeral containers.'),
 })

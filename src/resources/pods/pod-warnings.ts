@@ -146,7 +146,10 @@ function* partsOfBytes(amounts: JsonObject, path: string): Generator<string> {
   }
 }
 
-/** Only if the profile is in no field: a new Pod has it in both. */
+/**
+ * The annotation is deprecated. No warning when the field is set too, as it is in every new Pod
+ * with the annotation.
+ */
 function* oldSeccomp({ annotations, at }: PodToInspect, of: JsonObject, key: string): Generator<string> {
   const isSet = isJsonObject(memberOf(objectMember(of, 'securityContext'), 'seccompProfile'))
   if (isSet || !Object.hasOwn(annotations, key)) return

@@ -166,7 +166,7 @@ export class AuditedCall {
     }
     const decision = this.#decision
     if (decision === null) return
-    this.#tellDeprecation()
+    this.#annotateDeprecation()
     this.#record(decision, this.#isBroken ? 'Panic' : 'ResponseComplete')
   }
 
@@ -180,7 +180,7 @@ export class AuditedCall {
   }
 
   /** @source spec 6.2 */
-  #tellDeprecation(): void {
+  #annotateDeprecation(): void {
     const { deprecated } = this.#call
     if (deprecated === null) return
     const { auditAnnotations } = this.#dependencies.names

@@ -70,7 +70,7 @@ export class OutgoingBytes {
 
   /**
    * Accounts for bytes that wait for the client of a call.
-   * @returns to be called when some were read, or the call has ended
+   * @returns a function that the caller calls when the client has read some, or the call has ended
    */
   wait(call: SendingCall, bytes: number, sinceMs: number): () => void {
     const one: Waiting = { call, bytes, sinceMs, ...holderOf(call) }

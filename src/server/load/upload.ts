@@ -7,7 +7,7 @@ export type UploadOptions = {
   /** How long it may take whatever its size. */
   readonly graceMs: number
   readonly charge: BodyCharge
-  /** Called once, when the body has arrived or was given up. */
+  /** Called once, when the body has arrived or was refused. */
   readonly onEnd: () => void
 }
 

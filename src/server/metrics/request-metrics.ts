@@ -83,7 +83,11 @@ export class RequestMetrics {
     for (const request_kind of ['readOnly', 'mutating']) this.#dropped.inc({ request_kind }, 0)
   }
 
-  /** Counts a watch as in progress. @returns to be called once, when it has ended */
+  /**
+   * Counts a watch as in progress.
+   *
+   * @returns a function that the caller calls once, when the watch has ended
+   */
   watching(call: Call): () => void {
     const series = this.#seriesOf(call)
     series.watching++

@@ -87,8 +87,8 @@ function sharedPlaces(max: number, share: number): UserBudget {
 /**
  * Rejects requests while too many are in progress, or their bodies take too much memory: a quick
  * 429 for some is better than a slow response for all. No user can hold all of a resource. Watches
- * are idle for most of their life, so they are counted separately; so are uploads: a request takes
- * its slot when its body has arrived.
+ * are idle most of the time, so they are counted separately; so are uploads: a request takes its
+ * slot when its body has arrived.
  */
 export function flowControl(
   app: App,
@@ -114,7 +114,7 @@ export function flowControl(
     }
     const kind = kindOf(request.method, call.info.action.verb)
     if (!BODIES_UNREAD.has(request.method) && hasBody(request.raw)) {
-      call.upload = places.beginUpload(call, saidBytes(request, limits), limits.uploadGraceMs)
+      call.upload = places.beginUpload(call, expectedBytes(request, limits), limits.uploadGraceMs)
       done(call.upload === null ? drop(call, kind) : undefined)
     } else done(take(call, kind) ? undefined : drop(call, kind))
   })
@@ -154,7 +154,7 @@ export function flowControl(
  * Returns the expected bytes of a body. One that is too long is rejected before it is read, one of
  * unknown length once it exceeds the limit.
  */
-function saidBytes({ raw }: Request, { requestBytesMax }: ServerLimits): number {
+function expectedBytes({ raw }: Request, { requestBytesMax }: ServerLimits): number {
   const given = Number(raw.headers['content-length'] ?? requestBytesMax)
   return given <= requestBytesMax ? given : 0
 }

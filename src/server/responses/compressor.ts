@@ -99,7 +99,7 @@ type Begun = {
   readonly ended: boolean
 }
 
-/** Pulls until it is known whether there are `bytes` bytes. */
+/** Pulls until it is known whether there are at least `bytes` bytes. */
 async function begin(pieces: Pieces, bytes: number): Promise<Begun> {
   const puller: Puller =
     Symbol.iterator in pieces ? pieces[Symbol.iterator]() : pieces[Symbol.asyncIterator]()

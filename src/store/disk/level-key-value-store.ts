@@ -93,7 +93,7 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
    */
   async markQuarantined(name: string, reason: string): Promise<void> {
     try {
-      const file = await open(join(this.#directory, name + condemnedSuffix), 'w', 0o600)
+      const file = await open(join(this.#directory, name + quarantineMarkSuffix), 'w', 0o600)
       try {
         await file.writeFile(`${reason}\n`)
         await file.sync()
@@ -110,9 +110,9 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
     const reasons = new Map<string, string>()
     try {
       for (const name of await readdir(this.#directory)) {
-        if (!name.endsWith(condemnedSuffix)) continue
+        if (!name.endsWith(quarantineMarkSuffix)) continue
         const reason = (await readFile(join(this.#directory, name), 'utf8')).trim()
-        reasons.set(name.slice(0, -condemnedSuffix.length), reason)
+        reasons.set(name.slice(0, -quarantineMarkSuffix.length), reason)
       }
     } catch (cause) {
       if (!isMissing(cause)) throw this.#unreadable(cause)
@@ -139,7 +139,7 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
       if (!isMissing(cause)) throw databaseErrorOf(cause)
     }
     try {
-      await unlink(path + condemnedSuffix)
+      await unlink(path + quarantineMarkSuffix)
       await syncDirectory(this.#directory)
     } catch (cause) {
       if (!isMissing(cause)) throw databaseErrorOf(cause)
@@ -232,7 +232,7 @@ const rangePairsMax = 2000
 const removedSuffix = '.removed'
 
 /** Suffix of quarantine marks. */
-const condemnedSuffix = '.condemned'
+const quarantineMarkSuffix = '.condemned'
 
 /** Directory of the quarantined database, kept for inspection. */
 const asideName = 'set-aside'

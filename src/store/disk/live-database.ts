@@ -57,7 +57,7 @@ export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<Li
   const candidates: Candidate[] = []
   let damaged: string | null = null
   const condemn = async (name: string, cause: unknown): Promise<void> => {
-    damaged ??= condemned(name, cause)
+    damaged ??= distrustReason(name, cause)
     await home.quarantine(name)
   }
   for (const [name, reason] of await home.quarantineMarks()) {
@@ -88,7 +88,7 @@ export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<Li
   if (logBase.index === noIndex) {
     return { open: await openWhole(databaseName(noIndex), options), damaged, missing }
   }
-  const why = `there is no database, and the log begins behind ${logBase.index}`
+  const why = `there is no database, and the log begins after ${logBase.index}`
   return { open: null, damaged: damaged ?? why, missing }
 }
 
@@ -103,7 +103,7 @@ async function openWhole(
   try {
     const state = await loadState(store, limits, featureLevelMax)
     if (state.appliedIndex < logBase.index) {
-      const why = `the database is at index ${state.appliedIndex}, the log begins behind ${logBase.index}`
+      const why = `the database is at index ${state.appliedIndex}, the log begins after ${logBase.index}`
       throw new DatabaseError('behind-log', why)
     }
     if (state.appliedIndex > logLast) {
@@ -121,7 +121,7 @@ async function openWhole(
 }
 
 /** @returns why the database is not trusted @throws any other error, unchanged or with a remedy */
-function condemned(name: string, cause: unknown): string {
+function distrustReason(name: string, cause: unknown): string {
   if (!(cause instanceof DatabaseError)) throw cause
   const { code, message } = cause
   if (isDamage(cause)) return `database ${name}: ${message}`

@@ -12,7 +12,7 @@ import type {
 /** Databases in memory, for `--in-memory` and as the reference implementation. */
 export class MemoryKeyValueDatabases implements KeyValueDatabases {
   readonly #contents = new Map<string, Map<string, KeyValuePair>>()
-  readonly #condemned = new Map<string, string>()
+  readonly #marks = new Map<string, string>()
   readonly #open = new Set<string>()
 
   async list(): Promise<readonly string[]> {
@@ -31,7 +31,7 @@ export class MemoryKeyValueDatabases implements KeyValueDatabases {
   clone(): MemoryKeyValueDatabases {
     const copy = new MemoryKeyValueDatabases()
     for (const [name, content] of this.#contents) copy.#contents.set(name, new Map(content))
-    for (const [name, reason] of this.#condemned) copy.#condemned.set(name, reason)
+    for (const [name, reason] of this.#marks) copy.#marks.set(name, reason)
     return copy
   }
 
@@ -41,17 +41,17 @@ export class MemoryKeyValueDatabases implements KeyValueDatabases {
   }
 
   async markQuarantined(name: string, reason: string): Promise<void> {
-    this.#condemned.set(name, reason)
+    this.#marks.set(name, reason)
   }
 
   async quarantineMarks(): Promise<ReadonlyMap<string, string>> {
-    return new Map(this.#condemned)
+    return new Map(this.#marks)
   }
 
   async quarantine(name: string): Promise<void> {
     // Memory cannot be inspected after the process ended.
     await this.destroy(name)
-    this.#condemned.delete(name)
+    this.#marks.delete(name)
   }
 
   async discardQuarantined(): Promise<null> {

@@ -129,7 +129,7 @@ export class SnapshotStage implements SnapshotSink {
   }
 
   #take(frame: SnapshotFrame): void {
-    if (this.#ended) throw new DatabaseError('damaged', 'the snapshot goes on behind its end')
+    if (this.#ended) throw new DatabaseError('damaged', 'the snapshot continues after its end')
     if (frame.kind === 'head') {
       if (this.#storedHead !== null) throw new DatabaseError('damaged', 'the snapshot begins twice')
       decodeStoredHead(frame.storedHead)
@@ -149,7 +149,7 @@ export class SnapshotStage implements SnapshotSink {
 
   #pair([key, value]: KeyValuePair): void {
     if (sessionOf(key) === null && revisionOf(key) === null) {
-      throw new DatabaseError('damaged', 'the snapshot holds a key that has no place')
+      throw new DatabaseError('damaged', 'the snapshot contains a key that is not part of a state')
     }
     this.#pairs++
     this.#changes.push({ kind: 'put', key, value })
@@ -165,7 +165,7 @@ export class SnapshotStage implements SnapshotSink {
 
   #opened(): KeyValueStore {
     const store = this.#store
-    if (store === null) throw new DatabaseError('io', 'the snapshot was given up')
+    if (store === null) throw new DatabaseError('io', 'the snapshot was discarded')
     return store
   }
 }

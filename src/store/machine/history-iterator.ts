@@ -90,7 +90,7 @@ class VersionLookup {
       if (place !== null) return place
     }
     // The object at that revision ended with the first deletion since.
-    const deletion = departure === null ? null : firstBehind(departure.revisions, this.#at)
+    const deletion = departure === null ? null : firstAbove(departure.revisions, this.#at)
     return deletion === null ? null : this.#replacedSince(deletion)
   }
 
@@ -107,7 +107,7 @@ class VersionLookup {
 }
 
 /** Returns the first revision above `at` in ascending order. */
-function firstBehind(revisions: readonly Revision[], at: Revision): Revision | null {
+function firstAbove(revisions: readonly Revision[], at: Revision): Revision | null {
   let low = 0
   let high = revisions.length
   while (low < high) {

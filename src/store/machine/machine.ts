@@ -100,7 +100,7 @@ export class Machine {
     const envelope = decodeEnvelope(entry.data)
     const command = this.#decode(envelope.payload)
     const isVoid = entry.term !== envelope.expectedTerm
-    const level = isVoid ? 0 : this.#levelBehind(command)
+    const level = isVoid ? 0 : this.#levelAfter(command)
     if (level > this.#featureLevelMax) throw tooNew(level, this.#featureLevelMax)
     return { index: entry.index, envelope, command, isVoid }
   }
@@ -121,7 +121,7 @@ export class Machine {
   }
 
   /** Returns the feature level that a command raises the cluster to; 0 when it does not. */
-  #levelBehind(command: Command | null): number {
+  #levelAfter(command: Command | null): number {
     if (command === null) return 0
     if (command.kind === 'raise-feature-level') return command.level
     return command.kind === 'bootstrap' && this.state.identity === null ? command.featureLevel : 0

@@ -67,7 +67,7 @@ export function putKind(
  * ceiling: it may explain why the storage is full. Applies to small changes of Member objects,
  * which exist since feature level 3.
  */
-function tellsOfMember(key: Key, old: Replaced | null, object: EncodedObject): boolean {
+function isSmallMemberChange(key: Key, old: Replaced | null, object: EncodedObject): boolean {
   if (old?.uid !== object.uid || !isMemberKey(key)) return false
   return object.bytes.byteLength - bytesOf(old) <= memberGrowthBytesMax
 }
@@ -96,7 +96,9 @@ export function sizeRefusalOf(
     const old = touched.has(key) ? null : get(key)
     if (operations.length > 1) touched.add(key)
     if (operation.kind === 'delete') continue
-    const kind = tellsOfMember(key, old, operation.object) ? 'makes-room' : putKind(old, operation.object)
+    const kind = isSmallMemberChange(key, old, operation.object)
+      ? 'makes-room'
+      : putKind(old, operation.object)
     if (kind === 'begins-deletion') continue
     const bytes = operation.object.bytes.byteLength
     const bytesMax = kind === 'grows' || old === null ? settings.objectBytesMax : shrunkMax(settings, old)

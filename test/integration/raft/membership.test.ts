@@ -223,11 +223,11 @@ void test('any member accepts a leadership transfer request', async () => {
   try {
     await fleet.found(1, 2, 3)
     const leader = await fleet.leader()
-    const [requested, heir] = [1, 2, 3].filter((id) => id !== leader.info.id)
-    assert.ok(requested !== undefined && heir !== undefined)
+    const [requested, target] = [1, 2, 3].filter((id) => id !== leader.info.id)
+    assert.ok(requested !== undefined && target !== undefined)
     await until('the leader is known', () => fleet.member(requested).node.status.leader !== null)
-    await fleet.member(requested).node.transferLeadership(nodeId(heir), soon(30_000))
-    await until('it leads', () => fleet.member(heir).node.status.role === 'leader')
+    await fleet.member(requested).node.transferLeadership(nodeId(target), soon(30_000))
+    await until('it leads', () => fleet.member(target).node.status.role === 'leader')
   } finally {
     await fleet.close()
   }

@@ -155,7 +155,7 @@ export const readMutants: readonly Mutant[] = [
     file: 'src/store/machine/history-iterator.ts',
     edits: [
       {
-        find: 'const deletion = departure === null ? null : firstBehind(departure.revisions, this.#at)',
+        find: 'const deletion = departure === null ? null : firstAbove(departure.revisions, this.#at)',
         replace: 'const deletion = departure === null ? null : (departure.revisions.at(-1) ?? null)',
       },
     ],

@@ -22,7 +22,7 @@ export function plan(world: World, { words: [id = '', kind = '', whom = ''], opt
   const plan = planChange(raft.configuration, wanted, knowledgeOf(raft))
   switch (plan.kind) {
     case 'done':
-      return world.print(`${id}: it is so already`)
+      return world.print(`${id}: the change is in force already`)
     case 'refused':
       return world.print(`${id} refuses: ${plan.reason}`)
     case 'change': {

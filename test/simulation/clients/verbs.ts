@@ -25,7 +25,7 @@ export type Performed = {
 /** The fields of a list that the history does not keep. */
 export type Extra = { readonly body: Body; readonly continueToken: string | null }
 
-/** One request through the verbs of a process. @throws what they throw */
+/** Makes one request with the verbs of a process. @throws what the verb throws */
 export async function perform(
   served: Served,
   context: RequestContext,
@@ -87,7 +87,7 @@ export function queryOfMode(mode: Mode): [string, string][] {
 
 export function definitionOf(served: Served, plural: string): ResourceDefinition {
   const definition = served.registry.catalog.find('', 'v1', plural)
-  if (definition === null) throw new Error(`${plural} are served`)
+  if (definition === null) throw new Error(`${plural} are not served`)
   return definition
 }
 
@@ -131,7 +131,7 @@ function verbOf(
       return ofNamespace({ ...plain, definition: definitionOf(served, 'namespaces') }, request)
     case 'get': {
       const { namespace, name } = split(request.key)
-      // Only lists state how a version is meant.
+      // `resourceVersionMatch` is only for lists.
       const query = queryOf(queryOfMode(request.mode).filter(([key]) => key === 'resourceVersion'))
       const target = targetOf(namespace, name)
       return { verb: 'get', ...plain, target, query, ...headerOf(request.mode) }
@@ -245,8 +245,8 @@ function listed(bytes: Uint8Array): Performed {
 }
 
 /**
- * Below the verbs, because no verb writes two objects at once. Without conditions: the last write
- * wins.
+ * Writes to the store directly, because no verb writes two objects at once. There are no
+ * conditions: the last write wins.
  */
 async function writeTogether(
   served: Served,

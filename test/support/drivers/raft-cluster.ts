@@ -65,7 +65,7 @@ export async function until(what: string, holds: () => boolean): Promise<void> {
 export class RaftFleet {
   readonly members = new Map<number, FleetMember>()
   readonly network = new MemoryNetwork()
-  /** In-memory logs of members, as last started. */
+  /** The in-memory log of each member, from its last start. */
   readonly logs = new Map<number, MemoryLog>()
   readonly #kind: 'inline' | 'threads'
   readonly #limits: NodeLimits
@@ -135,7 +135,7 @@ export class RaftFleet {
     }
   }
 
-  /** @param part.by the member that is asked for committed entries */
+  /** @param part.by the member whose read barrier is used */
   async addition(
     part: { readonly by: number; readonly replaces?: number },
     info: MemberInfo,
@@ -159,8 +159,7 @@ export class RaftFleet {
   }
 
   /**
-   * Asks again where members that are there look silent, as they do once a machine stood still for
-   * a moment.
+   * Retries while running members count as silent, as after a pause of the whole machine.
    */
   async changed(by: number, change: MemberChange): ReturnType<RaftNode<number>['changeMembers']> {
     for (const limit = soon(60_000); ;) {
@@ -198,7 +197,7 @@ export class RaftFleet {
     rmSync(this.#directory, { recursive: true })
   }
 
-  /** Options of a member with threads. */
+  /** The log directory of a member with threads. */
   logDirectory({ name }: MemberInfo): string {
     return join(this.#directory, name)
   }

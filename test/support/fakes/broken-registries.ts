@@ -7,7 +7,7 @@ import type { Store } from '../../../src/store/store.ts'
  * ConfigMaps are affected, so that the server itself keeps working.
  */
 
-/** Every other most recent get shows what the one before it was shown. */
+/** Every second most recent get returns the result of the one before it. */
 export function staleReads(registry: Registry): Registry {
   const shown = new Map<string, VerbResponse>()
   let gets = 0
@@ -25,7 +25,7 @@ export function staleReads(registry: Registry): Registry {
   }
 }
 
-/** Every twentieth event of watches of everything is never sent. */
+/** Watches without a selector miss every twentieth modification. */
 export function droppedEvent(registry: Registry): Registry {
   let events = 0
   return leavingOut(registry, false, (line) => line.startsWith('{"type":"MODIFIED"') && ++events % 20 === 0)
@@ -67,7 +67,7 @@ function without(stream: WatchStream, isLeftOut: (line: string) => boolean): Wat
   }
 }
 
-/** Every tenth update is answered as if it had been made, and is not. */
+/** Every tenth update gets a response as if it had been made, and is not made. */
 export function lostWrite(registry: Registry, store: Store): Registry {
   let updates = 0
   return {

@@ -46,7 +46,7 @@ export class FakeState implements GuardedState {
     this.#setAside('operator', reason)
   }
 
-  /** Its own bytes are found wrong. */
+  /** Damage is detected in its own bytes. */
   damage(): void {
     this.#setAside('damaged', 'test')
   }
@@ -57,7 +57,7 @@ export class FakeState implements GuardedState {
   }
 }
 
-/** The guard of member 1 of three, which leads, with what a test has the others report. */
+/** The state guard of member 1 of three, which leads. The test makes the reports of the others. */
 export class GuardBench {
   readonly clock = new ManualClock()
   readonly consensus = new FakeConsensus(this.clock)
@@ -86,7 +86,7 @@ export class GuardBench {
     this.guard.start()
   }
 
-  /** Member `from` reports that it is healthy, but for `part`. */
+  /** Delivers a report of member `from`: a healthy one, except for `part`. */
   hear(from: number, part: Partial<MemberReport>): void {
     const report: MemberReport = {
       ...{ appliedIndex: logIndex(10), sampleAt: logIndex(18), samples: [], featureLevelMax: 1 },

@@ -91,8 +91,8 @@ function inconsistentPages(
     shown += own.length + foreign
     const member = calls[at]?.member ?? ''
     if (remaining !== null && remaining !== total - shown)
-      return `${member} reports ${remaining} remaining after page ${at + 1}, ${total - shown} came`
-    if (more && at === answers.length - 1) return `${member} promised another page`
+      return `${member} reports ${remaining} remaining after page ${at + 1}, but ${total - shown} followed`
+    if (more && at === answers.length - 1) return `${member} announced another page`
   }
   return null
 }

@@ -117,8 +117,8 @@ function faultOf(
   const seen = event?.version ?? null
   if (event === null || seen === null) {
     const text = `${watchText(watch)} never sent ${should}, which it selects, and continued`
-    const behind = watch.events.find(({ revision }) => revision > change.revision)
-    const witnesses = [watchEvidence(watch), ...(behind === undefined ? [] : [eventEvidence(watch, behind)])]
+    const later = watch.events.find(({ revision }) => revision > change.revision)
+    const witnesses = [watchEvidence(watch), ...(later === undefined ? [] : [eventEvidence(watch, later)])]
     return { kind: 'dropped-event', text, object, witnesses }
   }
   const { type, version } = expected

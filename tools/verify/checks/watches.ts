@@ -121,7 +121,7 @@ function checkReliable(
 
 function addDropped(watch: Watch, change: Change, index: HistoryIndex, findings: Findings): void {
   const { version, revision, deleted } = change
-  const behind = watch.events.find((event) => event.revision > revision)
+  const later = watch.events.find((event) => event.revision > revision)
   const before = watch.events.findLast((event) => event.revision < revision)
   const writer = deleted ? undefined : index.writers.get(version.token)
   const isLost = !deleted && index.firstReadAt(version.token) === null
@@ -131,11 +131,11 @@ function addDropped(watch: Watch, change: Change, index: HistoryIndex, findings:
     before === undefined ? watchEvidence(watch) : eventEvidence(watch, before),
   ]
   if (writer !== undefined) witnesses.push(callEvidence(writer))
-  if (behind !== undefined) witnesses.push(eventEvidence(watch, behind))
+  if (later !== undefined) witnesses.push(eventEvidence(watch, later))
   // If no client at all read the change, the write was lost, not the event.
   const text = isLost
-    ? `${what} was acknowledged by ${writer?.member}; ${watchText(watch)} continued to ${behind?.revision} without it`
-    : `${watchText(watch)} never sent ${what}${how}; it continued to ${behind?.revision}`
+    ? `${what} was acknowledged by ${writer?.member}; ${watchText(watch)} continued to ${later?.revision} without it`
+    : `${watchText(watch)} never sent ${what}${how}; it continued to ${later?.revision}`
   const kind = isLost ? 'lost-write' : 'dropped-event'
   const of = isLost ? `${kind} ${revision}` : `${kind} ${revision} ${watch.id}`
   findings.add(of, () => ({ kind, text, object: version.name, ...seenAt(watch, witnesses) }))

@@ -111,7 +111,7 @@ function bench(configuration: Configuration = cluster([1, 2, 3])) {
 
 const remove = (id: number): MemberChange => ({ kind: 'remove', id: nodeId(id) })
 
-void test('a change is answered once it is committed, and a joint one once that is left', () => {
+void test('a change is answered once it is committed, and with a joint configuration once that is left', () => {
   const { core, answers, coordinator, turn } = bench(cluster([1, 2, 3], [4]))
   coordinator.local(7, remove(3))
   turn()

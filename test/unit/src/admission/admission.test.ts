@@ -1,7 +1,8 @@
 /*
  * Goal: plugins run in order, the first rejection decides, and the namespaces that a cluster needs
  * stay.
- * Method: plugins made here for the order; the shipped lifecycle through the verbs.
+ * Method: plugins of the test for the order; the shipped namespace lifecycle plugin through the
+ * verbs.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -39,7 +40,7 @@ void test('all mutate in order, then all validate in order, and see what came be
   ])
 })
 
-void test('what only the server gives, admission cannot change', async (t) => {
+void test('admission cannot change fields that only the server sets', async (t) => {
   let ending: { readonly deletionTimestamp?: string } = { deletionTimestamp: '2026-01-01T00:00:00Z' }
   const tamper: AdmissionPlugin = {
     name: 'tamper',

@@ -174,7 +174,7 @@ void describe('a disk that fails', () => {
     assert.equal(lost.log, 3)
     assert.equal(reported.length, 1)
     assert.match(reported[0] ?? '', /^error audit events are lost: free space.*ENOSPC.*"lost":1/)
-    await clock.advance(limits.auditToldMs)
+    await clock.advance(limits.auditReportMs)
     writer.add(line('gone'))
     await clock.settle()
     assert.match(reported[1] ?? '', /"lost":4/)

@@ -1,7 +1,8 @@
 /*
- * Goal: whatever lives a cluster had, begun in different seconds, no revision of one is issued by
- * another, and what members must agree on follows from the life's name, which fits one copy only.
- * Method: properties over times and revisions; names made, read and spoiled.
+ * Goal: incarnations of a cluster that began in different seconds never issue the same revision.
+ * Everything that members must agree on follows from the ID of the incarnation, which fits a single
+ * snapshot.
+ * Method: properties over times and revisions; IDs created, parsed and damaged.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -46,7 +47,7 @@ void test('the id of an incarnation contains its time, a random part and the fin
     assert.equal(parseIncarnation(wrong), null, wrong)
 })
 
-void test('each life begins above all that the ones before it issued, however often one copy is restored', () => {
+void test('each incarnation begins above all revisions of the earlier ones, however often one snapshot is restored', () => {
   const step = fc.record({
     pauseSeconds: fc.integer({ min: 1, max: 10_000_000 }),
     load: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -55,7 +56,7 @@ void test('each life begins above all that the ones before it issued, however of
   })
   fc.assert(
     fc.property(fc.array(step, { minLength: 2, maxLength: 8 }), (steps) => {
-      // A founded cluster, then lives that begin with a copy of any life before.
+      // A founded cluster, then incarnations that begin with a snapshot of any earlier one.
       const copies = [revision(5000)]
       let [seconds, highest] = [1_795_000_000, 5000]
       for (const { pauseSeconds, load, objects, copy } of steps) {
@@ -71,14 +72,14 @@ void test('each life begins above all that the ones before it issued, however of
   )
 })
 
-void test('with a useless clock the first revision is far above that of the snapshot, and below 2^53', () => {
+void test('with an impossible clock the first revision is far above that of the snapshot, and below 2^53', () => {
   assert.equal(firstRevision(revision(5000), { id: '', createdMs: 0 }), 5000 + 2 ** 40)
   const late = firstRevision(revision(0), { id: '', createdMs: Date.UTC(2208, 0, 1) })
   assert.ok(late > 2 ** 52 && late < 2 ** 53 - 2 ** 50)
   assert.equal(firstRevision(revision(7), { id: '', createdMs: Date.UTC(2300, 0, 1) }), 7 + 2 ** 40)
 })
 
-void test('another life, another copy and another cluster have other identities', () => {
+void test('the cluster ID differs for another incarnation, another snapshot and another cluster', () => {
   const incarnation = newIncarnation(0, new SeededRandom(1), fingerprint)
   const ids = [
     clusterIdOf('c1', 'd1', incarnation),
@@ -90,7 +91,7 @@ void test('another life, another copy and another cluster have other identities'
   for (const id of ids) assert.match(id, /^[0-9a-f]{32}$/)
 })
 
-void test('members of another life are members since it began, where rules know of that', () => {
+void test('from feature level 3 on, members count as added when the incarnation began', () => {
   const incarnation = newIncarnation(Date.UTC(2026, 10, 21), new SeededRandom(1), fingerprint)
   const configuration = initialConfiguration([memberInfo(1, 'n1'), memberInfo(2, 'n2')])
   for (const featureLevel of [2, 3]) {

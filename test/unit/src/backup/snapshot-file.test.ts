@@ -85,7 +85,7 @@ void test('a byte changed anywhere is found', () => {
   }
 })
 
-void test('a file cut at any length, or that goes on behind its end, is found', () => {
+void test('a file that is cut at any length, or that continues after its end, is detected', () => {
   for (const secret of [null, key]) {
     const file = fileOf(small.chunks, secret)
     for (let length = 0; length < file.length; length++) {

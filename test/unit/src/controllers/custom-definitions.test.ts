@@ -105,7 +105,7 @@ void test('deleting a definition that a built-in kind has replaced leaves the ob
   })
   const status = { ...objectMember(object, 'status'), acceptedNames, conditions }
   await member.api.update({ kind, name, subresource: 'status', body: { ...object, status } })
-  await member.takenIn()
+  await member.untilCurrent()
   await member.widget('a')
   member.lead()
   await member.api.delete({ kind, name })
@@ -127,7 +127,7 @@ void test('another leader goes on wherever the one before it stopped', async (t)
     await member.define()
     await relay()
     await member.until('Established', 'True InitialNamesAccepted')
-    await member.takenIn()
+    await member.untilCurrent()
     for (let at = 0; at < 5; at++) await member.widget(`w${at}`)
     await member.api.delete({ kind, name })
     member.follow()
@@ -145,7 +145,7 @@ void test('an object that was decided on before its definition went is not writt
   member.lead()
   await member.define()
   await member.until('Established', 'True InitialNamesAccepted')
-  await member.takenIn()
+  await member.untilCurrent()
   gate.close((key) => key.startsWith('example.com/widgets/'))
   const late = refused(member.widget('late'))
   await gate.held
@@ -163,7 +163,7 @@ void test('an object is written by the definition as it is, though this member k
   member.lead()
   await member.define()
   await member.until('Established', 'True InitialNamesAccepted')
-  await member.takenIn()
+  await member.untilCurrent()
   gate.close((key) => key.startsWith('example.com/widgets/'))
   const late = member.widget('late', { spec: { size: 1, color: 'red' } })
   await gate.held
@@ -198,7 +198,7 @@ void test('what a definition in old memory refuses is asked again of the newest'
   member.lead()
   await member.define()
   await member.until('Established', 'True InitialNamesAccepted')
-  await member.takenIn()
+  await member.untilCurrent()
   member.follow()
   const ask = (of: string, spec: JsonObject) => {
     const body = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: of }, spec }

@@ -64,7 +64,7 @@ export class Member {
       ...(wrap === undefined ? {} : { wrap }),
     })
     const member = new Member(api)
-    taken.in = () => member.#custom.takenIn()
+    taken.in = () => member.#custom.untilCurrent()
     member.#custom.start()
     return member
   }
@@ -107,8 +107,8 @@ export class Member {
     await this.api.close()
   }
 
-  takenIn(): Promise<void> {
-    return this.#custom.takenIn()
+  untilCurrent(): Promise<void> {
+    return this.#custom.untilCurrent()
   }
 
   async define(words: DefinitionWords = {}): Promise<Obj> {
@@ -145,7 +145,7 @@ export class Member {
   async untilGone(): Promise<void> {
     for (let turns = 0; turns < 500; turns++) {
       const { items } = await this.api.list({ kind })
-      if (items.every(({ metadata }) => metadata.name !== name)) return this.takenIn()
+      if (items.every(({ metadata }) => metadata.name !== name)) return this.untilCurrent()
       await this.next()
     }
     assert.fail(`still there: ${await this.condition('Terminating')}`)
@@ -163,7 +163,7 @@ export async function defined(words: DefinitionWords = {}): Promise<Member> {
   member.lead()
   await member.define(words)
   await member.until('Established', 'True InitialNamesAccepted')
-  await member.takenIn()
+  await member.untilCurrent()
   return member
 }
 

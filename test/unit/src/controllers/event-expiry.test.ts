@@ -114,7 +114,7 @@ void test('a new leader continues; a restarted process keeps events longer, neve
   assert.deepEqual(all.names, [])
 })
 
-void test('an event that is written while it is about to go lives on, and the others of its batch go', async (t) => {
+void test('an event that is written while it is being deleted stays, and the others of its batch are deleted', async (t) => {
   const all = await Members.start(t)
   const { store } = all.api
   let late = ''

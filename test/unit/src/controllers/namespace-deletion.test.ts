@@ -174,7 +174,7 @@ void test('objects of a definition without a served version are deleted too, and
   const serve = async (served: boolean): Promise<void> => {
     const spec = { versions: [{ ...customVersion('v1'), served }] }
     await api.patch({ kind: 'CustomResourceDefinition', name: 'widgets.example.com', body: { spec } })
-    await member.takenIn()
+    await member.untilCurrent()
   }
   await serve(false)
   assert.equal(api.catalog.find('example.com', 'v1', 'widgets'), null)
@@ -215,7 +215,7 @@ void test('objects that only a conversion webhook could convert are deleted with
   const versions = [{ ...customVersion('v1'), storage: false }, customVersion('v2')]
   const spec = { versions, conversion: { strategy: 'Webhook', webhook } }
   await api.patch({ kind: 'CustomResourceDefinition', name: 'widgets.example.com', body: { spec } })
-  await member.takenIn()
+  await member.untilCurrent()
   const v2 = 'example.com/v2/Widget'
   assert.equal((await refused(api.get({ kind: v2, namespace: 'n', name: 'a' }))).code, 501)
   await api.create({ kind: v2, namespace: 'n', body: { metadata: { name: 'b' }, spec: {} } })
@@ -231,10 +231,10 @@ void test('objects that only a conversion webhook could convert are deleted with
 
 void test('a namespace is kept while it contains objects of a kind that this member does not serve yet', async (t) => {
   const tabs = customKind({ group: 'example.com', plural: 'tabs', kind: 'Tab' })
-  let takenIn = 0
+  let untilCurrent = 0
   const api: Fixture = await Fixture.open({
     definitionsTakenIn: async () => {
-      takenIn++
+      untilCurrent++
       await turn()
       api.catalog.setCustom([tabs])
     },
@@ -245,11 +245,11 @@ void test('a namespace is kept while it contains objects of a kind that this mem
   await api.create({ kind: 'Tab', namespace: 'n', body: { metadata: { name: 'a' } } })
   await api.delete({ kind: 'Namespace', name: 'n' })
   api.catalog.setCustom([])
-  const before = takenIn
+  const before = untilCurrent
   const call = { kind: 'Namespace', name: 'n', subresource: 'finalize' }
   const { object } = await api.get({ kind: 'Namespace', name: 'n' })
   const refusal = await refused(api.update({ ...call, body: { ...object, spec: { finalizers: [] } } }))
   assert.equal(refusal.code, 409)
-  assert.ok(takenIn > before)
+  assert.ok(untilCurrent > before)
   assert.equal((await api.get({ kind: 'Namespace', name: 'n' })).code, 200)
 })

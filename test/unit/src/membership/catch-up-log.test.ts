@@ -13,7 +13,7 @@ import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 for (const [wantedRole, last] of [
   ['voter', 'caught up: this member votes from now on'],
-  ['learner', 'caught up: this member is a learner and stays one'],
+  ['learner', 'caught up: this member is a learner until it is promoted'],
 ] as const) {
   void test(`from nothing to ${wantedRole}, each step logged once`, async () => {
     const clock = new ManualClock()

@@ -33,7 +33,10 @@ function cluster(active: readonly [n2: boolean, n3: boolean]): {
   return { consensus, members }
 }
 
-async function heir(received: readonly [boolean, boolean], to: string | null): Promise<number | undefined> {
+async function transferTarget(
+  received: readonly [boolean, boolean],
+  to: string | null,
+): Promise<number | undefined> {
   const { consensus, members } = cluster(received)
   await members.transferLeadership(to, systemClock.monotonicMs() + 1000)
   return consensus.transfers[0]
@@ -44,14 +47,17 @@ function refuses(words: RegExp): (cause: unknown) => boolean {
 }
 
 void test('of the members in touch the one with the longest log leads next', async () => {
-  assert.equal(await heir([true, true], null), 3)
-  assert.equal(await heir([true, false], null), 2)
-  assert.equal(await heir([true, false], 'n2'), 2)
+  assert.equal(await transferTarget([true, true], null), 3)
+  assert.equal(await transferTarget([true, false], null), 2)
+  assert.equal(await transferTarget([true, false], 'n2'), 2)
 })
 
 void test('a target that has not responded lately is rejected at once', async () => {
-  await assert.rejects(heir([true, false], 'n3'), refuses(/^n3 has not responded lately: .* restart it/))
-  await assert.rejects(heir([false, false], null), refuses(/^no other voter has responded lately/))
+  await assert.rejects(
+    transferTarget([true, false], 'n3'),
+    refuses(/^n3 has not responded lately: .* restart it/),
+  )
+  await assert.rejects(transferTarget([false, false], null), refuses(/^no other voter has responded lately/))
 })
 
 void test('a repeated transfer from the same leader does not move leadership a second time', async () => {

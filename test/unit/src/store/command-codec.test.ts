@@ -112,10 +112,7 @@ const foreign: readonly (readonly [string, unknown])[] = [
   ['a namespace with a slash', [1, 0, [[1, '///', [[4, 'a/b']]]]]],
   ['an object without bytes', [1, 0, [[0, '///', [], ['text', ...object.slice(1)]]]]],
   ['an offset outside its object', [1, 0, [[0, '///', [], [object[0], 5, ...object.slice(2)]]]]],
-  [
-    'an item that begins behind the revision',
-    [1, 0, [[0, '///', [], [object[0], 1, 2, ...object.slice(3)]]]],
-  ],
+  ['an item that begins after the revision', [1, 0, [[0, '///', [], [object[0], 1, 2, ...object.slice(3)]]]]],
   ['labels that are no texts', [1, 0, [[0, '///', [], [...object.slice(0, 5), { a: 1 }]]]]],
   ['a negative revision', [1, 2, -1]],
   ['a revision that is no whole number', [1, 2, 1.5]],

@@ -23,7 +23,7 @@ function kind(group: string, version: string, name: string): ResourceDefinition 
 
 const stem = namesOf('k8s.io').groupStem
 
-void test('groups come in the order in which a resource of one name is found', () => {
+void test('groups are listed in the order in which clients look up a resource by its name', () => {
   const groups = discoveredGroups(
     ['zoo.example', 'storage.k8s.io', 'events.k8s.io', 'apps', 'ant.example', ''].map((group) =>
       kind(group, 'v1', 'Thing'),

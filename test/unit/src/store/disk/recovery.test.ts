@@ -208,7 +208,7 @@ void test('a database beyond the end of the log is refused, one behind its begin
   assert.equal(fits.quarantine, null)
   await fits.close()
   const behind = await openMachine({ home, clock, logBase: { ...noSnapshot, index: logIndex(51) } })
-  assert.match(behind.quarantine?.reason ?? '', /at index 50, the log begins behind 51/)
+  assert.match(behind.quarantine?.reason ?? '', /at index 50, the log begins after 51/)
   assert.deepEqual(
     [behind.appliedMemory, behind.appliedDisk.index, behind.wanted, behind.room],
     [51, 51, 51, 0],

@@ -164,10 +164,13 @@ void test('many cursors are woken in slices, and none is left out', async () => 
   await close()
 })
 
-void test('a watch starts on a resource or a namespace in one, nothing else', async () => {
+void test('a watch covers one resource, in one namespace or in all, and nothing else', async () => {
   const { store, close } = await open()
   for (const prefix of ['', '/configmaps', '/configmaps/a/x']) {
-    assert.throws(() => store.watch(prefix as KeyPrefix, revision(0)), /a resource or a namespace/)
+    assert.throws(
+      () => store.watch(prefix as KeyPrefix, revision(0)),
+      /one resource, in one namespace or in all/,
+    )
   }
   await close()
 })
