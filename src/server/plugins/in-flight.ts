@@ -1,12 +1,16 @@
 import type { Clock, Timer } from '../../../base/clock.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
 import { httpCodeOf } from '../../api/errors/status.ts'
-import { timeout } from '../../api/errors/standard-errors.ts'
+import { timeout, badRequest } from '../../api/errors/standard-errors.ts'
 import { limits } from '../../config/limits.ts'
 import type { Call } from '../calls/call.ts'
 import type { OutgoingBytes } from '../load/outgoing-bytes.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import { sendError } from '../responses/wire.ts'
+import { callOf } from '../calls/fastify-types.ts'
+import type { App } from '../calls/fastify-types.ts'
+import { parseDuration } from '../http/duration.ts'
+import { firstOf } from '../http/query.ts'
 
 /**
  * All calls in progress, from their first hook to the end of the response. One scan each second
@@ -125,3 +129,22 @@ const STREAMS_ENDED_PER_TURN = 100
 
 /** Verbs enforce the deadline themselves, with better errors; this covers what they do not see. */
 const DEADLINE_GRACE_MS = 1000
+
+/** Shortens the time limit of a call to its `timeout` parameter; no caller can extend it. */
+export function deadline(app: App): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const call = callOf(request)
+    const { query, action } = call.info
+    const text = query.size === 0 ? null : firstOf(query, 'timeout')
+    if (text !== null && text !== '' && action.verb !== 'watch') {
+      const wantedMs = parseDuration(text)
+      if (wantedMs === null || wantedMs < 0) {
+        done(badRequest('invalid timeout specified in the request URL'))
+        return
+      }
+      // Zero means "no preference", as upstream has it.
+      if (wantedMs > 0) call.deadlineMs = Math.min(call.deadlineMs, call.startedMs + wantedMs)
+    }
+    done()
+  })
+}

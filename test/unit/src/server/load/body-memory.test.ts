@@ -8,10 +8,10 @@ import { test } from 'node:test'
 import { limits } from '../../../../../src/config/limits.ts'
 import {
   BodyMemory,
+  Upload,
   bodyMemoryBytes,
   jsonMemoryBytesMax,
 } from '../../../../../src/server/load/body-memory.ts'
-import { Upload } from '../../../../../src/server/load/upload.ts'
 
 const MiB = 1024 * 1024
 
