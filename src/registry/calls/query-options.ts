@@ -46,6 +46,38 @@ export type WriteOptions = {
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
 
+/** Features that an operator may disable. @source spec 9.7 */
+export type RegistrySwitches = {
+  /** Paging. Off: `limit` and `continue` are ignored. */
+  readonly listChunking: boolean
+  /** Pages state how many objects follow. */
+  readonly remainingItemCount: boolean
+  /** Off: `fieldValidation` is ignored, and unknown or duplicate fields are dropped silently. */
+  readonly fieldValidation: boolean
+}
+
+export const allSwitchesOn: RegistrySwitches = Object.freeze({
+  listChunking: true,
+  remainingItemCount: true,
+  fieldValidation: true,
+})
+
+/** Returns the request without the query parameters that are disabled. */
+export function applySwitches<Request extends { readonly query: Query }>(
+  request: Request,
+  switches: RegistrySwitches,
+): Request {
+  const { listChunking, fieldValidation } = switches
+  if (listChunking && fieldValidation) return request
+  const query = new Map(request.query)
+  if (!listChunking) {
+    query.delete('limit')
+    query.delete('continue')
+  }
+  if (!fieldValidation) query.set('fieldValidation', ['Ignore'])
+  return { ...request, query }
+}
+
 /** @throws ApiError `BadRequest` */
 export function readGetOptions(query: Query): WantedRevision {
   const wanted = readRevision(query)

@@ -10,7 +10,7 @@ import { listPieces } from '../reading/pieces.ts'
 import { protobufPieces } from '../reading/protobuf-pieces.ts'
 import { STORED_FORM, formOf, isStoredForm } from '../representations/representation.ts'
 import { selectionOf } from '../reading/selection.ts'
-import type { RegistrySwitches } from '../calls/switches.ts'
+import type { RegistrySwitches } from '../calls/query-options.ts'
 import { jsonList, jsonTable, textPieces, yamlList, yamlTable } from '../reading/text-pieces.ts'
 
 /** All pages of a list show one revision; members keep no state between pages. @source spec 4.8 */

@@ -11,17 +11,23 @@ import { unknownFieldWords } from '../../api/schema/conform.ts'
 import { patchFormatOf } from '../../api/media-type.ts'
 import type { PatchFormat } from '../../api/media-type.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
-import { bodyText, checkNames, checkType, duplicateFieldWarnings, shape } from '../writing/decode.ts'
+import {
+  bodyText,
+  checkNames,
+  checkType,
+  duplicateFieldWarnings,
+  shape,
+  withValueLimit,
+} from '../writing/decode.ts'
 import type { DecodedKind, ShapeOptions } from '../writing/decode.ts'
 import type { AnyObject } from '../kinds/definition.ts'
-import { withManagedFields } from '../writing/field-management.ts'
+import { withManagedFields } from '../kinds/metadata.ts'
 import { readWriteOptions } from '../calls/query-options.ts'
 import type { FieldValidation } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { draftRewrite, requireVersion, rewriteRetry } from '../writing/rewrite.ts'
 import { partOf, viewOf } from '../calls/subresource.ts'
 import { yieldToEventLoop } from '../shared/yield-budget.ts'
-import { withValueLimit } from '../writing/value-limit.ts'
 import { changeThroughView, showView } from './view-subresource.ts'
 import { runWrite } from '../writing/write-pipeline.ts'
 

@@ -6,6 +6,8 @@ import { validateMetaOnCreate, validateMetaOnUpdate } from '../../api/metadata/o
 import type { ObjectMeta } from '../../api/metadata/object.ts'
 import { validateSchema } from '../../api/schema/validate.ts'
 import type { AnyObject, BodyKind, PartSubresource, ResourceDefinition } from '../kinds/definition.ts'
+import type { VerbRequest } from '../calls/verb.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 
 /** Validation of each type of write. All throw `ApiError` `Invalid`. */
 
@@ -90,4 +92,25 @@ function checkReviewMetadata(metadata: ObjectMeta, namespace: string | null, fou
   const words = namespace === null ? 'must be empty' : 'must be empty except for namespace'
   const value: Json = Object.fromEntries(given.map(([name]) => [name, '...']))
   found.add(invalid('metadata', value, words))
+}
+
+/**
+ * Sends the warnings about a valid object to the client, at most `fieldWarningsMax`: the hook
+ * generates them lazily, so the cost is bounded.
+ *
+ * @param current null: the object is new
+ */
+export function warnOfObject(
+  { limits }: VerbDependencies,
+  { definition, context }: VerbRequest,
+  object: AnyObject,
+  current: AnyObject | null,
+): void {
+  const { warnings } = definition.hooks
+  if (warnings === undefined) return
+  let left = limits.fieldWarningsMax
+  for (const warning of warnings(object, current)) {
+    if (left-- <= 0) return
+    context.warn(warning)
+  }
 }

@@ -2,14 +2,12 @@ import type { AdmissionOptions, AdmissionRequest } from '../calls/admission.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { authorizeCreation } from './authorize-creation.ts'
 import type { AnyObject } from '../kinds/definition.ts'
-import { manageFields } from './field-management.ts'
+import { manageFields } from '../kinds/metadata.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ReadSet } from '../shared/read-set.ts'
-import { retryOnConflict } from './retry-on-conflict.ts'
-import type { RetryOptions } from './retry-on-conflict.ts'
+import { retryOnConflict, withExtraOperations } from './retry-on-conflict.ts'
+import type { RetryOptions, Plan } from './retry-on-conflict.ts'
 import { yieldToEventLoop } from '../shared/yield-budget.ts'
-import { withExtraOperations } from './write-plan.ts'
-import type { Plan } from './write-plan.ts'
 
 /**
  * Runs a write: create, update, patch, delete, an operation such as eviction, or a review. All take

@@ -19,7 +19,7 @@ import { defaultRegistryLimits } from '../../../../src/registry/shared/registry-
 import type { RegistryLimits } from '../../../../src/registry/shared/registry-limits.ts'
 import { registry } from '../../../../src/registry/registry.ts'
 import type { AccessReviewer } from '../../../../src/registry/kinds/access-reviewer.ts'
-import type { RegistrySwitches } from '../../../../src/registry/calls/switches.ts'
+import type { RegistrySwitches } from '../../../../src/registry/calls/query-options.ts'
 import { bootstrapOperations } from '../../../../src/resources/bootstrap-objects.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'
 import type { StoreLimits } from '../../../../src/store/store-limits.ts'

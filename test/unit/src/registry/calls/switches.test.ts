@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { allSwitchesOn } from '../../../../../src/registry/calls/switches.ts'
+import { allSwitchesOn } from '../../../../../src/registry/calls/query-options.ts'
 import { Fixture } from '../fixture.ts'
 
 async function withOff(t: TestContext, off: keyof typeof allSwitchesOn): Promise<Fixture> {
