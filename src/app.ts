@@ -26,7 +26,7 @@ import { removal } from './membership/removal.ts'
 import { openReplica } from './app/replica.ts'
 import { servedKinds } from './app/served-kinds.ts'
 import { serve } from './app/serving.ts'
-import { configuredServiceAccounts } from './app/service-accounts.ts'
+import { configuredServiceAccounts, rootCaOf } from './app/service-accounts.ts'
 import { logLeaderChanges } from './health/leader-log.ts'
 import { storeLimits } from './app/context.ts'
 import type { AppHost, MemberContext } from './app/context.ts'
@@ -113,6 +113,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
     consensus,
     access,
     tokens: serviceAccounts.tokens,
+    rootCa: rootCaOf(site.config, keys),
     watches,
   })
   const caughtUp = new CaughtUp({ consensus, clock })
@@ -173,6 +174,7 @@ type RegistryOptions = {
   readonly consensus: Consensus<Outcome>
   readonly access: Access
   readonly tokens: TokenIssuer
+  readonly rootCa: string | null
   readonly watches: WatchMetrics
 }
 
@@ -182,7 +184,7 @@ type RegistryOptions = {
  */
 function startRegistry(
   { clock, random, log, names, closing, config }: MemberContext,
-  { store, machine, consensus, access, tokens, watches }: RegistryOptions,
+  { store, machine, consensus, access, tokens, rootCa, watches }: RegistryOptions,
 ): { readonly served: Catalog; readonly registry: Registry; readonly controllers: Controllers } {
   const catalog = new Catalog(definitionsFor(names))
   const served = catalog.narrowed(servedKinds(catalog.builtIn(), config['runtime-config']))
@@ -211,6 +213,7 @@ function startRegistry(
   const controllers = new Controllers({
     ...{ registry, store, consensus, clock, names, catalog, definitions, log },
     policy: policyObjects(names, defaultPolicy(names)),
+    ...{ tokens, rootCa },
     eventTtlMs: config['event-ttl'],
   })
   controllers.start()

@@ -17,7 +17,10 @@ import { EventExpiry } from '../controllers/event-expiry.ts'
 import { whileLeading } from '../controllers/leadership.ts'
 import type { Leadership } from '../controllers/leadership.ts'
 import { namespaceDeletion } from '../controllers/namespace-deletion.ts'
+import { readTokenSecret } from '../controllers/token-secret.ts'
+import { tokenSecrets } from '../controllers/token-secrets.ts'
 import type { Registry } from '../registry/calls/verb.ts'
+import type { TokenIssuer } from '../registry/kinds/token-issuer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import { parseStored } from '../registry/kinds/encode.ts'
 import { Informer } from '../registry/informer.ts'
@@ -38,6 +41,9 @@ export type ControllersDependencies = {
   readonly definitions: Informer<KnownDefinition>
   /** The roles and bindings that the cluster always has. */
   readonly policy: readonly ExpectedObject[]
+  readonly tokens: TokenIssuer
+  /** CA certificates (PEM) that verify the servers. null: not known */
+  readonly rootCa: string | null
   readonly log: Logger
   /** 0: events never expire. */
   readonly eventTtlMs: number
@@ -71,6 +77,7 @@ export class Controllers {
       ...this.#startDeletion(),
       ...this.#startDefinitions(),
       ...this.#startPolicy(),
+      ...this.#startTokenSecrets(),
     ]
   }
 
@@ -150,6 +157,27 @@ export class Controllers {
     })
     clusterRoles.start()
     return [() => clusterRoles.close(), working(consensus, aggregation), working(consensus, defaults)]
+  }
+
+  #startTokenSecrets(): readonly (() => void)[] {
+    const { store, consensus, clock, names, catalog, tokens, rootCa, log } = this.#dependencies
+    const prefixOfAll = (plural: string) => prefixOf({ group: '', plural, namespace: null })
+    const kind = { names, rootCa }
+    const secrets = new Informer({
+      ...{ store, clock, prefix: prefixOfAll('secrets') },
+      parse: (stored) => readTokenSecret(kind, stored),
+    })
+    const accounts = new Informer({
+      ...{ store, clock, prefix: prefixOfAll('serviceaccounts') },
+      parse: ({ uid }) => uid,
+    })
+    const controller = tokenSecrets({
+      ...{ ...kind, clock, catalog, client: this.#serverClient(), tokens, secrets, accounts },
+      onError: (key, cause) => log.warn({ key, err: cause }, 'token Secret not filled yet'),
+    })
+    secrets.start()
+    accounts.start()
+    return [() => secrets.close(), () => accounts.close(), working(consensus, controller)]
   }
 
   #logReconciled(writes: PolicyWrites): void {

@@ -12,6 +12,8 @@ import { StartError } from '../config/start-error.ts'
 import { clusterPkiPaths } from '../pki/cluster-pki.ts'
 import { PkiError } from '../pki/errors.ts'
 import { readTextFile } from '../pki/files.ts'
+import { isIssuedBy } from '../pki/issued-by.ts'
+import { readTrustBundle } from '../pki/trust-bundle.ts'
 import type { MemberKeys } from '../pki/member-keys.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { MemberContext } from './context.ts'
@@ -43,6 +45,24 @@ export function configuredServiceAccounts(
     expirationSecondsMax: Math.floor(config['service-account-max-token-expiration'] / 1000),
     extendsExpiration: config['service-account-extend-token-expiration'],
   })
+}
+
+/**
+ * Returns the CA certificates that verify the servers. @returns null: not known
+ *
+ * @throws StartError `keys` when the file of the flag cannot be used
+ */
+export function rootCaOf(config: Config, { server }: MemberKeys): string | null {
+  const path = config['root-ca-file']
+  if (path !== '') {
+    return reading('root-ca-file', path, () => {
+      const pem = readTextFile(path)
+      readTrustBundle(pem)
+      return pem
+    })
+  }
+  const { certificate, clientAuthorities } = server
+  return clientAuthorities !== null && isIssuedBy(certificate, clientAuthorities) ? clientAuthorities : null
 }
 
 /** Returns the issuers that are accepted; the first one issues. */

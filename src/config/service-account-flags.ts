@@ -25,6 +25,11 @@ export const serviceAccountFlags = {
     help: 'URL of the keys in the discovery document of the issuer, for programs that cannot use the address of this server. Unset: /openid/v1/jwks of this server.',
     parse: (values) => checkKeySetUrl(values.at(-1) ?? ''),
   }),
+  'root-ca-file': text(
+    '',
+    'FILE',
+    'CA certificates (PEM) that verify the servers, for Secrets with service account tokens. Unset: --client-ca-file, if it verifies --tls-cert-file.',
+  ),
   'api-audiences': list(
     [],
     'AUDIENCE,…',

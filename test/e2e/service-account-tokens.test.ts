@@ -2,6 +2,7 @@
  * Goal: a token that one member issued is valid on every member, and stops being so everywhere when
  * its account is deleted. Method: a real kubectl and three real processes with one signing key.
  */
+import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ApiClient } from '../support/drivers/api-client.ts'
 import { Kubectl } from '../support/drivers/kubectl.ts'
@@ -53,5 +54,25 @@ void describe('tokens of service accounts', () => {
     await everywhere(token, 200)
     await ok(['delete', 'pod', 'p'])
     await everywhere(token, 401)
+  })
+
+  void test('a token Secret is filled, and its token is valid until the account is deleted', async () => {
+    await ok(['create', 'serviceaccount', 'keeper'])
+    const secret = {
+      ...{ apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/service-account-token' },
+      metadata: { name: 'kept', annotations: { 'kubernetes.io/service-account.name': 'keeper' } },
+    }
+    await kubectl.ok(cluster.kubeconfig, ['apply', '-f', '-'], JSON.stringify(secret))
+    const read = (key: string) => ok(['get', 'secret', 'kept', '-o', `jsonpath={.data.${key}}`])
+    await until('the Secret has a token', async () => (await read('token')) !== '')
+    const token = Buffer.from(await read('token'), 'base64').toString()
+    assert.equal(Buffer.from(await read('ca\\.crt'), 'base64').toString(), cluster.credentials.ca)
+    await everywhere(token, 200)
+    await ok(['delete', 'serviceaccount', 'keeper'])
+    await everywhere(token, 401)
+    await until('the Secret is deleted', async () => {
+      const { code } = await kubectl.run(cluster.kubeconfig, ['get', 'secret', 'kept'])
+      return code !== 0
+    })
   })
 })

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import { limits } from '../../config/limits.ts'
 import type { IssuedToken, TokenIssuer, TokenOrder } from '../../registry/kinds/token-issuer.ts'
-import { boundPayload } from './claims.ts'
+import { boundPayload, secretPayload } from './claims.ts'
 import type { SigningKey, TokenKeys } from './token-keys.ts'
 
 export type TokenIssuerOptions = {
@@ -32,6 +32,10 @@ export function tokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   const { keys, clock, names, issuer, audiences } = options
   return {
     audiences,
+    issueForSecret: async (of) => {
+      const { signing } = keys()
+      return signing === null ? null : signedToken(secretPayload({ kind: 'secret', ...of }, names), signing)
+    },
     issue: async (order) => {
       const { signing } = keys()
       if (signing === null) throw new ApiError('NotImplemented', NO_KEY)

@@ -29,4 +29,16 @@ export interface TokenIssuer {
   readonly audiences: readonly string[]
   /** @throws ApiError `NotImplemented` without a signing key; `BadRequest` for a too long token */
   issue(order: TokenOrder): Promise<IssuedToken>
+  /**
+   * Returns a token that is valid as long as the Secret has it. @returns null: there is no signing
+   * key
+   */
+  issueForSecret(of: SecretToken): Promise<string | null>
+}
+
+export type SecretToken = {
+  readonly namespace: string
+  readonly account: TokenObject
+  /** The Secret that will have the token. */
+  readonly secretName: string
 }

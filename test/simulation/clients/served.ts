@@ -22,6 +22,13 @@ import type { StoreMachine } from '../../../src/store/store-machine.ts'
 import type { ProcessInstance } from '../process-instance.ts'
 import type { Owner, World } from '../world.ts'
 
+/** Signatures are not the same in each run of a seed. */
+const noTokens = {
+  audiences: [],
+  issue: () => Promise.reject(new Error('no key')),
+  issueForSecret: () => Promise.resolve(null),
+}
+
 /** API options of a cluster, drawn from the seed. */
 export type ServedOptions = {
   readonly world: World
@@ -103,6 +110,7 @@ export class Served {
       ...{ registry: this.registry, store, consensus, clock, names, catalog, definitions },
       log: pino({ level: 'silent' }),
       policy: [],
+      ...{ tokens: noTokens, rootCa: null },
       // Clients write no events.
       eventTtlMs: 0,
     })

@@ -1,0 +1,87 @@
+import { objectMember, textMember } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
+import type { Names } from '../api/metadata/names.ts'
+import type { AnyObject } from '../registry/kinds/definition.ts'
+import { parseStored } from '../registry/kinds/encode.ts'
+import type { StoredObject } from '../store/object-store.ts'
+
+/** A Secret for a token of a service account, as far as its controller looks at it. */
+export type TokenSecret = {
+  readonly namespace: string
+  readonly name: string
+  /** The name of its account. */
+  readonly account: string
+  /** UID of the account that the token is of. Empty: not known yet. */
+  readonly accountUid: string
+  /** Whether it has a token and everything else that belongs to it. */
+  readonly isFilled: boolean
+}
+
+/** The parts that all such Secrets of a cluster share. */
+export type TokenSecretKind = {
+  readonly names: Names
+  /** CA certificates (PEM) that verify the servers. null: not known */
+  readonly rootCa: string | null
+}
+
+/** @returns null: another Secret, or one that is being deleted or cannot be changed */
+export function readTokenSecret(kind: TokenSecretKind, stored: StoredObject): TokenSecret | null {
+  const { bytes } = stored
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  // Most Secrets are of other types: only the others are parsed.
+  if (stored.terminating || !buffer.includes(kind.names.secretTypes.serviceAccountToken)) return null
+  return tokenSecretOf(kind, parseStored(stored))
+}
+
+/** As `readTokenSecret`. */
+export function tokenSecretOf({ names, rootCa }: TokenSecretKind, secret: AnyObject): TokenSecret | null {
+  const { name = '', namespace = '', annotations = {}, deletionTimestamp } = secret.metadata
+  if (textMember(secret, 'type') !== names.secretTypes.serviceAccountToken) return null
+  if (deletionTimestamp !== undefined || secret['immutable'] === true) return null
+  const accountUid = annotations[names.label('service-account.uid')] ?? ''
+  const data = objectMember(secret, 'data')
+  const wanted = Object.entries(fixedData(namespace, rootCa))
+  const isFilled =
+    accountUid !== '' &&
+    textMember(data, 'token') !== '' &&
+    wanted.every(([key, value]) => textMember(data, key) === value)
+  return {
+    namespace,
+    name,
+    account: annotations[names.label('service-account.name')] ?? '',
+    accountUid,
+    isFilled,
+  }
+}
+
+/**
+ * Returns the Secret with a token of the account. A token that it has is kept.
+ *
+ * @param of.token used if the Secret lacks one
+ */
+export function filledSecret(
+  { names, rootCa }: TokenSecretKind,
+  secret: AnyObject,
+  of: { readonly accountUid: string; readonly token: string },
+): AnyObject {
+  const { metadata } = secret
+  const annotations = { ...metadata.annotations, [names.label('service-account.uid')]: of.accountUid }
+  const data = objectMember(secret, 'data')
+  const token = textMember(data, 'token') || base64(of.token)
+  return {
+    ...secret,
+    metadata: { ...metadata, annotations },
+    data: { ...data, ...fixedData(metadata.namespace ?? '', rootCa), token },
+  }
+}
+
+function fixedData(namespace: string, rootCa: string | null): JsonObject {
+  return {
+    ...(rootCa === null ? {} : { 'ca.crt': base64(rootCa) }),
+    namespace: base64(namespace),
+  }
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64')
+}

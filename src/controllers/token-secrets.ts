@@ -1,0 +1,138 @@
+import type { Clock } from '../../base/clock.ts'
+import { ApiError } from '../api/errors/api-error.ts'
+import { objectMember, textMember } from '../api/json.ts'
+import type { Catalog } from '../registry/kinds/catalog.ts'
+import type { AnyObject } from '../registry/kinds/definition.ts'
+import type { TokenIssuer } from '../registry/kinds/token-issuer.ts'
+import type { Informer } from '../registry/informer.ts'
+import type { LocalClient } from '../registry/local-client.ts'
+import { keyOf, partsOf } from '../store/key.ts'
+import type { Key } from '../store/key.ts'
+import { Controller } from './controller.ts'
+import type { Reconciled } from './controller.ts'
+import { filledSecret, tokenSecretOf } from './token-secret.ts'
+import type { TokenSecret, TokenSecretKind } from './token-secret.ts'
+
+export type TokenSecretsDependencies = TokenSecretKind & {
+  readonly clock: Clock
+  readonly catalog: Catalog
+  readonly client: LocalClient
+  readonly tokens: Pick<TokenIssuer, 'issueForSecret'>
+  /** All Secrets, as this member has applied them; null: not for a token. */
+  readonly secrets: Informer<TokenSecret | null>
+  /** The uid of each service account. */
+  readonly accounts: Informer<string>
+  readonly onError: (key: string, cause: unknown) => void
+}
+
+/**
+ * Fills Secrets of the type `service-account-token` with a token of the account that they name, and
+ * deletes them with it. Another account of the same name does not get the old Secrets.
+ *
+ * @source spec 5.6; upstream `pkg/controller/serviceaccount/tokens_controller.go`
+ */
+export function tokenSecrets(dependencies: TokenSecretsDependencies): Controller {
+  const { clock, secrets, accounts, onError } = dependencies
+  const ofAccounts = new SecretsOfAccounts()
+  const controller = new Controller({
+    ...{ clock, onError },
+    reconcile: (key) => reconcile(dependencies, key as Key),
+    keys: () => ofAccounts.all(),
+  })
+  secrets.subscribe(({ key, previous, ...change }) => {
+    if (previous !== null) ofAccounts.delete(accountKey(previous), key)
+    if (change.kind === 'removed' || change.value === null) return
+    ofAccounts.add(accountKey(change.value), key)
+    controller.enqueue(key)
+  })
+  accounts.subscribe(({ key }) => {
+    for (const secret of ofAccounts.of(key)) controller.enqueue(secret)
+  })
+  return controller
+}
+
+/** The Secrets of each account, by key. Bounded by the number of Secrets. */
+class SecretsOfAccounts {
+  readonly #secrets = new Map<Key, Set<Key>>()
+
+  add(account: Key, secret: Key): void {
+    const known = this.#secrets.get(account)
+    if (known === undefined) this.#secrets.set(account, new Set([secret]))
+    else known.add(secret)
+  }
+
+  delete(account: Key, secret: Key): void {
+    const known = this.#secrets.get(account)
+    known?.delete(secret)
+    if (known?.size === 0) this.#secrets.delete(account)
+  }
+
+  of(account: Key): Iterable<Key> {
+    return [...(this.#secrets.get(account) ?? [])]
+  }
+
+  *all(): Generator<Key, void> {
+    for (const secrets of this.#secrets.values()) yield* secrets
+  }
+}
+
+/** An account name that no account can have leads to a key without an object. */
+function accountKey({ namespace, account }: TokenSecret): Key {
+  return keyOf({ group: '', plural: 'serviceaccounts', namespace, name: account.replaceAll('/', ' ') })
+}
+
+async function reconcile(dependencies: TokenSecretsDependencies, key: Key): Promise<Reconciled> {
+  const secret = dependencies.secrets.get(key)
+  if (secret === null || isSettled(dependencies, secret)) return { kind: 'done' }
+  try {
+    await settle(dependencies, key)
+  } catch (cause) {
+    if (!(cause instanceof ApiError)) throw cause
+    // A concurrent write came first, or the Secret is gone.
+    if (cause.code === 'Conflict') return { kind: 'again' }
+    if (cause.code !== 'NotFound') throw cause
+  }
+  return { kind: 'done' }
+}
+
+function isSettled({ accounts }: TokenSecretsDependencies, secret: TokenSecret): boolean {
+  const uid = accounts.get(accountKey(secret))
+  return secret.isFilled && uid !== null && secret.accountUid === uid
+}
+
+/** Decides by the newest state: this member may not have applied a new account yet. */
+async function settle(dependencies: TokenSecretsDependencies, key: Key): Promise<void> {
+  const { catalog, client } = dependencies
+  const [secretKind, accountKind] = [
+    catalog.find('', 'v1', 'secrets'),
+    catalog.find('', 'v1', 'serviceaccounts'),
+  ]
+  if (secretKind === null || accountKind === null) return
+  const { namespace, name } = partsOf(key)
+  const target = { namespace, name, subresource: null }
+  const object = await client.get(secretKind, target)
+  const secret = object === null ? null : tokenSecretOf(dependencies, object)
+  if (object === null || secret === null) return
+  const isName = secret.account !== '' && !secret.account.includes('/')
+  const account = isName ? await client.get(accountKind, { ...target, name: secret.account }) : null
+  const uid = account?.metadata.uid ?? ''
+  if (uid === '' || (secret.accountUid !== '' && secret.accountUid !== uid)) {
+    await client.delete(secretKind, target, object)
+    return
+  }
+  const filled = await filledWith(dependencies, object, { name: secret.account, uid })
+  if (filled !== null) await client.update(secretKind, target, filled)
+}
+
+/** @returns null: this server issues no tokens */
+async function filledWith(
+  dependencies: TokenSecretsDependencies,
+  object: AnyObject,
+  account: { readonly name: string; readonly uid: string },
+): Promise<AnyObject | null> {
+  const { name: secretName = '', namespace = '' } = object.metadata
+  const hasToken = textMember(objectMember(object, 'data'), 'token') !== ''
+  const of = { namespace, account, secretName }
+  const token = hasToken ? '' : await dependencies.tokens.issueForSecret(of)
+  return token === null ? null : filledSecret(dependencies, object, { accountUid: account.uid, token })
+}
