@@ -11,6 +11,7 @@ import { customDefinitionDeletion } from '../controllers/custom-definition-delet
 import { customDefinitionNames } from '../controllers/custom-definition-names.ts'
 import { takenNames } from '../controllers/custom-definition-claims.ts'
 import type { KnownDefinition } from '../controllers/custom-definition-summary.ts'
+import { defaultAccounts } from '../controllers/default-accounts.ts'
 import { defaultPolicyController } from '../controllers/default-policy.ts'
 import type { ExpectedObject, PolicyWrites } from '../controllers/default-policy.ts'
 import { EventExpiry } from '../controllers/event-expiry.ts'
@@ -77,7 +78,7 @@ export class Controllers {
       ...this.#startDeletion(),
       ...this.#startDefinitions(),
       ...this.#startPolicy(),
-      ...this.#startTokenSecrets(),
+      ...this.#startAccounts(),
     ]
   }
 
@@ -159,7 +160,8 @@ export class Controllers {
     return [() => clusterRoles.close(), working(consensus, aggregation), working(consensus, defaults)]
   }
 
-  #startTokenSecrets(): readonly (() => void)[] {
+  /** Starts the controllers of service accounts and of their tokens. */
+  #startAccounts(): readonly (() => void)[] {
     const { store, consensus, clock, names, catalog, tokens, rootCa, log } = this.#dependencies
     const prefixOfAll = (plural: string) => prefixOf({ group: '', plural, namespace: null })
     const kind = { names, rootCa }
@@ -171,13 +173,23 @@ export class Controllers {
       ...{ store, clock, prefix: prefixOfAll('serviceaccounts') },
       parse: ({ uid }) => uid,
     })
-    const controller = tokenSecrets({
-      ...{ ...kind, clock, catalog, client: this.#serverClient(), tokens, secrets, accounts },
+    const namespaces = new Informer({
+      ...{ store, clock, prefix: prefixOfAll('namespaces') },
+      parse: ({ terminating }) => !terminating,
+    })
+    const parts = { clock, catalog, client: this.#serverClient(), accounts }
+    const filling = tokenSecrets({
+      ...{ ...parts, ...kind, tokens, secrets },
       onError: (key, cause) => log.warn({ key, err: cause }, 'token Secret not filled yet'),
     })
-    secrets.start()
-    accounts.start()
-    return [() => secrets.close(), () => accounts.close(), working(consensus, controller)]
+    const keeping = defaultAccounts({
+      ...{ ...parts, namespaces },
+      onError: (name, cause) => log.warn({ namespace: name, err: cause }, 'no default account yet'),
+    })
+    const informers = [secrets, accounts, namespaces]
+    for (const informer of informers) informer.start()
+    const closes = informers.map((informer) => () => informer.close())
+    return [...closes, working(consensus, filling), working(consensus, keeping)]
   }
 
   #logReconciled(writes: PolicyWrites): void {
