@@ -196,7 +196,7 @@ function startRegistry(
     fieldValidation: isOn.ServerSideFieldValidation,
   }
   const reviewers = reviewersFor(access)
-  const admission = admissionOf(names, { reviewers, rules: access.rules })
+  const admission = admissionOf(names, { reviewers, rules: access.rules }, { clock, random })
   const applied = (): LogIndex => machine.appliedMemory
   const prefix = definitionsPrefix(names)
   const definitions = new Informer({ store, clock, prefix, parse: knownDefinition })

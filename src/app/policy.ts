@@ -4,6 +4,8 @@ import { admissionChain } from '../admission/chain.ts'
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts'
 import { roleEscalation } from '../admission/role-escalation.ts'
 import type { ConsensusStatus } from '../../raft/index.ts'
+import { serviceAccountAdmission } from '../admission/service-account.ts'
+import type { ServiceAccountAdmissionDependencies } from '../admission/service-account.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { alwaysAllowedPaths } from '../auth/always.ts'
 import { Authenticator } from '../auth/authenticate.ts'
@@ -32,6 +34,7 @@ import { readTextFile } from '../pki/files.ts'
 import type { Admission } from '../registry/calls/admission.ts'
 import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
 import { staleAccessMsDefault } from '../store/command.ts'
+import { serviceAccountDefinition } from '../resources/service-account.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { outwardAccess } from './outward-access.ts'
 import type { OutwardAccessDependencies } from './outward-access.ts'
@@ -183,16 +186,22 @@ export function staleAccess(of: {
   }
 }
 
-/** @param access unset: nothing needs a permission beyond the one for its path */
+/**
+ * @param access unset: nothing needs a permission beyond the one for its path
+ * @param accounts unset: Pods need no service account
+ */
 export function admissionOf(
   names: Names,
   access?: { readonly reviewers: AccessReviewer; readonly rules: RuleSource },
+  accounts?: Pick<ServiceAccountAdmissionDependencies, 'clock' | 'random'>,
 ): Admission {
   const lifecycle = namespaceLifecycle({ names })
   if (access === undefined) return admissionChain([lifecycle])
   const { reviewers, rules } = access
+  const definition = serviceAccountDefinition(names)
   return admissionChain([
     lifecycle,
+    ...(accounts === undefined ? [] : [serviceAccountAdmission({ ...accounts, names, definition })]),
     certificatePermissions({ names, reviewers }),
     roleEscalation({ names, reviewers, grants: grantCheck(rules) }),
   ])

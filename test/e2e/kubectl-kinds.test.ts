@@ -81,6 +81,11 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     void test('create takes an object of every kind, validated, and get --raw and -o json show it', async () => {
       const requested = definitions.filter(({ review }) => review !== undefined)
       const reviews = requested.map((definition) => manifest(maker, definition))
+      // Pods need the account that they name.
+      for (const { object } of objects.filter((one) => one.definition.kind === 'Pod')) {
+        const account = textMember(objectMember(object, 'spec'), 'serviceAccountName')
+        await ok(['create', 'serviceaccount', '-n', 'default', account])
+      }
       const made = await ok(['create', validate, '-f', '-'], documents(objects.map(({ object }) => object)))
       assert.equal(made.trim().split('\n').length, objects.length, made)
       // kubectl treats a kind without patch as custom and requests its definition, regardless of

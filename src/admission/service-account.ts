@@ -1,0 +1,97 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import { forbidden } from '../api/errors/standard-errors.ts'
+import { objectMember, objectsMember, textMember } from '../api/json.ts'
+import type { Names } from '../api/metadata/names.ts'
+import type { AdmissionRequest } from '../registry/calls/admission.ts'
+import { bootstrapOperation } from '../registry/kinds/bootstrap-operation.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
+import { resourceOf } from '../registry/kinds/definition.ts'
+import { parseStored } from '../registry/kinds/encode.ts'
+import type { Operation } from '../store/command.ts'
+import { keyOf } from '../store/key.ts'
+import type { StoredObject } from '../store/object-store.ts'
+import type { AdmissionPlugin } from './chain.ts'
+
+export type ServiceAccountAdmissionDependencies = {
+  readonly names: Names
+  readonly clock: Clock
+  readonly random: Random
+  /** The kind of service accounts. */
+  readonly definition: ResourceDefinition
+}
+
+const DEFAULT_ACCOUNT = 'default'
+
+/**
+ * Gives Pods without a service account the account `default`, refuses new Pods whose account does
+ * not exist, and gives them the image pull secrets of their account unless they have their own.
+ *
+ * The first Pod of a namespace may come before the controller that creates the account `default`:
+ * the command of the Pod then creates it.
+ *
+ * @source spec 5.6; upstream `plugin/pkg/admission/serviceaccount`
+ */
+export function serviceAccountAdmission(dependencies: ServiceAccountAdmissionDependencies): AdmissionPlugin {
+  const { names } = dependencies
+  return {
+    name: 'ServiceAccount',
+    mutate: (request) => {
+      const { object, operation } = request
+      if (object === null || !isPod(request, names)) return object
+      const named = withAccount(object)
+      return operation === 'CREATE' ? withPullSecrets(named, accountOf(request, named)) : named
+    },
+    extraOperations: (request) => {
+      const { object, operation } = request
+      if (object === null || operation !== 'CREATE' || !isPod(request, names)) return []
+      return accountOf(request, object) === null ? [defaultAccount(dependencies, request)] : []
+    },
+  }
+}
+
+/** Nodes create mirror Pods, for which no account is looked up. */
+function isPod({ definition, target, object, operation }: AdmissionRequest, names: Names): boolean {
+  const isWrite = operation === 'CREATE' || operation === 'UPDATE'
+  if (!isWrite || definition.group !== '' || definition.plural !== 'pods') return false
+  return (
+    target.subresource === null && object?.metadata.annotations?.[names.label('config.mirror')] === undefined
+  )
+}
+
+function accountName(pod: AnyObject): string {
+  return textMember(objectMember(pod, 'spec'), 'serviceAccountName')
+}
+
+function withAccount(pod: AnyObject): AnyObject {
+  if (accountName(pod) !== '') return pod
+  const account = { serviceAccountName: DEFAULT_ACCOUNT, serviceAccount: DEFAULT_ACCOUNT }
+  return { ...pod, spec: { ...objectMember(pod, 'spec'), ...account } }
+}
+
+/** @returns null: the account `default`, which is created. @throws ApiError `Forbidden` */
+function accountOf({ definition, target, reads }: AdmissionRequest, pod: AnyObject): StoredObject | null {
+  const name = accountName(pod)
+  const namespace = target.namespace ?? ''
+  const found = name.includes('/')
+    ? null
+    : reads.getOther(keyOf({ group: '', plural: 'serviceaccounts', namespace, name }))
+  if (found !== null || name === DEFAULT_ACCOUNT) return found
+  const why = `error looking up service account ${namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`
+  throw forbidden(resourceOf(definition), pod.metadata.name ?? '', why)
+}
+
+function withPullSecrets(pod: AnyObject, account: StoredObject | null): AnyObject {
+  const spec = objectMember(pod, 'spec')
+  if (account === null || objectsMember(spec, 'imagePullSecrets').length > 0) return pod
+  const imagePullSecrets = objectsMember(parseStored(account), 'imagePullSecrets')
+  return imagePullSecrets.length === 0 ? pod : { ...pod, spec: { ...spec, imagePullSecrets } }
+}
+
+function defaultAccount(
+  dependencies: ServiceAccountAdmissionDependencies,
+  { target }: AdmissionRequest,
+): Operation {
+  const place = { name: DEFAULT_ACCOUNT, namespace: target.namespace }
+  return bootstrapOperation(dependencies.definition, place, dependencies)
+}
