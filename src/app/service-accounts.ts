@@ -77,8 +77,9 @@ function tokenKeys(config: Config, keys: MemberKeys, directory: string): TokenKe
   const verification = files.flatMap((path) =>
     reading('service-account-key-file', path, () => readVerificationKeys(readTextFile(path), path)),
   )
+  const all = files.length === 0 ? serverKey(keys) : verification
   const own = signingKey(config, keys, directory)
-  return tokenKeysOf(files.length === 0 ? [...verification, ...serverKey(keys)] : verification, own)
+  return tokenKeysOf(all, own, namedKey(config, 'service-account-private-key-file') ?? own)
 }
 
 /**
@@ -87,12 +88,20 @@ function tokenKeys(config: Config, keys: MemberKeys, directory: string): TokenKe
  * @returns null: there is none
  */
 function signingKey(config: Config, { kubeconfig }: MemberKeys, directory: string): SigningKey | null {
-  const flag = 'service-account-signing-key-file'
-  const given = config[flag]
-  if (given !== '') return reading(flag, given, () => readSigningKey(readTextFile(given), given))
+  const named = namedKey(config, 'service-account-signing-key-file')
+  if (named !== null) return named
   if (kubeconfig === null) return null
   const path = clusterPkiPaths(join(directory, 'pki')).serviceAccountKey
   return reading(null, path, () => readSigningKey(readTextFile(path), path))
+}
+
+/** @returns null: the flag is not set */
+function namedKey(
+  config: Config,
+  flag: 'service-account-signing-key-file' | 'service-account-private-key-file',
+): SigningKey | null {
+  const path = config[flag]
+  return path === '' ? null : reading(flag, path, () => readSigningKey(readTextFile(path), path))
 }
 
 /** Returns the key of the client port, if its type can verify tokens. */

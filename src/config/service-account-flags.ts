@@ -13,6 +13,11 @@ export const serviceAccountFlags = {
     'FILE',
     'Key (PEM) that signs service account tokens, the same on every member: a private key, ECDSA P-256 or RSA. Unset: a single member that created its own certificates uses the key that it created with them, other members issue no tokens.',
   ),
+  'service-account-private-key-file': text(
+    '',
+    'FILE',
+    'Key (PEM) that signs the tokens of Secrets, the same on every member. Unset: the key that signs the other tokens.',
+  ),
   'service-account-issuer': custom<readonly string[]>({
     fallback: [],
     placeholder: 'URL,…',

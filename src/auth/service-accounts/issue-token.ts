@@ -33,8 +33,8 @@ export function tokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   return {
     audiences,
     issueForSecret: async (of) => {
-      const { signing } = keys()
-      return signing === null ? null : signedToken(secretPayload({ kind: 'secret', ...of }, names), signing)
+      const { signingForSecrets: key } = keys()
+      return key === null ? null : signedToken(secretPayload({ kind: 'secret', ...of }, names), key)
     },
     issue: async (order) => {
       const { signing } = keys()

@@ -25,6 +25,8 @@ export interface TokenKeys {
   readonly verification: readonly VerificationKey[]
   /** The key that signs new tokens. null: this server issues no tokens. */
   readonly signing: SigningKey | null
+  /** The key that signs tokens of Secrets. null: this server issues none. */
+  readonly signingForSecrets: SigningKey | null
 }
 
 /** Returns the key of that `kid`. @returns null: unknown */
@@ -66,12 +68,20 @@ export function signingKeyOf(privateKey: KeyObject, source: string): SigningKey 
 }
 
 /**
- * Joins the keys of several files; a key that is in several of them counts once.
+ * Joins the keys of several files; a key that is in several of them counts once. What this server
+ * signs, it verifies.
+ *
+ * @param signingForSecrets unset: the same key
  *
  * @throws AuthError `token-key-unusable`
  */
-export function tokenKeysOf(verification: readonly VerificationKey[], signing: SigningKey | null): TokenKeys {
-  const all = signing === null ? verification : [signing.verification, ...verification]
+export function tokenKeysOf(
+  verification: readonly VerificationKey[],
+  signing: SigningKey | null,
+  signingForSecrets = signing,
+): TokenKeys {
+  const own = [signing, signingForSecrets].flatMap((key) => (key === null ? [] : [key.verification]))
+  const all = [...own, ...verification]
   const byId = new Map(all.map((key) => [key.id, key]))
   if (byId.size > limits.tokenKeysMax) {
     throw new AuthError(
@@ -79,7 +89,7 @@ export function tokenKeysOf(verification: readonly VerificationKey[], signing: S
       `more than ${limits.tokenKeysMax} keys for service account tokens`,
     )
   }
-  return Object.freeze({ verification: Object.freeze([...byId.values()]), signing })
+  return Object.freeze({ verification: Object.freeze([...byId.values()]), signing, signingForSecrets })
 }
 
 type Block = { readonly label: string; readonly pem: string }

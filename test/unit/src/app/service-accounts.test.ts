@@ -176,3 +176,24 @@ void test('spec 5.6: the signing key is that of the flag; without one no token i
     /it has no private key in PEM form/,
   )
 })
+
+void test('spec 5: --service-account-private-key-file signs the tokens of Secrets, by default the signing key', async (t) => {
+  const kit = new Kit(t)
+  const signing = [
+    '--service-account-signing-key-file',
+    kit.file('rsa.key', privateKeyPem(rsaKey.privateKey)),
+  ]
+  const own = ['--service-account-private-key-file', kit.file('own.key', privateKeyPem(otherKey.privateKey))]
+  const keyOf = async (args: readonly string[]): Promise<unknown> => {
+    const of = { namespace: 'n', account: { name: 'a', uid: 'u' }, secretName: 's' }
+    const token = await kit.configured(args).tokens.issueForSecret(of)
+    const [header = ''] = token?.split('.') ?? []
+    if (token === null) return null
+    return (JSON.parse(Buffer.from(header, 'base64url').toString()) as { readonly kid: string }).kid
+  }
+  assert.equal(await keyOf([]), null)
+  assert.equal(await keyOf(signing), rsaKey.verification.id)
+  assert.equal(await keyOf([...signing, ...own]), otherKey.verification.id)
+  const both = kit.configured([...signing, ...own])
+  assert.deepEqual([await accepts(both, rsaKey), await accepts(both, otherKey)], [true, true])
+})

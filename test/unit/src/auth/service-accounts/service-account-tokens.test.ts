@@ -287,6 +287,8 @@ void test('spec 5: a token of a Secret is valid as long as the Secret has it', a
   assert.equal(await kit.kindOf(token), 'user')
   await kit.api.delete({ kind: 'ServiceAccount', namespace: 'n', name: 'robot' })
   await kit.rejected(token, /its service account was deleted/)
+  await kit.api.create({ kind: 'ServiceAccount', namespace: 'n', body: { metadata: { name: 'robot' } } })
+  await kit.rejected(token, /its service account was deleted/)
   const unchecked = await kit.method({ looksUp: false }).recognize({
     ...{ authorization: `Bearer ${token}`, connection: null, certificates: () => [] },
   })
