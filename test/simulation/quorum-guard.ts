@@ -39,7 +39,7 @@ export class QuorumGuard {
     return keepsSoundMajority(configurations(), changes(), (other) => other !== id && isLeft(other))
   }
 
-  /** Returns whether this change may be requested, too. */
+  /** Returns whether this change may be requested in addition. */
   canChange(change: MemberChange): boolean {
     const { configurations, changes, isSound } = this.#options
     return keepsSoundMajority(configurations(), [...changes(), change], isSound)
@@ -68,7 +68,7 @@ export function keepsSoundMajority(
   )
 }
 
-/** Returns the members whose vote the change may give or take. */
+/** Returns the members that the change may make voters or non-voters. */
 function varying(change: MemberChange): readonly number[] {
   switch (change.kind) {
     case 'add':

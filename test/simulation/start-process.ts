@@ -74,7 +74,7 @@ export type ProcessDependencies = {
   readonly removed: (cause: string) => void
   /** Its damaged log was repaired. */
   readonly logRepaired: () => void
-  /** Its log was intact at the start. */
+  /** Called when its log was intact at the start. */
   readonly logWhole: () => void
 }
 

@@ -1,5 +1,5 @@
 /*
- * Goal: files that import each other, directly or through others, are one file in several pieces.
+ * Goal: no files import each other, directly or through others.
  * Method: the strongly connected components of all imports, types included.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,6 @@
 /*
  * Goal: the references of flags, commands and metrics match the program.
- * Method: makes them again and compares.
+ * Method: generates them again and compares.
  */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'

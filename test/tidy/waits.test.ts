@@ -1,6 +1,6 @@
 /*
- * Goal: no test of real processes takes a number of looks for a time, nor the end of a log for all
- * of it: on a machine with much to do both are too short, and the test fails by chance.
+ * Goal: no test of real processes limits a wait by a number of checks, or reads only the end of a
+ * log: on a busy machine both are too short, and the test fails by chance.
  * Method: reads the tests of the suites that start processes; `support/until` waits,
  * `MemberProcess.currentLog` returns the whole log.
  */

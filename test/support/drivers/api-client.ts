@@ -15,18 +15,21 @@ export type Reply = {
   readonly text: string
 }
 
-/** A reply body, looked into by tests. */
+/** The JSON body of a response. */
 export type Body = { readonly [name: string]: unknown }
 
 export type CallOptions = {
   readonly body?: string | Uint8Array
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** The whole call, in ms. */
+  /** Timeout of the whole call, in ms. */
   readonly timeoutMs?: number
 }
 
-/** Thrown when no reply came: refused, reset, timed out. The call may have had an effect. */
+/**
+ * Thrown when there is no response: the connection was refused or reset, or the call timed out. The
+ * call may have had an effect.
+ */
 export class NoReply extends Error {
   override readonly name = 'NoReply'
 }

@@ -16,7 +16,7 @@ import type { Reply, SpecServer } from '../fixtures/spec-server.ts'
 
 export const encodings: readonly Encoding[] = ['json', 'yaml', 'protobuf']
 
-/** One kind of a server, written and read in every encoding that it has. */
+/** A client of one kind that writes and reads it in every encoding that the kind has. */
 export class KindClient {
   readonly encodings: readonly Encoding[]
   readonly api: SpecServer
@@ -34,7 +34,7 @@ export class KindClient {
     this.collection = collectionOf(definition)
   }
 
-  /** @returns what was answered, which was asked for in the other encoding */
+  /** @returns the response, which is requested in another encoding than that of the body */
   async send(
     method: string,
     path: string,
@@ -56,7 +56,7 @@ export class KindClient {
     return this.#read(reply, encoding, this.schema)
   }
 
-  /** @param accept of its items; unset: as they are */
+  /** @param accept media type of the items; unset: whole objects */
   async list(query: string, encoding: Encoding, accept?: string, items = this.schema): Promise<JsonObject> {
     const wanted = accept ?? this.mediaType(encoding)
     const reply = await this.api.ask('GET', this.collection + query, { headers: { accept: wanted } })

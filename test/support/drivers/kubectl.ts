@@ -13,7 +13,7 @@ export type KubectlResult = { readonly code: number; readonly stdout: string; re
 export type Followed = {
   readonly lines: readonly string[]
   readonly child: ChildProcess
-  /** The whole output, for the message of a failed test. */
+  /** Returns the whole output, for the message of a failed test. */
   readonly reported: () => string
 }
 

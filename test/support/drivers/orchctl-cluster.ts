@@ -15,7 +15,7 @@ export type CommandEnd = { readonly code: number | null; readonly out: string; r
 export type Begun = {
   readonly child: ChildProcess
   readonly end: Promise<CommandEnd>
-  /** The progress output so far. */
+  /** Returns the progress output so far. */
   readonly noted: () => string
 }
 
@@ -30,7 +30,11 @@ export class OrchctlCluster {
     this.kubeconfig = join(directory, '.cluster', 'admin.kubeconfig')
   }
 
-  /** Ready; it goes away with the test. @param flags of `orchctl cluster up` */
+  /**
+   * Starts a cluster and waits until it is ready; it is removed at the end of the test.
+   *
+   * @param flags of `orchctl cluster up`
+   */
   static async up(t: TestContext, nodes: number, ...flags: readonly string[]): Promise<OrchctlCluster> {
     const cluster = new OrchctlCluster(mkdtempSync(join(tmpdir(), 'orchctl-cluster-')))
     // Leaves a free port for one more member after the client ports and after the proxied peer

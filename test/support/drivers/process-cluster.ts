@@ -60,16 +60,16 @@ export type ClusterStatus = {
 /** The timeout of one status request, in ms: skips paused members and suffices for slow ones. */
 const askMs = 5000
 
-/** One real server process, and a client that asks it as cluster admin. */
+/** One real server process, and a client with the credentials of the administrator. */
 export class MemberProcess {
   readonly name: string
   readonly url: string
   readonly client: ApiClient
   readonly directory: string
-  /** What Node is given before the configuration. */
+  /** Arguments of Node before the configuration. */
   readonly #program: readonly string[]
   #child: ChildProcess | null = null
-  /** Where in its log its last start begins, in bytes. */
+  /** The size of its log at its last start, in bytes. */
   #saidFrom = 0
 
   constructor(
@@ -113,7 +113,7 @@ export class MemberProcess {
       },
     )
     closeSync(log)
-    // The proxies between peers ask for the process of each member.
+    // The proxies between peers find the process of a member by this file.
     writeFileSync(join(this.directory, 'pid'), String(this.#child.pid ?? 0))
   }
 
@@ -169,7 +169,7 @@ export class MemberProcess {
     return JSON.parse(reply.text) as ClusterStatus
   }
 
-  /** Until its database holds all that it has in memory now. */
+  /** Resolves when its database has everything that is in memory now. */
   async onDisk(): Promise<void> {
     const { appliedMemory } = await this.status()
     const isThere = async (): Promise<boolean> => (await this.status()).appliedDisk >= appliedMemory
@@ -196,7 +196,7 @@ export class MemberProcess {
 }
 
 /**
- * Real processes, real disks, real certificates, in a folder of their own that goes away with them.
+ * Real processes, disks and certificates, in a directory that is removed with the cluster.
  */
 export class ProcessCluster {
   readonly members: readonly MemberProcess[]
@@ -218,7 +218,7 @@ export class ProcessCluster {
     this.credentials = credentials
   }
 
-  /** Makes keys and configuration; nothing runs yet. */
+  /** Creates keys and configuration; nothing is started. */
   static async prepare(options: ClusterOptions = {}): Promise<ProcessCluster> {
     const directory = mkdtempSync(join(tmpdir(), 'orch-cluster-'))
     const names = Array.from({ length: options.members ?? 3 }, (_, at) => `n${at + 1}`)
@@ -294,7 +294,7 @@ export class ProcessCluster {
     return new ProcessCluster(directory, kubeconfig, members, credentials)
   }
 
-  /** A ready cluster. */
+  /** Starts a cluster and waits until it is ready. */
   static async start(options: ClusterOptions = {}): Promise<ProcessCluster> {
     const cluster = await ProcessCluster.prepare(options)
     try {
@@ -322,7 +322,7 @@ export class ProcessCluster {
    * Returns the leader that a majority currently names in one term. A leader that a minority names
    * may be deposed or paused.
    *
-   * @param except do not ask this one, and do not take it
+   * @param except neither called nor accepted as the leader
    */
   async leader(except?: MemberProcess): Promise<MemberProcess> {
     const requested = this.members.filter((member) => member !== except)
@@ -345,7 +345,10 @@ export class ProcessCluster {
     return found ?? assert.fail('there is a leader')
   }
 
-  /** The proxies between peers, in a process of their own; no peer reaches another without. */
+  /**
+   * Starts the proxies between peers, in a process of their own. Peers are only connected through
+   * them.
+   */
   async openLinks(): Promise<ControlClient> {
     if (this.#links !== null) return this.#links
     const log = openSync(join(this.directory, 'links.log'), 'a')

@@ -6,8 +6,8 @@ export const serverProgram = shipped('src/main.js')
 export const orchctlProgram = shipped('src/cli/main.js')
 
 /**
- * In few files, as `make build` left it; where only the compiler ran since, as that left it, so
- * that no test is about an older one.
+ * Returns the path of a program: of the bundle that `make build` wrote, or of the compiled sources
+ * if they are newer, so that no test runs an older program.
  */
 function shipped(program: string): string {
   const compiled = fileURLToPath(new URL(`../../../${program}`, import.meta.url))

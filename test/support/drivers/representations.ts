@@ -9,8 +9,8 @@ import { listMetaSchema } from '../../../src/api/schema/shared.ts'
 import type { ObjectSchema } from '../../../src/api/schema/schema.ts'
 
 /**
- * An answer as a client reads it that asked for this encoding. @param schema for protobuf: of what
- * it is to be
+ * Decodes a response in the requested encoding, as a client does. @param schema for protobuf: of
+ * the expected object
  */
 export function readAs(encoding: Encoding, schema: ObjectSchema, bytes: Uint8Array): JsonObject {
   const text = (): string => Buffer.from(bytes).toString('utf8')
@@ -35,7 +35,7 @@ export function listSchema(items: ObjectSchema): ObjectSchema {
 
 export type SeenEvent = { readonly type: string; readonly object: JsonObject }
 
-/** Whole events of a watch. @param schema for protobuf: of an object, by its kind */
+/** Decodes the events of a watch. @param schema for protobuf: returns the schema of a kind */
 export function eventsAs(
   encoding: Encoding,
   schema: (kind: string) => ObjectSchema,

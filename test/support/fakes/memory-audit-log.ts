@@ -11,7 +11,7 @@ import { AuditTrail } from '../../../src/audit/audit-trail.ts'
 import type { AuditMode } from '../../../src/audit/audit-trail.ts'
 import { systemClock } from '../../../fixtures/system.ts'
 
-/** An audit event as its reader meets it. */
+/** An audit event as parsed from the log. */
 export type LoggedEvent = {
   readonly kind: string
   readonly apiVersion: string
@@ -38,12 +38,12 @@ export type LoggedEvent = {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** A log in memory that a test holds up and breaks. */
+/** An audit log in memory that a test can block and break. */
 export class MemoryAuditLog implements LogFiles {
   text = ''
-  /** Set: what appends and opens fail with. */
+  /** The error of appends and opens; null: they succeed. */
   broken: string | null = null
-  /** Appends that are held up. */
+  /** The number of blocked appends. */
   waiting = 0
   #gate: Promise<void> = Promise.resolve()
 
@@ -74,7 +74,7 @@ export class MemoryAuditLog implements LogFiles {
     return Promise.resolve()
   }
 
-  /** Until what is returned is called, nothing more is written. */
+  /** Blocks all writes. @returns a function that ends this */
   holdUp(): () => void {
     let go = (): void => undefined
     this.#gate = new Promise((resolve) => {
@@ -128,7 +128,7 @@ export async function memoryTrail(of: {
   readonly trail: AuditTrail
   readonly log: MemoryAuditLog
   readonly metrics: MetricsRegistry
-  /** The messages to the operator. */
+  /** The logged messages. */
   readonly reported: readonly string[]
   readonly close: () => Promise<void>
 }> {

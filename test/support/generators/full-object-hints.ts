@@ -192,7 +192,7 @@ const clusterHints: Hints = {
   'core.v1.NodeSpec.podCIDRs': one(['10.1.0.0/24', '2001:db8::/64']),
   'cluster.v1.MemberSpec.peerAddress': one('member.example.com:7443'),
   'cluster.v1.MemberSpec.clientAddress': one('[2001:db8::1]:6443'),
-  // It has to be one that has joined.
+  // The replaced member would have to exist.
   'cluster.v1.MemberSpec.replaces': leftOut,
 }
 

@@ -91,7 +91,7 @@ export class FullObjects implements ObjectMaker {
     }
   }
 
-  /** A label that no other one of these objects is equal to. */
+  /** Returns a label that no other object of this generator has. */
   word(): string {
     const letters = Array.from({ length: 3 }, () =>
       'abcdefghijklmnopqrstuvwxyz'.charAt(this.random.below(26)),
@@ -192,7 +192,7 @@ export function variantsOf({ schema }: ResourceDefinition): number {
 
 type Chosen = { readonly name: string; readonly variant: number }
 
-/** Which member a union has in a variant, and in which variant of its own. */
+/** Returns which member of a union is set in a variant, and the variant of that member. */
 function chosenOf(schema: ObjectSchema, variant: number): Chosen | null {
   const choices = (unions[schema.definition ?? ''] ?? []).flatMap((name) =>
     Array.from({ length: memberChoices(schema, name) }, (_, at) => ({ name, variant: at })),

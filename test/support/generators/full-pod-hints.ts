@@ -4,7 +4,7 @@ import { ephemeralContainerSchema } from '../../../src/resources/containers/cont
 import { volumeSchema } from '../../../src/resources/volumes/volume.ts'
 import type { Hint, Hints, Mend, ObjectMaker } from './hint.ts'
 
-/** As `full-object-hints.ts`: of pods and their containers, which refer to each other. */
+/** Like `full-object-hints.ts`, for the parts of Pods, which refer to each other. */
 
 const one =
   (value: Json): Hint =>
@@ -16,7 +16,7 @@ const amounts: JsonObject = {
   ...{ 'hugepages-2Mi': '4Mi', 'example.com/device': '3' },
 }
 
-/** Volumes are named by their place in the list, in which each source has one at least. */
+/** A volume is named by its index in the list, which has at least one volume of each source. */
 function volumeOf(maker: ObjectMaker, source: string): string {
   return `v${maker.variantWith(volumeSchema, source)}`
 }
@@ -39,7 +39,7 @@ export const containerHints: Hints = {
 
 const ports = new WeakMap<ObjectMaker, number>()
 
-/** No two containers of a Pod take one port of the node. */
+/** Returns a port of the node that no other container of the Pod uses. */
 function uniquePort(maker: ObjectMaker): number {
   const port = (ports.get(maker) ?? 1000) + 1
   ports.set(maker, port % 60_000)
@@ -147,7 +147,11 @@ function without(object: Json | undefined, ...names: readonly string[]): void {
   for (const name of names) delete draft[name]
 }
 
-/** Containers that a running Pod can be given. @param target one that it has */
+/**
+ * Returns containers that can be added to a running Pod.
+ *
+ * @param target the name of an existing container
+ */
 export function ephemeralContainers(maker: ObjectMaker, target: string): readonly JsonObject[] {
   return [0, 1, 2].map((variant) => ({
     ...maker.struct(ephemeralContainerSchema, variant),

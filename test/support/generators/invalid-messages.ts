@@ -3,14 +3,14 @@ import { protobufEnvelope } from '../../../src/api/codec/protobuf-envelope.ts'
 import type { TypeMeta } from '../../../src/api/codec/protobuf-envelope.ts'
 import type { ObjectSchema, Schema } from '../../../src/api/schema/schema.ts'
 
-/** A body in protobuf that is wrong in one place. */
+/** A protobuf body with one error. */
 export type BrokenMessage = { readonly body: Uint8Array; readonly field: string; readonly words: string }
 
-/** Puts what is inside of a message into the message around it. */
+/** Writes a member into the message that encloses it. */
 type Around = (write: (writer: BinaryWriter) => void) => (writer: BinaryWriter) => void
 
 /**
- * Each member of each shape once with a value of another wire type than it has.
+ * Yields bodies in which each member of each struct has a value of a wrong wire type, once.
  *
  * @param seen members that were broken already
  */
@@ -43,7 +43,10 @@ export function wrongWireTypes(
   return broken
 }
 
-/** Errors name the element; where the list has a message of its own, it does not come to that. */
+/**
+ * Whether errors name the element of the list. If the list is wrapped in a message, decoding fails
+ * before the elements.
+ */
 function isInList(member: Schema): boolean {
   return member.type === 'list' && member.inMessage !== true
 }
@@ -63,7 +66,7 @@ function writeAsAnother(writer: BinaryWriter, number: number, member: Schema): v
   else writer.tag(number, WireType.Varint).int32(1)
 }
 
-/** Bytes that are no valid message, as the content of an object. */
+/** Malformed messages, as the content of an object. */
 export const malformedContents: readonly (readonly [what: string, hex: string, words: string])[] = [
   ['a length of eleven bytes', '0affffffffffffffffffff01', 'a number has more than 64 bits'],
   ['a length beyond the end', '0a7f00', 'it is cut short'],

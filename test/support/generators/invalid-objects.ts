@@ -7,9 +7,12 @@ import type { IntegerSchema, ObjectSchema, Schema, StringSchema } from '../../..
 export type Broken = {
   readonly what: string
   readonly object: JsonObject
-  /** Where, as causes spell it. */
+  /** The path, as in causes. */
   readonly field: string
-  /** Reason of the cause; null: it does not even have the type, or is not known. */
+  /**
+   * Reason of the cause; null: the object is rejected as a whole, for a wrong type or an unknown
+   * member.
+   */
   readonly reason: string | null
   /** A part of the message, besides the path. */
   readonly words: string
@@ -23,8 +26,8 @@ type Place = { readonly steps: readonly Step[]; readonly field: string }
  * lists, types, ranges, lengths, rules and unknown members.
  *
  * @param object valid and full: absent members are not broken
- * @param seen what was broken already, in other objects of the kind
- * @param isForgiven where the server does not look at what is wrong
+ * @param seen the rules that were violated already, in other objects of the kind
+ * @param isForgiven whether the server does not check this rule
  */
 export function brokenObjects(
   { schema, object }: { readonly schema: ObjectSchema; readonly object: JsonObject },
@@ -47,7 +50,7 @@ export function brokenObjects(
 type Fault = Pick<Broken, 'what' | 'reason' | 'words'> & {
   /** The replacement; undefined removes the member. */
   readonly value: Json | undefined
-  /** Unset: there. */
+  /** Unset: at the value itself. */
   readonly at?: Place
 }
 type Report = (shape: string, place: Place, faults: readonly Fault[]) => void
@@ -169,7 +172,7 @@ function ofInteger({ format, minimum, maximum }: IntegerSchema): readonly Fault[
     ...(minimum === undefined ? [] : [minimum - 1]),
     ...(maximum === undefined ? [] : [maximum + 1]),
   ]) {
-    // Beyond the type it is another fault.
+    // A value beyond 32 bits violates the type, which is another fault.
     if (format === 'int32' && Math.abs(value) >= 2 ** 31) continue
     faults.push({ what: String(value), value, reason: 'FieldValueInvalid', words: String(value) })
   }

@@ -8,7 +8,7 @@ import { unions } from './full-object-hints.ts'
 /** A union with no member, or with two. */
 export type BrokenUnion = { readonly what: string; readonly object: JsonObject; readonly field: string }
 
-/** Such that nothing may stand there, or that something is put there. */
+/** Unions that may have no member, or get a default. */
 const mayBeEmpty = [
   'core.v1.Volume',
   'core.v1.EnvVar',
@@ -20,7 +20,7 @@ const mayBeEmpty = [
 const mayBeTwo = ['core.v1.ContainerState']
 
 /**
- * Each union once, at the first place of an object where it is.
+ * Yields each union once, at its first place in the object.
  *
  * @param seen what was broken already, in other objects of the kind
  */

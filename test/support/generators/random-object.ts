@@ -5,20 +5,20 @@ import type { Json, JsonObject, JsonObjectDraft } from '../../../src/api/json.ts
 import type { IntegerSchema, ObjectSchema, Schema, StringSchema } from '../../../src/api/schema/schema.ts'
 
 /**
- * How much of an object is there. `full`: every member, none of them its zero. `zero`: whatever may
- * be a zero is one, with a list of one zero and a map of one. `random`: some members, some of them
- * zeros. `least`: only what is always there, with its zero.
+ * Which members an object has. `full`: every member, none of them zero. `zero`: every member, zero
+ * where the schema allows it; lists and maps have one zero. `random`: some members, some of them
+ * zero. `least`: only the members that are always present, with their zero.
  */
 export type Fill = 'full' | 'zero' | 'random' | 'least'
 
-/** Schemas may hold themselves; so deep, structs, lists and maps end. */
+/** Schemas may be recursive. Below this depth there are no structs, lists and maps. */
 const depthMax = 14
 
 /**
  * Returns an object of the types of the schema in canonical form, so that decoding its encoding
  * gives exactly this object. It respects closed lists and ranges, and no other rules.
  *
- * @param schema of the whole object or of a struct; apiVersion and kind are texts as any other
+ * @param schema of the whole object or of a struct; apiVersion and kind are random texts
  */
 export function randomObject(schema: ObjectSchema, random: SeededRandom, fill: Fill): JsonObject {
   return struct(schema, { random, fill, depth: 0 })
@@ -53,7 +53,7 @@ function member(type: Schema, required: boolean, making: Making): Json | undefin
   return mayBeZero && random.chance(0.3) ? zero(type) : other(type, deeper)
 }
 
-/** Empty it is only there where that is something else than absent. */
+/** An empty struct is only present if that differs from absent. */
 function structMember(type: ObjectSchema, isAlways: boolean, making: Making): JsonObject | undefined {
   const { random, fill } = making
   const isOptional = type.zeroMatters === true
@@ -64,7 +64,7 @@ function structMember(type: ObjectSchema, isAlways: boolean, making: Making): Js
   return Object.keys(value).length === 0 ? undefined : value
 }
 
-/** One that is not the zero, but where zeros are asked for. */
+/** Returns a value other than zero, unless zeros are requested. */
 function other(type: Schema, making: Making): Json {
   const { random, fill } = making
   switch (type.type) {

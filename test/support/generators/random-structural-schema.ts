@@ -2,7 +2,10 @@ import type { SeededRandom } from '../../../base/random.ts'
 import { setMember } from '../../../src/api/json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../../../src/api/json.ts'
 
-/** Few names, so that schemas and values meet; some that objects of the language have, too. */
+/**
+ * Few names, so that schemas and values have common ones; some are also members of JavaScript
+ * objects.
+ */
 const NAMES = ['a', 'b', 'c', 'metadata', 'kind', '__proto__', 'constructor'] as const
 const TEXTS = ['', 'a', 'ab', 'abc', '\u{1f600}', '2026-01-02', 'constructor'] as const
 const NUMBERS = [0, 1, 2, 3, -1, 1.5, 2n ** 53n, 2n ** 63n] as const
@@ -44,7 +47,7 @@ const SCHEMA_WORDS = [
   ...['x-orch-embedded-resource', 'x-orch-preserve-unknown-fields', 'x-orch-int-or-string'],
 ]
 
-/** A value of any kind, of the names and texts that schemas here know. */
+/** Returns a value of any type, with the names and texts that the schemas use. */
 export function randomValue(random: SeededRandom, depth = 4): Json {
   switch (random.below(depth > 0 ? 4 : 2)) {
     case 0:
@@ -151,7 +154,7 @@ function listOf(random: SeededRandom): JsonObject {
   return random.chance(0.3) ? { 'x-orch-list-type': 'set' } : random.chance(0.3) ? { maxItems: 2 } : {}
 }
 
-/** @param names of members that there are */
+/** @param names of the existing members */
 function rulesOf(random: SeededRandom, names: readonly string[]): JsonObject {
   const one = (): JsonObject => {
     switch (random.below(8)) {

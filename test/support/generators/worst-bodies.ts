@@ -8,7 +8,8 @@ import { variantsOf } from './full-object.ts'
 import type { FullObjects } from './full-object.ts'
 
 /**
- * A list, map or string of a kind's schema that a body can fill, and an object in which it stands.
+ * A list, map or string of a kind's schema that can be filled up to a limit, and an object that
+ * contains it.
  */
 export type Place = {
   readonly definition: ResourceDefinition
@@ -76,7 +77,11 @@ function valueFor(maker: FullObjects, schema: Place['schema'], filling: Filling,
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`${key}${at}`, element(at)]))
 }
 
-/** Returns whether no value of the schema can be full. @param around the enclosing structs */
+/**
+ * Returns whether the schema contains itself, so that no value can have all members.
+ *
+ * @param around the enclosing structs
+ */
 function holdsItself(schema: Schema, around: readonly string[]): boolean {
   if (schema.type === 'list') return holdsItself(schema.items, around)
   if (schema.type === 'map') return holdsItself(schema.values, around)
@@ -103,8 +108,8 @@ function distinctValue(maker: FullObjects, schema: Schema, at: number): Json {
 }
 
 /**
- * One of many forms that rules have: words, addresses, ranges, domains; whichever the place wants,
- * some are right.
+ * Returns a text of one of many forms (words, addresses, ranges, domains), so that some are valid
+ * at any place.
  */
 function distinctText(maker: FullObjects, schema: StringSchema, at: number): string {
   if (schema.format !== undefined) return maker.value(schema, at) as string

@@ -207,8 +207,8 @@ export class Reader {
 }
 
 /**
- * Lists once, then follows: on one member until it ends, then on from the last version on the next
- * one.
+ * Lists once, then watches on one member until the watch ends, and resumes at the last version on
+ * the next member.
  */
 export class Watcher {
   readonly events: { readonly type: string; readonly name: string; readonly revision: number }[] = []

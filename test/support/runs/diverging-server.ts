@@ -1,7 +1,7 @@
 /*
- * The shipped server with a state that goes wrong on demand: when the file
- * ORCH_STALL_DIRECTORY/diverge appears, one object in this member's memory is another from then on,
- * as if it had been applied so. Names of objects that hold "good" hold "evil" then.
+ * The shipped server with a state that diverges on demand: when the file
+ * ORCH_STALL_DIRECTORY/diverge appears, "good" in the name of one object in this member's memory
+ * becomes "evil", as if another object had been applied.
  */
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -9,8 +9,8 @@ import { nameOf } from '../fixtures/kind-path.ts'
 import { checkServersPart, clientsPart, storedObject, storedPart } from '../fixtures/stored-object.ts'
 
 /**
- * The lifecycle of one object: each step is read in every encoding, and all of them again by
- * watches.
+ * The lifecycle of one object: the result of each step is read in every encoding, and finally all
+ * steps are read by watches.
  */
 export class ObjectLife {
   readonly #client: KindClient
@@ -19,7 +19,7 @@ export class ObjectLife {
   readonly #versions: JsonObject[] = []
   #turn: number
 
-  /** @param turn which encodings come first */
+  /** @param turn selects the first encoding */
   constructor(client: KindClient, name: string, turn: number) {
     this.#client = client
     this.#path = `${client.collection}/${name}`

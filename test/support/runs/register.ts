@@ -1,5 +1,6 @@
 /*
- * One ConfigMap with a number that only grows: a read of less than the acknowledged value is stale.
+ * One ConfigMap with a number that only increases: a read that returns less than the acknowledged
+ * value is stale.
  */
 import { NoReply } from '../drivers/api-client.ts'
 import type { ApiClient } from '../drivers/api-client.ts'
@@ -8,7 +9,7 @@ import { until } from '../tools/until.ts'
 export const registerMaps = '/api/v1/namespaces/default/configmaps'
 export const registerPath = `${registerMaps}/register`
 
-/** As it is created, in `registerMaps`. */
+/** The initial object; `registerMaps` is its collection. */
 export const newRegister = {
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -43,8 +44,8 @@ export type RegisterSeen = {
 }
 
 /**
- * @param mode of `Orch-Consistency`; unset: no such header @returns null: no answer, or none that
- *   shows it
+ * @param mode of `Orch-Consistency`; unset: no such header @returns null: no response, or one
+ * without the number
  */
 export async function readRegister(client: ApiClient, mode?: string): Promise<RegisterSeen | null> {
   const headers: Readonly<Record<string, string>> = mode === undefined ? {} : { 'orch-consistency': mode }

@@ -14,9 +14,9 @@ export type RotRunOptions = {
   readonly seed: number
   /** Bytes changed, one at a time. */
   readonly changes: number
-  /** Files deleted, cut, exchanged. */
+  /** Files deleted, truncated or exchanged. */
   readonly losses: number
-  /** MiB written before: a segment of the log holds 64. */
+  /** MiB written before; a segment of the log has 64. */
   readonly traffic: number
 }
 
@@ -43,7 +43,7 @@ export async function runRot(options: RotRunOptions): Promise<{ changes: RotTabl
     config: {
       'log-retention-entries': 200,
       'log-retention-bytes': 1024 * 1024 * 1024,
-      // Nothing may move by itself: a directory brought back must be what the member had.
+      // No election by itself: a restored directory must be what the member had.
       'election-timeout': `${electionMs}ms`,
       // From level 3 on a leader records the health of members at each start and end of the target.
       'feature-level-max': 2,
@@ -76,11 +76,11 @@ async function prepare(
   { traffic }: RotRunOptions,
 ): Promise<void> {
   for (let round = 0; round === 0 || !victim.currentLog().includes('snapshot installed'); round++) {
-    // Where the log was not cut in time, it sufficed: how soon that is depends on the disk.
+    // If the log was not compacted in time, no snapshot was needed; that depends on the disk.
     assert.ok(round < 5, `no snapshot was needed\n${victim.currentLog()}`)
     assert.equal(await victim.stop(), 0)
     await inParallel(1400, 32, (n) => create(leader, `small-${round}-${n}`, 200))
-    // For one that was there a moment ago the log is kept longer.
+    // The log is kept longer for a member that was in contact a moment ago.
     await sleep(2 * electionMs)
     await inParallel(100, 1, (n) => create(leader, `more-${round}-${n}`, 200))
     await leader.onDisk()
@@ -99,7 +99,7 @@ async function prepare(
 }
 
 async function create(member: MemberProcess, name: string, bytes: number): Promise<void> {
-  // Text that no compression makes small.
+  // Incompressible text.
   const random = new SeededRandom(name.length * 7919 + Number(name.replace(/\D/g, '')))
   const text = Buffer.from(random.bytes(Math.ceil((bytes * 3) / 4))).toString('base64')
   const reply = await member.client.post(path, { metadata: { name }, data: { text } })
@@ -156,7 +156,7 @@ class RotBench {
     return table
   }
 
-  /** All is as if nothing had been: the victim takes part again and all members have the same. */
+  /** Finally the victim takes part again, and all members have the same state. */
   async atTheEnd(): Promise<void> {
     copy(this.kept, this.#data)
     this.#victim.start()
@@ -188,13 +188,12 @@ class RotBench {
     const [mine, theirs] = [await this.#contents(this.#victim), await this.#contents(this.#leader)]
     if (mine !== theirs) assert.fail(`${what}: ${difference(mine, theirs)}`)
     const { appliedMemory } = await this.#victim.status()
-    // An election may have brought an entry: a directory from before it would be a log that lost
-    // it.
+    // An election may have appended an entry, which a directory from before it would lack.
     if (appliedMemory > this.#keptApplied) await this.keep()
     else await this.#victim.stop('SIGKILL')
     const given = readFileSync(log, 'utf8')
     assert.doesNotMatch(given, /broken invariant/, what)
-    // Neither is served with a changed promise or a changed founding, nor without one.
+    // With a changed or missing lease promise or founding record the member must not serve.
     if (rot.kind === 'lease promise')
       assert.match(given, /lease promise was (missing|damaged) and is set aside/, what)
     if (rot.kind === 'cluster.json') {
@@ -218,7 +217,7 @@ class RotBench {
   #judgeRefusal(given: string, code: number | string, what: string): void {
     assert.equal(code, 1, `${what}: ended with ${code}\n${given}`)
     const lines = given.split('\n').filter((line) => line !== '')
-    // On standard error before it serves, in the log from then on.
+    // On standard error before it serves, and in the log afterwards.
     const spoken = lines.filter((line) => /^orch-apiserver: |"level":"fatal"/.test(line))
     assert.equal(spoken.length, 1, `${what}: one line for its operator\n${given}`)
     assert.match(spoken[0] ?? '', /log |database|data directory|\.json/, `${what}: it names what is wrong`)

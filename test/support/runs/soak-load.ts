@@ -40,7 +40,7 @@ const accepts = [
  * stopped. Responses are counted and not checked.
  */
 export class SoakLoad {
-  /** By kind of request, how often it was answered with what. */
+  /** The number of each response, by kind of request. */
   readonly answers = new Map<string, Map<string, number>>()
   readonly #target: Target
   readonly #random: SeededRandom
@@ -193,7 +193,7 @@ export class SoakLoad {
     return answer
   }
 
-  /** @param everyMs a byte so often; 0: none; null: not even a request */
+  /** @param everyMs interval of single bytes; 0: no bytes; null: not even a request */
   async #upload(everyMs: number | null): Promise<string> {
     const length = 1000 + this.#random.below(3 * MiB - 1000)
     const head = this.#head(

@@ -24,11 +24,11 @@ type SoakOutcome = {
     readonly failures: readonly string[]
     readonly slowestMs: number
   }
-  /** The most that was resident, in MiB. */
+  /** The maximum of resident memory, in MiB. */
   readonly residentMiB: number
   /** The budgets of requests, bodies and responses after the load. */
   readonly left: string
-  /** Kinds of good requests that were called bad. */
+  /** Kinds of valid requests that were rejected as invalid. */
   readonly wrongAnswers: readonly string[]
   readonly table: readonly string[]
 }
@@ -47,8 +47,8 @@ export async function judgedSoak(seconds: number): Promise<void> {
 }
 
 /**
- * One durable member with a heap of 1 GiB, under any mixture of requests of one user, while another
- * one goes on.
+ * One durable member with a heap of 1 GiB, under any mixture of requests of one user, while a
+ * second user continues to send small ones.
  */
 async function runSoak(of: SoakOptions): Promise<SoakOutcome> {
   const cluster = await ProcessCluster.prepare({
@@ -115,7 +115,9 @@ async function soak(
   return { others, residentMiB, left, wrongAnswers: load.wrongAnswers, table }
 }
 
-/** Another user: creates, gets, looks at and deletes something small, one after the other. */
+/**
+ * The second user: creates, reads, lists and deletes a small object, one request after the other.
+ */
 class Others {
   count = 0
   slowestMs = 0
@@ -132,7 +134,7 @@ class Others {
     const name = `small-${this.count}`
     await this.#note('create', 201, () => client.post(path, { metadata: { name }, data: { k: 'v' } }))
     await this.#note('get', 200, () => client.get(`${path}/${name}`))
-    // Made piece by piece among the heavy requests of others.
+    // Tables are produced piece by piece, like the heavy requests of others.
     const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io'
     await this.#note('table', 200, () => client.get('/api/v1/namespaces', { headers: { accept } }))
     await this.#note('delete', 200, () => client.delete(`${path}/${name}`))

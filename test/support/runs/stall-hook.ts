@@ -1,6 +1,6 @@
 /*
- * Loaded into every thread of a shipped server by `--import`, never by the server itself: makes its
- * api thread, or the disk under its log, stand still while a file of the given name lies in
+ * Loaded into every thread of a shipped server by `--import`, never by the server itself: blocks
+ * its api thread, or the disk of its log, while a file with the name of that part exists in
  * ORCH_STALL_DIRECTORY.
  */
 import fs from 'node:fs'

@@ -5,13 +5,13 @@ import { GapMeter, Reader, Writer } from './cluster-traffic.ts'
 import type { MemberProcess, ProcessCluster } from '../drivers/process-cluster.ts'
 import type { StallPart } from './stall-hook.ts'
 
-/** A module that lets `stall` reach into a server; see `ClusterOptions.preload`. */
+/** The module that `stall` needs in a server; see `ClusterOptions.preload`. */
 export const stallHook = new URL('./stall-hook.js', import.meta.url).href
 
 /** The timeout of one request, in ms: a stalled member is asked again. */
 const askMs = 5000
 
-/** Makes a part of a member stand still. @returns lets it go on */
+/** Blocks a part of a member. @returns a function that ends this */
 export function stall(member: MemberProcess, part: StallPart): () => void {
   const file = join(member.directory, `stall-${part}`)
   writeFileSync(file, '')
@@ -59,8 +59,7 @@ export class LeaderRecord {
 }
 
 /**
- * Writers and readers that each stay with one member, so that a member that stands still holds up
- * only its own.
+ * Writers and readers that each stay with one member, so that a blocked member delays only its own.
  */
 export class SteadyTraffic {
   readonly writes = new GapMeter()

@@ -9,7 +9,11 @@ type Item = {
   readonly data: Record<string, string>
 }
 
-/** Everything in a namespace, as one member answers. @param query such as `resourceVersion=0` */
+/**
+ * Returns everything in a namespace, as one member reports it.
+ *
+ * @param query such as `resourceVersion=0`
+ */
 export async function contentsOf(
   client: ApiClient,
   namespace: string,

@@ -22,9 +22,9 @@ export type VerifyTraffic = {
 }
 
 /**
- * Records and judges traffic against endpoints, with the history in a folder that goes away.
+ * Records and judges traffic against endpoints, with the history in a temporary directory.
  *
- * @param isEnough ends it before its time
+ * @param isEnough ends the traffic early
  */
 export async function verifyAgainst(
   t: TestContext,
@@ -79,8 +79,7 @@ export function endpointsOf({ members, credentials }: ProcessCluster): readonly 
 }
 
 /**
- * Kills and pauses the leader of a real cluster while everything is recorded: whatever was promised
- * is kept.
+ * Kills and pauses the leader of a real cluster under recorded traffic, and checks every guarantee.
  */
 export async function verifyFailovers(t: TestContext, traffic: VerifyTraffic): Promise<void> {
   const cluster = await ProcessCluster.start({ members: 3 })

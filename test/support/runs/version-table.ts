@@ -33,14 +33,14 @@ export type Doc = {
 export type Got = { readonly status: number; readonly retryAfter: string | null; readonly doc: Doc }
 export type Watched = Got & { readonly events: readonly { readonly type: string; readonly object: Doc }[] }
 
-/** A whole answer, as a client reads it. */
+/** A whole response. */
 export type Text = { readonly status: number; readonly retryAfter: string | null; readonly text: string }
 
 export function gotOf({ status, retryAfter, text }: Text): Got {
   return { status, retryAfter, doc: JSON.parse(text) as Doc }
 }
 
-/** One that was refused is a `Status` instead of events. */
+/** A rejected watch returns a `Status` instead of events. */
 export function watchedOf(answer: Text): Watched {
   if (answer.status !== 200) return { ...gotOf(answer), events: [] }
   const lines = answer.text.split('\n').filter((line) => line !== '')
@@ -53,13 +53,13 @@ export function watchedOf(answer: Text): Watched {
  * first version is compacted.
  */
 export type Facts = {
-  /** Path and query of a list of nothing but these objects. */
+  /** Path and query of a list of exactly these objects. */
   readonly url: string
   /** The version of one object. */
   readonly object: string
   readonly names: readonly [string, string, string, string]
   readonly compacted: string
-  /** A list's when there were three. */
+  /** The version of a list when there were three objects. */
   readonly past: string
   /** The version of the fourth object. */
   readonly now: string
@@ -68,11 +68,11 @@ export type Facts = {
   readonly expiredToken: string
 }
 
-/** Makes one object and answers with its version. */
+/** Creates one object and returns its version. */
 export type Make = (name: string) => Promise<string>
 
 /**
- * @param of.compact forgets all history there is, up to that version at least
+ * @param of.compact compacts the history at least up to that version
  * @param of.first the part that their names begin with
  */
 export async function tableFacts(
@@ -181,8 +181,7 @@ const watches: readonly Row<WatchCell>[] = [
 /**
  * Asks for each cell.
  *
- * @returns by question: what was answered where that is one version, so that members can be
- *   compared
+ * @returns the response to each request of one exact version, so that members can be compared
  * @throws AssertionError naming the cell
  */
 export async function assertTable(
@@ -191,7 +190,7 @@ export async function assertTable(
 ): Promise<ReadonlyMap<string, string>> {
   const exact = new Map<string, string>()
   const questions: (() => Promise<void>)[] = []
-  /** Those that are answered when a time is over. */
+  /** The requests that are answered only when a timeout is over. */
   const patient: (() => Promise<void>)[] = []
   for (const [at, version] of versions.entries()) {
     for (const [match, more, ...cells] of lists) {

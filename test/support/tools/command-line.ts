@@ -31,7 +31,7 @@ export async function runCommand(
   }
 }
 
-/** @returns null for what is no matter of words */
+/** @returns null: the error is not about the arguments */
 function complaint(cause: unknown): string | null {
   if (cause instanceof NotUnderstood) return cause.message
   if (!(cause instanceof Error) || !('code' in cause)) return null
@@ -41,7 +41,7 @@ function complaint(cause: unknown): string | null {
   return (cause.message.split(/\. |\n/)[0] ?? '').replace(/\.$/, '')
 }
 
-/** @param max the largest that makes sense @throws NotUnderstood naming `what` */
+/** @param max the largest allowed value @throws NotUnderstood naming `what` */
 export function wholeNumber(what: string, text: string, max = Number.MAX_SAFE_INTEGER): number {
   const number = Number(text)
   if (/^\d+$/.test(text) && number <= max) return number

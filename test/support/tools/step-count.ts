@@ -17,8 +17,8 @@ type AnyMethod = (this: readonly unknown[], ...values: unknown[]) => unknown
 
 /**
  * Returns how many elements the methods of lists and the names of objects are walked through while
- * something runs: the same number in each run, whatever the machine. What loops over an index, or
- * builds a text, is not counted.
+ * something runs: the same number in each run, whatever the machine. Loops over an index and the
+ * building of texts are not counted.
  *
  * @param run must not be entered twice at a time
  */

@@ -9,11 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export const patienceMs = 120_000
 
 /**
- * Waits until something holds, for as long as `patienceMs`, however often that allows to look.
+ * Waits until something holds, up to `patienceMs`, whatever the number of checks.
  *
  * @param what is awaited
  * @param seen describes the actual state, for the message of a timeout
- * @param lookMs between two looks
+ * @param lookMs interval of checks
  */
 export async function until(
   what: string,

@@ -37,13 +37,13 @@ for (const [way, make] of ways) {
     assert.equal(await make('/'), null)
   })
 
-  void test(`${way}: made by several at once, each finds it made`, async () => {
+  void test(`${way}: concurrent calls for one directory all succeed`, async () => {
     const path = join(home, `several ${way}`, 'x/y')
     await Promise.all([make(path), makeDirectories(path), make(path)])
     assert.ok(statSync(path).isDirectory())
   })
 
-  void test(`${way}: what stands in the way is named`, async () => {
+  void test(`${way}: the error names the path that prevents the directory`, async () => {
     writeFileSync(join(home, `file ${way}`), '')
     symlinkSync(join(home, 'nowhere'), join(home, `dangling ${way}`))
     const refused: readonly (readonly [string, string, string])[] = [
@@ -79,7 +79,7 @@ const makers: readonly (readonly [string, string, string])[] = [
 ]
 
 for (const [who, module, call] of makers) {
-  void test(`${who}: a system that denies the parent it shows does not keep us for ever`, (t) => {
+  void test(`${who}: the call ends although the system denies a parent directory that it lists`, (t) => {
     if (process.platform !== 'linux') return t.skip('there is no /proc')
     const from = new URL(`../../../${module}`, import.meta.url).href
     for (const path of ['/proc/nope/x', '/proc/nope']) {

@@ -82,7 +82,7 @@ void test('only what was selected', () => {
   )
 })
 
-void test('calls are asked in each version of HTTP, and all else in one', () => {
+void test('calls are planned for each version of HTTP, and everything else for one', () => {
   const selection = { ...wholeSelection, http: ['1.1', '2'], clients: [64] } as const
   const plan = words(selection, { ...ours, http: ['1.1', '2'] })
   assert.equal(new Set(plan).size, plan.length, 'each once')
@@ -99,7 +99,7 @@ void test('calls are asked in each version of HTTP, and all else in one', () => 
   assert.ok(only.length > 0 && only.every((load) => 'http' in load && load.http === '2'))
 })
 
-void test('quick is a matter of a minute or two', () => {
+void test('the quick plan takes a minute or two', () => {
   const ms = guessMs(planOf(quickSelection, ours), { secondsEach: 1, rounds: 1 })
   assert.ok(ms < 180_000, `${ms} ms`)
 })

@@ -57,7 +57,7 @@ void test('a spread is the median, the lowest and the highest round', () => {
   assert.equal(spreadText(spreadOf(rounds, 'p50Ms'), 'p50Ms'), '-')
 })
 
-void test('the page stands alone, draws everything, and takes no words for markup', () => {
+void test('the page is self-contained, draws everything, and escapes markup', () => {
   const page = pageOf(report())
   assert.doesNotMatch(page, /<script|<link|<img|<i>|<b>|@import|url\(|src=|href=/)
   assert.match(page, /&#60;script&#62;/)
@@ -77,7 +77,7 @@ void test('the page stands alone, draws everything, and takes no words for marku
   assert.doesNotMatch(pageOf({ ...report(), rows: [] }), /NaN|Infinity|undefined/)
 })
 
-void test('plots take no label for markup, and nothing measured for a drawing without end', () => {
+void test('plots escape markup in labels, and are finite without data', () => {
   const label = '<b>&"'
   const spread = { median: 1, lowest: 0.5, highest: 2 }
   const drawn = [
@@ -132,7 +132,7 @@ void test('results are parsed again, and a file without results is refused by na
   }
 })
 
-void test('a comparison is the second divided by the first, with a sign only where the rounds do not meet', () => {
+void test('a comparison is the second result divided by the first, marked only where the rounds do not overlap', () => {
   const results = (change: (at: number) => Sample) => {
     const rounds = [0, 1, 2].map(change)
     return {

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { longestGap } from '../../../bench/tool/gap.ts'
 import { Acknowledged } from '../../../bench/tool/staleness.ts'
 
-void test('a read is stale since a later version was acknowledged, and only if that was before it was begun', () => {
+void test('a read is stale from the acknowledgement of a later version on, if that was before the read began', () => {
   const acknowledged = new Acknowledged()
   for (const atMs of [100, 200, 300]) acknowledged.add(atMs)
   assert.equal(acknowledged.stalenessMs(2, 1000), 0, 'the newest')
@@ -19,7 +19,7 @@ void test('a read is stale since a later version was acknowledged, and only if t
   assert.equal(acknowledged.stalenessMs(1, 250), 0, 'begun before the later one was acknowledged')
 })
 
-void test('the longest gap counts its edges, and only what lies between', () => {
+void test('the longest gap includes both ends of the measurement and nothing outside of it', () => {
   assert.equal(longestGap([], 100, 400), 300)
   assert.equal(longestGap([50, 120, 130, 500], 100, 400), 270, 'to the end')
   assert.equal(longestGap([300, 310], 100, 400), 200, 'from the beginning')

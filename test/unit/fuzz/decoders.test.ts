@@ -2,8 +2,8 @@
  * Goal: whatever bytes a decoder is given, it answers with a value or with its own refusal: no
  * other error, no memory for a length that was only claimed, no end that never comes.
  * Method: real encodings, damaged in a few places or replaced by noise, with their checksums made
- * right again, so that what lies behind the checksum is reached. A failure names the one command
- * that repeats it.
+ * right again, so that the code after the check of the checksum is reached. A failure names the one
+ * command that repeats it.
  */
 import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'

@@ -1,9 +1,8 @@
 /*
- * Goal: whatever stands behind the question mark is understood or refused in words; nothing else
- * ever happens.
- * Method: texts of the grammars' own signs, and right ones with a few places changed, given to
- * every parser of parameters. One that looked at its text again and again would not come to the end
- * here: some of them are long. A failure prints how to repeat it alone.
+ * Goal: any query string is accepted, or rejected with an API error.
+ * Method: texts of the characters of the grammars, and valid ones with a few changes, for every
+ * parser of parameters. Some are so long that a parser of quadratic cost would not finish. A
+ * failure prints how to repeat it alone.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -112,11 +111,11 @@ const targets: readonly {
     ],
     read: (text) => {
       const query = parseQuery(text)
-      // Each for itself: what one refuses the others may take.
+      // Separately, because one may accept what another rejects.
       const taken = [readGetOptions, readListOptions, readWatchOptions].map((read) =>
         refusedOr(() => read(query)),
       )
-      // A value that all of them refuse is refused.
+      // A value that all of them reject is rejected.
       return taken.includes(true) ? taken : readListOptions(query)
     },
   },
@@ -133,7 +132,7 @@ const targets: readonly {
     right: [writeContinueToken(position, scope, key)],
     read: (text) => {
       const read = readContinueToken(text, scope, { key, bytesMax: 2048 })
-      // Only what was written is taken; base64 knows two spellings of the last bits.
+      // Only the written text is accepted, although base64 has two spellings of the last bits.
       assert.deepEqual(read, position)
       return read
     },
@@ -163,7 +162,7 @@ for (const target of targets) {
   })
 }
 
-/** @returns false when it was refused as it should be */
+/** @returns false when it was rejected with the expected error */
 function refusedOr(read: () => unknown): boolean {
   try {
     read()

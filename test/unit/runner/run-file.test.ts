@@ -21,8 +21,8 @@ let files = 0
 type Ran = FileResult & { readonly given: readonly string[] }
 
 /**
- * @param seconds generous, unless the file is to be ended: starting takes its time on a machine
- *   with much to do
+ * @param seconds generous unless the file is expected to be ended, because a start is slow on a
+ * busy machine
  */
 async function ran(code: string, seconds = 60, signal = never): Promise<Ran> {
   const file = join(directory, `${files++}.test.mjs`)
@@ -37,7 +37,7 @@ async function ran(code: string, seconds = 60, signal = never): Promise<Ran> {
   return { ...result, given }
 }
 
-/** By then a file has come to its tests on any machine. */
+/** Enough to reach the tests of a file on any machine. */
 const slowStartSeconds = 15
 
 const whys = ({ failures }: FileResult): readonly string[] => failures.map(({ why }) => why)

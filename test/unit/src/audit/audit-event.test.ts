@@ -46,7 +46,7 @@ function lineOf(change: Partial<AuditEvent>, bytesMax = 1_000_000): string {
   return Buffer.from(eventLine({ ...event, ...change }, names, bytesMax)).toString('utf8')
 }
 
-void test('members stand in upstream order, digits are kept, and there is one line break, at the end', () => {
+void test('members are in the order of upstream, digits are kept, and the only line break is at the end', () => {
   const line = lineOf({})
   assert.equal(line.indexOf('\n'), line.length - 1)
   assert.match(line, /"big":12345678901234567890/)
@@ -119,7 +119,7 @@ void test('an event beyond the limit is written without its bodies and annotated
   assert.equal(event.annotations.size, 2, 'the event itself is as it was')
 })
 
-void test('tokens and managed fields are taken out where that is wanted', () => {
+void test('tokens and managed fields are removed if requested', () => {
   const review = {
     kind: 'TokenReview',
     metadata: { name: 'x', managedFields: [{ manager: 'm' }] },

@@ -96,7 +96,7 @@ function line(text: string): Uint8Array {
   return Buffer.from(`${text}\n`)
 }
 
-/** Lets the disk be as slow as the test wants. */
+/** Blocks the disk. @returns a function that ends this */
 function holdUp(): () => void {
   let go = (): void => undefined
   files.gate = new Promise((resolve) => {
@@ -106,7 +106,7 @@ function holdUp(): () => void {
 }
 
 void describe('writing', () => {
-  void test('what comes while a write is under way is the next one, in order', async () => {
+  void test('lines that arrive during a write form the next write, in order', async () => {
     const writer = await open()
     const go = holdUp()
     writer.add(line('a'))
@@ -143,7 +143,7 @@ void describe('writing', () => {
     await writer.close()
   })
 
-  void test('an end writes what waits, and does not wait for a dead disk', async () => {
+  void test('close writes waiting lines, and does not wait for a dead disk', async () => {
     const quick = await open()
     quick.add(line('last'))
     await quick.close()
@@ -161,7 +161,7 @@ void describe('writing', () => {
 })
 
 void describe('a disk that fails', () => {
-  void test('drops its lines, which is logged once a minute, and tries later lines again', async () => {
+  void test('loses its lines, which is logged once a minute, and later lines are tried again', async () => {
     const writer = await open()
     const woken: boolean[] = []
     files.broken = 'ENOSPC: no space left'
@@ -189,7 +189,7 @@ void describe('a disk that fails', () => {
     await writer.close()
   })
 
-  void test('that only does not answer costs bounded memory: lines, then bytes', async () => {
+  void test('and only hangs: memory is bounded, in lines and in bytes', async () => {
     const writer = await open({ bytesMax: Infinity })
     const go = holdUp()
     writer.add(line('under way'))
@@ -219,7 +219,7 @@ void describe('a disk that fails', () => {
 })
 
 void describe('a full file', () => {
-  void test('is put aside between lines, under the time it was full, and nothing is lost', async () => {
+  void test('is renamed between lines, with the time at which it was full, and nothing is lost', async () => {
     const writer = await open({ bytesMax: 100 })
     const lines = Array.from({ length: 40 }, (_, at) => `line ${String(at).padStart(3, '0')}`)
     for (const [at, text] of lines.entries()) {
@@ -237,7 +237,7 @@ void describe('a full file', () => {
     await writer.close()
   })
 
-  void test('that cannot be put aside grows on, and is tried again when it has grown by as much', async () => {
+  void test('that cannot be renamed continues to grow, and is tried again at twice the size', async () => {
     const writer = await open({ bytesMax: 100 })
     files.brokenRename = 'EPERM'
     for (let at = 0; at < 25; at++) {
@@ -256,7 +256,7 @@ void describe('a full file', () => {
     await writer.close()
   })
 
-  void test('old ones go: by number and by age, and nothing else does', () => {
+  void test('old files are deleted, by number and by age, and no others', () => {
     const at = (ms: number): string => backupName('audit.log', ms)
     const day = 86_400_000
     const nowMs = 1_767_323_045_678
@@ -274,7 +274,7 @@ void describe('a full file', () => {
     )
   })
 
-  void test('old ones go at the start and whenever a file is put aside', async () => {
+  void test('old files are deleted at the start and at each rotation', async () => {
     for (const day of ['01', '02', '03'])
       files.contents.set(`/var/log/audit-2023-01-${day}T00-00-00.000.log`, '')
     const writer = await open({ bytesMax: 10, backupsMax: 2 })

@@ -1,7 +1,7 @@
 /*
- * Goal: the first rule that matches decides what is kept of a request, as upstream's checker has
- * it; a policy that cannot be understood is refused with its place and what would be right. Method:
- * a table of rules and requests; files with one mistake each.
+ * Goal: the first rule that matches decides how much of a request is recorded, as upstream; an
+ * invalid policy is rejected with the place and the expected value. Method: a table of rules and
+ * requests; files with one mistake each.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -102,7 +102,7 @@ void describe('a rule', () => {
   })
 })
 
-void test('the first match decides, and without one nothing is kept', () => {
+void test('the first match decides, and without one nothing is recorded', () => {
   const policy = parseAuditPolicy(
     [
       'apiVersion: audit.orch.io/v1',

@@ -82,13 +82,13 @@ void test('an event waits for others, as long as it may or until there are enoug
   await hook.close()
 })
 
-void test('what is not taken is sent again, later each time, while others wait behind it', async () => {
+void test('a list that is not accepted is sent again with increasing delays, while others wait', async () => {
   const hook = webhook()
   answer = () => ({ kind: 'not-now', why: 'the server answers 503' })
   hook.add(event(0))
   await clock.advance(batchMsMax)
   assert.equal(lists.length, 1)
-  // More than a list of others does not hurry it.
+  // More waiting events do not shorten the pause.
   for (const n of numbers(limits.auditWebhookEventsMax + 1, 1)) hook.add(event(n))
   await clock.advance(backOffMs - 1)
   assert.equal(lists.length, 1)
@@ -123,7 +123,7 @@ void test('events that are never accepted are dropped after some attempts, count
   await hook.close()
 })
 
-void test('what is refused is lost at once', async () => {
+void test('a list that is rejected is lost at once', async () => {
   const hook = webhook()
   answer = () => ({ kind: 'refused', why: 'the server answers 403' })
   hook.add(event(0))
@@ -133,7 +133,7 @@ void test('what is refused is lost at once', async () => {
   await hook.close()
 })
 
-void test('a receiver that does not answer costs bounded memory, and no end waits for it', async () => {
+void test('a receiver that hangs costs bounded memory, and close does not wait for it', async () => {
   const hook = webhook()
   answer = () => new Promise(() => undefined)
   hook.add(event(0))
@@ -147,7 +147,7 @@ void test('a receiver that does not answer costs bounded memory, and no end wait
   assert.equal(lost.webhook, limits.auditBufferLinesMax + 1)
 })
 
-void test('an end sends what waits, each list once', async () => {
+void test('close sends waiting events, each list once', async () => {
   const hook = webhook()
   for (const n of numbers(limits.auditWebhookEventsMax + 3)) hook.add(event(n))
   await hook.close()

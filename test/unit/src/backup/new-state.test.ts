@@ -44,7 +44,7 @@ async function built(
   return { made, machine }
 }
 
-void test('the objects are the copy’s, their versions are new and in the same order', async () => {
+void test('the objects are those of the snapshot, with new revisions in the same order', async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const { machine: old } = await streamOf(seed, 120)
     const { made, machine } = await built(old)
@@ -85,7 +85,7 @@ void test('the objects are the copy’s, their versions are new and in the same 
   }
 })
 
-void test('two lives of one copy, begun a second apart, share no revision, however long its history is', async () => {
+void test('two incarnations from one snapshot, begun a second apart, share no revision, however long its history is', async () => {
   const { machine: old } = await streamOf(7, 120)
   const { history } = old.state
   assert.ok(old.state.revision > old.state.objects.size && history.trimmed < old.state.revision)

@@ -49,7 +49,7 @@ void test('a missing directory is named in the error', () => {
   assert.throws(at('b.snap', 'b.snap'), { message: /\(ENOTDIR\): [^ ]*b\.snap is not a directory/ })
 })
 
-void test('of two that save to one file one publishes its own, whole, and the other is refused', () => {
+void test('of two writers to one path, one publishes its complete file, and the other is refused', () => {
   for (const order of ['first', 'second'] as const) {
     rmSync(path, { force: true })
     const first = opened()

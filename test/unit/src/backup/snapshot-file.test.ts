@@ -1,6 +1,6 @@
 /*
- * Goal: a snapshot file gives back what was saved, and whatever was altered, cut, moved or left out
- * in it is found.
+ * Goal: a snapshot file reads back as it was saved, and any part that was changed, truncated, moved
+ * or removed is detected.
  * Method: files of a real state, changed at every byte and cut at every length, with and without a
  * secret.
  */
@@ -40,7 +40,7 @@ function refusal(file: Buffer, secret: Secret | null): BackupError {
   return assert.fail('the file was accepted')
 }
 
-void test('what was saved is read back, and counted as its member counts it', () => {
+void test('a saved snapshot is read back, and its counts are those of the member', () => {
   for (const secret of [null, key, passphrase]) {
     const { header, summary } = verified(fileOf(large.chunks, secret), secret)
     assert.equal(header.clusterId, 'c1')
@@ -54,7 +54,7 @@ void test('what was saved is read back, and counted as its member counts it', ()
   }
 })
 
-void test('the stream may be cut anywhere on its way', () => {
+void test('the stream may be split anywhere', () => {
   const random = new SeededRandom(3)
   const all = Buffer.concat(large.chunks)
   const whole = [...new SnapshotFile(bytesOf(fileOf(large.chunks, null)), 'b.snap').pieces(null)]
@@ -108,7 +108,7 @@ function chunksIn(file: Buffer): readonly Buffer[] {
   return chunks
 }
 
-/** More than a few chunks of anything. */
+/** A file of many random chunks. */
 function noiseFile(secret: Secret | null, salt: number): Buffer {
   const written: Uint8Array[] = []
   const { header } = new SnapshotFile(bytesOf(fileOf(small.chunks, secret, salt)), 'b.snap')
@@ -119,7 +119,7 @@ function noiseFile(secret: Secret | null, salt: number): Buffer {
   return Buffer.concat(written)
 }
 
-void test('chunks left out, moved, repeated or taken from another file are found', () => {
+void test('chunks that are removed, moved, repeated or taken from another file are detected', () => {
   for (const secret of [null, key]) {
     const file = noiseFile(secret, 5)
     const chunks = chunksIn(file)
@@ -221,7 +221,7 @@ void test('a header with excessive parameters, or with terminal control characte
   assert.deepEqual(decodeHeader(Buffer.from(JSON.stringify(header)), 'b.snap'), header)
 })
 
-void test('a file that is no snapshot, or a newer one, fails with a one-line error', () => {
+void test('a file that is not a snapshot, or has a newer format, fails with a one-line error', () => {
   assert.match(
     refusal(Buffer.from('PK\u0003\u0004 and more than sixteen bytes'), null).message,
     /is not a snapshot/,
@@ -234,7 +234,7 @@ void test('a file that is no snapshot, or a newer one, fails with a one-line err
   assert.match(message, /format 2, this program knows up to 1: use the program that saved it/)
 })
 
-void test('a stream that is not whole makes no file', () => {
+void test('an incomplete stream produces no file', () => {
   const all = Buffer.concat(small.chunks)
   for (let length = 0; length < all.length; length += 7) {
     assert.throws(() => fileOf([all.subarray(0, length)], null), {

@@ -1,6 +1,6 @@
 /*
- * Goal: a plan is shown as it will be run, invalid options are refused with one line, and only
- * clusters started for it have proxies.
+ * Goal: the printed plan is the one that is run, invalid options are rejected in one line, and only
+ * clusters started with `--chaos` have proxies.
  * Method: the command line in this process; nothing is started.
  */
 import assert from 'node:assert/strict'
@@ -53,7 +53,7 @@ void test('a plan is made for the members of the cluster, unless an option names
   assert.deepEqual([await members(), await members('--nodes', '7')], [5, 7])
 })
 
-void test('what means nothing is one line and 2, what cannot be had one line and 1', async (t) => {
+void test('an invalid option is one line and exit code 2, an impossible one is one line and exit code 1', async (t) => {
   const dir = directory(t)
   for (const [flags, words, code] of [
     [['plan', '--faults', 'kill,flood'], /there is no fault "flood": there are kill, pause/, 2],
@@ -83,7 +83,7 @@ void test('what means nothing is one line and 2, what cannot be had one line and
   }
 })
 
-void test('a cluster that is made to be harmed has its peers dial proxies', (t) => {
+void test('peers of a cluster started with --chaos connect through proxies', (t) => {
   const dir = directory(t)
   const { members } = prepareCluster(terminal, { ...options, directory: dir, chaos: true })
   const seats = JSON.parse(readFileSync(join(dir, 'links.json'), 'utf8')) as readonly unknown[]
@@ -93,7 +93,7 @@ void test('a cluster that is made to be harmed has its peers dial proxies', (t) 
   assert.deepEqual((config['initial-members'] as readonly unknown[])[2], {
     ...{ name: 'n3', 'peer-address': '127.0.0.1:21002', 'client-address': '127.0.0.1:20002' },
   })
-  // Again, and without the word, it stays what it is.
+  // A second call, without the option, changes nothing.
   prepareCluster(terminal, { ...options, directory: dir })
   const near = { ...options, clientPort: 21_004, directory: join(dir, 'near') }
   assert.throws(

@@ -1,5 +1,6 @@
 /*
- * Goal: what operators type is understood or explained, and exit codes keep their meaning.
+ * Goal: a command line is executed or rejected with an explanation, and exit codes keep their
+ * meaning.
  * Method: the whole command line in this process, on temporary directories; nothing is started.
  */
 import assert from 'node:assert/strict'
@@ -42,7 +43,7 @@ async function inDirectory(body: (directory: string) => Promise<void> | void): P
 
 const options = { nodes: 3, domain: 'k8s.io', clientPort: 16_443, peerPort: 17_443 } as const
 
-void test('help ends with 0 and lists the exit codes; what is not understood ends with 2', async () => {
+void test('help ends with 0 and lists the exit codes; an invalid command line ends with 2', async () => {
   const reported = terminal()
   assert.equal(await cli(['--help'], reported), 0)
   assert.match(
@@ -121,7 +122,7 @@ void test('pki init creates keys once and reports to scripts what it created', a
   })
 })
 
-void test('what the file system refuses is one clear line and 1', async () => {
+void test('an error of the file system is one clear line and exit code 1', async () => {
   await inDirectory(async (directory) => {
     const path = join(directory, 'file')
     writeFileSync(path, '')
@@ -131,7 +132,7 @@ void test('what the file system refuses is one clear line and 1', async () => {
   })
 })
 
-void test('a lost configuration file is named, and no smaller cluster is made of the rest', async () => {
+void test('a lost configuration file is named, and the other members do not form a smaller cluster', async () => {
   await inDirectory(async (directory) => {
     const { members } = prepareCluster(terminal(), { ...options, directory })
     const lost = members[2]?.configPath ?? ''

@@ -53,7 +53,7 @@ void test('a second interrupt ends the program; a hang-up never does', async (t)
   assert.equal(process.listenerCount('SIGINT'), before - 1, 'the signal ends this process now')
 })
 
-void test('once the work is done signals do what they always do', (t) => {
+void test('once the work is done, signals have their default effect', (t) => {
   const before = process.listenerCount('SIGHUP')
   const { stop } = listen(t)
   assert.equal(process.listenerCount('SIGHUP'), before + 1)

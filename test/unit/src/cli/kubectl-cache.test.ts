@@ -1,6 +1,6 @@
 /*
  * Goal: after a change of the API domain of a cluster at the same address, the user is warned about
- * what kubectl has cached of it.
+ * the cached discovery of kubectl.
  * Method: a home directory as kubectl fills it.
  */
 import assert from 'node:assert/strict'

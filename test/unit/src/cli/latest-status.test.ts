@@ -25,7 +25,7 @@ function says(term: number, leader: string | null, ...names: readonly string[]):
   }
 }
 
-void test('one that was removed is no member, and one elsewhere is', () => {
+void test('a removed member is not a member, and one on another machine is', () => {
   // n3 was removed while it was down, and still reports its old configuration.
   const word = latestStatus([says(4, 'n1', 'n1', 'n2', 'n6'), null, says(3, 'n1', 'n1', 'n2', 'n3')])
   assert.deepEqual([isRemoved(word, 'n3'), isRemoved(word, 'n2')], [true, false])

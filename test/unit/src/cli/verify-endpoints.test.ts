@@ -1,5 +1,5 @@
 /*
- * Goal: kubeconfigs of any maker are understood, and only members of one cluster are compared.
+ * Goal: kubeconfigs of any program are accepted, and only members of one cluster are compared.
  * Method: files by hand: inline and by path, tokens, several clusters, plugins.
  */
 import assert from 'node:assert/strict'
@@ -15,8 +15,8 @@ import type { EndpointFlags } from '../../../../src/cli/verify-endpoints.ts'
 const encoded = (text: string): string => Buffer.from(text).toString('base64')
 
 /**
- * One context each for two members of one cluster, and one of another; users in all the ways there
- * are.
+ * One context each for two members of one cluster, and one of another; users with all kinds of
+ * credentials.
  */
 const config = {
   'current-context': 'n2',

@@ -56,7 +56,7 @@ void test('the command line comes before the file, the file before the default',
   assert.deepEqual([config.name, config['data-dir'], config['secure-port']], ['n3', '/file', 1234])
 })
 
-void test('the members of a cluster are read alike from words and from a file', () => {
+void test('the members of a cluster are read the same from flags and from a file', () => {
   const files = {
     'f.yaml': [
       'data-dir: d',

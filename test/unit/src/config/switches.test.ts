@@ -1,6 +1,6 @@
 /*
- * Goal: the switches of the API are read as they are meant, and what cannot be is refused in one
- * line with the way out.
+ * Goal: the switches of the API are parsed correctly, and invalid ones are rejected in one line
+ * with the remedy.
  * Method: command lines, table by table.
  */
 import assert from 'node:assert/strict'
@@ -30,7 +30,7 @@ function refusal(arg: string): string {
 const isOn = (...args: readonly string[]): Config['feature-gates']['isOn'] =>
   load(...args)['feature-gates'].isOn
 
-void test('spec 9.7: gates that have not been named are as their stage has them', () => {
+void test('spec 9.7: gates that are not named have the default of their stage', () => {
   assert.deepEqual(isOn(), {
     ...{ APIListChunking: true, APIPriorityAndFairness: true, OpenAPIV3: true, RemainingItemCount: true },
     ServerSideFieldValidation: true,
@@ -67,7 +67,7 @@ void test('spec 9.7: a gate that is GA may be named, with a warning, but not swi
   }
 })
 
-void test('all gates of a stage are switched by one word, but those that are named', () => {
+void test('all gates of a stage are switched by one name, except those that are named individually', () => {
   const gates = isOn('--feature-gates=AllBeta=false,OpenAPIV3=true')
   assert.deepEqual(gates, {
     ...{ APIListChunking: false, APIPriorityAndFairness: false, OpenAPIV3: true, RemainingItemCount: false },
@@ -113,7 +113,7 @@ void test('spec 9.3: keys of the runtime configuration are versions, resources a
   assert.deepEqual(core.resources[0]?.resource, 'secrets')
 })
 
-void test('a runtime configuration that means nothing is refused', () => {
+void test('an invalid runtime configuration is rejected', () => {
   for (const [given, expected] of [
     ['storage', /knows api\/all, .*, not "storage"/],
     ['a/b', /not "a\/b"/],

@@ -1,5 +1,5 @@
 /*
- * Goal: TLS is set with upstream's words, and the runtime takes what they mean.
+ * Goal: TLS is configured with upstream's names, and the runtime supports the result.
  * Method: every name that is known, and some that are not, through the configuration.
  */
 import assert from 'node:assert/strict'

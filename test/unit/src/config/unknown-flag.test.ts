@@ -18,14 +18,14 @@ function refusal(args: readonly string[]): string {
   throw new Error('it was taken')
 }
 
-void test('a misspelled flag is answered with the right spelling', () => {
+void test('the error for a misspelled flag has the right spelling', () => {
   for (const name of flagNames.filter((one) => one.length > 4)) {
     const misspelled = `--${name.slice(0, 2)}${name.slice(3)}`
     assert.equal(refusal([misspelled]), `unknown flag ${misspelled} (command line): did you mean --${name}?`)
   }
 })
 
-void test("another server's flag is answered with the nearest of ours and a way to all of them", () => {
+void test('the error for a flag of another server has the nearest flag of this one and refers to --help', () => {
   for (const foreign of ['--etcd-servers=https://e:2379', '--oidc-issuer-url=x', '--etcd-prefix=/a']) {
     const message = refusal(['--in-memory', foreign])
     const [, nearest = ''] =

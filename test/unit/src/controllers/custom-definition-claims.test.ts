@@ -38,7 +38,7 @@ function definition(plural: string, more: Partial<DefinitionSummary> = {}, names
   }
 }
 
-/** The definitions as they are once that was written. */
+/** Returns the definitions after all decisions are written. */
 function settled(
   definitions: readonly DefinitionSummary[],
   options: { taken?: TakenNames; vacancies?: number; now?: string } = {},
@@ -79,7 +79,7 @@ void test('a condition lists some of the short names in use, and the number of t
   assert.match(reported, /^\["s0" is already in use, .*"s9" is already in use, 990 others\]$/)
 })
 
-void test('a definition without rivals has its names and is established', () => {
+void test('a definition without conflicts has its names and is established', () => {
   const names = { shortNames: ['a', 'al'], categories: ['all'] }
   const [one] = settled([definition('alfas', {}, names)])
   assert.ok(one !== undefined)
@@ -89,7 +89,7 @@ void test('a definition without rivals has its names and is established', () => 
   for (const condition of one.conditions) assert.equal(condition['lastTransitionTime'], now)
 })
 
-void test('each name that another one has is refused, the others are accepted', () => {
+void test('each name that another definition has is rejected, the others are accepted', () => {
   const first = definition('alfas', {}, { shortNames: ['a', 'b'] })
   const had = [
     ['PluralConflict', 'kilos', 'alfas'],
@@ -121,7 +121,7 @@ function rest(reason: string): Partial<DefinitionNames> {
   return { [`${name[0]?.toLowerCase() ?? ''}${name.slice(1)}`]: '' }
 }
 
-void test('names of resources and of kinds are apart, and those of the server itself are taken', () => {
+void test('names of resources and of kinds are separate, and those of built-in kinds are taken', () => {
   const second = definition('bravos', {}, { kind: 'alfas', listKind: 'alfa' })
   assert.deepEqual(settled([definition('alfas'), second]).map(words), [good, good])
   const taken = { resources: new Set(['alfas']), kinds: new Set(['BRAVO']) }
@@ -160,7 +160,7 @@ void test('a name that two definitions have stays in use when one of them gives 
   assert.deepEqual(singulars, ['alfa', '', 'shared'])
 })
 
-void test('one that is established stays so when it asks for a name that it cannot have', () => {
+void test('an established definition stays established when it requests a name that is taken', () => {
   const [first, second] = settled([definition('alfas'), definition('bravos', {}, { shortNames: ['b'] })])
   assert.ok(first !== undefined && second !== undefined)
   const asks = { ...second, requested: { ...second.requested, shortNames: ['alfa'] } }
@@ -182,7 +182,7 @@ void test('definitions beyond the limit wait, with the reason in their status', 
   assert.deepEqual(words(settled([second], { vacancies: 1 })[0] ?? second), good)
 })
 
-void test('random groups: no name is had twice, any order of the objects gives the same, and it ends', () => {
+void test('random groups: no name has two owners, the order of the objects does not matter, and decisions end', () => {
   for (let seed = 1; seed <= 300; seed++) {
     const random = new SeededRandom(seed)
     const letter = () => 'abcdef'[random.below(6)] ?? ''

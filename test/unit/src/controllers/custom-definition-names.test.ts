@@ -38,7 +38,7 @@ function checkNames(member: Member, of: string): void {
   assert.ok(established <= establishedMax, `${of}: ${established} are established`)
 }
 
-void test('what a leader decided before another one does is not written behind it', async (t) => {
+void test('a decision of an earlier leader is not written after one of a later leader', async (t) => {
   const gate = new Gate()
   const member = await Member.open((store) => gate.before(store))
   t.after(() => member.close())
@@ -57,14 +57,14 @@ void test('what a leader decided before another one does is not written behind i
   assert.equal(await member.condition('Established', rival), 'True InitialNamesAccepted')
 })
 
-void test('a name is not given away before the one that had it let go of it', async (t) => {
+void test('a name is not given to another definition before its owner has released it', async (t) => {
   const gate = new Gate()
   const member = await Member.open((store) => gate.before(store))
   t.after(() => member.close())
   member.lead()
   await member.define()
   await member.until('Established', 'True InitialNamesAccepted')
-  // So that it is looked at behind the one that has the name.
+  // So that it is examined after the owner of the name.
   member.api.clock.advance(2000)
   await member.define(asksForTheSame)
   await member.until('NamesAccepted', 'False SingularConflict', rival)
@@ -114,7 +114,7 @@ void test('a write with an unknown outcome is not applied after the next decisio
   checkNames(member, 'a lost write')
 })
 
-void test('nothing is written where nothing is to be decided', async (t) => {
+void test('without a decision nothing is written', async (t) => {
   const member = await Member.open()
   t.after(() => member.close())
   member.lead()
@@ -130,11 +130,11 @@ void test('nothing is written where nothing is to be decided', async (t) => {
 const onlySeed = Number(process.env['SEED'] ?? 0)
 const seeds = onlySeed > 0 ? [onlySeed] : Array.from({ length: 12 }, (_, at) => at + 1)
 
-void test('random leaders that come, go and meet: names stay those of one', async () => {
+void test('random leaders, also concurrent ones: each name has one owner', async () => {
   for (const seed of seeds) await live(seed)
 })
 
-/** Definitions come, go and ask for other names under leaders whose writes are late. */
+/** Definitions are created, deleted and renamed under leaders whose writes are late. */
 async function live(seed: number): Promise<void> {
   const random = new SeededRandom(seed)
   let slow = true

@@ -96,7 +96,7 @@ void test('deleting a definition that a built-in kind has replaced leaves the ob
   const member = await Member.open(undefined, [own])
   t.after(() => member.close())
   await member.define()
-  // As it was when the program had no such kind.
+  // The object as it was before the program had such a kind.
   const { object } = await member.api.get({ kind, name })
   const acceptedNames = { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' }
   const since = '2026-01-01T00:00:00Z'
@@ -114,7 +114,7 @@ void test('deleting a definition that a built-in kind has replaced leaves the ob
   assert.deepEqual(member.errors, [])
 })
 
-void test('another leader goes on wherever the one before it stopped', async (t) => {
+void test('another leader continues wherever the previous one stopped', async (t) => {
   for (let turns = 0; turns < 24; turns += 3) {
     const member = await Member.open()
     t.after(() => member.close())
@@ -138,7 +138,7 @@ void test('another leader goes on wherever the one before it stopped', async (t)
   }
 })
 
-void test('an object that was decided on before its definition went is not written behind it', async (t) => {
+void test('an object that was evaluated before its definition was deleted is not written afterwards', async (t) => {
   const gate = new Gate()
   const member = await Member.open((store) => gate.before(store))
   t.after(() => member.close())
@@ -156,7 +156,7 @@ void test('an object that was decided on before its definition went is not writt
   assert.equal(member.left, 0)
 })
 
-void test('an object is written by the definition as it is, though this member knew an older one', async (t) => {
+void test('an object is written under the current definition, though this member knew an older one', async (t) => {
   const gate = new Gate()
   const member = await Member.open((store) => gate.before(store))
   t.after(() => member.close())
@@ -174,7 +174,7 @@ void test('an object is written by the definition as it is, though this member k
   await late
   const { object } = await member.api.get({ kind: 'Widget', name: 'late' })
   assert.deepEqual(object['spec'], { size: 1, color: 'red' })
-  // And what is refused is refused by the new one, in the very turn in which that was written.
+  // A rejection is that of the new definition, even in the turn in which it was written.
   const older = member.api.definition('Widget')
   const changed = customVersion('v1', { properties: { size: { type: 'string' } } })
   const patched = member.api.patch({ kind, name, body: { spec: { versions: [changed] } } })
@@ -191,7 +191,7 @@ void test('an object is written by the definition as it is, though this member k
   )
 })
 
-void test('what a definition in old memory refuses is asked again of the newest', async (t) => {
+void test('a request that an outdated definition rejects is evaluated again with the newest one', async (t) => {
   const behind = new Behind()
   const member = await Member.open((store) => behind.before(store))
   t.after(() => member.close())

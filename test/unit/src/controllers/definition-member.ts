@@ -141,7 +141,7 @@ export class Member {
     assert.equal(await this.condition(type, of), wanted, this.errors.join('\n'))
   }
 
-  /** Until there is no such definition. */
+  /** Waits until there is no such definition. */
   async untilGone(): Promise<void> {
     for (let turns = 0; turns < 500; turns++) {
       const { items } = await this.api.list({ kind })
@@ -157,7 +157,7 @@ export class Member {
   }
 }
 
-/** One that leads, with widgets. */
+/** Returns a member that leads, with the definition of widgets. */
 export async function defined(words: DefinitionWords = {}): Promise<Member> {
   const member = await Member.open()
   member.lead()
@@ -167,7 +167,7 @@ export async function defined(words: DefinitionWords = {}): Promise<Member> {
   return member
 }
 
-/** Holds writes back. */
+/** Delays writes. */
 export class Gate {
   #isHeld: (key: string) => boolean = () => false
   #many: 'all' | 'once' = 'all'
@@ -176,7 +176,7 @@ export class Gate {
   #opened: Promise<void> = Promise.resolve()
   held: Promise<void> = Promise.resolve()
 
-  /** @param many once: those behind the first one pass */
+  /** @param many once: only the first one is delayed */
   close(isHeld: (key: string) => boolean, many: 'all' | 'once' = 'all'): void {
     this.#isHeld = isHeld
     this.#many = many
@@ -202,7 +202,7 @@ export class Gate {
   }
 }
 
-/** The store, but for those. */
+/** Returns the store with those parts replaced. */
 export function instead(store: ObjectStore, parts: Partial<ObjectStore>): ObjectStore {
   return new Proxy(store, {
     get: (target, property) => {

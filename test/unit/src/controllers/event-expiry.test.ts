@@ -3,8 +3,7 @@
  * whichever member leads; many of them are deleted in small steps, with time for other work in
  * between.
  * Method: the shipped controller on the shipped store in memory, a manual clock, and members that
- * record times from their start on. Random lives of events from a seed, against a model of one
- * line.
+ * record times from their start on. Random events from a seed, against a model of one line.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -21,8 +20,8 @@ import { Fixture } from '../registry/fixture.ts'
 const seed = Number(process.env['SEED'] ?? 3)
 const ttlMs = 100_000
 /**
- * How late an event may go: notes are so far apart, and looks, and one that is under way puts off
- * the next; each by one more where this clock goes in steps.
+ * The maximum delay of a deletion: one interval of samples, one of sweeps, and one of a sweep in
+ * progress, each plus one step of this clock.
  */
 const lateMsMax = 8 * (ttlMs / 100)
 
@@ -49,7 +48,7 @@ class Members {
     return member
   }
 
-  /** Time passes, and what becomes due is done. */
+  /** Advances the clock and waits for the work that becomes due. */
   async pass(ms: number, stepMs = 1000): Promise<void> {
     for (let left = ms; left > 0; left -= stepMs) {
       this.api.clock.advance(Math.min(stepMs, left))
@@ -130,12 +129,12 @@ void test('an event that is written while it is being deleted stays, and the oth
   for (const name of ['a', 'b', 'c']) await all.write(name)
   late = 'b'
   for (let at = 0; at < ttlMs + lateMsMax && late !== ''; at += 1000) await all.pass(1000)
-  // Not only at the next look.
+  // Not only in the next sweep.
   await all.pass(200, 25)
   assert.deepEqual([all.names, member.expired], [['b'], 2])
 })
 
-void test('what could not be done is done at the next look', async (t) => {
+void test('failed deletions are retried in the next sweep', async (t) => {
   const all = await Members.start(t)
   const { store } = all.api
   let isCut = true
@@ -156,7 +155,7 @@ void test('what could not be done is done at the next look', async (t) => {
   assert.deepEqual(all.names, [])
 })
 
-void test('what was left because others of its batch were written again and again goes at the next look', async (t) => {
+void test('events that were left because others of their batch were rewritten repeatedly are deleted in the next sweep', async (t) => {
   const all = await Members.start(t)
   const { store } = all.api
   const late: string[] = []
@@ -172,14 +171,14 @@ void test('what was left because others of its batch were written again and agai
   for (const name of ['a', 'b', 'c', 'd']) await all.write(name)
   late.push('b', 'c', 'd')
   await all.pass(ttlMs)
-  // As often as one look tries.
+  // As often as one sweep retries.
   for (let at = 0; at < lateMsMax && late.length > 0; at += 1000) await all.pass(1000)
   assert.deepEqual([late, all.names, member.expired], [[], ['a', 'b', 'c', 'd'], 0])
   await all.pass(lateMsMax)
   assert.deepEqual([all.names, member.expired], [['b', 'c', 'd'], 1])
 })
 
-void test('a flood goes in small commands, one at a time, with a pause in which others have their turn', async (t) => {
+void test('many events are deleted by small commands, one at a time, with pauses for other work', async (t) => {
   const all = await Members.start(t)
   const { store, clock } = all.api
   const sizes: number[] = []
@@ -211,7 +210,7 @@ void test('a flood goes in small commands, one at a time, with a pause in which 
     const gap = (times[at] ?? 0) - (times[at - 1] ?? 0)
     assert.ok(gap >= batchGapMs, `${gap} ms between commands`)
   }
-  // Nothing was written since: nothing is looked at.
+  // Nothing was written since, so nothing is examined.
   const before = store.view().revision
   let looks = 0
   member.close()
@@ -244,7 +243,7 @@ function flood(count: number): Command {
   return { kind: 'write', operations }
 }
 
-void test(`random lives under members that come, lead and go, seed ${seed}`, async (t) => {
+void test(`random events under members that start, lead and stop, seed ${seed}`, async (t) => {
   const again = `SEED=${seed} node --test dist/test/unit/src/controllers/event-expiry.test.js`
   const all = await Members.start(t)
   const random = new SeededRandom(seed)
@@ -261,7 +260,8 @@ void test(`random lives under members that come, lead and go, seed ${seed}`, asy
       written.set(name, all.now)
     }
     if (random.below(40) === 0) {
-      // Leadership moves, to a process that was there all the time or to one that has just started.
+      // Leadership moves, to a process that has been running all the time or to one that has just
+      // started.
       leader.follow()
       const isNew = random.below(2) === 0
       leader = isNew ? all.join() : (all.members[0] ?? leader)

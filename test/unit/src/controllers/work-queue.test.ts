@@ -12,13 +12,13 @@ function open(keysMax = 10) {
   return { clock, queue: new WorkQueue({ clock, keysMax }) }
 }
 
-void test('keys come in order of arrival, each once', () => {
+void test('keys are taken in order of arrival, each once', () => {
   const { queue } = open()
   for (const key of ['a', 'b', 'a']) assert.equal(queue.add(key), true)
   assert.deepEqual([queue.take(), queue.take(), queue.take()], ['a', 'b', null])
 })
 
-void test('a key added while it is worked on comes again when that is done', () => {
+void test('a key added while it is processed is taken again afterwards', () => {
   const { queue } = open()
   queue.add('a')
   queue.take()
@@ -31,7 +31,7 @@ void test('a key added while it is worked on comes again when that is done', () 
   assert.equal(queue.take(), null)
 })
 
-void test('a delayed key comes when its time has come, or at once when it is added', () => {
+void test('a delayed key is taken when its delay is over, or at once when it is added', () => {
   const { clock, queue } = open()
   queue.addAfter('a', 100)
   queue.addAfter('b', 100)

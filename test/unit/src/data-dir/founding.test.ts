@@ -32,7 +32,7 @@ void test('the fingerprint is of names and addresses, not of their order', () =>
   for (const other of others) assert.notEqual(fingerprintOf(other), fingerprintOf(three))
 })
 
-void test('until the log begins the flag counts, from then on what it was', (t) => {
+void test('until the log begins the flag counts, and afterwards the recorded value', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'orch-founding-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const log = join(directory, 'log')

@@ -81,7 +81,7 @@ void test('a lease promise with any byte changed, or cut, or missing next to a l
   }
 })
 
-void test('a directory that was restored owes nothing', (t) => {
+void test('a restored directory has no promise to keep', (t) => {
   const directory = folder(t)
   const { log, lines } = warned()
   recordNoPromise(directory)

@@ -1,7 +1,7 @@
 /*
- * Goal: what a member keeps about itself and its peers is what was written, or is refused in one
- * line that names the file.
- * Method: the files changed at every byte, cut to every length, replaced by what is no file.
+ * Goal: the files of a member about itself and its peers read back as written, or are rejected in
+ * one line that names the file. Method: the files changed at every byte, truncated to every length,
+ * and replaced by something that is not a file.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -180,7 +180,7 @@ void test('member.json of a member that joined: whole, or refused in a line that
   }
 })
 
-void test('member.json: what differs is named, with what helps against it', (t) => {
+void test('member.json: an error names the difference and the remedy', (t) => {
   const directory = folder(t)
   claimDirectory(directory, identity)
   const advice = (other: Partial<MemberIdentity>): string => {

@@ -1,5 +1,5 @@
 /*
- * Goal: a member is called caught up only on proof, and stops looking alive when the proof is old.
+ * Goal: a member counts as caught up only with a proof, and no longer when the proof is too old.
  * Method: a barrier that opens or fails on command, and time by hand.
  */
 import assert from 'node:assert/strict'
@@ -35,7 +35,7 @@ void test('nothing is proven before the first barrier opens', async (t) => {
   assert.equal(caughtUp.failure(), null)
 })
 
-void test('proof grows old, and comes back by itself', async (t) => {
+void test('a proof expires, and is renewed automatically', async (t) => {
   const consensus = new Barrier()
   const clock = new ManualClock()
   const caughtUp = new CaughtUp({ consensus, clock })

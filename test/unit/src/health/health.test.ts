@@ -1,6 +1,7 @@
 /**
- * Goal: readiness follows membership and progress, in both directions; liveness only what a restart
- * would mend. Method: the checks over a status the test writes, on a clock the test moves.
+ * Goal: readiness follows membership and progress, in both directions; liveness only follows
+ * failures that a restart would repair. Method: the checks over a status the test writes, on a
+ * clock the test moves.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -55,7 +56,7 @@ void test('a healthy member passes every check, under names that stay', () => {
   )
 })
 
-void test('spec 4.5: liveness is not doubted before the grace period is over, readiness is', async () => {
+void test('spec 4.5: liveness does not fail before the grace period is over, readiness does', async () => {
   const { clock, dead, unready, silence } = start(5000)
   silence('raft')
   assert.deepEqual([dead(), unready().includes('threads')], [[], true])
@@ -151,7 +152,7 @@ void test('an unready member reports the reason', () => {
   }
 })
 
-void test('a silent thread is death, a shutdown only unreadiness', () => {
+void test('a silent thread ends liveness, a shutdown only readiness', () => {
   const { health, unready, dead, silence } = start()
   silence('log')
   assert.deepEqual(dead(), ['threads'])

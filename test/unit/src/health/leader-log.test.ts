@@ -18,7 +18,7 @@ void test('a leader is logged once per term, with the time since the last contac
   assert.deepEqual(reported.splice(0), [{ leader: 'n1', term: 3, self: true, words: 'new leader' }])
   consensus.change({ commit: logIndex(11), quorumContactMs: clock.monotonicMs() })
   await clock.advance(300)
-  // This member stands for election itself, in vain at first.
+  // This member campaigns itself, without success at first.
   consensus.change({ leader: null, role: 'candidate', term: term(4) })
   await clock.advance(150)
   assert.deepEqual(reported, [])

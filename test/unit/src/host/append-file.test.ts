@@ -17,7 +17,7 @@ import { appendedFiles } from '../../../../src/host/append-file.ts'
 const home = mkdtempSync(join(tmpdir(), 'orch-append-'))
 after(() => rmSync(home, { recursive: true, force: true }))
 
-void test('what is there stays, its unfinished line is ended, and directories are made', async () => {
+void test('existing content stays, an unfinished line is ended, and directories are created', async () => {
   const path = join(home, 'logs', 'deep', 'audit.log')
   const first = await appendedFiles.open(path)
   await first.append(Buffer.from('one\ntw'))
@@ -48,7 +48,7 @@ void test('a file whose last line is complete is not changed when it is opened',
   assert.equal(readFileSync(path, 'utf8'), 'one\n')
 })
 
-void test('files are listed, renamed and removed; one that is gone is no error', async () => {
+void test('files are listed, renamed and removed; a missing one is no error', async () => {
   const path = join(home, 'a')
   writeFileSync(path, '')
   await appendedFiles.rename(path, join(home, 'b'))
@@ -58,7 +58,7 @@ void test('files are listed, renamed and removed; one that is gone is no error',
   assert.ok(!(await appendedFiles.list(home)).includes('b'))
 })
 
-void test('what a disk takes only a part of is taken back', () => {
+void test('a partial write is removed', () => {
   const path = join(home, 'limited.log')
   // A file may have 1 KiB: the second write ends in the middle.
   const program = `

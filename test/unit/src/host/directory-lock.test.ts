@@ -70,7 +70,7 @@ void test('another path to the same directory is the same directory, at any dept
   again.release()
 })
 
-void test('a refused lock does not disturb the holder, and two directories do not meet', async (t) => {
+void test('a refused lock does not disturb the holder, and locks of two directories are independent', async (t) => {
   const [one, other] = [folder(t), folder(t)]
   const lock = await lockDirectory(one, 1)
   const lockOther = await lockDirectory(other, 2)

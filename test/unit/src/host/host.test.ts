@@ -1,5 +1,5 @@
 /*
- * Goal: the one door to the real world does what the interfaces promise.
+ * Goal: the implementations for the real machine fulfil their interfaces.
  * Method: the real clock, entropy and folders.
  */
 import assert from 'node:assert/strict'

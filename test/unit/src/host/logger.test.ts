@@ -27,7 +27,7 @@ void test('a line is one JSON object with level, time and the base fields, and s
   assert.doesNotMatch(lines[0] ?? '', /abc|xyz/)
 })
 
-void test('a line for people has the same, on one line, and no value passes for a field', () => {
+void test('a text line has the same content on one line, and no value can look like a field', () => {
   const lines: string[] = []
   const log = createLogger({
     level: 'info',

@@ -96,7 +96,7 @@ void test('the level rises when the last member knows the next one, on the leade
   await close()
 })
 
-void test('a member that only memory knows of, or knows of behind the barrier, keeps the level where it is', async () => {
+void test('a member that is only in memory, or appears there only after the barrier, keeps the level where it is', async () => {
   const clock = new ManualClock()
   const { store, consensus, close } = await openMemoryStore({ clock })
   await store.write(bootstrapOf('c'), 0)

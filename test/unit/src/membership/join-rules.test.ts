@@ -21,7 +21,7 @@ const record: JoinRecord = { id: 'aa', secretHash: '00', seat, expiresMs: 10_000
 const joining = { nonce: request.nonce, memberId: someId, basedOn: logIndex(7), joined: false }
 const there = { ...known, members: [...members, { ...seat, id: someId }] }
 
-void test('a first try has no id yet, and each later one of the same process has the first one’s', () => {
+void test('the first attempt has no id yet, and each later attempt of the same process has that of the first', () => {
   assert.equal(judgeJoin(record, request, known), null)
   assert.equal(judgeJoin({ ...record, joining }, request, known)?.memberId, someId)
   assert.equal(judgeJoin({ ...record, joining }, request, there)?.memberId, someId)
@@ -101,7 +101,7 @@ const refusals: readonly {
 ]
 
 for (const { what, code, says, ...wrong } of refusals) {
-  void test(`refused, in one line with the way forward: ${what}`, () => {
+  void test(`refused in one line with the remedy: ${what}`, () => {
     assert.throws(
       () => judgeJoin(wrong.record ?? record, { ...request, ...wrong.request }, wrong.known ?? known),
       (cause: unknown) => {
@@ -124,7 +124,7 @@ function without(fields: object, name: string): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([one]) => one !== name))
 }
 
-void test('a record is kept whole, and what is no record is seen', () => {
+void test('a record survives encoding, and malformed records are detected', () => {
   for (const one of [record, replacing, { ...record, joining }]) {
     const fields = JSON.parse(JSON.stringify(recordFields(one))) as Record<string, unknown>
     assert.deepEqual(recordOf('aa', fields), one)
@@ -153,7 +153,7 @@ void test('a request with a missing field or another type is rejected', () => {
     assert.equal(joinRequestOf({ ...request, featureLevelMax }), null)
 })
 
-void test('a token is made only for a place that is free', () => {
+void test('a token is created only for a free name and free addresses', () => {
   const configuration = initialConfiguration(members)
   const problem = (change: object, replaces: string | null = null): string | undefined =>
     seatProblem({ ...seat, ...change }, replaces, configuration)?.kind

@@ -79,7 +79,7 @@ void test('a repeated request gets the same answer; another process is rejected'
 })
 
 for (const when of ['before', 'after'] as const) {
-  void test(`an answer lost ${when} the change was made is asked for again, and it is the same member`, async () => {
+  void test(`a retry after a response lost ${when} the change was made returns the same member`, async () => {
     const { service, members, records, clock, issue } = serviceOf()
     const id = await issue()
     members.failures.push({ when, cause: new ConsensusError('timed-out', 'too slow') })
@@ -93,7 +93,7 @@ for (const when of ['before', 'after'] as const) {
   })
 }
 
-void test('a member that was removed before its process was answered comes in under another id', async () => {
+void test('a member that was removed before its process got the response joins under another id', async () => {
   const { service, members, records, issue } = serviceOf()
   const id = await issue()
   members.failures.push({ when: 'after', cause: new ConsensusError('timed-out', 'too slow') })
@@ -244,7 +244,7 @@ void test('two processes with one token at the same moment: one joins', async ()
   assert.equal(members.named('n4'), null)
 })
 
-void test('a token expires, is superseded by the third behind it, and is then unknown', async () => {
+void test('a token is unknown after it expired or was superseded by the third token after it', async () => {
   const { service, clock, records, issue } = serviceOf()
   const first = await issue()
   for (let at = 1; at < limits.joinTokensPerNameMax; at++) await issue()
@@ -308,7 +308,7 @@ for (const [what, change, says] of [
   ['a serving certificate of another authority', { authority: () => null }, /--client-ca-file/],
   ['an upgrade that is not over', { cluster: () => ({ ...cluster, featureLevel: 2 }) }, /every member/],
 ] as const) {
-  void test(`no token: ${what}`, async () => {
+  void test(`no token is issued: ${what}`, async () => {
     const { service } = serviceOf(change)
     await assert.rejects(service.issue(seat, forEver), (cause: unknown) => {
       assert.ok(cause instanceof IssueError && cause.code === 'unready')

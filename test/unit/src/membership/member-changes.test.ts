@@ -75,7 +75,7 @@ async function failure(call: Promise<void>): Promise<ApiError> {
   return assert.fail('the call was expected to fail')
 }
 
-void test('a change is answered when it was applied here, not before', async () => {
+void test('a change is acknowledged once it was applied here', async () => {
   const { changes, requested, apply, clock, listeners, deadlineMs } = start(() =>
     Promise.resolve(logIndex(12)),
   )
@@ -93,7 +93,7 @@ void test('a change is answered when it was applied here, not before', async () 
   assert.equal(listeners.size, 0, 'no listener remains')
 })
 
-void test('what is applied already is answered at once', async () => {
+void test('a change that is applied already is acknowledged at once', async () => {
   const { changes, listeners, deadlineMs } = start(() => Promise.resolve(logIndex(9)))
   await changes.apply({ kind: 'move-member', id: '2', peerAddress: 'h:1', clientAddress: null }, deadlineMs)
   assert.equal(listeners.size, 0)
@@ -123,7 +123,7 @@ const refusals: readonly (readonly [ChangeRefusal, number, string])[] = [
 ]
 
 for (const [reason, code, word] of refusals) {
-  void test(`${reason} is a ${code} with the way forward and its cause`, async () => {
+  void test(`${reason} is a ${code} with the remedy and its cause`, async () => {
     const { changes, deadlineMs } = start(() =>
       Promise.reject(new MembershipError(reason, 'do this instead')),
     )

@@ -172,7 +172,7 @@ void test('a member that has not reported to a leader yet is shown without lag, 
   assert.deepEqual([bench.status('n3')['lag'], bench.status('n3')['ready']], [0, false])
 })
 
-void test('a member that was well stays so until the next leader knows better', async (t) => {
+void test('a ready member stays ready until the next leader has contrary information', async (t) => {
   const bench = await Bench.open(t)
   bench.reported = { ...bench.reported, term: term(2) }
   bench.follower({ match: logIndex(0) })
@@ -186,7 +186,7 @@ void test('a member that was well stays so until the next leader knows better', 
   )
 })
 
-void test('what is written about a dead member is no reason to write again', async (t) => {
+void test('a write about a dead member does not cause another write', async (t) => {
   const bench = await Bench.open(t)
   for (let at = 0; at < 100; at++) {
     // Each write is an entry that the dead one lacks.
@@ -212,7 +212,7 @@ void test('lag is written every few seconds, as long as it changes', async (t) =
   assert.equal(bench.status('n2')['lag'], 0)
 })
 
-void test('a write that does not come to pass is tried again, not at once', async (t) => {
+void test('a failed write is retried, but not at once', async (t) => {
   const bench = await Bench.open(t)
   bench.failing = true
   bench.follower({ recentlyActive: false })

@@ -34,7 +34,7 @@ class RepairBench extends GuardBench {
 
 const other = { samples: [digestAt(10, 'b')] }
 
-void test('a suspect member fetches the state of the leader, and asked again it does so still', async () => {
+void test('a suspect member fetches the state of the leader, and a repeated request changes nothing', async () => {
   const bench = new RepairBench()
   bench.state.suspect('outvoted', 'test')
   bench.hear(2, other)

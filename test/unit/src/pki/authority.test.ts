@@ -100,7 +100,7 @@ void test('openssl accepts the chain in its strict mode, for keys of every kind'
   }
 })
 
-void test('a certificate never outlives its issuer, and is refused when the issuer is over', () => {
+void test('a certificate expires no later than its issuer, and none is issued by an expired issuer', () => {
   const issuer = authority()
   const request = {
     subject: { commonName: 'late', organizations: [] },
@@ -130,7 +130,7 @@ void test('an authority is loaded only with its own key, and only from a certifi
   assert.throws(() => loadAuthority(leaf(issuer, keys), keys), mismatched)
 })
 
-void test('bytes that are no certificate are refused as malformed, whatever they are', () => {
+void test('any bytes that are not a certificate are rejected as malformed', () => {
   const pem = leaf(authority())
   const der = Buffer.from(pem.split('\n').slice(1, -2).join(''), 'base64')
   const chaos = new SeededRandom(7)

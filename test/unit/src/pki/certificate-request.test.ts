@@ -1,6 +1,7 @@
 /*
  * Goal: requests for certificates are read exactly, and only if their own key signed them.
- * Method: requests of keys of several kinds, ours and openssl's where it is installed; harmed ones.
+ * Method: requests of keys of several kinds, created here, and by openssl where it is installed;
+ * damaged ones.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -40,7 +41,7 @@ void test('a request signed by another key is rejected', () => {
   assert.equal(wrong(stolen), 'malformed: the request is not signed by its own key')
 })
 
-void test('input that is no certificate request is rejected', () => {
+void test('input that is not a certificate request is rejected', () => {
   const words = 'malformed: PEM block type must be CERTIFICATE REQUEST'
   assert.equal(wrong(''), words)
   assert.equal(wrong('no PEM at all'), words)
@@ -50,7 +51,7 @@ void test('input that is no certificate request is rejected', () => {
   assert.match(wrong(toPem('CERTIFICATE REQUEST', Buffer.alloc(100 * 1024))), /^malformed: /)
 })
 
-void test('a request that was harmed is refused, whatever the harm (SEED)', (t) => {
+void test('a damaged request is rejected, whatever the damage (SEED)', (t) => {
   const seed = Number(process.env['SEED'] ?? 20_260)
   t.diagnostic(`SEED=${seed}`)
   const random = new SeededRandom(seed)
@@ -66,7 +67,7 @@ void test('a request that was harmed is refused, whatever the harm (SEED)', (t) 
   }
 })
 
-void test('what the signature does not cover is what it has to be, byte by byte', () => {
+void test('bytes that the signature does not cover must have their only valid value', () => {
   const der = pemBlocks(certificateRequest({ commonName: 'jane' }))[0]?.der ?? new Uint8Array()
   const algorithm = Buffer.from('300a06082a8648ce3d040302', 'hex')
   const from = Buffer.from(der).lastIndexOf(algorithm)
@@ -99,7 +100,7 @@ void test('requests of openssl are read, with keys of every kind', (t) => {
   }
 })
 
-void test('a text of several blocks is taken apart, with what stands around them left out', () => {
+void test('a text of several blocks is split into its blocks, and other text is ignored', () => {
   const text = `first\n${toPem('A', Uint8Array.of(1))}between\r\n${toPem('B C', Uint8Array.of(2, 3))}`
   assert.deepEqual(
     pemBlocks(text).map(({ label, hasHeaders, der }) => [label, hasHeaders, [...der]]),

@@ -86,7 +86,7 @@ void test('a user without credentials is anonymous; a user that does not exist i
   assert.throws(() => read('u', '[{name: u, user: bob}]'), /nobody\.kubeconfig: users lacks the user "u"$/)
 })
 
-void test('what cannot be is refused with its place', () => {
+void test('an invalid kubeconfig is rejected with the place of the error', () => {
   const table: readonly (readonly [Parts, RegExp])[] = [
     [{ current: 'elsewhere' }, /hook\.kubeconfig: contexts lacks the context "elsewhere"$/],
     [{ cluster: { server: null } }, /server must be a URL such as/],

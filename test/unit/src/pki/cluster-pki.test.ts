@@ -1,6 +1,6 @@
 /*
- * Goal: one run makes every key of a cluster, the next keeps them, and a broken set is named, not
- * mended.
+ * Goal: one run creates every key of a cluster, the next run keeps them, and an incomplete set is
+ * an error and not repaired.
  * Method: real files in a temporary directory.
  */
 import assert from 'node:assert/strict'

@@ -19,7 +19,7 @@ function made(path: string): string {
   return spawnSync(process.execPath, ['-e', script], { encoding: 'utf8', timeout: 60_000 }).stdout
 }
 
-void test('a system that denies the parent it shows does not keep us for ever', (t) => {
+void test('the call ends although the system denies a parent directory that it lists', (t) => {
   if (process.platform !== 'linux') return t.skip('there is no /proc')
   assert.match(
     made('/proc/orch'),
@@ -28,7 +28,7 @@ void test('a system that denies the parent it shows does not keep us for ever', 
   assert.match(made('/dev/null/x'), /^directory \/dev\/null\/x cannot be used \(ENOTDIR\): .+\n$/)
 })
 
-void test('a directory is made with all above it, and again', (t) => {
+void test('a directory is created with all its parents, and a second call has no effect', (t) => {
   const home = mkdtempSync(join(tmpdir(), 'orch-made-'))
   t.after(() => rmSync(home, { recursive: true, force: true }))
   for (const path of [join(home, 'a'), join(home, 'b/c/d'), join(home, 'b/c/d')]) makeDirectory(path)

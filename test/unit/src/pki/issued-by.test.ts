@@ -1,6 +1,5 @@
 /*
- * Goal: a certificate and an authority that do not belong together are seen, a bundle of
- * authorities is fine.
+ * Goal: a certificate of another authority is detected, and a bundle of authorities is accepted.
  * Method: the keys of two clusters, mixed.
  */
 import assert from 'node:assert/strict'

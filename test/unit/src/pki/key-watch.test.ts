@@ -81,7 +81,7 @@ function open(t: TestContext): Opened {
   return { clock, watch, paths, taken, warnings, infos, renew, looks }
 }
 
-void test('what was renewed is taken into use once it looked the same twice, and what is the same is not', async (t) => {
+void test('renewed files are used once two checks saw the same content, and unchanged files are not read again', async (t) => {
   const { paths, taken, warnings, renew, looks } = open(t)
   await looks(3)
   assert.equal(taken.length, 0, 'as it was')
@@ -100,7 +100,7 @@ void test('what was renewed is taken into use once it looked the same twice, and
   assert.equal(taken.length, 2, 'and again')
 })
 
-void test('it looks by itself, and not once it is closed', async (t) => {
+void test('the files are checked periodically, until the watch is closed', async (t) => {
   const { clock, watch, taken, renew } = open(t)
   watch.start()
   renew('peer')
@@ -196,7 +196,7 @@ void test('every authority of a bundle can be replaced, the first too, and the l
   assert.match(JSON.stringify(third), /"clientAuthoritiesRemoved":\["orch cluster authority \(/)
 })
 
-void test('what was bad is taken when it is mended', async (t) => {
+void test('files that were invalid are used once they are valid', async (t) => {
   const { paths, taken, warnings, renew, looks } = open(t)
   writeFileSync(paths.peer('n1').certificate, '')
   await looks(3)

@@ -21,7 +21,7 @@ type File = {
 const authorityPem = 'authority of this cluster'
 const names = (entries: readonly Entry[]): readonly string[] => entries.map(({ name }) => name)
 
-/** @param change what a person made of n1, n2 and n3 */
+/** @param change the changes of a user to n1, n2 and n3 */
 function withFile(change: (file: File) => void, body: (path: string, read: () => File) => void): void {
   const folder = mkdtempSync(join(tmpdir(), 'kubeconfig-'))
   const path = join(folder, 'config')
@@ -43,7 +43,7 @@ const elsewhere: Entry = {
   cluster: { server: 'https://prod:6443', 'certificate-authority-data': 'b3RoZXI=' },
 }
 
-void test('the context and the server of a member go, and only those', () => {
+void test('only the context and the server of the member are removed', () => {
   withFile(
     () => undefined,
     (path, read) => {
@@ -105,7 +105,7 @@ void test('a server of that name in another cluster stays', () => {
   )
 })
 
-void test('where it was the current one another of the same cluster is, never one of another cluster', () => {
+void test('if it was the current context, another one of the same cluster becomes current, never one of another cluster', () => {
   const prod = (file: File): void => {
     file.clusters.unshift(elsewhere)
     file.contexts.unshift({ name: 'prod', context: { cluster: 'elsewhere', user: 'admin' } })

@@ -251,7 +251,7 @@ void test('many authorities of one name and key cost a bounded number of signatu
   assert.equal(verify([leaf, ...twins, ...twins], [ca]).kind, 'refused', 'too many')
 })
 
-void test('a bundle with a certificate that cannot be read is no bundle', () => {
+void test('a bundle with an unreadable certificate is rejected', () => {
   const good = root().pem
   assert.equal(readTrustBundle(`# ours\n${good}\n${root('two').pem}`).authorities.length, 2)
   for (const [text, says] of [

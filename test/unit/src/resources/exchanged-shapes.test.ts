@@ -1,8 +1,7 @@
 /*
- * Goal: what is exchanged with webhooks and with programs that have credentials has the members of
- * spec 2.12 and 5.5.
- * Method: objects as they travel are conformed, checked, and brought through protobuf where they
- * have that form.
+ * Goal: the objects exchanged with webhooks and credential plugins have the members of spec 2.12
+ * and 5.5. Method: sample objects are conformed, validated, and encoded and decoded in protobuf
+ * where they have that form.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /*
- * Goal: members are read like any objects, and what is written to them is asked of consensus, once,
- * and answered with what that made of it.
+ * Goal: members are read like any object; a write to one is requested from consensus once, and the
+ * response shows the result.
  * Method: the shipped verbs, effects and machine over a consensus of one that changes its members
  * at once.
  */

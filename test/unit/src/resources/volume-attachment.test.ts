@@ -1,6 +1,6 @@
 /*
- * Goal: VolumeAttachment as spec 2.9 has it: one source, a spec that stays, a status that is the
- * driver's.
+ * Goal: VolumeAttachment as spec 2.9 has it: one source, an immutable spec, and a status that the
+ * driver sets.
  * Method: the shipped verbs on the machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'

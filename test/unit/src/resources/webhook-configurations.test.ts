@@ -1,5 +1,5 @@
 /*
- * Goal: configurations of webhooks as spec 4.6 has them: where they are, what they are asked about,
+ * Goal: configurations of webhooks as spec 4.6 has them: their endpoints, their rules, and
  * defaults.
  * Method: the shipped verbs on the machine in memory; each rule violated once, for both kinds.
  */

@@ -36,7 +36,7 @@ function sampleReport(random: SeededRandom): MemberReport {
   }
 }
 
-void test('a report comes back as it went, and always fits its channel', () => {
+void test('a report survives encoding, and always fits its channel', () => {
   for (let seed = 1; seed <= 300; seed++) {
     const report = sampleReport(new SeededRandom(seed))
     const bytes = encodeReport(report)
@@ -55,7 +55,7 @@ void test('of too many samples the newest are sent', () => {
   assert.deepEqual(decodeReport(encodeReport({ ...base, samples })).samples, samples.slice(5))
 })
 
-void test('what a later program appends is passed over', () => {
+void test('fields that a later program appends are skipped', () => {
   const report = sampleReport(new SeededRandom(4))
   assert.deepEqual(decodeReport(Buffer.concat([encodeReport(report), Buffer.of(1, 2, 3)])), report)
 })

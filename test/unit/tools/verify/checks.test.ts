@@ -49,7 +49,7 @@ void test('real time: a most recent read is as new as every response of any clie
   )
 })
 
-void test('versions: one revision is one version, which a client wrote', () => {
+void test('versions: each revision has one version, which a client wrote', () => {
   const script = (): HistoryScript => new HistoryScript().create('a@5')
   assert.deepEqual(versions(script().get('a@5', anyVersion)), [])
   assert.deepEqual(versions(script().get('a@5#other', anyVersion)), ['two-versions'])
@@ -73,7 +73,7 @@ void test('versions: a conditional write replaces the version it names', () => {
   assert.deepEqual(versions(script().update('a@7', 'a@5')), ['lost-update'])
 })
 
-void test('lists: one at a revision is the state at that revision, in every mode', () => {
+void test('lists: a list at a revision is the state at that revision, in every mode', () => {
   const script = (): HistoryScript =>
     new HistoryScript().create('a@5').create('b@6').update('a@7', 'a@5').get('a@7')
   for (const mode of [anyVersion, exactly(6), notOlder(5)]) {
@@ -108,7 +108,7 @@ void test('lists: what may have been deleted may be missing, and only then', () 
   assert.deepEqual(lists(recreated.list(9, ['b@6'])), ['wrong-list'], 'it was created again')
 })
 
-void test('lists: two at one revision are equal', () => {
+void test('lists: two lists at one revision are equal', () => {
   const script = new HistoryScript().create('a@5').unknown({ kind: 'delete', name: 'a', expected: null })
   assert.deepEqual(lists(script.list(9, [], mostRecent).list(9, ['a@5'], exactly(9))), ['wrong-list'])
 })
@@ -160,7 +160,7 @@ void test('bounds: a bounded read includes every version that was acknowledged b
   assert.equal(checkBounds(script().get('a@5').index()).verdict, 'not-applicable', 'no bounded reads')
 })
 
-void test('by a lease and through the log reads are as new as the most recent', () => {
+void test('lease reads and log reads are as new as most recent reads', () => {
   const script = (): HistoryScript => new HistoryScript().create('a@5').update('a@6', 'a@5').create('b@7')
   for (const kind of ['lease', 'log'] as const) {
     assert.deepEqual(realTime(script().list(7, ['a@6', 'b@7'], { kind })), [])

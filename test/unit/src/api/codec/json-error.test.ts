@@ -1,5 +1,5 @@
 /*
- * Goal: an error for text that is no JSON or YAML names the place and nothing of the text.
+ * Goal: an error for text that is not JSON or YAML names the place and does not contain the text.
  * Method: each kind of mistake at a known offset; random cuts and changes of valid text, where the
  * place is that of the first character without which the beginning could still become JSON.
  */

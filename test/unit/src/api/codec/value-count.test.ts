@@ -1,7 +1,7 @@
 /*
- * Goal: values of a body are counted without parsing it, as they are there.
- * Method: random JSON, against a count of the parsed value; texts that look like more than they
- * hold.
+ * Goal: the values of a body are counted correctly without parsing it.
+ * Method: random JSON, against a count of the parsed value; texts that seem to have more values
+ * than they have.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

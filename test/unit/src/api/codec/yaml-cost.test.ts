@@ -1,8 +1,8 @@
 /*
- * Goal: YAML as large as objects are is read, and what would keep the thread for seconds is refused
- * before it does.
- * Method: large bodies of both kinds; what they cost was measured when the bound was chosen, as no
- * test goes by time.
+ * Goal: YAML of the size of ordinary objects is accepted, and a text that would block the thread
+ * for seconds is rejected before it is parsed.
+ * Method: large bodies of both kinds; their cost was measured when the bound was chosen, because
+ * tests do not measure time.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,8 @@
 /*
- * Goal: what is written as YAML is read as the same by readers of YAML 1.1 and 1.2, and people like
- * to read it.
- * Method: text that readers are known to take for something else; random values, written and read
- * by another's parser.
+ * Goal: written YAML has the same value for readers of YAML 1.1 and 1.2, and is laid out for
+ * people.
+ * Method: texts that some readers are known to misread; random values, read back by an independent
+ * parser.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,8 @@
 /*
- * Goal: whatever schema a definition gives and whatever object meets it, decoding twice is decoding
- * once, what is valid reads back as it was written, and nothing but an API error comes out.
- * Method: random schemas, random values mostly of their types, and values that are no schemas in
- * places of some. A failure prints how to repeat it.
+ * Goal: for any schema and any object, decoding is idempotent, a valid object reads back as it was
+ * written, and the only errors are API errors.
+ * Method: random schemas, random values mostly of their types, and values that are not schemas in
+ * the place of some. A failure prints how to repeat it.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

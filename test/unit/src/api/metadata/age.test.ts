@@ -1,5 +1,5 @@
 /*
- * Goal: ages read as command line tools of this kind of server write them.
+ * Goal: ages have the form that kubectl prints.
  * Method: a table at both sides of each change of unit.
  */
 import assert from 'node:assert/strict'

@@ -1,5 +1,5 @@
-// Goal: metadata rules as upstream states them. Method: one wrong thing at a time, messages
-// compared whole.
+// Goal: the rules for metadata are upstream's. Method: one error at a time; whole messages are
+// compared.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiError, ApiErrorCause } from '../../../../../src/api/errors/api-error.ts'

@@ -1,5 +1,5 @@
 /*
- * Goal: two values are equal where they mean the same, and only there.
+ * Goal: two values are equal if and only if they are equivalent.
  * Method: a struct with a member of every kind; pairs that are equal, and pairs that are not.
  */
 import assert from 'node:assert/strict'

@@ -172,7 +172,7 @@ void test('a token without a limit returns all remaining objects', async (t) => 
   assert.deepEqual(names(await api.list({ query: { continue: token } })), ['c002', 'c003', 'c004'])
 })
 
-void test('spec 4.8.1: pages put together are the whole list, for any limit, selector and size', async (t) => {
+void test('spec 4.8.1: all pages together are the whole list, for any limit, selector and size', async (t) => {
   const seed = 20261
   const random = new SeededRandom(seed)
   const api = await filled(40, { limits: { sliceObjectsMax: 7 } })

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { codingsOf } from '../../../../../src/server/http/content-coding.ts'
 import { isKnown } from '../../../../../src/server/responses/static-document.ts'
 
-void test('Accept-Encoding: what is listed, its weights, the rest, and nothing', () => {
+void test('Accept-Encoding: listed codings, weights, `*`, and an absent header', () => {
   const rows: readonly (readonly [header: string | undefined, gzip: boolean, identity: boolean])[] = [
     [undefined, false, true],
     ['', false, true],
@@ -37,7 +37,7 @@ void test('Accept-Encoding: what is listed, its weights, the rest, and nothing',
   for (const [header, gzip, identity] of rows) assert.deepEqual(codingsOf(header), { gzip, identity }, header)
 })
 
-void test('a header as long as may be is read in a moment', () => {
+void test('a header of the maximum length is parsed quickly', () => {
   assert.deepEqual(codingsOf(`${'a;q=0,'.repeat(5000)}gzip`), { gzip: true, identity: true })
 })
 

@@ -55,7 +55,7 @@ void test('the answer to the handshake is that of the example in the RFC', () =>
   assert.equal(acceptWebSocket('GET', handshake, false), 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=')
 })
 
-void test('a wrong handshake is refused with what is wrong', () => {
+void test('a wrong handshake is rejected with the reason', () => {
   const rows: readonly (readonly [
     method: string,
     headers: Record<string, string | undefined>,
@@ -109,7 +109,7 @@ function kinds(frames: readonly ClientFrame[]): readonly string[] {
   })
 }
 
-void test('frames of clients: what is answered, skipped and refused', () => {
+void test('frames of clients are answered, skipped or rejected', () => {
   const rows: readonly (readonly [what: string, bytes: Buffer, seen: readonly string[]])[] = [
     ['nothing', Buffer.alloc(0), []],
     ['a text', clientFrame(1, 'hello'), []],

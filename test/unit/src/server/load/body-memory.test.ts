@@ -28,7 +28,7 @@ function listOf(count: number, item: (at: number) => string): string {
 }
 
 for (const [name, text, heapBytes] of shapes) {
-  void test(`${name}: what is charged covers what V8 keeps of them`, () => {
+  void test(`${name}: the charge covers the memory that V8 uses`, () => {
     const charged = bodyMemoryBytes(Buffer.from(text), 'application/json')
     assert.ok(charged >= heapBytes, `${charged} of ${heapBytes}`)
     assert.ok(charged <= 8 * heapBytes, `${charged} of ${heapBytes}`)
@@ -67,7 +67,7 @@ void test('large bodies leave a quarter to small ones, and one user leaves a sha
   assert.equal(memory.bytes, 60 * MiB)
 })
 
-void test('a body larger than a share has all of it, when nothing else is there', () => {
+void test('a body larger than a share fits when no other body does', () => {
   const memory = new BodyMemory(80 * MiB)
   const huge = memory.chargeFor('a')
   assert.ok(huge.growTo(3 * MiB))
@@ -78,7 +78,7 @@ void test('a body larger than a share has all of it, when nothing else is there'
   assert.equal(memory.bytes, 0)
 })
 
-void test('an upload may take its time at first, and has to come at the least rate then', () => {
+void test('an upload may be slow during the grace period, and needs the minimum rate afterwards', () => {
   let ended = 0
   const charge = new BodyMemory(MiB).chargeFor('a')
   const upload = new Upload({ beganMs: 1000, graceMs: 500, charge, onEnd: () => void ended++ })

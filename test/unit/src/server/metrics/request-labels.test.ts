@@ -142,7 +142,7 @@ void test('beyond the limit of series a request counts as one to an unknown reso
   assert.deepEqual(['r0', 'r1', '', 'more'].map(counted), ['2', '1', '2', undefined])
 })
 
-void test('a scrape yields to other work between two metrics, and is what the registry formats', async () => {
+void test('a scrape yields to other work between two metrics, and its result is that of the registry', async () => {
   const registry = new Registry()
   const metrics = new RequestMetrics(registry, known, () => ({
     ...{ reading: 0, writing: 0, watching: 0, uploading: 0, bodyBytes: 0, outgoingBytes: 0, cutOff: 0 },

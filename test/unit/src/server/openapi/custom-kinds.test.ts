@@ -351,7 +351,7 @@ void test('documents change exactly when their content does', async () => {
     assert.notEqual(fourth[what].etag, third[what].etag, what)
   assert.notEqual(fourth.custom?.etag, third.custom?.etag)
   assert.equal(fourth.core, first.core)
-  // Gone, all is as it was.
+  // Without the kind everything is as before.
   catalog.setCustom([])
   const last = await seen()
   for (const what of ['v2', 'binary', 'index'] as const) {
@@ -382,7 +382,7 @@ void test('a burst of definitions costs nothing until a request, and then each o
   assert.equal(all.turns, before)
   const requested = await Promise.all(Array.from({ length: 8 }, () => documents.v2()))
   assert.equal(new Set(requested).size, 1)
-  // Four kinds a turn.
+  // Four kinds per turn.
   assert.equal(all.turns - before, 50)
   assert.equal(
     Object.keys(objectMember(await all.v2(), 'definitions')).filter((name) => name.endsWith('.Tab')).length,

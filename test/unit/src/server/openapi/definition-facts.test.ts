@@ -99,7 +99,7 @@ void test('in the neutral domain every extension has both names', () => {
   }
 })
 
-void test('the comparison sees what is missing, too many or different', () => {
+void test('the comparison detects missing, additional and different members', () => {
   const wanted = {
     marks: 'map=atomic',
     members: new Map([

@@ -2,8 +2,8 @@ import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Json, JsonObject, JsonObjectDraft } from '../../../../../src/api/json.ts'
 
 /**
- * Reads `openapi.v2.Document` back into JSON: a second opinion on field numbers, from the same
- * source.
+ * Reads `openapi.v2.Document` back into JSON: an independent check of the field numbers, from the
+ * same source.
  */
 export function readDocument(bytes: Uint8Array): JsonObject {
   return read(bytes, {
