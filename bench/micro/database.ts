@@ -48,7 +48,7 @@ for (const [gatherMs, each] of results) {
   const [least, median, most] = [0, Math.floor(sorted.length / 2), sorted.length - 1].map((at) =>
     (sorted[at] ?? 0).toFixed(1),
   )
-  console.log(`  gathered for ${gatherMs} ms: ${median} us (${least}-${most})`)
+  console.log(`  batched for ${gatherMs} ms: ${median} us (${least}-${most})`)
 }
 
 function entriesOf(count: number): readonly Entry[] {

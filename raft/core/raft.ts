@@ -91,9 +91,9 @@ export class Raft {
   }
 
   /**
-   * Replaces the membership. In force at once; finished once the returned index is committed, and
-   * after a joint configuration the entry that leaves it. A change of at most one voter is made
-   * directly, others jointly.
+   * Replaces the membership. In force at once; finished once the returned index is committed and,
+   * if the configuration is joint, also the entry that leaves it. A change of at most one voter is
+   * made directly, others jointly.
    *
    * @param next all members of the new configuration, each with its role
    */

@@ -28,7 +28,8 @@ export interface SnapshotInboxDependencies {
    */
   staged(message: Message & { readonly kind: 'snapshot' }): void
   /**
-   * Makes the log begin after the staged snapshot, if it holds everything up to it. `install`
+   * Makes the log begin after the staged snapshot, if the log has everything up to
+   * that snapshot. `install`
    * follows once that is durable. Called in a turn.
    *
    * @returns `later`: not yet, retry in the next turn; `never`: the log already begins after it
@@ -62,7 +63,7 @@ export class SnapshotInbox {
    * with its own index. Only the latest is kept.
    */
   #unneeded: (Message & { readonly kind: 'snapshot' }) | null = null
-  /** A staged snapshot that this member requested: installed even if the log is further. */
+  /** A staged snapshot that this member requested: installed even if the log goes beyond it. */
   #repair: Repair | null = null
 
   constructor(dependencies: SnapshotInboxDependencies, limits: SnapshotInboxLimits) {

@@ -17,12 +17,10 @@ export type ApplierOptions<Outcome> = {
   readonly session: number
   readonly clock: Clock
   readonly reader: LogReader
-  /**
-   * Applied in one slice, at most, before other work gets a turn. At least one entry is applied.
-   */
+  /** Limits of one slice, after which other work gets a turn. One entry is always applied. */
   readonly sliceBytesMax: number
   readonly sliceEntriesMax: number
-  /** Requested from the log at once. */
+  /** Bytes of one read of the log. */
   readonly readBytesMax: number
   /** Credit is returned as soon as it reaches this amount, or after `creditDelayMs`. */
   readonly creditBytesMin: number

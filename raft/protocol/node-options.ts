@@ -62,7 +62,7 @@ export type NodeLimits = {
   readonly entryCreditBytes: number
   /** Recent entries that the raft thread keeps for that. When full: the oldest are dropped. */
   readonly entryTailBytesMax: number
-  /** Applied in one slice, before other work gets a turn. */
+  /** Limit of one slice, after which other work gets a turn. */
   readonly applySliceBytesMax: number
   readonly applySliceEntriesMax: number
   /** Read from the log at once when catching up. */

@@ -9,7 +9,7 @@ import { CodedError } from '../../base/coded-error.ts'
  * - `damaged`: its content was changed
  * - `incomplete`: its end is missing
  * - `secret`: the passphrase or key is missing or wrong
- * - `refused`: it is possible, but unsafe
+ * - `refused`: the operation is possible, but unsafe
  */
 export type BackupErrorCode =
   'not-a-snapshot' | 'newer-format' | 'damaged' | 'incomplete' | 'secret' | 'refused'

@@ -117,7 +117,7 @@ export const limits = Object.freeze({
   diskFreeBytesMin: 1024 * MiB,
   /** Intervals of checking the free space, and of logging it. */
   diskSpaceLookMs: 15_000,
-  diskSpaceToldMs: 600_000,
+  diskSpaceLogMs: 600_000,
   /** Pending join tokens. When full: 429. */
   joinTokensMax: 32,
   joinTokenMsMax: 3_600_000,

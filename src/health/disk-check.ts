@@ -123,7 +123,7 @@ export class DiskSpaceWatch {
     const { clock, log } = this.#dependencies
     const low = freeBytes < limits.diskFreeBytesMin
     const fields = { directory: this.#directory, freeBytes, sizeBytes, wantedBytes: limits.diskFreeBytesMin }
-    if (low && clock.monotonicMs() - this.#toldMs >= limits.diskSpaceToldMs) {
+    if (low && clock.monotonicMs() - this.#toldMs >= limits.diskSpaceLogMs) {
       this.#toldMs = clock.monotonicMs()
       log.warn(fields, 'the disk is nearly full: free space, as this member ends when it is full')
     } else if (this.#low && !low) {

@@ -218,7 +218,7 @@ function checkPair(
   try {
     const { publicKey } = readPrivateKey(key)
     if (!samePublicKey(publicKey, readCertificate(certificate).publicKey)) {
-      throw new PkiError('mismatched', 'the key is of another certificate')
+      throw new PkiError('mismatched', 'the key belongs to another certificate')
     }
     // Further certificates of the file.
     createSecureContext({ cert: certificate, key })

@@ -43,7 +43,7 @@ function roleIn(value: unknown): MemberRole {
 }
 
 function list(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw new MalformedCommandError('its members are no list')
+  if (!Array.isArray(value)) throw new MalformedCommandError('its members are not a list')
   return value
 }
 

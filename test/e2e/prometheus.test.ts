@@ -35,7 +35,7 @@ void test('alerts and dashboard follow the failover of a cluster', needsPromethe
   appendFileSync(join(cluster.directory, 'tokens.csv'), 'scrape,prometheus,u3,"system:monitoring"\n')
   for (const member of cluster.members) member.start()
   await cluster.waitReady()
-  // Only the time that a member must be down is another one.
+  // The only difference is the time that a member must be down.
   const sooner = join(cluster.directory, 'rules.yml')
   const rulesText = readFileSync(rulesPath, 'utf8')
   const soonerText = rulesText.replace(

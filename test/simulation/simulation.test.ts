@@ -3,8 +3,8 @@
  * history per seed.
  * Method: seeds 1 to SEEDS (300 by default) on all cores, each checked by all checkers and by a
  * final phase in which a healthy majority has to converge. Every fault and crash step has to take
- * effect in some of them, or in some further ones. Deliberate bugs show that the checkers detect
- * them, and that failures are shrunk.
+ * effect in at least one of these runs, or of some additional ones. Deliberate bugs show that the
+ * checkers detect them, and that failures are shrunk.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -44,7 +44,7 @@ export class LineReader {
 
   read(text: string): Line {
     const value = jsonOf(text)
-    if (!isJsonObject(value)) throw new Error('it is no JSON object')
+    if (!isJsonObject(value)) throw new Error('it is not a JSON object')
     const line = textOf(value, 'line')
     switch (line) {
       case 'run':
@@ -73,7 +73,7 @@ export class LineReader {
         return { line, lastRevision, endedMs: numberOf(value, 'endedMs') }
       }
       default:
-        throw new Error(`"${line.slice(0, 40)}" is no kind of line`)
+        throw new Error(`"${line.slice(0, 40)}" is not a kind of line`)
     }
   }
 
@@ -110,7 +110,7 @@ export class LineReader {
       case 'unknown':
         return { kind, why: textOf(value, 'why') }
       default:
-        throw new Error(`"${kind}" is no kind of answer`)
+        throw new Error(`"${kind}" is not a kind of answer`)
     }
   }
 
@@ -145,7 +145,7 @@ function jsonOf(text: string): Json {
   try {
     return JSON.parse(text) as Json
   } catch (cause) {
-    throw new Error('it is no JSON', { cause })
+    throw new Error('it is not JSON', { cause })
   }
 }
 
@@ -182,7 +182,7 @@ function requestOf(value: JsonObject): Request {
         ...{ list: numberOf(value, 'list'), page: numberOf(value, 'page') },
       }
     default:
-      throw new Error(`"${kind}" is no kind of request`)
+      throw new Error(`"${kind}" is not a kind of request`)
   }
 }
 
@@ -212,7 +212,7 @@ function readMode(value: JsonObject): Mode {
     case 'exact':
       return { kind, revision: numberOf(value, 'revision') }
     default:
-      throw new Error(`"${kind}" is no mode`)
+      throw new Error(`"${kind}" is not a mode`)
   }
 }
 
@@ -226,13 +226,13 @@ function rowOf({ name, revision, uid, token, digest }: Version): readonly (strin
 
 function numberOf(value: JsonObject, name: string): number {
   const found = value[name]
-  if (typeof found !== 'number') throw new Error(`${name} is no number`)
+  if (typeof found !== 'number') throw new Error(`${name} is not a number`)
   return found
 }
 
 function textOf(value: JsonObject, name: string): string {
   const found = value[name]
-  if (typeof found !== 'string') throw new Error(`${name} is no text`)
+  if (typeof found !== 'string') throw new Error(`${name} is not a text`)
   return found
 }
 
@@ -244,12 +244,12 @@ function truthOf(value: JsonObject, name: string): boolean {
 
 function listOf(value: JsonObject, name: string): readonly Json[] {
   const found = value[name]
-  if (!isJsonList(found)) throw new Error(`${name} is no list`)
+  if (!isJsonList(found)) throw new Error(`${name} is not a list`)
   return found
 }
 
 function objectOf(value: JsonObject, name: string): JsonObject {
   const found = value[name]
-  if (!isJsonObject(found)) throw new Error(`${name} is no object`)
+  if (!isJsonObject(found)) throw new Error(`${name} is not a object`)
   return found
 }

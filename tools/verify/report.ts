@@ -93,7 +93,7 @@ function checkLine(check: CheckReport): string {
 function anomalyLines(checks: readonly CheckReport[]): readonly string[] {
   const anomalies = firstAnomalies(checks)
   const total = checks.reduce(
-    (sum, { anomalies: reported, unreported: untold }) => sum + reported.length + untold,
+    (sum, { anomalies: reported, unreported }) => sum + reported.length + unreported,
     0,
   )
   const lines = anomalies

@@ -48,8 +48,8 @@ export class WatchEvents {
 
   #line(line: Buffer): void {
     const isError = line.subarray(0, typeBytes).includes(errorType)
-    const resourceVersion = textBehind(line, version)
-    const mark = textBehind(line, marker)
+    const resourceVersion = textAfter(line, version)
+    const mark = textAfter(line, marker)
     if (isError || resourceVersion === null)
       this.#listener.error(line.toString('utf8', 0, benchLimits.failureWordsMax))
     else if (mark === null) this.#listener.bookmark(resourceVersion)
@@ -58,7 +58,7 @@ export class WatchEvents {
 }
 
 /** Returns the text up to the next quotation mark; null: none. */
-function textBehind(line: Buffer, words: Buffer): string | null {
+function textAfter(line: Buffer, words: Buffer): string | null {
   const at = line.indexOf(words)
   if (at < 0) return null
   const from = at + words.length

@@ -52,7 +52,7 @@ function withEachProfile(
 
 /**
  * Copies the seccomp profile of a Pod or a container from its annotation to the field if the field
- * is unset, or from the field to the annotation if that is.
+ * is unset, or from the field to the annotation if the annotation is unset.
  */
 function withProfile(of: JsonObject, key: string, annotations: Map<string, string>): JsonObject {
   const context = objectMember(of, 'securityContext')

@@ -75,8 +75,8 @@ export function corruptedKeys(history: History): ReadonlySet<string> {
 
 /**
  * I17: a call has at most one effect, an acknowledged one has it at the returned revision, and a
- * refused one has no effect. Effects are recognized by the token of each write. A member whose own
- * state silently diverged may retry once.
+ * refused one has no effect. Effects are recognized by the token of each write. A call to a
+ * member whose state silently diverged may have a second effect.
  *
  * @throws Finding
  */

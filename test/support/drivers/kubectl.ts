@@ -46,7 +46,7 @@ export class Kubectl {
   }
 
   async run(kubeconfig: string, args: readonly string[], input?: string): Promise<KubectlResult> {
-    const words = [...asked(kubeconfig), ...args]
+    const words = [...connectionFlags(kubeconfig), ...args]
     try {
       const child = run(this.program, words, { maxBuffer: 64 * 1024 * 1024, timeout: patienceMs })
       // kubectl may refuse its arguments without reading its input: only its output counts.
@@ -67,7 +67,7 @@ export class Kubectl {
 
   /** Starts a command that keeps running, such as `get -w`; `lines` holds its output so far. */
   follow(kubeconfig: string, args: readonly string[]): Followed {
-    const child = spawn(this.program, [...asked(kubeconfig), ...args], {
+    const child = spawn(this.program, [...connectionFlags(kubeconfig), ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const lines: string[] = []
@@ -85,7 +85,7 @@ export class Kubectl {
 }
 
 /** The discovery cache is removed with its cluster: another cluster may get the same address. */
-function asked(kubeconfig: string): readonly string[] {
+function connectionFlags(kubeconfig: string): readonly string[] {
   return ['--kubeconfig', kubeconfig, '--cache-dir', join(dirname(kubeconfig), 'kubectl-cache')]
 }
 

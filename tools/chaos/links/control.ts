@@ -52,7 +52,7 @@ export class ControlServer {
   #accept(socket: Socket): void {
     socket.on('error', () => undefined)
     if (this.#master !== null) {
-      socket.end('another run of chaos has these links\n')
+      socket.end('another run of chaos uses these links\n')
       // Without reading, the end of the connection would not be noticed.
       socket.resume()
       return
@@ -65,7 +65,7 @@ export class ControlServer {
     eachLine(socket, (line) => {
       const rules = parseRules(parsed(line))
       if (rules !== null) this.#onRules(rules)
-      socket.write(rules === null ? 'these are no rules\n' : 'ok\n')
+      socket.write(rules === null ? 'these are not rules\n' : 'ok\n')
     })
   }
 }

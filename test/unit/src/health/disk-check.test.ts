@@ -77,9 +77,9 @@ void test('low disk space is logged at once, then periodically, and once when it
   const watch = new DiskSpaceWatch('/data', { clock, log }, async () => space)
   watch.start()
   await clock.advance(60_000)
-  assert.deepEqual(lines, [], 'enough is nothing to talk about')
+  assert.deepEqual(lines, [], 'enough space is not logged')
   space = { ...space, freeBytes: limits.diskFreeBytesMin - 1 }
-  await clock.advance(limits.diskSpaceToldMs + limits.diskSpaceLookMs)
+  await clock.advance(limits.diskSpaceLogMs + limits.diskSpaceLookMs)
   assert.deepEqual(
     lines.map(({ level }) => level),
     ['warn', 'warn'],

@@ -116,7 +116,7 @@ type Spoil = (opened: Opened) => void | Promise<void>
 
 const spoilt: readonly (readonly [what: string, spoil: Spoil, says: RegExp])[] = [
   [
-    'a certificate whose key is yet to come',
+    'a certificate whose key has not been replaced yet',
     ({ paths, renew }) => {
       const { key } = paths.peer('n1')
       copyFileSync(key, `${key}.old`)
@@ -132,7 +132,7 @@ const spoilt: readonly (readonly [what: string, spoil: Spoil, says: RegExp])[] =
   ],
   ['a file that is gone', ({ paths }) => rmSync(paths.peer('n1').key), /--peer-key-file: /],
   [
-    'those of another member',
+    'the files of another member',
     ({ paths }) => {
       copyFileSync(paths.peer('n2').certificate, paths.peer('n1').certificate)
       copyFileSync(paths.peer('n2').key, paths.peer('n1').key)
@@ -153,7 +153,7 @@ const spoilt: readonly (readonly [what: string, spoil: Spoil, says: RegExp])[] =
     /--peer-cert-file .* was not issued by --peer-ca-file/,
   ],
   [
-    'a certificate that is out of date',
+    'an expired certificate',
     ({ renew, clock }) => {
       renew('server')
       return clock.advance(400 * 24 * 3_600_000)

@@ -26,7 +26,7 @@ const labels = { zone: 'b' }
 
 type Others = {
   /** Called after the first membership change. */
-  behindChange: () => Promise<void>
+  afterChange: () => Promise<void>
   /** Called before the first write of the request arrives. */
   beforeWrite: () => Promise<void>
 }
@@ -41,7 +41,7 @@ type Opened = {
 
 async function open(t: TestContext): Promise<Opened> {
   const nothing = (): Promise<void> => Promise.resolve()
-  const others: Others = { behindChange: nothing, beforeWrite: nothing }
+  const others: Others = { afterChange: nothing, beforeWrite: nothing }
   const once = async (which: keyof Others): Promise<void> => {
     const act = others[which]
     others[which] = nothing
@@ -66,7 +66,7 @@ async function open(t: TestContext): Promise<Opened> {
   const change = consensus.changeMembers.bind(consensus)
   consensus.changeMembers = async (wanted) => {
     const changed = await change(wanted)
-    await once('behindChange')
+    await once('afterChange')
     return changed
   }
   return {
@@ -86,7 +86,7 @@ async function open(t: TestContext): Promise<Opened> {
 }
 
 /** A status update by the leader. */
-function telling(term: number): (object: AnyObject) => AnyObject {
+function withTerm(term: number): (object: AnyObject) => AnyObject {
   return (object) => ({ ...object, status: { ...(object['status'] as JsonObject), term } })
 }
 
@@ -110,14 +110,14 @@ async function wantedOf(api: Fixture): Promise<JsonObject> {
 void test('a concurrent status update does not conflict with a request that names a version', async (t) => {
   const { api, others, change, member } = await open(t)
   const body = await wantedOf(api)
-  others.behindChange = () => change(telling(7))
-  others.beforeWrite = () => change(telling(8))
+  others.afterChange = () => change(withTerm(7))
+  others.beforeWrite = () => change(withTerm(8))
   const got = await api.update({ kind, name, body })
   assert.deepEqual([got.object.metadata.labels, spec(got)['role']], [labels, 'Learner'])
   assert.deepEqual([status(got)['term'], member()?.role], [8, 'learner'])
 })
 
-for (const when of ['behindChange', 'beforeWrite'] as const) {
+for (const when of ['afterChange', 'beforeWrite'] as const) {
   void test(`a concurrent metadata change (${when}) is kept by a patch without a version`, async (t) => {
     const { api, others, change, member } = await open(t)
     others[when] = () => change(labelling({ owner: 'them' }))
@@ -148,7 +148,7 @@ for (const when of ['behindChange', 'beforeWrite'] as const) {
 void test('if the second of two membership changes is refused, the error reports the first one as done', async (t) => {
   const { api, others, member } = await open(t)
   const { consensus } = api
-  others.behindChange = async () => {
+  others.afterChange = async () => {
     consensus.changeMembers = () =>
       Promise.reject(new MembershipError('below-live-quorum', 'start them first'))
   }

@@ -183,7 +183,7 @@ void test('rules last as long as the connection that set them, and only one may 
   const wanted = between(['a'], ['b'], cut)
   await client.set(wanted)
   assert.deepEqual(rules, wanted)
-  await assert.rejects(ControlClient.open(path, systemClock), /another run of chaos has these links/)
+  await assert.rejects(ControlClient.open(path, systemClock), /another run of chaos uses these links/)
   client.close()
   await until('healed', () => rules.length === 0)
   const next = await ControlClient.open(path, systemClock)

@@ -98,12 +98,15 @@ void test('a truncated last line is skipped, other damage is reported with its l
     }
     assert.match(
       await spoil((all) => (all[2] = '{"line":')),
-      /^cannot read line 3 of .*: it is no JSON: it is damaged, record again$/,
+      /^cannot read line 3 of .*: it is not JSON: it is damaged, record again$/,
     )
-    assert.match(await spoil((all) => (all[2] = '{"line":"wall"}')), /line 3 of .*"wall" is no kind of line/)
+    assert.match(
+      await spoil((all) => (all[2] = '{"line":"wall"}')),
+      /line 3 of .*"wall" is not a kind of line/,
+    )
     assert.match(
       await spoil((all) => (all[2] = all[2]?.replace('"begin":', '"bogin":') ?? '')),
-      /begin is no number/,
+      /begin is not a number/,
     )
     assert.match(await spoil((all) => all.shift()), /does not begin with the header/)
     assert.match(
@@ -119,13 +122,13 @@ void test('a file that is not a recording is refused in one line with its name a
   const bytes = new SeededRandom(7).bytes(100_000)
   const foreign: readonly (readonly [what: string, content: string | Uint8Array, why: RegExp])[] = [
     ['empty', '', /it is empty/],
-    ['blank lines', '\n\n', /it is no JSON/],
-    ['a program', bytes, /it is no JSON/],
-    ['one line of text', 'hello', /it is no JSON/],
-    ['half a line of JSON', '{"kind":"Li', /it is no JSON/],
-    ['JSON of another tool', '{"kind":"List","items":[]}\n', /line is no text/],
-    ['JSON over several lines', '{\n  "kind": "List"\n}\n', /it is no JSON/],
-    ['a list', '[1,2]\n', /it is no JSON object/],
+    ['blank lines', '\n\n', /it is not JSON/],
+    ['a program', bytes, /it is not JSON/],
+    ['one line of text', 'hello', /it is not JSON/],
+    ['half a line of JSON', '{"kind":"Li', /it is not JSON/],
+    ['JSON of another tool', '{"kind":"List","items":[]}\n', /line is not a text/],
+    ['JSON over several lines', '{\n  "kind": "List"\n}\n', /it is not JSON/],
+    ['a list', '[1,2]\n', /it is not a JSON object/],
     [
       'a recording of another version',
       '{"line":"run","format":9,"seed":1,"namespace":"a","members":[],"startedMs":1}\n',
