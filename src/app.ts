@@ -20,7 +20,7 @@ import { WatchMetrics } from './metrics/watch-metrics.ts'
 import { registerClusterMetrics } from './metrics/cluster-metrics.ts'
 import { openDataDirectory } from './app/open-data-directory.ts'
 import { ownIdentity } from './membership/own-identity.ts'
-import { accessOf, accessWarnings, admissionOf, reviewersFor } from './app/policy.ts'
+import { accessOf, hasDefaultBindings, accessWarnings, admissionOf, reviewersFor } from './app/policy.ts'
 import type { Access } from './app/policy.ts'
 import { removal } from './membership/removal.ts'
 import { openReplica } from './app/replica.ts'
@@ -123,6 +123,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
     ...{ clock, store, machine, consensus, watch, caughtUp },
     livezGraceMs: site.config['livez-grace-period'],
     foundingAwaits: () => node.foundingAwaits,
+    hasDefaultPolicy: () => hasDefaultBindings(store, names),
   })
   closing.add(() => health.close())
   collectDefaultMetrics({ register: metrics })

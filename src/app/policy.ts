@@ -35,7 +35,9 @@ import type { Admission } from '../registry/calls/admission.ts'
 import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
 import { staleAccessMsDefault } from '../store/command.ts'
 import { serviceAccountDefinition } from '../resources/service-account.ts'
+import { keyOf } from '../store/key.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { StoreError } from '../store/store-errors.ts'
 import { outwardAccess } from './outward-access.ts'
 import type { OutwardAccessDependencies } from './outward-access.ts'
 import type { ShutdownStack } from './shutdown-stack.ts'
@@ -183,6 +185,21 @@ export function staleAccess(of: {
   return () => {
     const { staleAccessMs = staleAccessMsDefault } = store.settings
     return clock.monotonicMs() - (consensus.status.quorumContactMs ?? startedMs) > staleAccessMs
+  }
+}
+
+/** Whether this member has applied any of those default objects that the leader stores last. */
+export function hasDefaultBindings(store: Pick<ObjectStore, 'view'>, names: Names): boolean {
+  const group = names.group('rbac.authorization')
+  const bindings = defaultPolicy(names).namespacedBindings
+  try {
+    const view = store.view()
+    return bindings.some(
+      ({ namespace, name }) => view.get(keyOf({ group, plural: 'rolebindings', namespace, name })) !== null,
+    )
+  } catch (cause) {
+    if (cause instanceof StoreError) return false
+    throw cause
   }
 }
 

@@ -15,7 +15,7 @@ import type { PolicyStep, PolicyStepOptions } from './policy-step.ts'
 
 /** A role or binding that every cluster has. */
 export type ExpectedObject = {
-  readonly plural: string
+  readonly plural: (typeof PLURALS)[number]
   readonly object: AnyObject
 }
 
@@ -28,7 +28,6 @@ export type DefaultPolicyDependencies = Pick<PolicyStepOptions, 'missingRules'> 
   readonly catalog: Catalog
   readonly client: LocalClient
   readonly store: Pick<ObjectStore, 'view'>
-  /** Roles come before the bindings that refer to them. */
   readonly expected: readonly ExpectedObject[]
   /** Called when all objects grant what is expected. */
   readonly onReconciled: (writes: PolicyWrites) => void
@@ -60,22 +59,38 @@ async function reconcile(dependencies: DefaultPolicyDependencies): Promise<Recon
   const writes = { create: 0, update: 0, recreate: 0 }
   let isDone = true
   let isCurrent = false
-  for (const one of expected) {
-    const definition = catalog.find(group, 'v1', one.plural)
+  for (const plural of PLURALS) {
+    const definition = catalog.find(group, 'v1', plural)
     // This member does not serve the kind.
     if (definition === null) continue
     // A new leader may not have applied all writes of the one before: a read waits for that.
     if (!isCurrent) await client.list(definition, null, 1)
     isCurrent = true
-    const step = stepOf(dependencies, one)
-    if (step === null) continue
-    if (await perform(dependencies, definition, step)) writes[step.kind]++
-    else isDone = false
+    const ofKind = expected.filter((one) => one.plural === plural)
+    for (let from = 0; from < ofKind.length; from += WRITES_AT_ONCE) {
+      const some = ofKind.slice(from, from + WRITES_AT_ONCE)
+      const results = await Promise.all(
+        some.map(async (one) => {
+          const step = stepOf(dependencies, one)
+          return step === null ? null : { step, isWritten: await perform(dependencies, definition, step) }
+        }),
+      )
+      for (const result of results) {
+        if (result?.isWritten === true) writes[result.step.kind]++
+        else if (result !== null) isDone = false
+      }
+    }
   }
   if (!isDone) return { kind: 'again' }
   onReconciled(writes)
   return { kind: 'done' }
 }
+
+/** Roles come before the bindings that refer to them. */
+const PLURALS = ['clusterroles', 'roles', 'clusterrolebindings', 'rolebindings'] as const
+
+/** Writes in progress at the same time: a new cluster is ready after all of them. */
+const WRITES_AT_ONCE = 32
 
 function stepOf(
   { names, store, missingRules }: DefaultPolicyDependencies,

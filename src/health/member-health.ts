@@ -19,6 +19,8 @@ export type HealthDependencies = {
   readonly caughtUp: CaughtUp
   /** Returns the names of the initial members that are missing for the cluster to be founded. */
   readonly foundingAwaits: () => readonly string[]
+  /** Whether this member has applied the default roles and bindings. */
+  readonly hasDefaultPolicy: () => boolean
 }
 
 /** Returns the checks behind `/livez` and `/readyz`. */
@@ -31,8 +33,11 @@ export function watchHealth({
   watch,
   caughtUp,
   foundingAwaits,
+  hasDefaultPolicy,
 }: HealthDependencies): Health {
   const silence = new ThreadSilence(consensus, clock)
+  const startedMs = clock.monotonicMs()
+  let isPolicySeen = false
   return memberHealth({
     consensus,
     clock,
@@ -57,6 +62,15 @@ export function watchHealth({
         // A state that is not trusted has a check of its own.
         failure: () =>
           store.identity === null && machine.quarantine === null ? 'the cluster has no identity yet' : null,
+      },
+      {
+        name: 'default-policy',
+        live: false,
+        failure: () => {
+          // Only a new cluster lacks it: an operator may delete what is stored later.
+          isPolicySeen ||= clock.monotonicMs() - startedMs > policyAwaitedMsMax || hasDefaultPolicy()
+          return isPolicySeen ? null : 'the default roles and bindings are not stored yet'
+        },
       },
       { name: 'state', live: false, failure: () => watch.guard.quarantineFailure() },
       { name: 'state-agreement', live: false, failure: () => watch.guard.agreementFailure() },
@@ -87,3 +101,5 @@ class ThreadSilence {
 }
 
 const silenceMsMax = 10_000
+/** The leader of a new cluster stores the policy well within that time. */
+const policyAwaitedMsMax = 30_000

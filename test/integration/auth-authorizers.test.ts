@@ -250,7 +250,7 @@ void test('files of webhooks and policies that cannot be used end the start with
     [{ 'authorization-mode': 'RBAC,RBAC' }, /has RBAC twice: omit one of them$/],
     [
       { 'authorization-mode': 'Magic' },
-      /must be a list of ABAC, RBAC, Webhook, AlwaysAllow, AlwaysDeny, not "Magic"$/,
+      /must be a list of Node, ABAC, RBAC, Webhook, AlwaysAllow, AlwaysDeny, not "Magic"$/,
     ],
   ]
   for (const [flags, words] of rows) {

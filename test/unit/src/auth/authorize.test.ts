@@ -52,9 +52,9 @@ void test('the first opinion decides, else all reasons are given in the order of
   }
 })
 
-void test('an unknown mode is refused with the list of modes', () => {
-  assert.throws(() => authorizerFor(['Node'], noRules), {
+void test('an unknown mode is refused with the names of known modes', () => {
+  assert.throws(() => authorizerFor(['Magic'], noRules), {
     code: 'unknown-authorization-mode',
-    message: 'authorization mode "Node" is not one of ABAC, RBAC, Webhook, AlwaysAllow, AlwaysDeny',
+    message: 'authorization mode "Magic" is not one of Node, ABAC, RBAC, Webhook, AlwaysAllow, AlwaysDeny',
   })
 })
