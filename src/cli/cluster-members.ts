@@ -101,7 +101,7 @@ export async function clusterRemove(terminal: Terminal, name: string, options: O
   const place = memberAt(cluster.directory, name)
   if (!existsSync(place.configPath)) {
     const names = namesInOrder(await membersOf(cluster))
-    const words = existsSync(place.removedPath) ? 'was removed before' : 'is no member'
+    const words = existsSync(place.removedPath) ? 'was removed before' : 'is not a member'
     return terminal.print(`${name} ${words}: there are ${names}`)
   }
   const timeout = options.timeoutMs / 1000

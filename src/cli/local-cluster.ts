@@ -208,7 +208,7 @@ function checkWhole(directory: string, members: readonly LocalMember[]): void {
     if (typeof name !== 'string' || members.some((member) => member.name === name)) continue
     const { configPath: path, removedPath } = memberAt(directory, name)
     if (existsSync(removedPath)) continue
-    const remedy = `bring it back, or orchctl cluster down and remove ${directory}`
+    const remedy = `restore it, or orchctl cluster down and remove ${directory}`
     throw new CliError('failed', `${path} is missing, though ${name} is a member: ${remedy}`)
   }
 }

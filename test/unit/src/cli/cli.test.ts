@@ -142,7 +142,7 @@ void test('a lost configuration file is named, and the other members do not form
       assert.equal(await cli(['cluster', verb, '--dir', directory], reported), 1)
       assert.match(
         reported.noted.join('\n'),
-        /^orchctl: .*n3\/config\.yaml is missing, though n3 is a member: bring it back/,
+        /^orchctl: .*n3\/config\.yaml is missing, though n3 is a member: restore it/,
       )
     }
     // A running cluster can be stopped nevertheless.

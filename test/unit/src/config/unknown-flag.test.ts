@@ -26,7 +26,11 @@ void test('the error for a misspelled flag has the right spelling', () => {
 })
 
 void test('the error for a flag of another server has the nearest flag of this one and refers to --help', () => {
-  for (const foreign of ['--etcd-servers=https://e:2379', '--encryption-provider-config=x', '--etcd-prefix=/a']) {
+  for (const foreign of [
+    '--etcd-servers=https://e:2379',
+    '--encryption-provider-config=x',
+    '--etcd-prefix=/a',
+  ]) {
     const message = refusal(['--in-memory', foreign])
     const [, nearest = ''] =
       /^unknown flag --[a-z-]+ \(command line\): .* --([a-z0-9-]+)[,?]/.exec(message) ?? []
