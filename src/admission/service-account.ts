@@ -5,6 +5,7 @@ import { objectMember, objectsMember, textMember } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
 import type { AdmissionRequest } from '../registry/calls/admission.ts'
 import { bootstrapOperation } from '../registry/kinds/bootstrap-operation.ts'
+import { podReferences } from '../registry/kinds/node-references.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { resourceOf } from '../registry/kinds/definition.ts'
 import { parseStored } from '../registry/kinds/encode.ts'
@@ -38,25 +39,49 @@ export function serviceAccountAdmission(dependencies: ServiceAccountAdmissionDep
     name: 'ServiceAccount',
     mutate: (request) => {
       const { object, operation } = request
-      if (object === null || !isPod(request, names)) return object
+      if (object === null || !isPodWrite(request)) return object
+      if (isMirror(object, names)) {
+        if (operation === 'CREATE') checkMirror(request, object)
+        return object
+      }
       const named = withAccount(object)
       return operation === 'CREATE' ? withPullSecrets(named, accountOf(request, named)) : named
     },
     extraOperations: (request) => {
       const { object, operation } = request
-      if (object === null || operation !== 'CREATE' || !isPod(request, names)) return []
+      if (object === null || operation !== 'CREATE' || !isPodWrite(request)) return []
+      if (isMirror(object, names)) return []
       return accountOf(request, object) === null ? [defaultAccount(dependencies, request)] : []
     },
   }
 }
 
-/** Nodes create mirror Pods, for which no account is looked up. */
-function isPod({ definition, target, object, operation }: AdmissionRequest, names: Names): boolean {
+function isPodWrite({ definition, target, operation }: AdmissionRequest): boolean {
   const isWrite = operation === 'CREATE' || operation === 'UPDATE'
-  if (!isWrite || definition.group !== '' || definition.plural !== 'pods') return false
-  return (
-    target.subresource === null && object?.metadata.annotations?.[names.label('config.mirror')] === undefined
-  )
+  return isWrite && definition.group === '' && definition.plural === 'pods' && target.subresource === null
+}
+
+/** Nodes create mirror Pods for their static Pods. No account is looked up for them. */
+function isMirror(pod: AnyObject, names: Names): boolean {
+  return pod.metadata.annotations?.[names.label('config.mirror')] !== undefined
+}
+
+/**
+ * A mirror Pod must not use accounts and Secrets: its creator needs no permission for them.
+ *
+ * @throws ApiError `Forbidden`
+ */
+function checkMirror({ definition }: AdmissionRequest, pod: AnyObject): void {
+  const refuse = (used: string): never => {
+    throw forbidden(resourceOf(definition), pod.metadata.name ?? '', `a mirror pod may not ${used}`)
+  }
+  if (accountName(pod) !== '') refuse('reference service accounts')
+  if (podReferences(pod, null).references.some((one) => one.startsWith('secrets/')))
+    refuse('reference secrets')
+  const volumes = objectsMember(objectMember(pod, 'spec'), 'volumes')
+  const sources = volumes.flatMap((volume) => objectsMember(objectMember(volume, 'projected'), 'sources'))
+  if (sources.some((source) => Object.hasOwn(source, 'serviceAccountToken')))
+    refuse('use ServiceAccountToken volume projections')
 }
 
 function accountName(pod: AnyObject): string {

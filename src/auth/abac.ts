@@ -7,12 +7,13 @@ import { allowed, noOpinion } from './decision.ts'
 import type { Authorizer } from './decision.ts'
 import { AuthError } from './errors.ts'
 import type { PolicyRule } from './rules.ts'
+import { GROUP_AUTHENTICATED } from './user.ts'
 
 /** One line of the policy file: what its subjects may do. Empty text matches nothing. */
 type AbacPolicy = {
-  /** `*`: every user. Empty: the policy is for a group. */
+  /** `*`: every user with credentials. Empty: the policy is for a group. */
   readonly user: string
-  /** `*`: every group. Empty: the policy is for a user. */
+  /** `*`: every user with credentials. Empty: the policy is for a user. */
   readonly group: string
   readonly namespace: string
   readonly resource: string
@@ -50,6 +51,7 @@ export function abac(text: string, source: string, apiVersion: string): Authoriz
 class PolicyIndex {
   readonly #byUser = new Map<string, AbacPolicy[]>()
   readonly #byGroup = new Map<string, AbacPolicy[]>()
+  /** `*` stands for users with credentials: a policy for anonymous ones names their group. */
   readonly #ofAll: AbacPolicy[] = []
 
   constructor(policies: readonly AbacPolicy[]) {
@@ -67,7 +69,7 @@ class PolicyIndex {
       if (policy.group === '' || policy.group === '*' || groups.includes(policy.group)) yield policy
     }
     for (const group of new Set(groups)) yield* this.#byGroup.get(group) ?? []
-    yield* this.#ofAll
+    if (groups.includes(GROUP_AUTHENTICATED)) yield* this.#ofAll
   }
 }
 

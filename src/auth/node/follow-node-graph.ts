@@ -7,7 +7,7 @@ import { parseStored } from '../../registry/kinds/encode.ts'
 import { prefixOf } from '../../store/key.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
 import { NodeGraph } from './node-graph.ts'
-import { podReferences, volumeReferences } from './references.ts'
+import { podReferences, volumeReferences } from '../../registry/kinds/node-references.ts'
 
 export type NodeGraphOptions = {
   readonly names: Names

@@ -7,8 +7,8 @@ import { RuleIndex } from '../rule-index.ts'
 import type { PolicyRule } from '../rules.ts'
 import { GROUP_NODES, nodeOf } from '../user.ts'
 import type { NodeGraph } from './node-graph.ts'
-import { referenceTo } from './references.ts'
-import type { ReferencedResource } from './references.ts'
+import { referenceTo } from '../../registry/kinds/node-references.ts'
+import type { ReferencedResource } from '../../registry/kinds/node-references.ts'
 
 export type NodeAuthorizerDependencies = {
   readonly names: Names

@@ -1,5 +1,5 @@
 import type { InformerChange } from '../../registry/informer.ts'
-import type { PodReferences, Reference, VolumeReferences } from './references.ts'
+import type { PodReferences, Reference, VolumeReferences } from '../../registry/kinds/node-references.ts'
 
 /** The part of an informer that the graph follows. */
 type Followed<T> = { subscribe(listener: (change: InformerChange<T>) => void): () => void }

@@ -113,3 +113,22 @@ void test('a mirror Pod is left as its node made it', async (t) => {
   assert.deepEqual(accountOf(await createPod(api, 'a', { nodeName: 'm1' }, mirror)), ['', ''])
   assert.deepEqual(await accounts(api), [])
 })
+
+void test('a mirror Pod that uses an account, a Secret or a token is refused', async (t) => {
+  const api = await open(t)
+  const mirror = { annotations: { 'orch.io/config.mirror': 'x' } }
+  await api.create({ kind: 'ServiceAccount', body: { metadata: { name: 'robot' } } })
+  const token = { path: 'token', expirationSeconds: 3600 }
+  for (const [spec, why] of [
+    [{ serviceAccountName: 'robot' }, 'reference service accounts'],
+    [{ imagePullSecrets: [{ name: 'a' }] }, 'reference secrets'],
+    [{ volumes: [{ name: 'v', secret: { secretName: 'a' } }] }, 'reference secrets'],
+    [
+      { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: token }] } }] },
+      'use ServiceAccountToken volume projections',
+    ],
+  ] as const) {
+    const { code, message } = await refused(createPod(api, 'a', { nodeName: 'm1', ...spec }, mirror))
+    assert.deepEqual([code, message], [403, `pods "a" is forbidden: a mirror pod may not ${why}`])
+  }
+})

@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { abac } from '../../../../src/auth/abac.ts'
+import { anonymous } from '../../../../src/auth/anonymous.ts'
+import { allowed, noOpinion } from '../../../../src/auth/decision.ts'
 import { AuthError } from '../../../../src/auth/errors.ts'
 import type { Action } from '../../../../src/api/action.ts'
 import { authenticatedUser } from '../../../../src/auth/user.ts'
@@ -25,6 +27,15 @@ function get(namespace: string, resource: string, group = '', verb = 'get'): Act
 function path(at: string, verb = 'get'): Action {
   return { kind: 'path', verb, path: at }
 }
+
+void test('a policy for every user is not for anonymous ones, unless it names their group', () => {
+  const decide = (spec: object) =>
+    abac(line({ ...spec, nonResourcePath: '*' }), 'policies', API).authorize(anonymous, path('/version'))
+  assert.deepEqual(decide({ user: '*' }), noOpinion)
+  assert.deepEqual(decide({ group: '*' }), noOpinion)
+  assert.deepEqual(decide({ group: 'system:unauthenticated' }), allowed)
+  assert.deepEqual(decide({ user: 'system:anonymous' }), allowed)
+})
 
 void test('subject, namespace, resource, group and path all have to match', () => {
   const kate = authenticatedUser({ name: 'kate', groups: ['a', 'b'] })

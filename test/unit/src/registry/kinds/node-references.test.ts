@@ -5,8 +5,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { podReferences, volumeReferences } from '../../../../../src/auth/node/references.ts'
-import type { PodReferences, VolumeReferences } from '../../../../../src/auth/node/references.ts'
+import { podReferences, volumeReferences } from '../../../../../src/registry/kinds/node-references.ts'
+import type { PodReferences, VolumeReferences } from '../../../../../src/registry/kinds/node-references.ts'
 import type { AnyObject } from '../../../../../src/registry/kinds/definition.ts'
 
 const mirror = 'kubernetes.io/config.mirror'

@@ -1,6 +1,6 @@
 import { objectMember, objectsMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
-import type { AnyObject } from '../../registry/kinds/definition.ts'
+import type { AnyObject } from './definition.ts'
 
 /** The kinds of objects that a node may read because a Pod on it refers to them. */
 export type ReferencedResource = 'configmaps' | 'secrets' | 'serviceaccounts' | 'persistentvolumeclaims'
@@ -31,14 +31,15 @@ export type VolumeReferences = {
  * Returns the objects that a Pod refers to; those of a mirror Pod do not count, because its node
  * creates it for a static Pod, and could name any Secret in it.
  *
- * @param mirrorAnnotation marks a mirror Pod
+ * @param mirrorAnnotation marks a mirror Pod; null: those count, too
  * @source upstream `pkg/api/v1/pod/util.go`; `plugin/pkg/auth/authorizer/node/graph.go`, AddPod
  */
-export function podReferences(pod: AnyObject, mirrorAnnotation: string): PodReferences {
+export function podReferences(pod: AnyObject, mirrorAnnotation: string | null): PodReferences {
   const spec = objectMember(pod, 'spec')
   const node = textMember(spec, 'nodeName')
   const { namespace = '', name: podName = '', annotations = {} } = pod.metadata
-  if (node === '' || annotations[mirrorAnnotation] !== undefined) return { node, references: [] }
+  if (node === '' || (mirrorAnnotation !== null && annotations[mirrorAnnotation] !== undefined))
+    return { node, references: [] }
   const found = new Set<Reference>()
   const add = (resource: ReferencedResource, name: string): void => {
     if (name !== '') found.add(referenceTo(resource, namespace, name))
