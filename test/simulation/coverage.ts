@@ -95,6 +95,7 @@ const seldom: ReadonlySet<CoverageItem> = new Set<CoverageItem>([
   ...([
     'met no-member-right',
     'met right-suspected',
+    'met right-repaired',
     'met leader-removed-itself',
     'met removed-by-own-log',
   ] as const),
