@@ -124,11 +124,13 @@ export function openConsensus(config: Config, dependencies: ConsensusDependencie
   return opened
 }
 
+type PeerAddresses = Pick<Config, 'initial-members' | 'name' | 'peer-address' | 'peer-bind-address'>
+
 /**
- * Returns the address to listen on for peers. Without `--peer-address` it is this member's address
+ * Returns the address to listen on for peers; empty: none is configured. Without `--peer-address` it is this member's address
  * in the list of initial members, so that one file serves every host.
  */
-function peerListenAddress(config: Config): string {
+export function peerListenAddress(config: PeerAddresses): string {
   const own = config['initial-members'].find(({ name }) => name === config.name)
   const address = config['peer-address'] || (own?.peerAddress ?? '')
   const bind = config['peer-bind-address']

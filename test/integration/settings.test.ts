@@ -147,6 +147,22 @@ void test('a full storage refuses writes with 403, allows deletions, and accepts
   assert.equal(settingsOf(await server.ask('GET', path)).storage.alarm, false)
 })
 
+void test('a change of any setting changes the version of the settings', async (t) => {
+  const server = await SpecServer.start(t)
+  const versions = [settingsOf(await server.ask('GET', path)).version]
+  for (const body of [
+    { storageBytesMax: 64 * mebibyte },
+    { objectBytesMax: 100_000 },
+    { historyWindowMs: 61_000 },
+    { historyEventsMin: 3 },
+    { leaseReads: 1 },
+    { staleAccessMs: 9000 },
+  ]) {
+    versions.push(settingsOf(await server.ask('POST', path, { body })).version)
+  }
+  assert.equal(new Set(versions).size, versions.length, versions.join(' '))
+})
+
 void test('lease reads are off by default, and changing them changes the version of the settings', async (t) => {
   const server = await SpecServer.start(t)
   const before = settingsOf(await server.ask('GET', path))

@@ -102,6 +102,14 @@ void describe('schema of a member', () => {
       `${P}.items.${X}map-type: Invalid value: "": must be atomic as item of a list with ${X}list-type=set`,
     ],
     [
+      {
+        type: 'array',
+        items: { type: 'array', items: text, [`${X}list-type`]: 'set' },
+        [`${X}list-type`]: 'set',
+      },
+      `${P}.items.${X}list-type: Invalid value: "set": must be atomic as item of a list with ${X}list-type=set`,
+    ],
+    [
       { type: 'array', items: text, [`${X}list-map-keys`]: ['k'] },
       `${P}.${X}list-type: Required value: must be map if ${X}list-map-keys is non-empty`,
     ],

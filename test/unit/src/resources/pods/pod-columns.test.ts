@@ -60,6 +60,7 @@ void test('Status and Ready summarize the states of the containers', () => {
     ],
     [{ phase: 'Failed', containerStatuses: [ended({ exitCode: 3 })] }, '0/2', 'ExitCode:3'],
     [{ phase: 'Failed', containerStatuses: [ended({ exitCode: 3, signal: 9 })] }, '0/2', 'Signal:9'],
+    [{ phase: 'Failed', containerStatuses: [ended({})] }, '0/2', 'ExitCode:0'],
     [{ phase: 'Succeeded', containerStatuses: [done, done] }, '0/2', 'Completed'],
     [{ phase: 'Running', containerStatuses: [done, running] }, '1/2', 'NotReady'],
     [

@@ -180,6 +180,17 @@ void test('a kind is found by the marker that existing clients look for, in both
   assert.equal(at(theirs, 'x-orch-group-version-kind'), undefined)
 })
 
+void test('a path declares the parameters in it, and those of all its operations', () => {
+  const document = openApiV3(definitionsFor(upstream), upstream, 'v1')
+  const namesOfPath = (path: string): readonly unknown[] =>
+    (at(document, 'paths', path, 'parameters') as JsonObject[]).map((parameter) => parameter['name'])
+  assert.deepEqual(namesOfPath('/api/v1/namespaces/{namespace}/configmaps'), ['namespace', 'pretty'])
+  assert.deepEqual(namesOfPath('/api/v1/namespaces/{namespace}/configmaps/{name}'), [
+    ...['name', 'namespace', 'pretty'],
+  ])
+  assert.deepEqual(namesOfPath('/api/v1/nodes'), ['pretty'])
+})
+
 void test('an operation is found by its kind and lists its parameters', () => {
   const document = openApiV3(definitionsFor(upstream), upstream, 'v1')
   const patch = at(document, 'paths', '/api/v1/namespaces/{namespace}/configmaps/{name}', 'patch')
