@@ -127,8 +127,8 @@ export function openConsensus(config: Config, dependencies: ConsensusDependencie
 type PeerAddresses = Pick<Config, 'initial-members' | 'name' | 'peer-address' | 'peer-bind-address'>
 
 /**
- * Returns the address to listen on for peers; empty: none is configured. Without `--peer-address` it is this member's address
- * in the list of initial members, so that one file serves every host.
+ * Returns the address to listen on for peers; empty: none is configured. Without `--peer-address`
+ * it is this member's address in the list of initial members, so that one file serves every host.
  */
 export function peerListenAddress(config: PeerAddresses): string {
   const own = config['initial-members'].find(({ name }) => name === config.name)

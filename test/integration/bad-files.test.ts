@@ -203,7 +203,7 @@ const cases: readonly Case[] = [
   {
     what: 'member.json: a folder',
     spoil: () => replaced(join(data, 'member.json'), folder),
-    line: /member\.json .*no file/,
+    line: /member\.json .*it is not a file/,
   },
   {
     what: 'member.json: a circle',
