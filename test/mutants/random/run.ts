@@ -11,16 +11,12 @@ import { LoadedTexts, recordedCoverage } from './coverage.ts'
 import { drawMutations } from './draw.ts'
 import { applied, describeMutation } from './mutation.ts'
 import type { Mutation } from './mutation.ts'
+import { outcomeOf } from './outcome.ts'
+import type { Outcome } from './outcome.ts'
 import { checksFor, firstDifference } from './selection.ts'
 import type { CoveringCheck } from './selection.ts'
 import { mutationsOf } from './sites.ts'
 import { TypeChecker } from './type-check.ts'
-
-export type Outcome =
-  | { readonly kind: 'noticed'; readonly by: string; readonly how: string }
-  | { readonly kind: 'survived'; readonly checks: number }
-  /** No check executes the place. */
-  | { readonly kind: 'unreached' }
 
 export type Tried = { readonly mutation: Mutation; readonly outcome: Outcome }
 
@@ -120,18 +116,13 @@ async function tryMutation(
   const { file } = mutation
   const program = compiled(applied(sourceOf(file), mutation), file)
   const chosen = checksFor(file, firstDifference(original, program), all, bounds)
-  if (chosen.length === 0) return { kind: 'unreached' }
-  copy.replace(file, program)
+  const seconds = new Map(chosen.map(({ check, recorded }) => [check, recorded.seconds]))
   try {
-    for (const { check, recorded } of chosen) {
-      const endAfterMs = hangMs + recorded.seconds * 1000 * slowdownMax
-      const verdict = await runCheck(check, copy, { endAfterMs })
-      if (verdict.kind === 'passed') continue
-      const how =
-        verdict.kind === 'failed' ? verdict.finding.where : verdict.timedOut ? 'timeout' : verdict.why
-      return { kind: 'noticed', by: nameOf(check), how }
-    }
-    return { kind: 'survived', checks: chosen.length }
+    return await outcomeOf([...seconds.keys()], (check, which) => {
+      copy.replace(file, which === 'mutated' ? program : original)
+      const endAfterMs = hangMs + (seconds.get(check) ?? 0) * 1000 * slowdownMax
+      return runCheck(check, copy, { endAfterMs })
+    })
   } finally {
     copy.replace(file, original)
   }
@@ -140,22 +131,31 @@ async function tryMutation(
 /** Returns the place, the change, and what came of it. */
 export function rowOf({ mutation, outcome }: Tried): readonly string[] {
   const { file, line } = mutation
-  const result =
-    outcome.kind === 'noticed'
-      ? `noticed by ${outcome.by}: ${outcome.how}`
-      : outcome.kind === 'survived'
-        ? `SURVIVED ${outcome.checks} checks`
-        : 'SURVIVED, as no check reaches it'
+  const result = resultOf(outcome)
   return [`${file}:${line}`, describeMutation(sourceOf(file), mutation), result]
 }
 
-/** Returns the survivors, and how many mutations were noticed. */
+function resultOf(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'noticed':
+      return `noticed by ${outcome.by}: ${outcome.how}`
+    case 'survived':
+      return `SURVIVED ${outcome.checks} checks`
+    case 'unreached':
+      return 'SURVIVED, as no check reaches it'
+    case 'unchecked':
+      return `NOT CHECKED, as ${outcome.by} fails without it: ${outcome.why}`
+  }
+}
+
+/** Returns the survivors and what was not checked, and how many of the others were noticed. */
 export function summary(tried: readonly Tried[]): readonly string[] {
-  const survivors = tried.filter(({ outcome }) => outcome.kind !== 'noticed')
-  const noticed = tried.length - survivors.length
+  const checked = tried.filter(({ outcome }) => outcome.kind !== 'unchecked')
+  const noticed = checked.filter(({ outcome }) => outcome.kind === 'noticed')
   return [
     '',
-    ...survivors.map((one) => rowOf(one).join(' | ')),
-    `${noticed} of ${tried.length} random mutations were noticed`,
+    ...tried.filter(({ outcome }) => outcome.kind !== 'noticed').map((one) => rowOf(one).join(' | ')),
+    `${noticed.length} of ${checked.length} random mutations were noticed`,
+    ...(checked.length < tried.length ? [`${tried.length - checked.length} were not checked`] : []),
   ]
 }
