@@ -19,14 +19,16 @@ import { root } from '../tidy/markdown.ts'
 const folder = join(root, 'packaging/docker')
 
 /** @returns the exit code and what was printed */
-async function check(...args: readonly string[]): Promise<{ readonly code: number; readonly given: string }> {
+async function check(
+  ...args: readonly string[]
+): Promise<{ readonly code: number; readonly printed: string }> {
   const child = spawn(process.execPath, [join(folder, 'healthcheck.mjs'), ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  let given = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (given += text))
+  let printed = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (printed += text))
   const [code] = (await once(child, 'close')) as [number]
-  return { code, given }
+  return { code, printed }
 }
 
 void test('the health check succeeds while a member runs, and fails when it does not', async (t) => {
@@ -39,7 +41,7 @@ void test('the health check succeeds while a member runs, and fails when it does
   await member.stop()
   const stopped = await check(port)
   assert.equal(stopped.code, 1)
-  assert.match(stopped.given, /^\/livez: .*ECONNREFUSED/)
+  assert.match(stopped.printed, /^\/livez: .*ECONNREFUSED/)
   assert.equal((await check()).code, 2)
 })
 
