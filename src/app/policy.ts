@@ -183,8 +183,18 @@ export function staleAccess(of: {
   const { consensus, store, clock } = of
   const startedMs = clock.monotonicMs()
   return () => {
-    const { staleAccessMs = staleAccessMsDefault } = store.settings
-    return clock.monotonicMs() - (consensus.status.quorumContactMs ?? startedMs) > staleAccessMs
+    const ageMs = clock.monotonicMs() - (consensus.status.quorumContactMs ?? startedMs)
+    return ageMs > settingOf(store)
+  }
+}
+
+/** A state that is not trusted has no settings. */
+function settingOf(store: Pick<ObjectStore, 'settings'>): number {
+  try {
+    return store.settings.staleAccessMs ?? staleAccessMsDefault
+  } catch (cause) {
+    if (cause instanceof StoreError) return staleAccessMsDefault
+    throw cause
   }
 }
 

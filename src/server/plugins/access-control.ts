@@ -123,7 +123,7 @@ export function authorization(
   app.addHook('onRequest', (request, _reply, done) => {
     const call = callOf(request)
     const { action } = call.info
-    if (isAccessStale() && !showsHealth(action)) {
+    if (!showsHealth(action) && isAccessStale()) {
       done(serviceUnavailable(STALE))
       return
     }
