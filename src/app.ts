@@ -10,6 +10,8 @@ import { defaultPolicy } from './auth/bootstrap/default-policy.ts'
 import { policyObjects } from './auth/bootstrap/policy-objects.ts'
 import { Controllers } from './app/controllers.ts'
 import { CustomKindSync } from './controllers/custom-kind-sync.ts'
+import type { KeyRing } from './key-ring/key-ring.ts'
+import type { SharedTokenKeys } from './key-ring/shared-token-keys.ts'
 import { MemberDisk } from './health/disk-check.ts'
 import { checkIdentity } from './membership/check-identity.ts'
 import { memberKeys } from './pki/member-keys.ts'
@@ -23,6 +25,7 @@ import { ownIdentity } from './membership/own-identity.ts'
 import { accessOf, hasDefaultBindings, accessWarnings, admissionOf, reviewersFor } from './app/policy.ts'
 import type { Access } from './app/policy.ts'
 import { removal } from './membership/removal.ts'
+import { openKeyRing } from './app/key-ring.ts'
 import { openReplica } from './app/replica.ts'
 import { servedKinds } from './app/served-kinds.ts'
 import { serve } from './app/serving.ts'
@@ -104,8 +107,9 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   const { bootstrap, watch } = startUpkeep(site, { store, machine, consensus, keys })
   replica.judgedBy(watch.guard)
   closing.add(logLeaderChanges({ consensus, clock, log }))
-  const serviceAccounts = configuredServiceAccounts(site, { store, keys, directory })
-  const access = accessOf({ ...site, store, serviceAccounts })
+  const { ring, shared } = openKeyRing(site, { directory, store, machine })
+  const serviceAccounts = configuredServiceAccounts(site, { store, keys, shared })
+  const access = accessOf({ ...site, store, serviceAccounts, sharedKeys: shared })
   const watches = new WatchMetrics({ clock, store })
   const { served, registry, controllers } = startRegistry(site, {
     store,
@@ -114,6 +118,8 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
     access,
     tokens: serviceAccounts.tokens,
     rootCa: rootCaOf(site.config, keys),
+    ring,
+    shared,
     watches,
   })
   const caughtUp = new CaughtUp({ consensus, clock })
@@ -137,6 +143,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
     ...{ store, machine, consensus, registry, served, health, caughtUp, metrics, keys, access, audit },
     watch,
     issuer: serviceAccounts.documents,
+    signingKeys: ring,
     renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),
   })
   log.info({ url, id, domain: names.domain }, 'serving')
@@ -176,6 +183,8 @@ type RegistryOptions = {
   readonly access: Access
   readonly tokens: TokenIssuer
   readonly rootCa: string | null
+  readonly ring: KeyRing
+  readonly shared: SharedTokenKeys
   readonly watches: WatchMetrics
 }
 
@@ -185,7 +194,7 @@ type RegistryOptions = {
  */
 function startRegistry(
   { clock, random, log, names, closing, config }: MemberContext,
-  { store, machine, consensus, access, tokens, rootCa, watches }: RegistryOptions,
+  { store, machine, consensus, access, tokens, rootCa, ring, shared, watches }: RegistryOptions,
 ): { readonly served: Catalog; readonly registry: Registry; readonly controllers: Controllers } {
   const catalog = new Catalog(definitionsFor(names))
   const served = catalog.narrowed(servedKinds(catalog.builtIn(), config['runtime-config']))
@@ -215,6 +224,9 @@ function startRegistry(
     ...{ registry, store, consensus, clock, names, catalog, definitions, log },
     policy: policyObjects(names, defaultPolicy(names)),
     ...{ tokens, rootCa },
+    onKeysChanged: (listener) => shared.onChange(listener),
+    // A member whose keys come from files signs with these.
+    maintainKeys: config['service-account-signing-key-file'] === '' ? () => ring.maintain() : null,
     eventTtlMs: config['event-ttl'],
   })
   controllers.start()

@@ -19,6 +19,7 @@ import { whileLeading } from '../controllers/leadership.ts'
 import type { Leadership } from '../controllers/leadership.ts'
 import { namespaceDeletion } from '../controllers/namespace-deletion.ts'
 import { readTokenSecret } from '../controllers/token-secret.ts'
+import { signingKeys } from '../controllers/signing-keys.ts'
 import { tokenSecrets } from '../controllers/token-secrets.ts'
 import type { Registry } from '../registry/calls/verb.ts'
 import type { TokenIssuer } from '../registry/kinds/token-issuer.ts'
@@ -45,6 +46,10 @@ export type ControllersDependencies = {
   readonly tokens: TokenIssuer
   /** CA certificates (PEM) that verify the servers. null: not known */
   readonly rootCa: string | null
+  /** Calls the listener when a key of tokens may have been revoked. */
+  readonly onKeysChanged: (listener: () => void) => void
+  /** Takes the next step for the signing keys. null: keys of files sign */
+  readonly maintainKeys: (() => Promise<boolean>) | null
   readonly log: Logger
   /** 0: events never expire. */
   readonly eventTtlMs: number
@@ -78,6 +83,7 @@ export class Controllers {
       ...this.#startDeletion(),
       ...this.#startDefinitions(),
       ...this.#startPolicy(),
+      ...this.#startKeys(),
       ...this.#startAccounts(),
     ]
   }
@@ -160,9 +166,17 @@ export class Controllers {
     return [() => clusterRoles.close(), working(consensus, aggregation), working(consensus, defaults)]
   }
 
+  #startKeys(): readonly (() => void)[] {
+    const { consensus, clock, maintainKeys: maintain, log } = this.#dependencies
+    if (maintain === null) return []
+    const onError = (cause: unknown): void => log.warn({ err: cause }, 'signing keys not maintained yet')
+    const work = signingKeys({ clock, periodMs: limits.keyRingCheckMs, maintain, onError })
+    return [whileLeading(leadershipOf(consensus), work)]
+  }
+
   /** Starts the controllers of service accounts and of their tokens. */
   #startAccounts(): readonly (() => void)[] {
-    const { store, consensus, clock, names, catalog, tokens, rootCa, log } = this.#dependencies
+    const { store, consensus, clock, names, catalog, tokens, onKeysChanged, rootCa, log } = this.#dependencies
     const prefixOfAll = (plural: string) => prefixOf({ group: '', plural, namespace: null })
     const kind = { names, rootCa }
     const secrets = new Informer({
@@ -179,7 +193,7 @@ export class Controllers {
     })
     const parts = { clock, catalog, client: this.#serverClient(), accounts }
     const filling = tokenSecrets({
-      ...{ ...parts, ...kind, tokens, secrets },
+      ...{ ...parts, ...kind, tokens, onKeysChanged, secrets },
       onError: (key, cause) => log.warn({ key, err: cause }, 'token Secret not filled yet'),
     })
     const keeping = defaultAccounts({

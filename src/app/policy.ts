@@ -63,11 +63,13 @@ export type AccessDependencies = {
   readonly clock: Clock
   readonly closing: ShutdownStack
   readonly serviceAccounts: ServiceAccounts
+  /** A caller may lose its token with its key. */
+  readonly sharedKeys: { readonly version: number }
 } & Pick<OutwardAccessDependencies, 'random' | 'log'>
 
 /** @throws StartError `usage` when a file that a flag names cannot be used */
 export function accessOf(dependencies: AccessDependencies): Access {
-  const { config, names, store, clock, closing } = dependencies
+  const { config, names, store, clock, closing, sharedKeys } = dependencies
   const { audiences, method } = dependencies.serviceAccounts
   const outward = outwardAccess({ ...dependencies, audiences })
   const path = config['token-auth-file']
@@ -89,7 +91,7 @@ export function accessOf(dependencies: AccessDependencies): Access {
       authorizerFor(config['authorization-mode'], rules, configured),
     ]),
     rules,
-    version: () => rules.version + (nodes?.version() ?? 0),
+    version: () => rules.version + sharedKeys.version + (nodes?.version() ?? 0),
   }
 }
 

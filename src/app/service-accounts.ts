@@ -1,15 +1,23 @@
-import { join } from 'node:path'
 import { AuthError } from '../auth/errors.ts'
 import { serviceAccountsOf } from '../auth/service-accounts/service-accounts.ts'
 import type { ServiceAccounts } from '../auth/service-accounts/service-accounts.ts'
-import { readSigningKey, readVerificationKeys, tokenKeysOf } from '../auth/service-accounts/token-keys.ts'
-import type { SigningKey, TokenKeys, VerificationKey } from '../auth/service-accounts/token-keys.ts'
+import {
+  joinedKeys,
+  readSigningKey,
+  readVerificationKeys,
+  tokenKeysOf,
+} from '../auth/service-accounts/token-keys.ts'
+import type {
+  SharedKeySource,
+  SigningKey,
+  TokenKeys,
+  VerificationKey,
+} from '../auth/service-accounts/token-keys.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { KEY_SET_PATH } from '../auth/service-accounts/issuer-documents.ts'
 import { clientAddress } from '../config/client-address.ts'
 import type { Config } from '../config/config.ts'
 import { StartError } from '../config/start-error.ts'
-import { clusterPkiPaths } from '../pki/cluster-pki.ts'
 import { PkiError } from '../pki/errors.ts'
 import { readTextFile } from '../pki/files.ts'
 import { isIssuedBy } from '../pki/issued-by.ts'
@@ -21,8 +29,7 @@ import type { MemberContext } from './context.ts'
 export type ServiceAccountsDependencies = {
   readonly store: Pick<ObjectStore, 'view'>
   readonly keys: MemberKeys
-  /** The data directory. */
-  readonly directory: string
+  readonly shared: SharedKeySource
 }
 
 /**
@@ -32,13 +39,15 @@ export type ServiceAccountsDependencies = {
  */
 export function configuredServiceAccounts(
   { config, names, clock }: Pick<MemberContext, 'config' | 'names' | 'clock'>,
-  { store, keys: memberKeys, directory }: ServiceAccountsDependencies,
+  { store, keys: memberKeys, shared }: ServiceAccountsDependencies,
 ): ServiceAccounts {
-  const keys = tokenKeys(config, memberKeys, directory)
+  const keys = joinedKeys(keysOfFiles(config, memberKeys), shared)
   const issuers = issuersOf(config, names)
   return serviceAccountsOf({
     ...{ store, clock, names, issuers },
     keys: () => keys,
+    untilSigner: () => shared.untilSigner(),
+    untilCurrent: () => shared.untilCurrent(),
     audiences: config['api-audiences'].length === 0 ? issuers : config['api-audiences'],
     looksUpSecretTokens: config['service-account-lookup'],
     keySetUrl: config['service-account-jwks-uri'] || `https://${clientAddress(config)}${KEY_SET_PATH}`,
@@ -72,27 +81,14 @@ function issuersOf(config: Config, names: Names): readonly string[] {
   return issuers.length === 0 ? [`https://${names.namespaceFinalizer}.default.svc.cluster.local`] : issuers
 }
 
-function tokenKeys(config: Config, keys: MemberKeys, directory: string): TokenKeys {
+function keysOfFiles(config: Config, keys: MemberKeys): TokenKeys {
   const files = config['service-account-key-file']
   const verification = files.flatMap((path) =>
     reading('service-account-key-file', path, () => readVerificationKeys(readTextFile(path), path)),
   )
   const all = files.length === 0 ? serverKey(keys) : verification
-  const own = signingKey(config, keys, directory)
+  const own = namedKey(config, 'service-account-signing-key-file')
   return tokenKeysOf(all, own, namedKey(config, 'service-account-private-key-file') ?? own)
-}
-
-/**
- * Returns the key that the flag names, or that a single member created with its certificates.
- *
- * @returns null: there is none
- */
-function signingKey(config: Config, { kubeconfig }: MemberKeys, directory: string): SigningKey | null {
-  const named = namedKey(config, 'service-account-signing-key-file')
-  if (named !== null) return named
-  if (kubeconfig === null) return null
-  const path = clusterPkiPaths(join(directory, 'pki')).serviceAccountKey
-  return reading(null, path, () => readSigningKey(readTextFile(path), path))
 }
 
 /** @returns null: the flag is not set */
@@ -114,13 +110,11 @@ function serverKey({ server }: MemberKeys): readonly VerificationKey[] {
   }
 }
 
-/** @param flag null: the file is not named by a flag */
-function reading<T>(flag: keyof Config | null, path: string, read: () => T): T {
+function reading<T>(flag: keyof Config, path: string, read: () => T): T {
   try {
     return read()
   } catch (cause) {
     if (!(cause instanceof AuthError) && !(cause instanceof PkiError)) throw cause
-    const where = flag === null ? '' : `--${flag} ${path}: `
-    throw new StartError('keys', `${where}${cause.message}`, { cause })
+    throw new StartError('keys', `--${flag} ${path}: ${cause.message}`, { cause })
   }
 }

@@ -30,6 +30,7 @@ import { authenticatorOf, staleAccess } from './policy.ts'
 import type { Access } from './policy.ts'
 import { buildInfo } from '../build-info.ts'
 import type { MemberContext } from './context.ts'
+import type { OperatedKeys } from '../server/routes/signing-keys.ts'
 import { MemberSnapshots } from '../server/routes/snapshot-provider.ts'
 import type { StateWatch } from '../state-agreement/state-watch.ts'
 import { credentialsOf } from './peer-credentials.ts'
@@ -46,6 +47,7 @@ export type ServingDependencies = {
   readonly keys: MemberKeys
   readonly access: Access
   readonly issuer: IssuerDocuments | null
+  readonly signingKeys: OperatedKeys
   readonly audit: AuditTrail | null
   readonly watch: StateWatch
   /** See `RaftNode.renewPeerKeys`. */
@@ -93,6 +95,7 @@ function serverOf(
     ...services,
     ...{ registry, served, names, clock, random, log, metrics, health, audit },
     issuer: dependencies.issuer,
+    signingKeys: dependencies.signingKeys,
     authenticator: authenticatorOf(config, {
       ...{ clock, access, trust },
       more: [joinTokens(services.joinService, clock)],

@@ -7,6 +7,7 @@ import { addChaos } from './chaos-command.ts'
 import { clusterDown, clusterStatus, clusterUp } from './cluster.ts'
 import { addClusterMembers } from './cluster-commands.ts'
 import { CliError, exitCodes } from './errors.ts'
+import { addKeys } from './keys.ts'
 import { addMember } from './member-commands.ts'
 import { parsePkiMembers, pkiInit } from './pki-init.ts'
 import { readSecret } from './secret-file.ts'
@@ -59,6 +60,7 @@ export function orchctl(terminal: Terminal, result: { code: number }): Command {
   const shared = { kubeconfig: kubeconfigOption, output: outputOption }
   addMember(program, terminal, shared)
   addSettings(program, terminal)
+  addKeys(program, terminal, shared)
   addSnapshot(program, terminal, shared)
   addRecover(program, terminal, shared)
   addChaos(program, terminal, result, { directory: directoryOption, output: outputOption })

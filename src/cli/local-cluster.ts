@@ -310,6 +310,5 @@ export function seatConfig(
     'peer-ca-file': paths.peerCa.certificate,
     'peer-cert-file': paths.peer(member.name).certificate,
     'peer-key-file': paths.peer(member.name).key,
-    'service-account-signing-key-file': paths.serviceAccountKey,
   }
 }

@@ -239,6 +239,20 @@ export const limits = Object.freeze({
   /** Keys that verify service account tokens. More: the server does not start. */
   tokenKeysMax: 64,
   /**
+   * Keys that sign and verify service account tokens and that all members share. When full: the
+   * oldest is removed if it was replaced a year ago; else there is no rotation.
+   */
+  sharedSigningKeysMax: 16,
+  /** Ms from the creation of a shared key until it signs: members and clients learn it. */
+  signingKeyPublicationMs: 10_000,
+  /** Ms that the issue of a token waits for the first key. Longer: 503, `Retry-After: 1`. */
+  signingKeyWaitMs: 3000,
+  /** How often a member checks that its public key is stored, and the leader the shared keys. */
+  memberKeyCheckMs: 1000,
+  keyRingCheckMs: 10_000,
+  /** Ms for a write of keys. Longer: it is tried again. */
+  keyRingWriteMs: 5000,
+  /**
    * Difference between the clocks of two machines; tokens are valid earlier and longer by it.
    */
   tokenClockSkewMs: 60_000,

@@ -6,12 +6,12 @@ export const serviceAccountFlags = {
   'service-account-key-file': list(
     [],
     'FILE,…',
-    'Keys (PEM) that verify service account tokens: public keys, private keys or certificates, ECDSA P-256 or RSA. Unset: the key of the client port.',
+    'Keys (PEM) that verify service account tokens: public keys, private keys or certificates, ECDSA P-256 or RSA. Unset: the key of the client port. The shared keys verify, too.',
   ),
   'service-account-signing-key-file': text(
     '',
     'FILE',
-    'Key (PEM) that signs service account tokens, the same on every member: a private key, ECDSA P-256 or RSA. Unset: a single member that created its own certificates uses the key that it created with them, other members issue no tokens.',
+    'Key (PEM) that signs service account tokens, the same on every member: a private key, ECDSA P-256 or RSA. Unset: a key that the members create, share encrypted and rotate (orchctl keys).',
   ),
   'service-account-private-key-file': text(
     '',

@@ -1,4 +1,4 @@
-import { objectMember, textMember } from '../api/json.ts'
+import { isJsonObject, objectMember, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
@@ -15,6 +15,8 @@ export type TokenSecret = {
   readonly accountUid: string
   /** Whether it has a token and everything else that belongs to it. */
   readonly isFilled: boolean
+  /** The `kid` of its token. null: it has no token, or one of another program */
+  readonly keyId: string | null
 }
 
 /** The parts that all such Secrets of a cluster share. */
@@ -51,23 +53,35 @@ export function tokenSecretOf({ names, rootCa }: TokenSecretKind, secret: AnyObj
     account: annotations[names.label('service-account.name')] ?? '',
     accountUid,
     isFilled,
+    keyId: keyIdOf(textMember(data, 'token')),
+  }
+}
+
+/** @param token as stored, in base64 */
+function keyIdOf(token: string): string | null {
+  const [header = ''] = Buffer.from(token, 'base64').toString('latin1').split('.', 1)
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(header, 'base64url').toString('utf8'))
+    return isJsonObject(parsed) ? textMember(parsed, 'kid') || null : null
+  } catch {
+    return null
   }
 }
 
 /**
- * Returns the Secret with a token of the account. A token that it has is kept.
+ * Returns the Secret with a token of the account.
  *
- * @param of.token used if the Secret lacks one
+ * @param of.token null: the token that it has is kept
  */
 export function filledSecret(
   { names, rootCa }: TokenSecretKind,
   secret: AnyObject,
-  of: { readonly accountUid: string; readonly token: string },
+  of: { readonly accountUid: string; readonly token: string | null },
 ): AnyObject {
   const { metadata } = secret
   const annotations = { ...metadata.annotations, [names.label('service-account.uid')]: of.accountUid }
   const data = objectMember(secret, 'data')
-  const token = textMember(data, 'token') || base64(of.token)
+  const token = of.token === null ? textMember(data, 'token') : base64(of.token)
   return {
     ...secret,
     metadata: { ...metadata, annotations },

@@ -17,7 +17,9 @@ export type TokenSecretsDependencies = TokenSecretKind & {
   readonly clock: Clock
   readonly catalog: Catalog
   readonly client: LocalClient
-  readonly tokens: Pick<TokenIssuer, 'issueForSecret'>
+  readonly tokens: Pick<TokenIssuer, 'issueForSecret' | 'isKeyInForce'>
+  /** Calls the listener when a key may have been revoked. */
+  readonly onKeysChanged: (listener: () => void) => void
   /** All Secrets, as this member has applied them; null: not for a token. */
   readonly secrets: Informer<TokenSecret | null>
   /** The uid of each service account. */
@@ -44,6 +46,10 @@ export function tokenSecrets(dependencies: TokenSecretsDependencies): Controller
     if (change.kind === 'removed' || change.value === null) return
     ofAccounts.add(accountKey(change.value), key)
     controller.enqueue(key)
+  })
+  // A Secret with a token of a revoked key gets another token.
+  dependencies.onKeysChanged(() => {
+    for (const secret of ofAccounts.all()) controller.enqueue(secret)
   })
   accounts.subscribe(({ key }) => {
     for (const secret of ofAccounts.of(key)) controller.enqueue(secret)
@@ -83,7 +89,7 @@ function accountKey({ namespace, account }: TokenSecret): Key {
 
 async function reconcile(dependencies: TokenSecretsDependencies, key: Key): Promise<Reconciled> {
   const secret = dependencies.secrets.get(key)
-  if (secret === null || isSettled(dependencies, secret)) return { kind: 'done' }
+  if (secret === null || (await isSettled(dependencies, secret))) return { kind: 'done' }
   try {
     await settle(dependencies, key)
   } catch (cause) {
@@ -95,9 +101,13 @@ async function reconcile(dependencies: TokenSecretsDependencies, key: Key): Prom
   return { kind: 'done' }
 }
 
-function isSettled({ accounts }: TokenSecretsDependencies, secret: TokenSecret): boolean {
+async function isSettled(
+  { accounts, tokens }: TokenSecretsDependencies,
+  secret: TokenSecret,
+): Promise<boolean> {
   const uid = accounts.get(accountKey(secret))
-  return secret.isFilled && uid !== null && secret.accountUid === uid
+  if (!secret.isFilled || uid === null || secret.accountUid !== uid) return false
+  return secret.keyId === null || (await tokens.isKeyInForce(secret.keyId))
 }
 
 /** Decides by the newest state: this member may not have applied a new account yet. */
@@ -120,19 +130,20 @@ async function settle(dependencies: TokenSecretsDependencies, key: Key): Promise
     await client.delete(secretKind, target, object)
     return
   }
-  const filled = await filledWith(dependencies, object, { name: secret.account, uid })
-  if (filled !== null) await client.update(secretKind, target, filled)
+  const of = { name: secret.account, uid }
+  const filled = await filledWith(dependencies, object, of, secret.keyId)
+  await client.update(secretKind, target, filled)
 }
 
-/** @returns null: this server issues no tokens */
 async function filledWith(
   dependencies: TokenSecretsDependencies,
   object: AnyObject,
   account: { readonly name: string; readonly uid: string },
-): Promise<AnyObject | null> {
+  keyId: string | null,
+): Promise<AnyObject> {
   const { name: secretName = '', namespace = '' } = object.metadata
   const hasToken = textMember(objectMember(object, 'data'), 'token') !== ''
-  const of = { namespace, account, secretName }
-  const token = hasToken ? '' : await dependencies.tokens.issueForSecret(of)
-  return token === null ? null : filledSecret(dependencies, object, { accountUid: account.uid, token })
+  const isValid = hasToken && (keyId === null || (await dependencies.tokens.isKeyInForce(keyId)))
+  const token = isValid ? null : await dependencies.tokens.issueForSecret({ namespace, account, secretName })
+  return filledSecret(dependencies, object, { accountUid: account.uid, token })
 }

@@ -8,7 +8,7 @@ import { readCertificate } from './certificate.ts'
 import type { Certificate } from './certificate.ts'
 import { PkiError } from './errors.ts'
 import { makeDirectory, readFileIfThere, writeNewFile } from './files.ts'
-import { generateKeyPair, privateKeyPem, publicKeyPem, readPrivateKey, readPublicKey } from './keys.ts'
+import { generateKeyPair, privateKeyPem, readPrivateKey } from './keys.ts'
 import { samePublicKey } from './keys.ts'
 import type { KeyPair } from './keys.ts'
 import { ensureKubeconfig } from './kubeconfig.ts'
@@ -45,8 +45,6 @@ export type ClusterPkiPaths = {
   readonly peerCa: PairPaths
   readonly frontProxyCa: PairPaths
   readonly admin: PairPaths
-  readonly serviceAccountKey: string
-  readonly serviceAccountPublicKey: string
   readonly server: (member: string) => PairPaths
   readonly peer: (member: string) => PairPaths
 }
@@ -69,8 +67,6 @@ export function clusterPkiPaths(directory: string): ClusterPkiPaths {
     peerCa: pair('peer-ca'),
     frontProxyCa: pair('front-proxy-ca'),
     admin: pair('admin'),
-    serviceAccountKey: join(directory, 'service-account.key'),
-    serviceAccountPublicKey: join(directory, 'service-account.pub'),
     server: (member) => pair('members', member, 'server'),
     peer: (member) => pair('members', member, 'peer'),
   }
@@ -114,7 +110,6 @@ class ClusterPki {
     const ca = this.#authority(this.#paths.ca, 'orch cluster authority')
     const peerCa = this.#authority(this.#paths.peerCa, 'orch peer authority')
     this.#authority(this.#paths.frontProxyCa, 'orch front proxy authority')
-    this.#serviceAccountKey()
     this.#leaf(this.#paths.admin, ca, {
       subject: { commonName: 'admin', organizations: ['system:masters'] },
       names: noAlternativeNames,
@@ -171,22 +166,6 @@ class ClusterPki {
     const pem = issueCertificate(issuer, wanted, this.#options.random)
     this.#write(paths.key, privateKeyPem(keys.privateKey), 'secret')
     this.#write(paths.certificate, pem, 'public')
-  }
-
-  #serviceAccountKey(): void {
-    const { serviceAccountKey, serviceAccountPublicKey } = this.#paths
-    const found = this.#readPair(serviceAccountPublicKey, serviceAccountKey)
-    if (found === null) {
-      const keys = generateKeyPair()
-      this.#write(serviceAccountKey, privateKeyPem(keys.privateKey), 'secret')
-      this.#write(serviceAccountPublicKey, publicKeyPem(keys.publicKey), 'public')
-      return
-    }
-    const publicKey = naming(serviceAccountPublicKey, () => readPublicKey(found.open))
-    const keys = naming(serviceAccountKey, () => readPrivateKey(found.secret))
-    if (!samePublicKey(publicKey, keys.publicKey)) {
-      throw new PkiError('mismatched', `${serviceAccountPublicKey} belongs to another key`)
-    }
   }
 
   #kubeconfig(): void {

@@ -30,15 +30,6 @@ export function readPrivateKey(pem: string): KeyPair {
   }
 }
 
-/** @throws PkiError `malformed` */
-export function readPublicKey(pem: string): KeyObject {
-  try {
-    return createPublicKey(pem)
-  } catch (cause) {
-    throw new PkiError('malformed', 'not a PEM public key', { cause })
-  }
-}
-
 export function samePublicKey(a: KeyObject, b: KeyObject): boolean {
   return a.export({ type: 'spki', format: 'der' }).equals(b.export({ type: 'spki', format: 'der' }))
 }

@@ -30,6 +30,7 @@ import { metricsRoutes } from './routes/metrics.ts'
 import { openApiRoutes } from './routes/openapi.ts'
 import { resourceMethods, resourceRoutes } from './routes/resources.ts'
 import { settingsRoutes } from './routes/settings.ts'
+import { SIGNING_KEYS_PATH, signingKeysRoutes } from './routes/signing-keys.ts'
 import { snapshotRoute } from './routes/snapshot.ts'
 import { rootRoutes } from './routes/root.ts'
 import { versionDocument, versionRoutes } from './routes/version.ts'
@@ -96,6 +97,7 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
     clusterRoutes(scope, dependencies.members)
     membershipRoutes(scope, dependencies)
     settingsRoutes(scope, dependencies)
+    signingKeysRoutes(scope, dependencies)
     snapshotRoute(scope, { ...errorParts, states: dependencies.snapshots })
     openApiRoutes(scope, dependencies.openapi, registry.catalogSync)
     discoveryRoutes(scope, { discovery, catalogSync: registry.catalogSync })
@@ -111,7 +113,8 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
     issuerRoutes(scope, issuer)
     const fixed = FIXED_PATHS.filter((path) => path !== '/openapi/v3' || dependencies.openapi.v3 !== null)
     const ofIssuer = issuer === null ? [] : ISSUER_PATHS
-    rootRoutes(scope, () => [...fixed, ...ofIssuer, ...discovery.paths()])
+    const ofKeys = dependencies.signingKeys === undefined ? [] : [SIGNING_KEYS_PATH]
+    rootRoutes(scope, () => [...fixed, ...ofKeys, ...ofIssuer, ...discovery.paths()])
     everythingElse(scope, noRoute)
   })
   await app.ready()

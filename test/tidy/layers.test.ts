@@ -58,6 +58,17 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   'src/auth': ['base', 'src/api', 'src/store', 'src/registry', 'src/pki', 'src/config', 'src/outward'],
   'src/admission': ['base', 'src/api', 'src/store', 'src/registry'],
   'src/controllers': ['base', 'raft/index', 'src/api', 'src/store', 'src/registry', 'src/resources'],
+  'src/key-ring': [
+    'base',
+    'raft/index',
+    'src/api',
+    'src/store',
+    'src/registry',
+    'src/auth',
+    'src/config',
+    'src/pki',
+    'src/data-dir',
+  ],
   // The files of a data directory, shared by the server and by `orchctl snapshot restore` and
   // `recover`.
   'src/data-dir': ['base', 'raft/index', 'src/api', 'src/config', 'src/pki'],
@@ -95,6 +106,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/store',
     'src/registry',
     'src/auth',
+    'src/key-ring',
     'src/membership',
     'src/health',
     'src/config',
@@ -110,6 +122,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/registry',
     'src/resources',
     'src/auth',
+    'src/key-ring',
     'src/admission',
     'src/controllers',
     'src/data-dir',

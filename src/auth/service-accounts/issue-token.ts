@@ -1,17 +1,22 @@
 import { CompactSign } from 'jose'
 import type { Clock } from '../../../base/clock.ts'
-import { ApiError } from '../../api/errors/api-error.ts'
-import { badRequest } from '../../api/errors/standard-errors.ts'
+import type { ApiError } from '../../api/errors/api-error.ts'
+import { badRequest, serviceUnavailable } from '../../api/errors/standard-errors.ts'
 import type { JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import { limits } from '../../config/limits.ts'
 import type { IssuedToken, TokenIssuer, TokenOrder } from '../../registry/kinds/token-issuer.ts'
 import { boundPayload, secretPayload } from './claims.ts'
+import { findKey } from './token-keys.ts'
 import type { SigningKey, TokenKeys } from './token-keys.ts'
 
 export type TokenIssuerOptions = {
   /** Returns the keys in force. */
   readonly keys: () => TokenKeys
+  /** Waits for the first key that all members share. @returns null: it did not come */
+  readonly untilSigner: () => Promise<SigningKey | null>
+  /** See `SharedKeySource`. */
+  readonly untilCurrent: () => Promise<void>
   readonly clock: Pick<Clock, 'wallMs'>
   readonly names: Names
   readonly issuer: string
@@ -29,16 +34,21 @@ export type TokenIssuerOptions = {
  * @source core `pkg/registry/core/serviceaccount/storage/token.go`
  */
 export function tokenIssuer(options: TokenIssuerOptions): TokenIssuer {
-  const { keys, clock, names, issuer, audiences } = options
+  const { keys, untilSigner, untilCurrent, clock, names, issuer, audiences } = options
   return {
     audiences,
+    isKeyInForce: async (id) => {
+      await untilCurrent()
+      return findKey(keys(), id) !== null
+    },
     issueForSecret: async (of) => {
-      const { signingForSecrets: key } = keys()
-      return key === null ? null : signedToken(secretPayload({ kind: 'secret', ...of }, names), key)
+      const key = keys().signingForSecrets
+      if (key === null) throw noKeyYet()
+      return signedToken(secretPayload({ kind: 'secret', ...of }, names), key)
     },
     issue: async (order) => {
-      const { signing } = keys()
-      if (signing === null) throw new ApiError('NotImplemented', NO_KEY)
+      const signing = keys().signing ?? (await untilSigner())
+      if (signing === null) throw noKeyYet()
       const issuedMs = clock.wallMs()
       const { expirationSeconds, validSeconds } = lifetimeOf(order, options)
       const { namespace, account, pod, secret } = order
@@ -56,8 +66,10 @@ export function tokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 }
 
-const NO_KEY =
-  'this server has no key to sign service account tokens: start all members with the same --service-account-signing-key-file'
+function noKeyYet(): ApiError {
+  const message = 'this member does not have the shared signing key yet: try again, or another member'
+  return serviceUnavailable(message, { retryAfterSeconds: 1 })
+}
 
 /** The lifetime of tokens that admission requests for Pods, and of those tokens when extended. */
 const podTokenSeconds = 3607

@@ -4,7 +4,7 @@ import type { TokenKeys } from './token-keys.ts'
 /** The documents by which other programs verify tokens of this cluster. */
 export interface IssuerDocuments {
   /** The provider configuration of OpenID Connect Discovery. */
-  readonly configuration: JsonObject
+  configuration(): JsonObject
   /** Returns the keys in force as a JSON Web Key Set. */
   keySet(): JsonObject
 }
@@ -28,15 +28,20 @@ export const KEY_SET_PATH = '/openid/v1/jwks'
  */
 export function issuerDocuments({ issuer, keySetUrl, keys }: IssuerDocumentsOptions): IssuerDocuments | null {
   if (!isIssuerUrl(issuer)) return null
-  const algorithms = new Set(keys().verification.map(({ algorithm }) => algorithm))
-  const configuration = Object.freeze({
-    issuer,
-    jwks_uri: keySetUrl,
-    response_types_supported: ['id_token'],
-    subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: [...algorithms].toSorted(),
-  })
-  return { configuration, keySet: () => ({ keys: keys().verification.map(webKey) }) }
+  return {
+    configuration: () => ({
+      issuer,
+      jwks_uri: keySetUrl,
+      response_types_supported: ['id_token'],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: algorithmsOf(keys()),
+    }),
+    keySet: () => ({ keys: keys().verification.map(webKey) }),
+  }
+}
+
+function algorithmsOf({ verification }: TokenKeys): string[] {
+  return [...new Set(verification.map(({ algorithm }) => algorithm))].toSorted()
 }
 
 function isIssuerUrl(issuer: string): boolean {

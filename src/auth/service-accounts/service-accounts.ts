@@ -8,7 +8,7 @@ import type { TokenIssuer } from '../../registry/kinds/token-issuer.ts'
 import { issuerDocuments } from './issuer-documents.ts'
 import type { IssuerDocuments } from './issuer-documents.ts'
 import { tokenIssuer } from './issue-token.ts'
-import type { TokenKeys } from './token-keys.ts'
+import type { SigningKey, TokenKeys } from './token-keys.ts'
 import { TokenVerifier } from './verify-token.ts'
 
 export type ServiceAccountsOptions = {
@@ -17,6 +17,9 @@ export type ServiceAccountsOptions = {
   readonly names: Names
   /** Returns the keys in force. */
   readonly keys: () => TokenKeys
+  /** See `TokenIssuerOptions`. */
+  readonly untilSigner: () => Promise<SigningKey | null>
+  readonly untilCurrent: () => Promise<void>
   /** Issuers that are accepted; the first one issues. */
   readonly issuers: readonly string[]
   /** The audiences of this server. */

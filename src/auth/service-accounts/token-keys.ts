@@ -29,6 +29,43 @@ export interface TokenKeys {
   readonly signingForSecrets: SigningKey | null
 }
 
+/** Keys that all members share, as this member has applied them. Implemented by `src/key-ring`. */
+export interface SharedKeySource {
+  /** Changes with the keys. */
+  readonly version: number
+  readonly verification: readonly VerificationKey[]
+  /** Returns the key that signs now. @returns null: this member does not have one yet */
+  signer(): SigningKey | null
+  /** As `signer`, after a wait of some seconds for the first key. */
+  untilSigner(): Promise<SigningKey | null>
+  /** Resolves once the keys are those that this member has applied. @throws StoreError */
+  untilCurrent(): Promise<void>
+}
+
+/**
+ * Returns the keys of files joined with the shared ones. A key of a file signs before a shared key.
+ */
+export function joinedKeys(files: TokenKeys, shared: SharedKeySource): TokenKeys {
+  let version = -1
+  let verification = files.verification
+  return {
+    get verification() {
+      if (version !== shared.version) {
+        version = shared.version
+        const byId = new Map([...shared.verification, ...files.verification].map((key) => [key.id, key]))
+        verification = Object.freeze([...byId.values()])
+      }
+      return verification
+    },
+    get signing() {
+      return files.signing ?? shared.signer()
+    },
+    get signingForSecrets() {
+      return files.signingForSecrets ?? shared.signer()
+    },
+  }
+}
+
 /** Returns the key of that `kid`. @returns null: unknown */
 export function findKey(
   { verification }: Pick<TokenKeys, 'verification'>,

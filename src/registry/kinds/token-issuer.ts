@@ -27,13 +27,18 @@ export type IssuedToken = {
 export interface TokenIssuer {
   /** The audiences of this server, for requests without audiences. */
   readonly audiences: readonly string[]
-  /** @throws ApiError `NotImplemented` without a signing key; `BadRequest` for a too long token */
+  /**
+   * @throws ApiError `ServiceUnavailable` until there is a signing key; `BadRequest` for a too long
+   * token
+   */
   issue(order: TokenOrder): Promise<IssuedToken>
   /**
-   * Returns a token that is valid as long as the Secret has it. @returns null: there is no signing
-   * key
+   * Returns a token that is valid as long as the Secret has it.
+   * @throws ApiError `ServiceUnavailable` until there is a signing key
    */
-  issueForSecret(of: SecretToken): Promise<string | null>
+  issueForSecret(of: SecretToken): Promise<string>
+  /** Whether tokens with this `kid` are valid as far as their key decides. @throws StoreError */
+  isKeyInForce(id: string): Promise<boolean>
 }
 
 export type SecretToken = {

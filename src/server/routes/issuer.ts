@@ -15,11 +15,10 @@ export const ISSUER_PATHS = ['/.well-known/openid-configuration', KEY_SET_PATH] 
 export function issuerRoutes(app: App, documents: IssuerDocuments | null): void {
   if (documents === null) return
   const [configurationPath, keySetPath] = ISSUER_PATHS
-  const configuration = jsonBytes(documents.configuration)
   app.route({
     method: ['GET', 'HEAD'],
     url: configurationPath,
-    handler: (request, reply) => send(request, reply, JSON_TYPE, configuration),
+    handler: (request, reply) => send(request, reply, JSON_TYPE, jsonBytes(documents.configuration())),
   })
   app.route({
     method: ['GET', 'HEAD'],

@@ -26,7 +26,8 @@ import type { Owner, World } from '../world.ts'
 const noTokens = {
   audiences: [],
   issue: () => Promise.reject(new Error('no key')),
-  issueForSecret: () => Promise.resolve(null),
+  issueForSecret: () => Promise.reject(new Error('no key')),
+  isKeyInForce: () => Promise.resolve(true),
 }
 
 /** API options of a cluster, drawn from the seed. */
@@ -110,7 +111,8 @@ export class Served {
       ...{ registry: this.registry, store, consensus, clock, names, catalog, definitions },
       log: pino({ level: 'silent' }),
       policy: [],
-      ...{ tokens: noTokens, rootCa: null },
+      ...{ tokens: noTokens, rootCa: null, maintainKeys: null },
+      onKeysChanged: () => undefined,
       // Clients write no events.
       eventTtlMs: 0,
     })

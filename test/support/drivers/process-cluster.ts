@@ -270,7 +270,6 @@ export class ProcessCluster {
         'peer-ca-file': paths.peerCa.certificate,
         'peer-cert-file': paths.peer(name).certificate,
         'peer-key-file': paths.peer(name).key,
-        'service-account-signing-key-file': paths.serviceAccountKey,
         'token-auth-file': join(directory, 'tokens.csv'),
         'cluster-name': 'test',
         'initial-members': seats.map((seat) => ({

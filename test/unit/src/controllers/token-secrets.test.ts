@@ -13,6 +13,7 @@ import { Informer } from '../../../../src/registry/informer.ts'
 import type { SecretToken } from '../../../../src/registry/kinds/token-issuer.ts'
 import { LocalClient } from '../../../../src/registry/local-client.ts'
 import { prefixOf } from '../../../../src/store/key.ts'
+import { ApiError } from '../../../../src/api/errors/api-error.ts'
 import { Fixture } from '../registry/fixture.ts'
 import type { Obj } from '../registry/fixture.ts'
 
@@ -25,6 +26,10 @@ class Kit {
   readonly errors: unknown[] = []
   readonly issued: SecretToken[] = []
   hasKey = true
+  /** Precedes each token. */
+  header = ''
+  readonly revoked = new Set<string>()
+  keysChanged: () => void = () => undefined
 
   constructor(api: Fixture) {
     this.api = api
@@ -51,13 +56,16 @@ class Kit {
     })
     const user = { name: 'system:apiserver', uid: '', groups: [], extra: {} }
     const client = new LocalClient({ registry, clock, user, timeoutMs: 10_000 })
-    const issueForSecret = async (of: SecretToken): Promise<string | null> => {
-      if (!this.hasKey) return null
+    const issueForSecret = async (of: SecretToken): Promise<string> => {
+      if (!this.hasKey) throw new ApiError('ServiceUnavailable', 'no key yet')
       this.issued.push(of)
-      return `token-${this.issued.length}`
+      return `${this.header}token-${this.issued.length}`
     }
+    const isKeyInForce = async (id: string): Promise<boolean> => !this.revoked.has(id)
+    const tokens = { issueForSecret, isKeyInForce }
     const controller = tokenSecrets({
-      ...{ ...kind, clock, catalog, client, secrets, accounts, tokens: { issueForSecret } },
+      ...{ ...kind, clock, catalog, client, secrets, accounts, tokens },
+      onKeysChanged: (listener) => void (this.keysChanged = listener),
       onError: (...failure) => void this.errors.push(failure),
     })
     secrets.start()
@@ -157,15 +165,42 @@ void test('spec 5.6: token Secrets are deleted with their account, and only they
   assert.deepEqual(kit.errors, [])
 })
 
-void test('without a signing key a token Secret stays empty; an immutable one is left alone', async (t) => {
+void test('a token Secret stays empty until there is a signing key; an immutable one is left alone', async (t) => {
   const kit = await Kit.open(t)
   await kit.account('robot')
   kit.hasKey = false
   kit.lead()
   await kit.secret('empty', 'robot')
   assert.deepEqual(content(await kit.find('empty')), { uid: undefined })
+  assert.notEqual(kit.errors.length, 0)
   kit.hasKey = true
+  kit.api.clock.advance(60_000)
+  assert.notEqual(objectMember((await kit.find('empty')) ?? {}, 'data')['token'], undefined)
   await kit.secret('fixed', 'robot', { immutable: true })
   assert.deepEqual(content(await kit.find('fixed')), { uid: undefined })
-  assert.deepEqual(kit.errors, [])
+})
+
+void test('a token of a revoked key is replaced; tokens of other keys and of other programs stay', async (t) => {
+  const kit = await Kit.open(t)
+  await kit.account('robot')
+  kit.lead()
+  const header = (kid: string) => `${Buffer.from(JSON.stringify({ kid })).toString('base64url')}.`
+  const tokenIn = async (name: string) =>
+    textMember(objectMember((await kit.find(name)) ?? {}, 'data'), 'token')
+  kit.header = header('old')
+  await kit.secret('revoked', 'robot')
+  await kit.settled()
+  kit.header = header('new')
+  await kit.secret('valid', 'robot')
+  const foreign = Buffer.from('not a token').toString('base64')
+  await kit.secret('foreign', 'robot', { data: { token: foreign } })
+  const before = { revoked: await tokenIn('revoked'), valid: await tokenIn('valid') }
+  kit.keysChanged()
+  assert.deepEqual({ revoked: await tokenIn('revoked'), valid: await tokenIn('valid') }, before)
+  kit.revoked.add('old')
+  kit.keysChanged()
+  assert.notEqual(await tokenIn('revoked'), before.revoked)
+  assert.equal(await tokenIn('valid'), before.valid)
+  assert.equal(await tokenIn('foreign'), foreign)
+  assert.equal(kit.issued.length, 3)
 })

@@ -1,0 +1,103 @@
+import { Argument, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { isRecord } from '../../base/record.ts'
+import { durationMs, durationText } from '../config/flag.ts'
+import { CliError } from './errors.ts'
+import { call, jsonOf, readEndpoints } from './member-client.ts'
+import type { SharedOptions } from './snapshot-commands.ts'
+import { formatTable } from './terminal.ts'
+import type { Format, Terminal } from './terminal.ts'
+
+const path = '/cluster/v1/signing-keys'
+const timeoutMs = 10_000
+
+type Options = { readonly kubeconfig: string; readonly output: Format }
+
+/** Adds the commands about the keys that members share. */
+export function addKeys(program: Command, terminal: Terminal, shared: SharedOptions): void {
+  const keys = program
+    .command('keys')
+    .description('keys that sign service account tokens; all members share them, encrypted')
+  keys
+    .command('list')
+    .description('show the keys and how often they rotate')
+    .addOption(shared.kubeconfig())
+    .addOption(shared.output())
+    .action(async (options: Options) => show(terminal, await ask(options, 'GET'), options.output))
+  keys
+    .command('rotate')
+    .description('add a key, which signs after some seconds; tokens of earlier keys stay valid')
+    .addOption(shared.kubeconfig())
+    .addOption(shared.output())
+    .action((options: Options) => change(terminal, options, { change: 'rotate' }))
+  keys
+    .command('revoke')
+    .description(
+      'remove a key: its tokens are invalid on all members within a second, and Secrets with such tokens get new ones',
+    )
+    .argument('<id>', 'ID of the key, as keys list shows it')
+    .addOption(shared.kubeconfig())
+    .addOption(shared.output())
+    .action((id: string, options: Options) => change(terminal, options, { change: 'revoke', id }))
+  keys
+    .command('set-rotation')
+    .description('set the age at which a new key replaces the one that signs')
+    .addArgument(new Argument('<age>', 'a duration of at least 24h such as 720h, or never').argParser(age))
+    .addOption(shared.kubeconfig())
+    .addOption(shared.output())
+    .action((rotationMs: number, options: Options) =>
+      change(terminal, options, { change: 'set-rotation', rotationMs }),
+    )
+}
+
+function age(text: string): number {
+  const value = text === 'never' ? 0 : durationMs(text)
+  if (value === null) throw new InvalidArgumentError('It is a duration such as 720h, or never.')
+  return value
+}
+
+async function change(terminal: Terminal, options: Options, body: object): Promise<void> {
+  show(terminal, await ask(options, 'POST', body), options.output)
+}
+
+/**
+ * Sends the request to the first member that responds. A change that may have been made is not
+ * sent again.
+ *
+ * @throws CliError `failed`
+ */
+async function ask(
+  { kubeconfig }: Options,
+  method: 'GET' | 'POST',
+  body?: object,
+): Promise<Record<string, unknown>> {
+  const endpoints = readEndpoints(kubeconfig)
+  for (const endpoint of endpoints) {
+    // A member that does not answer the harmless request is not sent the change.
+    const probe = await call(endpoint, { method: 'GET', path }, timeoutMs)
+    if (probe === null) continue
+    if (method === 'GET') return jsonOf(endpoint, probe)
+    const reply = await call(endpoint, { method, path, body }, timeoutMs)
+    if (reply !== null) return jsonOf(endpoint, reply)
+    throw new CliError(
+      'failed',
+      `${endpoint.name} ended before it answered: look at orchctl keys list before another try`,
+    )
+  }
+  const names = endpoints.map(({ name }) => name).join(', ')
+  throw new CliError('failed', `no member answers: asked ${names}`)
+}
+
+function show(terminal: Terminal, answer: Record<string, unknown>, format: Format): void {
+  if (format === 'json') return terminal.print(JSON.stringify(answer, null, 2))
+  const { keys, rotationMs } = answer
+  const rows = (Array.isArray(keys) ? keys.filter(isRecord) : []).map((key) => [
+    ...['id', 'use', 'created', 'signsFrom'].map((name) => String(key[name])),
+    Array.isArray(key['members']) ? String(key['members'].length) : '0',
+  ])
+  const head = ['ID', 'USE', 'CREATED', 'SIGNS FROM', 'MEMBERS WITH THE PRIVATE KEY']
+  for (const line of formatTable([head, ...rows])) terminal.print(line)
+  terminal.print('')
+  const every = typeof rotationMs === 'number' && rotationMs > 0
+  terminal.print(every ? `a new key every ${durationText(rotationMs)}` : 'no rotation by age')
+}

@@ -1,0 +1,12 @@
+import { CodedError } from '../../base/coded-error.ts'
+
+/**
+ * - `unknown-key`: there is no key of that ID
+ * - `no-keys`: the leader has not created the first key yet
+ * - `full`: there are too many keys that tokens in use may need
+ * - `storage`: the storage is full
+ * - `conflict`: there were concurrent changes
+ */
+export type KeyRingErrorCode = 'unknown-key' | 'no-keys' | 'full' | 'storage' | 'conflict'
+
+export class KeyRingError extends CodedError<KeyRingErrorCode> {}
