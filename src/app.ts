@@ -227,6 +227,7 @@ function startRegistry(
     onKeysChanged: (listener) => shared.onChange(listener),
     // A member whose keys come from files signs with these.
     maintainKeys: config['service-account-signing-key-file'] === '' ? () => ring.maintain() : null,
+    enabled: config.controllers,
     eventTtlMs: config['event-ttl'],
   })
   controllers.start()

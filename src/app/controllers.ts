@@ -3,7 +3,9 @@ import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
 import type { Consensus } from '../../raft/index.ts'
 import type { Names } from '../api/metadata/names.ts'
+import type { UserInfo } from '../api/metadata/object.ts'
 import { missingRules } from '../auth/missing-rules.ts'
+import type { ControllerName } from '../config/controllers-flag.ts'
 import { limits } from '../config/limits.ts'
 import { clusterRoleAggregation } from '../controllers/cluster-role-aggregation.ts'
 import type { Controller } from '../controllers/controller.ts'
@@ -31,6 +33,7 @@ import type { Outcome } from '../store/command.ts'
 import { prefixOf } from '../store/key.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { counter } from '../metrics/gauges.ts'
+import { controllerUser, serverUser } from './controller-user.ts'
 
 export type ControllersDependencies = {
   readonly registry: Registry
@@ -51,6 +54,8 @@ export type ControllersDependencies = {
   /** Takes the next step for the signing keys. null: keys of files sign */
   readonly maintainKeys: (() => Promise<boolean>) | null
   readonly log: Logger
+  /** The controllers to run. What has no name there always runs. */
+  readonly enabled: ReadonlySet<ControllerName>
   /** 0: events never expire. */
   readonly eventTtlMs: number
 }
@@ -102,18 +107,8 @@ export class Controllers {
   }
 
   #startDeletion(): readonly (() => void)[] {
-    const { registry, store, consensus, clock, names, catalog, log } = this.#dependencies
-    const user = {
-      name: 'system:serviceaccount:' + names.systemNamespace + ':namespace-controller',
-      uid: '',
-      groups: [
-        'system:serviceaccounts',
-        `system:serviceaccounts:${names.systemNamespace}`,
-        'system:authenticated',
-      ],
-      extra: {},
-    }
-    const client = new LocalClient({ registry, clock, user, timeoutMs: callMsMax })
+    const { store, clock, names, catalog, log } = this.#dependencies
+    const client = this.#clientOf('namespace')
     const namespaces = new Informer({
       store,
       clock,
@@ -125,12 +120,12 @@ export class Controllers {
       onError: (key, cause) => log.warn({ namespace: key, err: cause }, 'namespace not emptied yet'),
     })
     namespaces.start()
-    return [() => namespaces.close(), working(consensus, deletion)]
+    return [() => namespaces.close(), ...this.#switched('namespace', deletion)]
   }
 
   #startDefinitions(): readonly (() => void)[] {
     const { store, consensus, clock, names, catalog, definitions, log } = this.#dependencies
-    const client = this.#serverClient()
+    const client = this.#client(serverUser())
     const parts = { clock, names, catalog, client, definitions }
     const accepting = customDefinitionNames({
       ...parts,
@@ -152,18 +147,22 @@ export class Controllers {
       ...{ store, clock, parse: parseStored },
       prefix: prefixOf({ group: names.group('rbac.authorization'), plural: 'clusterroles', namespace: null }),
     })
-    const parts = { clock, names, catalog, client: this.#serverClient() }
+    const parts = { clock, names, catalog }
     const aggregation = clusterRoleAggregation({
-      ...{ ...parts, clusterRoles },
+      ...{ ...parts, client: this.#clientOf('clusterrole-aggregation'), clusterRoles },
       onError: (name, cause) => log.warn({ clusterRole: name, err: cause }, 'role not aggregated yet'),
     })
     const defaults = defaultPolicyController({
-      ...{ ...parts, store, missingRules, expected: policy },
+      ...{ ...parts, client: this.#client(serverUser()), store, missingRules, expected: policy },
       onReconciled: (writes) => this.#logReconciled(writes),
       onError: (name, cause) => log.warn({ name, err: cause }, 'default role or binding not stored yet'),
     })
     clusterRoles.start()
-    return [() => clusterRoles.close(), working(consensus, aggregation), working(consensus, defaults)]
+    return [
+      () => clusterRoles.close(),
+      ...this.#switched('clusterrole-aggregation', aggregation),
+      working(consensus, defaults),
+    ]
   }
 
   #startKeys(): readonly (() => void)[] {
@@ -176,7 +175,7 @@ export class Controllers {
 
   /** Starts the controllers of service accounts and of their tokens. */
   #startAccounts(): readonly (() => void)[] {
-    const { store, consensus, clock, names, catalog, tokens, onKeysChanged, rootCa, log } = this.#dependencies
+    const { store, clock, names, catalog, tokens, onKeysChanged, rootCa, log } = this.#dependencies
     const prefixOfAll = (plural: string) => prefixOf({ group: '', plural, namespace: null })
     const kind = { names, rootCa }
     const secrets = new Informer({
@@ -191,19 +190,24 @@ export class Controllers {
       ...{ store, clock, prefix: prefixOfAll('namespaces') },
       parse: ({ terminating }) => !terminating,
     })
-    const parts = { clock, catalog, client: this.#serverClient(), accounts }
+    const parts = { clock, catalog, accounts }
     const filling = tokenSecrets({
       ...{ ...parts, ...kind, tokens, onKeysChanged, secrets },
+      client: this.#clientOf('serviceaccount-token'),
       onError: (key, cause) => log.warn({ key, err: cause }, 'token Secret not filled yet'),
     })
     const keeping = defaultAccounts({
-      ...{ ...parts, namespaces },
+      ...{ ...parts, client: this.#clientOf('serviceaccount'), namespaces },
       onError: (name, cause) => log.warn({ namespace: name, err: cause }, 'no default account yet'),
     })
     const informers = [secrets, accounts, namespaces]
     for (const informer of informers) informer.start()
     const closes = informers.map((informer) => () => informer.close())
-    return [...closes, working(consensus, filling), working(consensus, keeping)]
+    return [
+      ...closes,
+      ...this.#switched('serviceaccount-token', filling),
+      ...this.#switched('serviceaccount', keeping),
+    ]
   }
 
   #logReconciled(writes: PolicyWrites): void {
@@ -213,11 +217,18 @@ export class Controllers {
     this.#dependencies.log.info(writes, 'default roles and bindings are stored')
   }
 
-  /** Returns a client that acts as the user that upstream's server uses. */
-  #serverClient(): LocalClient {
+  /** Runs a controller while this member leads, unless it is disabled. */
+  #switched(name: ControllerName, controller: Controller): readonly (() => void)[] {
+    const { enabled, consensus } = this.#dependencies
+    return enabled.has(name) ? [working(consensus, controller)] : []
+  }
+
+  #clientOf(controller: ControllerName): LocalClient {
+    return this.#client(controllerUser(this.#dependencies.names, controller))
+  }
+
+  #client(user: UserInfo): LocalClient {
     const { registry, clock } = this.#dependencies
-    const groups = ['system:masters', 'system:authenticated']
-    const user = { name: 'system:apiserver', uid: '', groups, extra: {} }
     return new LocalClient({ registry, clock, user, timeoutMs: callMsMax })
   }
 }

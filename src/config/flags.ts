@@ -1,6 +1,7 @@
 import { accessFlags } from './access-flags.ts'
 import { checkMemberName, formatAddress, joinAddress, parseAddress, parseInitialMember } from './address.ts'
 import type { InitialMember } from './address.ts'
+import { controllersFlag } from './controllers-flag.ts'
 import { featureGatesFlag } from './feature-gates.ts'
 import { choice, custom, duration, size, text, toggle, wholeNumber } from './flag.ts'
 import { featureLevelMax } from '../version.ts'
@@ -161,6 +162,7 @@ export const flags = {
 
   'runtime-config': runtimeConfigFlag(),
   'feature-gates': featureGatesFlag(),
+  controllers: controllersFlag(),
 
   'request-timeout': duration(
     limits.requestMsMax,

@@ -4,6 +4,7 @@ import { admissionOf } from '../../../src/app/policy.ts'
 import { Bootstrap } from '../../../src/controllers/bootstrap.ts'
 import { Controllers } from '../../../src/app/controllers.ts'
 import { namesOf } from '../../../src/api/metadata/names.ts'
+import { CONTROLLERS } from '../../../src/config/controllers-flag.ts'
 import type { ApiDomain } from '../../../src/api/metadata/names.ts'
 import type { Registry } from '../../../src/registry/calls/verb.ts'
 import { definitionsPrefix, knownDefinition } from '../../../src/controllers/custom-definition-summary.ts'
@@ -113,6 +114,7 @@ export class Served {
       policy: [],
       ...{ tokens: noTokens, rootCa: null, maintainKeys: null },
       onKeysChanged: () => undefined,
+      enabled: new Set(CONTROLLERS),
       // Clients write no events.
       eventTtlMs: 0,
     })

@@ -1,0 +1,38 @@
+import type { UserInfo } from '../api/metadata/object.ts'
+import type { Names } from '../api/metadata/names.ts'
+import { GROUP_MASTERS, authenticatedUser, serviceAccountGroups, serviceAccountName } from '../auth/user.ts'
+import type { ControllerName } from '../config/controllers-flag.ts'
+
+/**
+ * The service account of each controller, the subject of the default role
+ * `system:controller:ACCOUNT`. null: it acts as the controller manager, as upstream.
+ *
+ * @source upstream `cmd/kube-controller-manager/app`: names of the clients
+ */
+const accounts: { readonly [name in ControllerName]: string | null } = {
+  'clusterrole-aggregation': 'clusterrole-aggregation-controller',
+  namespace: 'namespace-controller',
+  serviceaccount: 'service-account-controller',
+  'serviceaccount-token': null,
+}
+
+/** Returns the user as which a controller reads and writes. */
+export function controllerUser(names: Names, controller: ControllerName): UserInfo {
+  const account = accounts[controller]
+  if (account === null) return authenticatedUser({ name: 'system:kube-controller-manager', groups: [] })
+  const { systemNamespace } = names
+  return authenticatedUser({
+    name: serviceAccountName(systemNamespace, account),
+    groups: [
+      ...serviceAccountGroups(systemNamespace),
+      // It writes rules that it does not have, before the default roles are stored and whatever
+      // authorizers are configured.
+      ...(controller === 'clusterrole-aggregation' ? [GROUP_MASTERS] : []),
+    ],
+  })
+}
+
+/** Returns the user of work that belongs to the server itself, such as its default roles. */
+export function serverUser(): UserInfo {
+  return authenticatedUser({ name: 'system:apiserver', groups: [GROUP_MASTERS] })
+}

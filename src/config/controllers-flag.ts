@@ -1,0 +1,53 @@
+import { ConfigError } from './errors.ts'
+import { custom } from './flag.ts'
+import type { Flag } from './flag.ts'
+
+/** The controllers that `--controllers` switches, under upstream's names. */
+export const CONTROLLERS = [
+  'clusterrole-aggregation',
+  'namespace',
+  'serviceaccount',
+  'serviceaccount-token',
+] as const
+
+export type ControllerName = (typeof CONTROLLERS)[number]
+
+/**
+ * `--controllers=*,-namespace`: the controllers that are enabled.
+ *
+ * @source upstream `staging/src/k8s.io/controller-manager/app/helper.go`: IsControllerEnabled
+ */
+export function controllersFlag(): Flag<ReadonlySet<ControllerName>> {
+  return custom<ReadonlySet<ControllerName>>({
+    fallback: new Set(CONTROLLERS),
+    placeholder: 'NAME,…',
+    help:
+      'Controllers that this member runs while it leads, so use the same value on all members. * enables all, NAME ' +
+      'enables one, -NAME disables one; of entries for the same name the first one counts. Unset: *. Names: ' +
+      `${CONTROLLERS.join(', ')}.`,
+    parse,
+  })
+}
+
+function parse(values: readonly string[]): ReadonlySet<ControllerName> {
+  const entries = values
+    .flatMap((value) => value.split(','))
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+  const unknown = entries.find((entry) => entry !== '*' && !isController(entry.replace(/^-/, '')))
+  if (unknown !== undefined)
+    throw new ConfigError(
+      `knows *, NAME and -NAME of ${CONTROLLERS.join(', ')}, not ${JSON.stringify(unknown)}`,
+    )
+  return new Set(CONTROLLERS.filter((name) => isEnabled(name, entries)))
+}
+
+/** Without an entry of its own, a controller is enabled by `*`. */
+function isEnabled(name: ControllerName, entries: readonly string[]): boolean {
+  const own = entries.find((entry) => entry === name || entry === `-${name}`)
+  return own === undefined ? entries.includes('*') : own === name
+}
+
+function isController(name: string): name is ControllerName {
+  return CONTROLLERS.some((known) => known === name)
+}
