@@ -25,8 +25,13 @@ function entries(from: number, to: number): Entry[] {
 
 /** A machine with capacity controlled by the test. */
 class LimitedMachine extends ListMachine {
+  readonly persisted: number[] = []
   override room = 1
   wake: () => void = () => undefined
+
+  override logPersisted(index: LogIndex): void {
+    this.persisted.push(index)
+  }
 
   override onRoom(wake: () => void = () => undefined): void {
     this.wake = wake
@@ -182,4 +187,15 @@ void test('entries held back for lack of credit arrive once it is returned, rega
   await clock.advance(20)
   exchange()
   assert.equal(applier.applied, 3)
+})
+
+void test('a stopped applier applies nothing, and reports nothing to the machine', async () => {
+  const { clock, applier, machine, committed, reads, resumes, granted } = bench()
+  committed(entries(1, 2), 2)
+  applier.stop()
+  committed(entries(3, 4), 6, 5)
+  await clock.advance(100)
+  assert.equal(applier.applied, 2)
+  assert.deepEqual([machine.lines.length, machine.persisted], [2, [2]])
+  assert.deepEqual([reads, resumes, granted], [[], [], []])
 })

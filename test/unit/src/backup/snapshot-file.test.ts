@@ -15,6 +15,11 @@ import { decodeHeader } from '../../../../src/backup/snapshot-format.ts'
 import { SnapshotWriter } from '../../../../src/backup/snapshot-writer.ts'
 import { SnapshotVerifier } from '../../../../src/backup/snapshot-verifier.ts'
 import { verifySnapshot } from '../../../../src/backup/verify-snapshot.ts'
+import { encodeFrame } from '../../../../src/store/disk/snapshot-frames.ts'
+import { encodeStoredHead } from '../../../../src/store/disk/stored-head.ts'
+import { headOf } from '../../../../src/store/machine/digest.ts'
+import { newHash } from '../../../../src/store/machine/hash.ts'
+import { encodeHead } from '../../../../src/store/machine/head.ts'
 import { bytesOf, fileOf, streamOf } from '../../../support/fixtures/snapshot-file.ts'
 
 const small = await streamOf(1, 4)
@@ -232,6 +237,17 @@ void test('a file that is not a snapshot, or has a newer format, fails with a on
   const { code, message } = refusal(newer, null)
   assert.equal(code, 'newer-format')
   assert.match(message, /format 2, this program knows up to 1: use the program that saved it/)
+})
+
+void test('a state of a newer program is reported as newer, not as damaged', () => {
+  const head = encodeHead(headOf(small.machine.state))
+  head[0] = 99
+  const newer = encodeFrame({ kind: 'head', storedHead: encodeStoredHead(head, newHash()) })
+  assert.throws(() => new SnapshotVerifier('b.snap').take(newer), {
+    name: 'BackupError',
+    code: 'newer-format',
+    message: /^b\.snap: the database has format 99, .* start the newer program$/,
+  })
 })
 
 void test('an incomplete stream produces no file', () => {

@@ -212,6 +212,17 @@ void test('lag is written every few seconds, as long as it changes', async (t) =
   assert.equal(bench.status('n2')['lag'], 0)
 })
 
+void test('a change of the health does not delay the next write of the lag', async (t) => {
+  const bench = await Bench.open(t)
+  await bench.clock.advance(200)
+  bench.follower({ recentlyActive: false })
+  await bench.clock.advance(1000)
+  assert.deepEqual([bench.writes, bench.status('n2')['ready']], [2, false])
+  bench.follower({ recentlyActive: false, match: logIndex(99_000) })
+  await bench.clock.advance(1000)
+  assert.deepEqual([bench.writes, bench.status('n2')['lag']], [3, 1000])
+})
+
 void test('a failed write is retried, but not at once', async (t) => {
   const bench = await Bench.open(t)
   bench.failing = true

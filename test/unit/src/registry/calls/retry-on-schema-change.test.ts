@@ -57,3 +57,28 @@ void test('a read is evaluated again when the definition changed in the meantime
   assert.deepEqual(await evaluated('create', 2), [1])
   assert.deepEqual(await evaluated('get', 9), [1])
 })
+
+void test('a definition that changes during each evaluation is tried four times, then the request fails', async () => {
+  let catalog = new Catalog([])
+  const states = { current: () => undefined } as unknown as DefinitionStates
+  const request = { definition: kindOf(1), context: { deadlineMs: 1 } } as VerbRequest
+  const parts = {
+    store: { barrier: async () => undefined },
+    states,
+    get catalog() {
+      return catalog
+    },
+  }
+  const used: number[] = []
+  const run = async (definition: ResourceDefinition): Promise<VerbResponse> => {
+    const generation = definition.custom?.basis?.generation ?? 0
+    used.push(generation)
+    catalog = new Catalog([kindOf(generation + 1)])
+    throw new DefinitionChangedError(configMapKey('crd'))
+  }
+  await assert.rejects(
+    retryOnSchemaChange(parts, 'create', request, () => true, run),
+    { code: 'ServiceUnavailable', message: /configmaps is being changed/ },
+  )
+  assert.deepEqual(used, [1, 2, 3, 4])
+})

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { Fixture, refused } from '../fixture.ts'
 
 void test('spec 4.8.4: without a version a watch begins with the existing objects, then follows', async (t) => {
@@ -178,6 +179,19 @@ void test('spec 4.2: timeoutSeconds ends a watch, however many events follow', a
   api.clock.advance(10_000)
   await api.configMap('a')
   assert.equal(await events.ended(), true)
+})
+
+void test('a watch that times out while its last events are being sent ends once they are', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const { stream } = await api.watch({ query: { timeoutSeconds: '10' } })
+  assert.equal((await stream.next())?.length, 0)
+  api.clock.advance(10_000)
+  let isAwake = false
+  stream.onMore(() => (isAwake = true))
+  for (let turn = 0; turn < 3; turn++) await setImmediate()
+  assert.ok(isAwake)
+  assert.equal(await stream.next(), null)
 })
 
 void test('spec 6.1: a bookmark marks the end of the initial events when sendInitialEvents requests it', async (t) => {
