@@ -242,6 +242,32 @@ void test('a log that cannot be opened ends the member with a one-line error', a
   }
 })
 
+void test('a thread that ends by itself ends the member with a one-line error', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'raft-threads-'))
+  const causes: string[] = []
+  const self = memberInfo({ id: nodeId(1), name: 'm1' }, '127.0.0.1:0')
+  const node = threadedNode<number>({
+    node: { id: self.id, members: [self], timing: defaultTiming, limits: defaultLimits },
+    peerBook: new MemoryPeerBook(),
+    clusterRecord: new MemoryClusterRecord(),
+    logDirectory: join(directory, 'log'),
+    transport: null,
+    hostUrl: new URL('../../support/fakes/exiting-thread-host.js', import.meta.url).href,
+    clock,
+    random,
+    onFatal: (cause) => causes.push(cause),
+    onPeerEvent: () => undefined,
+    onMeasured: () => undefined,
+  })
+  try {
+    await assert.rejects(node.start(new ListMachine()), { code: 'stopped' })
+    assert.deepEqual(causes, ['a thread ended with code 3'])
+  } finally {
+    await node.stop(soon(100))
+    rmSync(directory, { recursive: true })
+  }
+})
+
 void test('a single member leads at once', async () => {
   const network = new MemoryNetwork()
   const self = memberInfo({ id: nodeId(1), name: 'm1' }, 'memory:1')

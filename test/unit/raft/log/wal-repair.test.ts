@@ -217,6 +217,25 @@ void test('a repair that is interrupted at any step leaves the damaged log or th
   }
 })
 
+void test('a damaged log that lost its newest segment is refused, whatever data is available', () => {
+  const disk = smallLog('killed')
+  const whole = wholeOf(disk)
+  const [first = '', ...later] = segmentsOf(disk)
+  const damagedDisk = spoiled(disk, first, (bytes) => bytes.fill(0xee, 1100, 1200))
+  assert.equal(
+    judge(
+      damagedDisk.copy(new SeededRandom(4)),
+      helpers['both']?.(whole) ?? assert.fail(),
+      whole,
+      'all segments',
+    ),
+    'repaired',
+  )
+  damagedDisk.remove(later.at(-1) ?? '')
+  for (const help of Object.values(helpers))
+    assert.equal(judge(damagedDisk, help(whole), whole, 'without the newest'), 'refused')
+})
+
 void test('a log whose last vote is damaged is refused, whatever data is available', () => {
   const disk = smallLog('killed')
   const name = segmentsOf(disk).at(-1) ?? ''

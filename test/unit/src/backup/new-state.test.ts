@@ -5,12 +5,14 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { SeededRandom } from '../../../../base/random.ts'
 import { emptyConfiguration } from '../../../../raft/index.ts'
 import type { Configuration } from '../../../../raft/index.ts'
 import { firstRevision, newIncarnation, sourceFingerprint } from '../../../../src/backup/incarnation.ts'
 import { NewStateBuilder } from '../../../../src/backup/new-state.ts'
 import type { NewState } from '../../../../src/backup/new-state.ts'
+import type { KeyValueStore } from '../../../../src/store/disk/key-value-store.ts'
 import { MemoryKeyValueDatabases } from '../../../../src/store/disk/memory-key-value-store.ts'
 import { headOf } from '../../../../src/store/machine/digest.ts'
 import { keyOf } from '../../../../src/store/key.ts'
@@ -147,4 +149,38 @@ void test('a state that is abandoned leaves no database behind', async () => {
   assert.deepEqual(await home.list(), [])
   // The next attempt begins with an empty database of the same name.
   await (await NewStateBuilder.open(options)).finish()
+})
+
+/** Needs a turn to close a database, as a real one does. */
+class SlowlyClosed extends MemoryKeyValueDatabases {
+  readonly steps: string[] = []
+
+  override async open(name: string): Promise<KeyValueStore> {
+    const store = await super.open(name)
+    return {
+      getMany: (keys) => store.getMany(keys),
+      write: (changes) => store.write(changes),
+      snapshot: () => store.snapshot(),
+      close: async () => {
+        await setImmediate()
+        await store.close()
+        this.steps.push('closed')
+      },
+    }
+  }
+
+  override destroy(name: string): Promise<void> {
+    this.steps.push('destroyed')
+    return super.destroy(name)
+  }
+}
+
+void test('a database is closed before it is removed', async () => {
+  const { machine: old } = await streamOf(1, 40)
+  const home = new SlowlyClosed()
+  const options = { old: headOf(old.state), home, incarnation, digest: old.digest, configuration }
+  const builder = await NewStateBuilder.open({ ...options, newKeys: false })
+  await builder.abandon()
+  assert.deepEqual(home.steps, ['closed', 'destroyed'])
+  await old.close()
 })

@@ -5,8 +5,9 @@
  */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import fs, { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -74,4 +75,23 @@ void test('a mark is durable with its reason before it is reported as made', asy
   assert.equal(synced[0], 'n2 differs\n')
   sync.mock.mockImplementation(() => new Promise((_, reject) => setImmediate(reject, new Error('no sync'))))
   await assert.rejects(home.markQuarantined('db-1', 'n2 differs'), /no sync/)
+})
+
+void test('a database that cannot be moved is reported, and keeps its mark', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'orch-note-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  const home = new LevelKeyValueDatabases(directory)
+  await (await home.open('db-0')).close()
+  await home.markQuarantined('db-0', 'n2 differs')
+  t.mock.method(fs, 'rename', () => Promise.reject(Object.assign(new Error('no rename'), { code: 'EBUSY' })))
+  syncBuiltinESMExports()
+  try {
+    await assert.rejects(home.quarantine('db-0'), /no rename/)
+  } finally {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  }
+  assert.deepEqual(readdirSync(directory).toSorted(), ['db-0', 'db-0.condemned'])
+  await home.quarantine('db-0')
+  assert.deepEqual(readdirSync(directory), ['set-aside'])
 })

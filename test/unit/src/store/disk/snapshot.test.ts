@@ -4,9 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { SeededRandom } from '../../../../../base/random.ts'
 import { logIndex, term } from '../../../../../raft/index.ts'
 import type { SnapshotMeta } from '../../../../../raft/index.ts'
+import type { KeyValueChange, KeyValueStore } from '../../../../../src/store/disk/key-value-store.ts'
 import { MemoryKeyValueDatabases } from '../../../../../src/store/disk/memory-key-value-store.ts'
 import { DatabaseError } from '../../../../../src/store/store-errors.ts'
 import type { StoreMachine } from '../../../../../src/store/store-machine.ts'
@@ -223,4 +225,44 @@ void test('a member with nothing on disk has no snapshot to send, and continues'
   applyUpTo(machine, log, 20)
   assert.equal(machine.digest, digests[20])
   await machine.close()
+})
+
+/** The databases that are opened later fail to write, after a turn. */
+class FullDisk extends MemoryKeyValueDatabases {
+  isFull = false
+
+  override async open(name: string): Promise<KeyValueStore> {
+    const store = await super.open(name)
+    const write = async (changes: readonly KeyValueChange[]): Promise<void> => {
+      await setImmediate()
+      if (this.isFull) throw new DatabaseError('io', 'no space')
+      await store.write(changes)
+    }
+    return {
+      getMany: (keys) => store.getMany(keys),
+      write,
+      snapshot: () => store.snapshot(),
+      close: () => store.close(),
+    }
+  }
+}
+
+void test('a chunk that cannot be written is refused, and not taken before it is written', async () => {
+  const { snapshot, chunks } = await snapshotAt(300)
+  const home = new FullDisk()
+  const receiver = await openMachine({ home, clock: new ManualClock() })
+  const sink = await receiver.stageSnapshot(snapshot)
+  home.isFull = true
+  let taken = 0
+  const receive = async (): Promise<void> => {
+    for (const chunk of chunks) {
+      await sink.chunk(chunk)
+      taken++
+    }
+  }
+  await assert.rejects(receive(), { code: 'io', message: 'no space' })
+  assert.ok(taken < chunks.length)
+  sink.abort('no space')
+  home.isFull = false
+  await receiver.close()
 })
