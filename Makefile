@@ -15,6 +15,7 @@ install: node_modules/.package-lock.json
 
 build: install ## Compile everything to dist/
 	@node node_modules/ts7/bin/tsc -p tsconfig.json
+	@node remove-stale.js
 	@$(MAKE) --no-print-directory build-info
 	@node bundle.js
 
@@ -29,11 +30,11 @@ build-info:
 lint: install ## Check the types of the pure modules, style and formatting
 	@node node_modules/ts7/bin/tsc -p tsconfig.pure.json
 	@$(NODE_BIN)/eslint base raft src tools bench fixtures test
-	@$(NODE_BIN)/prettier --check --log-level warn base raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js
+	@$(NODE_BIN)/prettier --check --log-level warn base raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js remove-stale.js
 
 fix: install ## Format, and fix what can be fixed automatically
 	@$(NODE_BIN)/eslint --fix base raft src tools bench fixtures test
-	@$(NODE_BIN)/prettier --write --log-level warn base raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js
+	@$(NODE_BIN)/prettier --write --log-level warn base raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js remove-stale.js
 
 ORCHCTL = node dist/bundle/src/cli/main.js
 
