@@ -29,7 +29,8 @@ import { openKeyRing } from './app/key-ring.ts'
 import { openReplica } from './app/replica.ts'
 import { servedKinds } from './app/served-kinds.ts'
 import { serve } from './app/serving.ts'
-import { configuredServiceAccounts, rootCaOf } from './app/service-accounts.ts'
+import { RootCa } from './app/root-ca.ts'
+import { configuredServiceAccounts } from './app/service-accounts.ts'
 import { logLeaderChanges } from './health/leader-log.ts'
 import { storeLimits } from './app/context.ts'
 import type { AppHost, MemberContext } from './app/context.ts'
@@ -110,6 +111,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   const { ring, shared } = openKeyRing(site, { directory, store, machine })
   const serviceAccounts = configuredServiceAccounts(site, { store, keys, shared })
   const access = accessOf({ ...site, store, serviceAccounts, sharedKeys: shared })
+  const rootCa = new RootCa(site.config, keys)
   const watches = new WatchMetrics({ clock, store })
   const { served, registry, controllers } = startRegistry(site, {
     store,
@@ -117,7 +119,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
     consensus,
     access,
     tokens: serviceAccounts.tokens,
-    rootCa: rootCaOf(site.config, keys),
+    rootCa,
     ring,
     shared,
     watches,
@@ -145,6 +147,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
     issuer: serviceAccounts.documents,
     signingKeys: ring,
     renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),
+    onRenewedKeys: (renewed) => rootCa.renew(renewed),
   })
   log.info({ url, id, domain: names.domain }, 'serving')
   if (joined !== null) {
@@ -182,7 +185,7 @@ type RegistryOptions = {
   readonly consensus: Consensus<Outcome>
   readonly access: Access
   readonly tokens: TokenIssuer
-  readonly rootCa: string | null
+  readonly rootCa: RootCa
   readonly ring: KeyRing
   readonly shared: SharedTokenKeys
   readonly watches: WatchMetrics

@@ -13,6 +13,7 @@ import type { Operation } from '../store/command.ts'
 import { keyOf } from '../store/key.ts'
 import type { StoredObject } from '../store/object-store.ts'
 import type { AdmissionPlugin } from './chain.ts'
+import { wantsToken, withTokenVolume } from './token-volume.ts'
 
 export type ServiceAccountAdmissionDependencies = {
   readonly names: Names
@@ -23,10 +24,12 @@ export type ServiceAccountAdmissionDependencies = {
 }
 
 const DEFAULT_ACCOUNT = 'default'
+const SUFFIX_CHARACTERS = 5
 
 /**
  * Gives Pods without a service account the account `default`, refuses new Pods whose account does
- * not exist, and gives them the image pull secrets of their account unless they have their own.
+ * not exist, and gives them the image pull secrets of their account unless they have their own, and
+ * the volume with the token of their account unless they or the account decline it.
  *
  * The first Pod of a namespace may come before the controller that creates the account `default`:
  * the command of the Pod then creates it.
@@ -45,7 +48,13 @@ export function serviceAccountAdmission(dependencies: ServiceAccountAdmissionDep
         return object
       }
       const named = withAccount(object)
-      return operation === 'CREATE' ? withPullSecrets(named, accountOf(request, named)) : named
+      if (operation !== 'CREATE') return named
+      const stored = accountOf(request, named)
+      const account = stored === null ? null : parseStored(stored)
+      const pod = withPullSecrets(named, account)
+      if (!wantsToken(pod, account)) return pod
+      // The same in every evaluation of the request, as webhooks may have seen it.
+      return withTokenVolume(pod, request.context.requestUid.slice(-SUFFIX_CHARACTERS), names)
     },
     extraOperations: (request) => {
       const { object, operation } = request
@@ -106,10 +115,10 @@ function accountOf({ definition, target, reads }: AdmissionRequest, pod: AnyObje
   throw forbidden(resourceOf(definition), pod.metadata.name ?? '', why)
 }
 
-function withPullSecrets(pod: AnyObject, account: StoredObject | null): AnyObject {
+function withPullSecrets(pod: AnyObject, account: AnyObject | null): AnyObject {
   const spec = objectMember(pod, 'spec')
   if (account === null || objectsMember(spec, 'imagePullSecrets').length > 0) return pod
-  const imagePullSecrets = objectsMember(parseStored(account), 'imagePullSecrets')
+  const imagePullSecrets = objectsMember(account, 'imagePullSecrets')
   return imagePullSecrets.length === 0 ? pod : { ...pod, spec: { ...spec, imagePullSecrets } }
 }
 

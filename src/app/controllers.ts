@@ -2,11 +2,13 @@ import type { Logger } from 'pino'
 import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
 import type { Consensus } from '../../raft/index.ts'
+import { objectMember, textMember } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
 import type { UserInfo } from '../api/metadata/object.ts'
 import { missingRules } from '../auth/missing-rules.ts'
 import type { ControllerName } from '../config/controllers-flag.ts'
 import { limits } from '../config/limits.ts'
+import { accountSecrets } from '../controllers/account-secrets.ts'
 import { clusterRoleAggregation } from '../controllers/cluster-role-aggregation.ts'
 import type { Controller } from '../controllers/controller.ts'
 import { customDefinitionDeletion } from '../controllers/custom-definition-deletion.ts'
@@ -20,6 +22,7 @@ import { EventExpiry } from '../controllers/event-expiry.ts'
 import { whileLeading } from '../controllers/leadership.ts'
 import type { Leadership } from '../controllers/leadership.ts'
 import { namespaceDeletion } from '../controllers/namespace-deletion.ts'
+import { rootCaPublisher } from '../controllers/root-ca.ts'
 import { readTokenSecret } from '../controllers/token-secret.ts'
 import { signingKeys } from '../controllers/signing-keys.ts'
 import { tokenSecrets } from '../controllers/token-secrets.ts'
@@ -30,7 +33,7 @@ import { parseStored } from '../registry/kinds/encode.ts'
 import { Informer } from '../registry/informer.ts'
 import { LocalClient } from '../registry/local-client.ts'
 import type { Outcome } from '../store/command.ts'
-import { prefixOf } from '../store/key.ts'
+import { partsOf, prefixOf } from '../store/key.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { counter } from '../metrics/gauges.ts'
 import { controllerUser, serverUser } from './controller-user.ts'
@@ -47,8 +50,7 @@ export type ControllersDependencies = {
   /** The roles and bindings that the cluster always has. */
   readonly policy: readonly ExpectedObject[]
   readonly tokens: TokenIssuer
-  /** CA certificates (PEM) that verify the servers. null: not known */
-  readonly rootCa: string | null
+  readonly rootCa: RootCaSource
   /** Calls the listener when a key of tokens may have been revoked. */
   readonly onKeysChanged: (listener: () => void) => void
   /** Takes the next step for the signing keys. null: keys of files sign */
@@ -58,6 +60,14 @@ export type ControllersDependencies = {
   readonly enabled: ReadonlySet<ControllerName>
   /** 0: events never expire. */
   readonly eventTtlMs: number
+}
+
+/** The CA certificates that verify the servers, which may change while the server runs. */
+export interface RootCaSource {
+  /** In PEM. null: not known */
+  readonly pem: string | null
+  /** Calls the listener after a change. */
+  onChange(listener: () => void): void
 }
 
 const callMsMax = 30_000
@@ -177,7 +187,7 @@ export class Controllers {
   #startAccounts(): readonly (() => void)[] {
     const { store, clock, names, catalog, tokens, onKeysChanged, rootCa, log } = this.#dependencies
     const prefixOfAll = (plural: string) => prefixOf({ group: '', plural, namespace: null })
-    const kind = { names, rootCa }
+    const kind = { names, rootCa: () => rootCa.pem }
     const secrets = new Informer({
       ...{ store, clock, prefix: prefixOfAll('secrets') },
       parse: (stored) => readTokenSecret(kind, stored),
@@ -190,6 +200,11 @@ export class Controllers {
       ...{ store, clock, prefix: prefixOfAll('namespaces') },
       parse: ({ terminating }) => !terminating,
     })
+    const published = new Informer({
+      ...{ store, clock, prefix: prefixOfAll('configmaps') },
+      keeps: ({ key }) => partsOf(key).name === names.rootCaConfigMap,
+      parse: (stored) => textMember(objectMember(parseStored(stored), 'data'), names.rootCaKey),
+    })
     const parts = { clock, catalog, accounts }
     const filling = tokenSecrets({
       ...{ ...parts, ...kind, tokens, onKeysChanged, secrets },
@@ -200,13 +215,26 @@ export class Controllers {
       ...{ ...parts, client: this.#clientOf('serviceaccount'), namespaces },
       onError: (name, cause) => log.warn({ namespace: name, err: cause }, 'no default account yet'),
     })
-    const informers = [secrets, accounts, namespaces]
+    const publishing = rootCaPublisher({
+      ...{ ...parts, names, namespaces, published, rootCa: kind.rootCa },
+      client: this.#clientOf('root-ca-cert-publisher'),
+      onRootCaChanged: (listener) => rootCa.onChange(listener),
+      onError: (name, cause) => log.warn({ namespace: name, err: cause }, 'root CA not published yet'),
+    })
+    const informers = [secrets, accounts, namespaces, published]
     for (const informer of informers) informer.start()
     const closes = informers.map((informer) => () => informer.close())
+    const creating = accountSecrets({
+      ...{ ...parts, names, secrets },
+      client: this.#clientOf('serviceaccount-token'),
+      onError: (key, cause) => log.warn({ key, err: cause }, 'token Secret not created yet'),
+    })
     return [
       ...closes,
       ...this.#switched('serviceaccount-token', filling),
+      ...(names.keepsTokenSecrets ? this.#switched('serviceaccount-token', creating) : []),
       ...this.#switched('serviceaccount', keeping),
+      ...this.#switched('root-ca-cert-publisher', publishing),
     ]
   }
 

@@ -52,6 +52,8 @@ export type ServingDependencies = {
   readonly watch: StateWatch
   /** See `RaftNode.renewPeerKeys`. */
   readonly renewPeerKeys: (credentials: PeerCredentials) => void
+  /** Called with renewed keys once they are in force. */
+  readonly onRenewedKeys: (keys: MemberKeys) => void
 }
 
 /**
@@ -76,6 +78,7 @@ export async function serve(site: MemberContext, dependencies: ServingDependenci
     keysInForce = keys
     trust.replace(trustOf(keys))
     server.reload(keys.server)
+    dependencies.onRenewedKeys(keys)
     if (keys.peer !== null) dependencies.renewPeerKeys(credentialsOf(keys.peer))
   })
   watch.start()

@@ -6,6 +6,7 @@ import type { Flag } from './flag.ts'
 export const CONTROLLERS = [
   'clusterrole-aggregation',
   'namespace',
+  'root-ca-cert-publisher',
   'serviceaccount',
   'serviceaccount-token',
 ] as const

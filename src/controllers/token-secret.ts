@@ -23,7 +23,7 @@ export type TokenSecret = {
 export type TokenSecretKind = {
   readonly names: Names
   /** CA certificates (PEM) that verify the servers. null: not known */
-  readonly rootCa: string | null
+  readonly rootCa: () => string | null
 }
 
 /** @returns null: another Secret, or one that is being deleted or cannot be changed */
@@ -42,7 +42,7 @@ export function tokenSecretOf({ names, rootCa }: TokenSecretKind, secret: AnyObj
   if (deletionTimestamp !== undefined || secret['immutable'] === true) return null
   const accountUid = annotations[names.label('service-account.uid')] ?? ''
   const data = objectMember(secret, 'data')
-  const wanted = Object.entries(fixedData(namespace, rootCa))
+  const wanted = Object.entries(fixedData(namespace, rootCa()))
   const isFilled =
     accountUid !== '' &&
     textMember(data, 'token') !== '' &&
@@ -85,7 +85,7 @@ export function filledSecret(
   return {
     ...secret,
     metadata: { ...metadata, annotations },
-    data: { ...data, ...fixedData(metadata.namespace ?? '', rootCa), token },
+    data: { ...data, ...fixedData(metadata.namespace ?? '', rootCa()), token },
   }
 }
 

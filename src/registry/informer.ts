@@ -13,6 +13,8 @@ export type InformerDependencies<T> = {
   readonly prefix: KeyPrefix
   /** Called once per version of an object. */
   readonly parse: (stored: StoredObject) => T
+  /** Whether an object belongs in the map, as if others did not exist. Unset: all do. */
+  readonly keeps?: (stored: StoredObject) => boolean
 }
 
 /** Events taken from the cursor in one turn before yielding. */
@@ -93,7 +95,7 @@ export class Informer<T> {
   #relist(): void {
     const { store, prefix } = this.#dependencies
     const view = store.view()
-    const { objects } = view.list(prefix, { after: null, limit: null })
+    const objects = view.list(prefix, { after: null, limit: null }).objects.filter((one) => this.#keeps(one))
     this.#cursor?.close()
     this.#reading = null
     this.#cursor = store.watch(prefix, view.revision)
@@ -153,7 +155,7 @@ export class Informer<T> {
 
   #take(cursor: WatchCursor, events: readonly StoreEvent[]): void {
     for (const event of events) {
-      if (event.kind === 'deleted') this.#remove(event.key)
+      if (event.kind === 'deleted' || !this.#keeps(event.object)) this.#remove(event.key)
       else this.#set(event.object)
     }
     if (events.length > 0) this.#dependencies.clock.soon(() => this.#pump())
@@ -180,6 +182,10 @@ export class Informer<T> {
     } catch (cause) {
       this.#recover(cause)
     }
+  }
+
+  #keeps(stored: StoredObject): boolean {
+    return this.#dependencies.keeps?.(stored) ?? true
   }
 
   #set(version: StoredObject): void {

@@ -80,7 +80,8 @@ void describe('kubectl and large collections', () => {
       assert.deepEqual(paged.stdout.trim().split('\n'), wanted)
       const requested = new Set(paged.stderr.match(/configmaps\?[^\s"]*limit=100[^\s"]*/g))
       const continued = [...requested].filter((url) => url.includes('continue='))
-      assert.deepEqual([requested.size, continued.length], [50, 49], 'it asked for 50 pages')
+      // After the last full page the CA certificates of the namespace are left, which do not match.
+      assert.deepEqual([requested.size, continued.length], [51, 50], 'it asked for 51 pages')
       assert.equal((await ok(...words, '--chunk-size=0')).trim().split('\n').length, many)
     }
     const table = (await ok('-n', 'many', 'get', 'cm', '-l', 'of=test', '--chunk-size=100'))

@@ -56,6 +56,28 @@ void describe('tokens of service accounts', () => {
     await everywhere(token, 401)
   })
 
+  void test('a Pod gets a volume with its token and the CA certificates, which every namespace has', async () => {
+    await ok(['create', 'namespace', 'apps'])
+    const spec = { containers: [{ name: 'c', image: 'i' }] }
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec }
+    await kubectl.ok(cluster.kubeconfig, ['create', '-n', 'apps', '-f', '-'], JSON.stringify(pod))
+    const volume = await ok(['get', 'pod', 'p', '-n', 'apps', '-o', 'jsonpath={.spec.volumes[0]}'])
+    const { name, projected } = JSON.parse(volume) as { name: string; projected: { sources: unknown[] } }
+    assert.match(name, /^kube-api-access-/)
+    assert.equal(projected.sources.length, 3)
+    const mount = 'jsonpath={.spec.containers[0].volumeMounts[0].mountPath}'
+    const path = await ok(['get', 'pod', 'p', '-n', 'apps', '-o', mount])
+    assert.equal(path, '/var/run/secrets/kubernetes.io/serviceaccount')
+    const stored = async (): Promise<string> => {
+      const get = ['get', 'configmap', 'kube-root-ca.crt', '-n', 'apps', '-o', 'jsonpath={.data.ca\\.crt}']
+      return (await kubectl.run(cluster.kubeconfig, get)).stdout
+    }
+    await until('the CA is published', async () => (await stored()) === cluster.credentials.ca)
+    await ok(['delete', 'configmap', 'kube-root-ca.crt', '-n', 'apps'])
+    await until('the CA is published again', async () => (await stored()) === cluster.credentials.ca)
+    await ok(['delete', 'namespace', 'apps'])
+  })
+
   void test('a token Secret is filled, and its token is valid until the account is deleted', async () => {
     await ok(['create', 'serviceaccount', 'keeper'])
     const secret = {

@@ -87,6 +87,8 @@ export type Names = {
    * A PUT to a missing object creates it for all kinds, not only for those that upstream allows.
    */
   readonly putCreates: boolean
+  /** Whether each service account has a Secret with a token without an expiry (spec 5.6). */
+  readonly keepsTokenSecrets: boolean
 }
 
 /** Returns the names of a domain. Cheap, but a server creates them once. */
@@ -179,6 +181,7 @@ const orchNames: Names = Object.freeze({
     bootstrappingLabel: 'orch.io/bootstrapping',
   }),
   putCreates: true,
+  keepsTokenSecrets: true,
 })
 
 const upstreamNames: Names = Object.freeze({
@@ -228,4 +231,5 @@ const upstreamNames: Names = Object.freeze({
     bootstrappingLabel: 'kubernetes.io/bootstrapping',
   }),
   putCreates: false,
+  keepsTokenSecrets: false,
 })

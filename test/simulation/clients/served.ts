@@ -27,7 +27,7 @@ import type { Owner, World } from '../world.ts'
 const noTokens = {
   audiences: [],
   issue: () => Promise.reject(new Error('no key')),
-  issueForSecret: () => Promise.reject(new Error('no key')),
+  issueForSecret: () => Promise.resolve('token'),
   isKeyInForce: () => Promise.resolve(true),
 }
 
@@ -112,7 +112,8 @@ export class Served {
       ...{ registry: this.registry, store, consensus, clock, names, catalog, definitions },
       log: pino({ level: 'silent' }),
       policy: [],
-      ...{ tokens: noTokens, rootCa: null, maintainKeys: null },
+      ...{ tokens: noTokens, maintainKeys: null },
+      rootCa: { pem: null, onChange: () => undefined },
       onKeysChanged: () => undefined,
       enabled: new Set(CONTROLLERS),
       // Clients write no events.

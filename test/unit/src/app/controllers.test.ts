@@ -66,7 +66,8 @@ async function lead(
       issueForSecret: async () => 'token',
       isKeyInForce: async () => true,
     },
-    ...{ rootCa: null, maintainKeys: null, onKeysChanged: () => undefined },
+    ...{ maintainKeys: null, onKeysChanged: () => undefined },
+    rootCa: { pem: 'CA', onChange: () => undefined },
     log: pino({ level: 'silent' }),
     enabled: new Set(enabled),
     eventTtlMs: 0,
@@ -112,6 +113,7 @@ function usersIn(names: Names): Readonly<Record<ControllerName, string>> {
   return {
     'clusterrole-aggregation': account('clusterrole-aggregation-controller'),
     namespace: account('namespace-controller'),
+    'root-ca-cert-publisher': account('root-ca-cert-publisher'),
     serviceaccount: account('service-account-controller'),
     'serviceaccount-token': 'system:kube-controller-manager',
   }

@@ -45,7 +45,7 @@ class Kit {
   lead(rootCa: string | null = 'CA'): () => void {
     const { clock, names, catalog, registry, store } = this.api
     const prefix = (plural: string) => prefixOf({ group: '', plural, namespace: null })
-    const kind = { names, rootCa }
+    const kind = { names, rootCa: () => rootCa }
     const secrets = new Informer({
       ...{ store, clock, prefix: prefix('secrets') },
       parse: (stored) => readTokenSecret(kind, stored),

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../base/clock.ts'
+import { ApiError } from '../api/errors/api-error.ts'
+import type { Names } from '../api/metadata/names.ts'
+import type { Informer } from '../registry/informer.ts'
+import type { Catalog } from '../registry/kinds/catalog.ts'
+import type { LocalClient } from '../registry/local-client.ts'
+import { keyOf, partsOf } from '../store/key.ts'
+import type { Key } from '../store/key.ts'
+import { Controller } from './controller.ts'
+import type { Reconciled } from './controller.ts'
+import type { TokenSecret } from './token-secret.ts'
+
+export type AccountSecretsDependencies = {
+  readonly clock: Clock
+  readonly names: Names
+  readonly catalog: Catalog
+  readonly client: LocalClient
+  /** All Secrets, as this member has applied them; null: not for a token. */
+  readonly secrets: Informer<TokenSecret | null>
+  /** The uid of each service account. */
+  readonly accounts: Informer<string>
+  readonly onError: (key: string, cause: unknown) => void
+}
+
+/**
+ * Keeps one Secret for a token per service account; `tokenSecrets` fills it, and deletes it with
+ * the account.
+ *
+ * @source spec 5.6
+ */
+export function accountSecrets(dependencies: AccountSecretsDependencies): Controller {
+  const { clock, secrets, accounts, onError } = dependencies
+  const controller = new Controller({
+    ...{ clock, onError },
+    reconcile: (key) => reconcile(dependencies, key as Key),
+    keys: () => [...accounts.entries()].map(([key]) => key),
+  })
+  accounts.subscribe((change) => {
+    if (change.kind === 'set' && change.value !== change.previous) controller.enqueue(change.key)
+  })
+  secrets.subscribe(({ kind, previous }) => {
+    if (kind !== 'removed' || previous === null || previous.account.includes('/')) return
+    const { namespace, account: name } = previous
+    controller.enqueue(keyOf({ group: '', plural: 'serviceaccounts', namespace, name }))
+  })
+  return controller
+}
+
+async function reconcile(dependencies: AccountSecretsDependencies, key: Key): Promise<Reconciled> {
+  const { names, catalog, client, secrets, accounts } = dependencies
+  const uid = accounts.get(key)
+  const definition = catalog.find('', 'v1', 'secrets')
+  if (uid === null || definition === null) return { kind: 'done' }
+  const { namespace, name: account } = partsOf(key)
+  const name = secretName(account, uid)
+  if (secrets.get(keyOf({ group: '', plural: 'secrets', namespace, name })) !== null) return { kind: 'done' }
+  const annotations = {
+    [names.label('service-account.name')]: account,
+    [names.label('service-account.uid')]: uid,
+  }
+  const type = names.secretTypes.serviceAccountToken
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace, annotations }, type }
+  try {
+    await client.create(definition, namespace, secret)
+  } catch (cause) {
+    const isThere = cause instanceof ApiError && cause.code === 'AlreadyExists'
+    // Without its account, as in a namespace that is being deleted, there is nothing to do.
+    if (!isThere && accounts.get(key) !== null) throw cause
+  }
+  return { kind: 'done' }
+}
+
+const NAME_CHARACTERS_MAX = 253
+const SUFFIX_CHARACTERS = 5
+
+/** The same on every member, so that two leaders do not create two Secrets. */
+function secretName(account: string, uid: string): string {
+  const suffix = `-token-${createHash('sha256').update(uid).digest('hex').slice(0, SUFFIX_CHARACTERS)}`
+  return account.slice(0, NAME_CHARACTERS_MAX - suffix.length).replace(/[.-]+$/, '') + suffix
+}
