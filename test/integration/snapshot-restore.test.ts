@@ -18,7 +18,13 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { Level } from 'level'
+import { bootstrapOf } from '../../fixtures/store-commands.ts'
+import { configMapKey, LogWriter, put, write } from '../../fixtures/store-kit.ts'
 import { FileDisk, Wal } from '../../raft/index.ts'
+import { backupLimits } from '../../src/backup/limits.ts'
 import { FileClusterRecord } from '../../src/data-dir/cluster-record-file.ts'
 import { claimDirectory, memberId, peerCluster, readIdentity } from '../../src/data-dir/member-identity.ts'
 import { cli } from '../../src/cli/cli.ts'
@@ -29,7 +35,8 @@ import { LevelKeyValueDatabases } from '../../src/store/disk/level-key-value-sto
 import { ManualClock } from '../support/fakes/manual-clock.ts'
 import { orchctl } from '../support/drivers/orchctl.ts'
 import { fileOf, streamOf } from '../support/fixtures/snapshot-file.ts'
-import { openMachine } from '../support/fixtures/store-machines.ts'
+import { MemoryKeyValueDatabases } from '../../src/store/disk/memory-key-value-store.ts'
+import { applyUpTo, chunksOf, openMachine } from '../support/fixtures/store-machines.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-restore-'))
 const { machine: old, chunks } = await streamOf(4, 200)
@@ -228,4 +235,53 @@ void test('an invalid restore fails with a one-line error and creates nothing', 
     assert.ok(!ran.err.includes('\n'), ran.err)
     assert.ok(!existsSync(directory))
   }
+})
+
+type Writing = Record<'put' | 'write', (...args: readonly unknown[]) => unknown>
+
+/** Counts what LevelDB is given to write from now on; each batch takes a turn. */
+async function batchesFrom(t: TestContext): Promise<{ readonly bytes: number[]; atOnce: number }> {
+  const other = new Level(join(home, 'other-level'))
+  await other.open()
+  const batch = other.batch()
+  const prototype = Object.getPrototypeOf(batch) as Writing
+  await batch.close()
+  await other.close()
+  const { put: realPut, write: realWrite } = prototype
+  const seen = { bytes: [0], atOnce: 0 }
+  let underWay = 0
+  t.mock.method(prototype, 'put', function (this: Writing, ...args: readonly unknown[]) {
+    for (const one of args.slice(0, 2))
+      seen.bytes.push((seen.bytes.pop() ?? 0) + (one as Uint8Array).byteLength)
+    return Reflect.apply(realPut, this, args)
+  })
+  t.mock.method(prototype, 'write', async function (this: Writing, ...args: readonly unknown[]) {
+    seen.atOnce = Math.max(seen.atOnce, ++underWay)
+    seen.bytes.push(0)
+    await setImmediate()
+    await Reflect.apply(realWrite, this, args)
+    underWay--
+  })
+  return seen
+}
+
+void test('a restore holds about one batch in memory, however large the snapshot is', async (t) => {
+  const log = new LogWriter()
+  log.command(bootstrapOf('c1', { featureLevel: 2 }))
+  for (let at = 0; at < 45; at++) log.command(write(put(configMapKey(`m${at}`), 'x'.repeat(200_000))))
+  const clock = new ManualClock()
+  const large = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
+  applyUpTo(large, log, log.last)
+  await clock.advance(1000)
+  const largeFile = join(home, 'large.snap')
+  writeFileSync(largeFile, fileOf(await chunksOf(await large.produceSnapshot(null)), null))
+  await large.close()
+  const seen = await batchesFrom(t)
+  const args = words('n1', join(home, 'large')).map((word) => (word === file ? largeFile : word))
+  const ran = await orchctl(...args)
+  assert.equal(ran.code, 0, ran.err)
+  const written = seen.bytes.filter((bytes) => bytes > 0)
+  assert.equal(written.length, 3)
+  assert.ok(Math.max(...written) < 1.25 * backupLimits.batchBytesMax, written.join())
+  assert.equal(seen.atOnce, 1)
 })

@@ -28,22 +28,35 @@ export function printRow({ mutant, quickest, simulation, survived }: Row): void 
   )
 }
 
-/** Replaces what stands between the two marks of this folder's README. */
-export function writeTable(rows: readonly Row[]): void {
+/**
+ * Replaces what stands between the two marks of this folder's README.
+ *
+ * @param ids all mutants, in order: those that were not tried keep their rows
+ */
+export function writeTable(rows: readonly Row[], ids: readonly string[]): void {
   const path = join(root, 'test/mutants/README.md')
   const [before, rest = ''] = readFileSync(path, 'utf8').split(begin)
-  const [, after = ''] = rest.split(end)
-  const lines = table(rows).map((cells) => `| ${cells.join(' | ')} |`)
+  const [old = '', after = ''] = rest.split(end)
+  const lines = table([...rowsIn(old), ...rows.map(cellsOf)], ids).map((cells) => `| ${cells.join(' | ')} |`)
   writeFileSync(path, `${before}${begin}\n\n${lines.join('\n')}\n\n${end}${after}`)
 }
 
 const begin = '<!-- table: written by make mutants UPDATE=1 -->'
 const end = '<!-- end of table -->'
 
-/** Padded the way the formatter wants it. */
-function table(rows: readonly Row[]): string[][] {
-  const head = ['mutant', 'what is wrong', 'stands for', '', 'noticed first by', 's', 'simulation']
-  const body = rows.map(({ mutant, quickest, simulation }) => [
+/** The cells of a table, without its head and rule. */
+function rowsIn(text: string): readonly (readonly string[])[] {
+  const lines = text.split('\n').filter((line) => line.startsWith('| `'))
+  return lines.map((line) =>
+    line
+      .slice(2, -2)
+      .split(' | ')
+      .map((one) => one.trim()),
+  )
+}
+
+function cellsOf({ mutant, quickest, simulation }: Row): readonly string[] {
+  const cells = [
     `\`${mutant.id}\``,
     mutant.breaks,
     mutant.standsFor,
@@ -51,8 +64,20 @@ function table(rows: readonly Row[]): string[][] {
     cell(quickest),
     (quickest?.seconds ?? 0).toFixed(1),
     cell(simulation),
-  ])
-  const cells = [head, ...body].map((row) => row.map((text) => text.replaceAll('|', '\\|')))
+  ]
+  return cells.map((text) => text.replaceAll('|', '\\|'))
+}
+
+/**
+ * Padded the way the formatter wants it.
+ *
+ * @param rows of rows about one mutant the last one counts
+ */
+function table(rows: readonly (readonly string[])[], ids: readonly string[]): string[][] {
+  const head = ['mutant', 'what is wrong', 'stands for', '', 'noticed first by', 's', 'simulation']
+  const byId = new Map(rows.map((row) => [row[0] ?? '', row]))
+  const known = ids.map((id) => byId.get(`\`${id}\``)).filter((row) => row !== undefined)
+  const cells = [head, ...known]
   const widths = head.map((_, column) => Math.max(3, ...cells.map((row) => row[column]?.length ?? 0)))
   const padded = cells.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)))
   const rule = widths.map((width) => '-'.repeat(width))
