@@ -116,6 +116,12 @@ void test('replacing the client certificate authority at run time rejects certif
   replace(next.pem + old)
   await until('the next authority counts', async () => (await seen(newcomer)) === 200)
   assert.equal(await seen(member.client), 200, 'the old one still counts')
+  const invited = () =>
+    newcomer.post('/cluster/v1/join-tokens', {
+      ...{ name: 'n2', peerAddress: '127.0.0.1:1', clientAddress: '127.0.0.1:2' },
+    })
+  const token = await invited()
+  assert.equal(token.status, 201, token.text)
   const watches = [member.client, newcomer].map((client) => {
     const state = { stands: false, ended: false }
     const watch = client.watch(`${path}?watch=1`, () => (state.stands = true))
@@ -130,6 +136,8 @@ void test('replacing the client certificate authority at run time rejects certif
   await until('the old one is no longer accepted', async () => (await seen(member.client)) === 401)
   await until('its watch has ended', () => watches[0]?.ended === true)
   assert.deepEqual([await seen(newcomer), watches[1]?.ended], [200, false])
+  // A token names the authority that the member joining verifies this one's certificate with.
+  assert.match((await invited()).text, /of another authority than --client-ca-file/)
   assert.match(member.currentLog(), /"clientAuthoritiesRemoved":\["orch cluster authority \(/)
 
   await member.stop()
