@@ -5,7 +5,8 @@ import { prepareCluster } from '../src/cli/local-cluster.ts'
 import type { Terminal } from '../src/cli/terminal.ts'
 import { RealClock } from '../src/host/clock.ts'
 import { RealRandom } from '../src/host/random.ts'
-import type { Endpoint } from '../tools/verify/endpoint.ts'
+import { fixedCredentials } from '../src/credentials/credentials.ts'
+import type { Endpoint } from '../src/credentials/endpoint.ts'
 import { freePortRange } from '../fixtures/port-range.ts'
 
 const nodes = 3
@@ -31,7 +32,7 @@ export class OwnCluster {
     const authority = join(directory, 'pki', 'ca.crt')
     this.endpoints = ports.map((port, at) => ({
       ...{ name: `n${at + 1}`, url: `https://127.0.0.1:${port}`, authority: readFileSync(authority, 'utf8') },
-      ...{ certificate: null, key: null, token, insecure: false },
+      ...{ serverName: null, insecure: false, credentials: fixedCredentials({ token }) },
     }))
     const requested = this.endpoints.flatMap(({ url }) => ['--endpoint', url])
     this.flags = [...requested, '--ca', authority, '--token-file', tokenFile(directory), '--dir', directory]

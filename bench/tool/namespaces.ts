@@ -1,6 +1,6 @@
 import { present } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { Endpoint } from '../../tools/verify/endpoint.ts'
+import type { Endpoint } from '../../src/credentials/endpoint.ts'
 import { VerifyError } from '../../tools/verify/errors.ts'
 import { pause } from '../../tools/verify/pause.ts'
 import { TestNamespace } from '../../tools/verify/test-namespace.ts'

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../tools/verify/endpoint.ts'
+import type { Endpoint } from '../../src/credentials/endpoint.ts'
 import type { Selection } from './plan.ts'
 import type { LocalServers } from './target.ts'
 

@@ -1,6 +1,8 @@
 import { present } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { Endpoint } from '../../tools/verify/endpoint.ts'
+import type { ClientIdentity } from '../../src/credentials/credentials.ts'
+import { resolveEndpoint } from '../../src/credentials/endpoint.ts'
+import type { Endpoint } from '../../src/credentials/endpoint.ts'
 import { pause } from '../../tools/verify/pause.ts'
 import { FailureCounts } from './generator/failures.ts'
 import { markText } from './generator/mark.ts'
@@ -20,6 +22,8 @@ export class PacedWriter {
   readonly #namespace: string
   readonly #names: readonly string[]
   #connection: WireConnection | null = null
+  /** The client certificate of the connection. */
+  #identity: ClientIdentity | null = null
   #turn = 0
   #number = 0
 
@@ -64,11 +68,16 @@ export class PacedWriter {
     const atMs = this.#clock.monotonicMs()
     const body = configMap(name, payloadBytes, markText({ number, atMs }))
     for (;;) {
-      const endpoint = present(this.#endpoints[this.#turn % this.#endpoints.length], 'there are endpoints')
+      const chosen = present(this.#endpoints[this.#turn % this.#endpoints.length], 'there are endpoints')
       try {
+        const endpoint = await resolveEndpoint(chosen)
+        const { identity } = endpoint.credentials
+        if (identity !== this.#identity) this.#connection?.close()
+        this.#identity = identity
         if (this.#connection?.isOpen !== true) this.#connection = await WireConnection.open(endpoint)
         const { status } = await this.#connection.ask(requestBytes(endpoint, { method: 'PUT', path, body }))
         if (status === 200) return true
+        if (status === 401) await chosen.credentials.renew(endpoint.credentials)
         this.failures.add(`HTTP ${status}`)
       } catch (cause) {
         this.failures.add(cause instanceof Error ? cause.message : String(cause))

@@ -1,5 +1,7 @@
 import { present } from '../../base/assert.ts'
-import type { Endpoint } from '../../tools/verify/endpoint.ts'
+import type { ClientIdentity } from '../../src/credentials/credentials.ts'
+import { resolveEndpoint } from '../../src/credentials/endpoint.ts'
+import type { Endpoint, ResolvedEndpoint } from '../../src/credentials/endpoint.ts'
 import { pause } from '../../tools/verify/pause.ts'
 import { latencySample } from './context.ts'
 import type { BenchContext, Measured } from './context.ts'
@@ -77,10 +79,11 @@ function staleAt(staleness: LatencyHistogram, reads: number, share: number): num
 
 async function write(shared: Watched, endpoint: Endpoint): Promise<void> {
   const { path, acknowledged, series } = shared
-  await repeat(shared, endpoint, async (connection) => {
+  await repeat(shared, endpoint, async (connection, resolved) => {
     if (acknowledged.count >= benchLimits.acknowledgedMax) return false
     const body = configMap(name, payloadBytes, `${series}.${acknowledged.count}`)
-    const { status } = await connection.ask(requestBytes(endpoint, { method: 'PUT', path, body }))
+    const { status } = await connection.ask(requestBytes(resolved, { method: 'PUT', path, body }))
+    if (status === 401) await refused(connection, endpoint, resolved)
     if (status === 200) acknowledged.add(shared.context.clock.monotonicMs())
     else shared.failures.add(`write: HTTP ${status}`)
     return status === 200
@@ -90,10 +93,12 @@ async function write(shared: Watched, endpoint: Endpoint): Promise<void> {
 async function read(shared: Watched, seen: Seen, endpoint: Endpoint, load: StalenessLoad): Promise<void> {
   const { context, path, acknowledged, failures, series } = shared
   const { query, consistency } = context.target.form(load.mode)
-  const request = requestBytes(endpoint, { method: 'GET', path: withQuery(path, query), consistency })
-  await repeat(shared, endpoint, async (connection) => {
+  const requested = { method: 'GET', path: withQuery(path, query), consistency } as const
+  await repeat(shared, endpoint, async (connection, resolved) => {
+    const request = requestBytes(resolved, requested)
     const askedMs = context.clock.monotonicMs()
     const { status, start } = await connection.ask(request, keepBytes)
+    if (status === 401) await refused(connection, endpoint, resolved)
     if (status !== 200) {
       failures.add(`read: HTTP ${status}`)
       return false
@@ -111,6 +116,16 @@ async function read(shared: Watched, seen: Seen, endpoint: Endpoint, load: Stale
   })
 }
 
+/** The next call uses other credentials, if there are any, on a new connection. */
+async function refused(
+  connection: WireConnection,
+  { credentials }: Endpoint,
+  resolved: ResolvedEndpoint,
+): Promise<void> {
+  connection.close()
+  await credentials.renew(resolved.credentials)
+}
+
 /**
  * Repeats a call until the end of the load, and reconnects after failures.
  *
@@ -119,15 +134,19 @@ async function read(shared: Watched, seen: Seen, endpoint: Endpoint, load: Stale
 async function repeat(
   { context, endMs, failures }: Watched,
   endpoint: Endpoint,
-  once: (connection: WireConnection) => Promise<boolean>,
+  once: (connection: WireConnection, resolved: ResolvedEndpoint) => Promise<boolean>,
 ): Promise<void> {
   const { clock } = context
   let connection: WireConnection | null = null
+  let identity: ClientIdentity | null = null
   try {
     while (clock.monotonicMs() < endMs) {
       try {
-        if (connection?.isOpen !== true) connection = await WireConnection.open(endpoint)
-        if (await once(connection)) continue
+        const resolved = await resolveEndpoint(endpoint)
+        if (connection !== null && resolved.credentials.identity !== identity) connection.close()
+        identity = resolved.credentials.identity
+        if (connection?.isOpen !== true) connection = await WireConnection.open(resolved)
+        if (await once(connection, resolved)) continue
       } catch (cause) {
         failures.add(cause instanceof Error ? cause.message : String(cause))
       }

@@ -2,6 +2,7 @@ import { assertNever } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import { CodedError } from '../../base/coded-error.ts'
 import type { Random } from '../../base/random.ts'
+import { resolveEndpoint } from '../../src/credentials/endpoint.ts'
 import type { BenchContext, Measured } from './context.ts'
 import { environmentOf, loadNow } from './environment.ts'
 import { BenchError } from './errors.ts'
@@ -147,7 +148,7 @@ class Run {
     if (!wanted.includes('2')) return wanted
     for (const endpoint of this.#context.target.endpoints) {
       try {
-        const connection = await http2.open(endpoint)
+        const connection = await http2.open(await resolveEndpoint(endpoint))
         connection.close()
       } catch (cause) {
         const why = cause instanceof Error ? cause.message : String(cause)

@@ -1,7 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
 import { isJsonObject, memberOf, textMember } from '../../src/api/json.ts'
 import type { JsonObject } from '../../src/api/json.ts'
-import type { Endpoint } from '../../tools/verify/endpoint.ts'
+import { withCredentials } from '../../src/credentials/credentials.ts'
+import type { Endpoint, ResolvedEndpoint } from '../../src/credentials/endpoint.ts'
 import { pause } from '../../tools/verify/pause.ts'
 import { BenchError } from './errors.ts'
 import { mostRecent, requestBytes, withQuery } from './generator/requests.ts'
@@ -169,8 +170,22 @@ function modeOf(answer: WireAnswer | null): string | null {
   return answer?.status === 200 ? (/^[a-z]+/.exec(answer.consistency ?? '')?.[0] ?? null) : null
 }
 
-/** Sends one request on a connection of its own. @returns null without a response */
-export async function askOnce(endpoint: Endpoint, requested: HttpRequest): Promise<WireAnswer | null> {
+/**
+ * Sends one request on a connection of its own, and once again after a 401 if there are other
+ * credentials.
+ *
+ * @returns null without a response
+ * @throws CredentialError
+ */
+export function askOnce(endpoint: Endpoint, requested: HttpRequest): Promise<WireAnswer | null> {
+  return withCredentials(
+    endpoint.credentials,
+    (credentials) => answerTo({ ...endpoint, credentials }, requested),
+    (answer) => answer?.status === 401,
+  )
+}
+
+async function answerTo(endpoint: ResolvedEndpoint, requested: HttpRequest): Promise<WireAnswer | null> {
   try {
     const connection = await WireConnection.open(endpoint)
     try {

@@ -15,7 +15,8 @@ import type { BenchReport, Results } from '../../bench/tool/report.ts'
 import { runBench } from '../../bench/tool/run.ts'
 import { markdownOf, textOf } from '../../bench/tool/tables.ts'
 import { MachineClock } from '../host/machine-clock.ts'
-import type { Endpoint } from '../../tools/verify/endpoint.ts'
+import { resolveEndpoints } from '../credentials/endpoint.ts'
+import type { Endpoint } from '../credentials/endpoint.ts'
 import { localServers } from './bench-local.ts'
 import { CliError, exitCodes, fileErrorReason } from './errors.ts'
 import { onInterrupt } from './interrupts.ts'
@@ -56,6 +57,8 @@ export async function bench(terminal: Terminal, flags: BenchFlags, processors: n
   // Fails before the run if a file cannot be written.
   for (const path of [flags.html, flags.json]) if (path !== undefined) closeSync(openSync(path, 'a'))
   const endpoints = verifyEndpoints(flags)
+  // Fails before the run if a plugin does not work.
+  await resolveEndpoints(endpoints)
   const local = localServers(terminal, flags.dir, endpoints)
   if (local === null && flags.yes !== true) await confirm(endpoints)
   const stop = new AbortController()

@@ -1,6 +1,6 @@
 import { isRecord } from '../../base/record.ts'
 import { call, jsonOf } from './member-client.ts'
-import type { Endpoint } from './member-client.ts'
+import type { Endpoint } from '../credentials/endpoint.ts'
 import { CliError } from './errors.ts'
 
 /** Status that a member reports of itself and its cluster, as far as commands use it. */

@@ -11,8 +11,8 @@ import { staleDiscovery } from './kubectl-cache.ts'
 import { checkPorts } from './port-check.ts'
 import type { LocalCluster, LocalClusterOptions, LocalMember, MemberPlace } from './local-cluster.ts'
 import { startLinks, stopLinks } from './local-links.ts'
-import { call, readEndpoints } from './member-client.ts'
-import type { Endpoint } from './member-client.ts'
+import { call, readAllEndpoints } from './member-client.ts'
+import type { Endpoint } from '../credentials/endpoint.ts'
 import { forgetProcess, logLength, logTail, processState, signalProcess, startProcess } from './process.ts'
 import type { ProcessState, Started } from './process.ts'
 import { prepareRestored } from './restore-local.ts'
@@ -131,7 +131,7 @@ export async function waitReady(
   const { timeoutMs, logFrom, onEnded, urls = new Map<string, string>() } = options
   const endMs = terminal.clock.monotonicMs() + timeoutMs
   const waiting = new Map(cluster.members.map((member) => [member.name, member]))
-  const known = readEndpoints(cluster.kubeconfigPath)
+  const known = readAllEndpoints(cluster.kubeconfigPath)
   const endpoints = [...known, ...endpointsAt(urls, known)]
   while (waiting.size > 0) {
     for (const member of waiting.values()) {
@@ -298,7 +298,7 @@ export async function clusterStatus(terminal: Terminal, directory: string, forma
 }
 
 async function statusRows(cluster: LocalCluster): Promise<readonly Row[]> {
-  const endpoints = readEndpoints(cluster.kubeconfigPath)
+  const endpoints = readAllEndpoints(cluster.kubeconfigPath)
   const here = await Promise.all(
     cluster.members.map(async (member) => {
       const state = processState(member)

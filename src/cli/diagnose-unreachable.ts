@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import type { Endpoint } from './member-client.ts'
+import type { Endpoint } from '../credentials/endpoint.ts'
 
 const connectMsMax = 1000
 

@@ -21,8 +21,8 @@ import { CliError } from './errors.ts'
 import { controlPath, hasLinks } from './local-links.ts'
 import type { LocalCluster, LocalMember } from './local-cluster.ts'
 import { votes } from './member-change.ts'
-import { call, readEndpoints } from './member-client.ts'
-import type { Endpoint } from './member-client.ts'
+import { call, readAllEndpoints } from './member-client.ts'
+import type { Endpoint } from '../credentials/endpoint.ts'
 import { processState, signalProcess, startProcess } from './process.ts'
 import type { Signal } from './process.ts'
 import { sleep } from './terminal.ts'
@@ -62,7 +62,7 @@ export class LocalTarget implements ChaosTarget {
     this.#clock = terminal.clock
     this.#terminal = { ...terminal, print: terminal.note }
     this.members = cluster.members.map(({ name }) => name)
-    this.#endpoints = readEndpoints(cluster.kubeconfigPath)
+    this.#endpoints = readAllEndpoints(cluster.kubeconfigPath)
   }
 
   /**

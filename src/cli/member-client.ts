@@ -1,20 +1,15 @@
 import { existsSync } from 'node:fs'
 import { delimiter } from 'node:path'
-import { parse } from 'yaml'
 import { isRecord } from '../../base/record.ts'
+import { credentialHeaders, headerRecord, withCredentials } from '../credentials/credentials.ts'
+import { tlsOptions } from '../credentials/endpoint.ts'
+import type { Endpoint } from '../credentials/endpoint.ts'
+import { CredentialError } from '../credentials/errors.ts'
+import { processHost } from '../credentials/host.ts'
+import type { CredentialHost } from '../credentials/host.ts'
+import { Kubeconfig } from '../credentials/kubeconfig.ts'
 import { httpCall } from '../host/http-call.ts'
-import { PkiError } from '../pki/errors.ts'
-import { readTextFile } from '../pki/files.ts'
 import { CliError } from './errors.ts'
-
-/** A member and credentials from a kubeconfig. PEM text. */
-export type Endpoint = {
-  readonly name: string
-  readonly url: string
-  readonly authority: string
-  readonly certificate: string
-  readonly key: string
-}
 
 export type Reply = { readonly status: number; readonly body: string }
 
@@ -22,62 +17,74 @@ export type Reply = { readonly status: number; readonly body: string }
 const replyBytesMax = 4 * 1024 * 1024
 
 /**
- * Returns all contexts of the file, the current one first. All must be of one cluster.
+ * Returns the current context of the file, and then the others of the same cluster. Without a
+ * current one, the first context counts.
  *
  * @throws CliError `failed` with the file, `usage` for a list of files
  */
-export function readEndpoints(path: string): readonly Endpoint[] {
+export function readEndpoints(path: string, host: CredentialHost = processHost): readonly Endpoint[] {
+  return readContexts(path, host, (config, first) => config.endpointsWith(first))
+}
+
+/**
+ * Returns all contexts of the file of a local cluster, the current one first.
+ *
+ * @throws CliError `failed` with the file
+ */
+export function readAllEndpoints(path: string): readonly Endpoint[] {
+  return readContexts(path, processHost, (config, first) =>
+    [first, ...config.contexts.filter((name) => name !== first)].map((name) => config.endpoint(name)),
+  )
+}
+
+function readContexts(
+  path: string,
+  host: CredentialHost,
+  chosen: (config: Kubeconfig, first: string) => readonly Endpoint[],
+): readonly Endpoint[] {
   if (path.includes(delimiter) && !existsSync(path)) {
     throw new CliError('usage', `${path} names several files: give the one of this cluster with --kubeconfig`)
   }
-  const config = readYaml(path)
-  const item = (list: unknown, name: unknown, key: string): Record<string, unknown> => {
-    const found = asList(list).find((candidate) => candidate['name'] === name)
-    const value = found?.[key]
-    if (!isRecord(value)) throw new CliError('failed', `${path} lacks the ${key} "${String(name)}"`)
-    return value
+  try {
+    const config = new Kubeconfig(path, host)
+    const first = config.currentContext ?? config.contexts[0]
+    if (first === undefined) throw new CliError('failed', `${path} has no context`)
+    return chosen(config, first)
+  } catch (cause) {
+    if (!(cause instanceof CredentialError)) throw cause
+    const remedy = cause.code === 'unreadable' ? ' (--kubeconfig; orchctl cluster up makes one)' : ''
+    throw new CliError('failed', `${cause.message}${remedy}`, { cause })
   }
-  const text = (from: Record<string, unknown>, key: string): string => {
-    const value = from[`${key}-data`]
-    if (typeof value === 'string') return Buffer.from(value, 'base64').toString('utf8')
-    throw new CliError('failed', `${path} lacks ${key}-data`)
-  }
-  const endpoints = asList(config['contexts']).map((entry): Endpoint => {
-    const name = String(entry['name'])
-    const context = item(config['contexts'], name, 'context')
-    const cluster = item(config['clusters'], context['cluster'], 'cluster')
-    const user = item(config['users'], context['user'], 'user')
-    return {
-      name,
-      url: String(cluster['server']),
-      authority: text(cluster, 'certificate-authority'),
-      certificate: text(user, 'client-certificate'),
-      key: text(user, 'client-key'),
-    }
-  })
-  if (endpoints.length === 0) throw new CliError('failed', `${path} has no context`)
-  const current = config['current-context']
-  return [
-    ...endpoints.filter(({ name }) => name === current),
-    ...endpoints.filter(({ name }) => name !== current),
-  ]
 }
 
-/** @returns null when the member did not respond @param timeoutMs for the whole call */
+/**
+ * Sends a request, and once again with other credentials if the member answers 401.
+ *
+ * @param timeoutMs of one request; obtaining credentials is not part of it
+ * @returns null when the member did not respond
+ * @throws CredentialError
+ */
 export async function call(
   endpoint: Endpoint,
   { method, path, body }: { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: unknown },
   timeoutMs: number,
 ): Promise<Reply | null> {
-  const result = await httpCall(new URL(path, endpoint.url), {
-    method,
-    headers: body === undefined ? {} : { 'content-type': 'application/json' },
-    body: body === undefined ? null : Buffer.from(JSON.stringify(body)),
-    responseBytesMax: replyBytesMax,
-    signal: AbortSignal.timeout(timeoutMs),
-    tls: { ca: endpoint.authority, cert: endpoint.certificate, key: endpoint.key },
-  })
-  return result.kind === 'failed' ? null : { status: result.status, body: result.body.toString('utf8') }
+  const content = body === undefined ? {} : { 'content-type': 'application/json' }
+  return withCredentials(
+    endpoint.credentials,
+    async (credentials): Promise<Reply | null> => {
+      const result = await httpCall(new URL(path, endpoint.url), {
+        method,
+        headers: { ...content, ...headerRecord(credentialHeaders(credentials)) },
+        body: body === undefined ? null : Buffer.from(JSON.stringify(body)),
+        responseBytesMax: replyBytesMax,
+        signal: AbortSignal.timeout(timeoutMs),
+        tls: tlsOptions(endpoint, credentials),
+      })
+      return result.kind === 'failed' ? null : { status: result.status, body: result.body.toString('utf8') }
+    },
+    (reply) => reply?.status === 401,
+  )
 }
 
 /**
@@ -114,33 +121,4 @@ export function wordsOf(reply: Reply): string {
 
 function messageOf(value: Record<string, unknown>, { status }: Reply): string {
   return typeof value['message'] === 'string' ? value['message'] : `HTTP ${status}`
-}
-
-function readText(path: string): string {
-  try {
-    return readTextFile(path)
-  } catch (cause) {
-    if (!(cause instanceof PkiError)) throw cause
-    const remedy = '(--kubeconfig; orchctl cluster up makes one)'
-    throw new CliError('failed', `${cause.message} ${remedy}`, { cause })
-  }
-}
-
-function readYaml(path: string): Record<string, unknown> {
-  const text = readText(path)
-  let value: unknown
-  try {
-    value = parse(text, { maxAliasCount: 0 })
-  } catch (cause) {
-    // The parser's message continues with an excerpt of the file.
-    const why =
-      cause instanceof Error ? (cause.message.split('\n')[0] ?? '').replace(/:$/, '') : String(cause)
-    throw new CliError('failed', `cannot read ${path}: ${why}`, { cause })
-  }
-  if (!isRecord(value)) throw new CliError('failed', `${path} is not a kubeconfig`)
-  return value
-}
-
-function asList(value: unknown): readonly Record<string, unknown>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : []
 }

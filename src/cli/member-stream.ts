@@ -1,7 +1,11 @@
+import { request as httpRequest } from 'node:http'
 import type { IncomingMessage } from 'node:http'
-import { request } from 'node:https'
+import { request as httpsRequest } from 'node:https'
+import { credentialHeaders, headerRecord, withCredentials } from '../credentials/credentials.ts'
+import type { Credentials } from '../credentials/credentials.ts'
+import { tlsOptions } from '../credentials/endpoint.ts'
+import type { Endpoint } from '../credentials/endpoint.ts'
 import { CliError } from './errors.ts'
-import type { Endpoint } from './member-client.ts'
 
 export type MemberStream = {
   readonly headers: IncomingMessage['headers']
@@ -16,19 +20,31 @@ const refusalBytesMax = 64 * 1024
  * @param stallMs timeout without a byte
  * @returns null when the member did not respond
  * @throws CliError `failed` with the message of a `Status`
+ * @throws CredentialError
  */
 export async function openStream(
   endpoint: Endpoint,
   path: string,
   stallMs: number,
 ): Promise<MemberStream | null> {
-  const incoming = await new Promise<IncomingMessage | null>((resolve) => {
-    const { authority: ca, certificate: cert, key } = endpoint
-    const outgoing = request(new URL(path, endpoint.url), { ca, cert, key, agent: false }, resolve)
-    outgoing.setTimeout(stallMs, () => outgoing.destroy(new Error(`nothing came for ${stallMs / 1000} s`)))
-    outgoing.on('error', () => resolve(null))
-    outgoing.end()
-  })
+  let refused: IncomingMessage | null = null
+  const open = (credentials: Credentials): Promise<IncomingMessage | null> =>
+    new Promise((resolve) => {
+      refused?.destroy()
+      const url = new URL(path, endpoint.url)
+      const headers = headerRecord(credentialHeaders(credentials))
+      const request = url.protocol === 'http:' ? httpRequest : httpsRequest
+      const options = { ...tlsOptions(endpoint, credentials), headers, agent: false as const }
+      const outgoing = request(url, options, (incoming) => {
+        refused = incoming.statusCode === 401 ? incoming : null
+        resolve(incoming)
+      })
+      outgoing.setTimeout(stallMs, () => outgoing.destroy(new Error(`nothing came for ${stallMs / 1000} s`)))
+      outgoing.on('error', () => resolve(null))
+      outgoing.end()
+    })
+  const isRefused = (incoming: IncomingMessage | null): boolean => incoming?.statusCode === 401
+  const incoming = await withCredentials(endpoint.credentials, open, isRefused)
   if (incoming === null) return null
   if (incoming.statusCode === 200) return { headers: incoming.headers, pieces: incoming }
   throw new CliError('failed', `member ${endpoint.name}: ${await refusalIn(incoming)}`)

@@ -3,7 +3,8 @@ import { settingNames, settingsBounds, settingText } from '../config/settings-bo
 import type { SettingName } from '../config/settings-bounds.ts'
 import { CliError } from './errors.ts'
 import { call, jsonOf, readEndpoints } from './member-client.ts'
-import type { Endpoint, Reply } from './member-client.ts'
+import type { Endpoint } from '../credentials/endpoint.ts'
+import type { Reply } from './member-client.ts'
 import { formatTable } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 

@@ -10,6 +10,8 @@ import type { Progress } from '../../tools/verify/recorder.ts'
 import { reportOf, textOf } from '../../tools/verify/report.ts'
 import { runVerify, verifyHistory } from '../../tools/verify/run.ts'
 import type { VerifyResult } from '../../tools/verify/run.ts'
+import { resolveEndpoints } from '../credentials/endpoint.ts'
+import { CredentialError } from '../credentials/errors.ts'
 import { CliError, exitCodes } from './errors.ts'
 import { onInterrupt } from './interrupts.ts'
 import type { Format, Terminal } from './terminal.ts'
@@ -47,7 +49,10 @@ export async function verify(terminal: Terminal, flags: VerifyFlags): Promise<nu
     return await verified(terminal, flags)
   } catch (cause) {
     // An invalid file is not an anomaly.
-    const isExpected = cause instanceof CliError || (cause instanceof Error && 'syscall' in cause)
+    const isExpected =
+      cause instanceof CliError ||
+      cause instanceof CredentialError ||
+      (cause instanceof Error && 'syscall' in cause)
     if (!isExpected) throw cause
     terminal.note(`orchctl: ${cause.message}`)
     return exitCodes.usage
@@ -105,6 +110,8 @@ function read({ history = '', balanced = false }: VerifyFlags): Promise<VerifyRe
 async function recorded(terminal: Terminal, flags: VerifyFlags, history: string): Promise<VerifyResult> {
   const { clock, random } = terminal
   const endpoints = verifyEndpoints(flags)
+  // Fails before the run if a plugin does not work.
+  await resolveEndpoints(endpoints)
   const seed = flags.seed ?? random.below(2 ** 31)
   terminal.note(
     `${endpoints.map(({ name }) => name).join(', ')}: ${flags.duration / 1000} s of traffic, seed ${seed}`,

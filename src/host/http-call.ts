@@ -4,7 +4,7 @@ import { request as httpsRequest } from 'node:https'
 
 export type HttpCall = {
   readonly method: 'GET' | 'POST'
-  readonly headers: Readonly<Record<string, string | number>>
+  readonly headers: Readonly<Record<string, string | number | string[]>>
   readonly body: Uint8Array | null
   /** A longer response is an error. */
   readonly responseBytesMax: number
@@ -15,7 +15,13 @@ export type HttpCall = {
   /**
    * PEM, for a call without an agent. Unset: the authorities of the system, no client certificate.
    */
-  readonly tls?: { readonly ca: string; readonly cert?: string; readonly key?: string }
+  readonly tls?: {
+    readonly ca?: string
+    readonly cert?: string
+    readonly key?: string
+    readonly servername?: string
+    readonly rejectUnauthorized?: boolean
+  }
 }
 
 export type HttpResult =

@@ -17,13 +17,13 @@ import { runBench } from '../../bench/tool/run.ts'
 import type { Workload } from '../../bench/tool/load.ts'
 import type { Sample } from '../../bench/tool/measures.ts'
 import { MachineClock } from '../../src/host/machine-clock.ts'
-import type { Endpoint } from '../../tools/verify/endpoint.ts'
+import type { Endpoint } from '../../src/credentials/endpoint.ts'
 import type { Registry } from '../../src/registry/calls/verb.ts'
 import { droppedEvent } from '../support/fakes/broken-registries.ts'
 import { orchctl } from '../support/drivers/orchctl.ts'
 import { freePorts } from '../../fixtures/port-range.ts'
 import { freshRandom } from '../../fixtures/system.ts'
-import { verifiedServer } from '../support/fixtures/verify-endpoint.ts'
+import { verifiedServer, verifiedToken } from '../support/fixtures/verify-endpoint.ts'
 
 const few = { ...quickSelection, clients: [2], lists: [10, 40], page: 15, watchers: [20] } as const
 
@@ -58,9 +58,9 @@ async function measured(
  * Returns the namespaces of a run that are not being deleted, with their objects. No controller
  * here completes the deletion of a namespace.
  */
-async function leftOf({ url, token }: Endpoint): Promise<readonly string[]> {
+async function leftOf({ url }: Endpoint): Promise<readonly string[]> {
   const namesAt = async (path: string): Promise<readonly string[]> => {
-    const response = await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })
+    const response = await fetch(url + path, { headers: { authorization: `Bearer ${verifiedToken}` } })
     const { items } = (await response.json()) as {
       items: readonly { metadata: { name: string; deletionTimestamp?: string } }[]
     }
@@ -91,7 +91,7 @@ void test('the command measures an unknown server, writes the requested files an
   const endpoint = await verifiedServer(t)
   const directory = scratch(t)
   const [json, html] = [join(directory, 'a.json'), join(directory, 'a.html')]
-  const against = ['--endpoint', endpoint.url, '--token', endpoint.token ?? '', '--yes', '--quick']
+  const against = ['--endpoint', endpoint.url, '--token', verifiedToken, '--yes', '--quick']
   const small = ['--clients', '3', '--lists', '40', '--page', '15', '--watchers', '20']
   const { code, out, err } = await bench(...against, ...small, '--json', json, '--html', html)
   assert.equal(code, 0, err)
@@ -156,16 +156,7 @@ void test('a server is measured over HTTP/2 and HTTP/1.1, page by page', async (
 
 void test('a server without HTTP/2 is measured over HTTP/1.1, and the results name the protocol', async (t) => {
   const endpoint = await verifiedServer(t)
-  const against = [
-    '--endpoint',
-    endpoint.url,
-    '--token',
-    endpoint.token ?? '',
-    '--yes',
-    '--quick',
-    '--clients',
-    '2',
-  ]
+  const against = ['--endpoint', endpoint.url, '--token', verifiedToken, '--yes', '--quick', '--clients', '2']
   const both = await bench(...against, '--only', 'livez', '--http', '1.1,2')
   assert.equal(both.code, 0, both.err)
   assert.match(both.out, /\nlivez, all members, 2 clients /)
@@ -237,7 +228,7 @@ void test('impossible option combinations fail with a one-line error', async (t)
       2,
       /^orchctl: cannot read .*gone \(ENOENT\): give files that --json wrote$/,
     ],
-    [['--kubeconfig', join(directory, 'gone')], 1, /^orchctl: cannot read /],
+    [['--kubeconfig', join(directory, 'gone')], 1, /^orchctl: .*gone cannot be read \(ENOENT\)/],
     [['--endpoint', 'https://a', '--json', join(directory, 'no', 'file')], 1, /ENOENT/],
     [['--endpoint', `http://127.0.0.1:${port}`, '--yes'], 1, /no endpoint answers: connect ECONNREFUSED/],
   ]

@@ -17,7 +17,7 @@ import { cli } from '../../src/cli/cli.ts'
 import type { Terminal } from '../../src/cli/terminal.ts'
 import type { Registry } from '../../src/registry/calls/verb.ts'
 import type { Store } from '../../src/store/store.ts'
-import type { Endpoint } from '../../tools/verify/endpoint.ts'
+import type { Endpoint } from '../../src/credentials/endpoint.ts'
 import type { AnomalyKind } from '../../tools/verify/finding.ts'
 import type { VerifyOptions } from '../../tools/verify/options.ts'
 import { runVerify } from '../../tools/verify/run.ts'
@@ -31,7 +31,7 @@ import {
 import { freePorts } from '../../fixtures/port-range.ts'
 import { freshRandom, systemClock } from '../../fixtures/system.ts'
 import type { Doc } from '../support/fixtures/spec-server.ts'
-import { verifiedServer } from '../support/fixtures/verify-endpoint.ts'
+import { verifiedServer, verifiedToken } from '../support/fixtures/verify-endpoint.ts'
 import { allOf, verifyAgainst } from '../support/runs/verify-run.ts'
 
 /** Longer than a busy machine stalls: a call without an answer proves nothing. */
@@ -118,7 +118,7 @@ void test('the exit code of the command names its result, and it writes the requ
     const code = await cli(['verify', ...args], terminal)
     return { code, printed: printed.join('\n'), noted: noted.join('\n') }
   }
-  const against = ({ url, token }: Endpoint, duration = '2s'): readonly string[] => {
+  const against = ({ url }: Endpoint, duration = '2s'): readonly string[] => {
     const traffic = [
       '--duration',
       duration,
@@ -131,7 +131,7 @@ void test('the exit code of the command names its result, and it writes the requ
       '--timeout',
       '20s',
     ]
-    return ['--endpoint', url, '--token', token ?? '', ...traffic]
+    return ['--endpoint', url, '--token', verifiedToken, ...traffic]
   }
   const right = await run(...against(await verifiedServer(t)), '--save', saved)
   assert.equal(right.code, 0, right.printed + right.noted)
@@ -194,8 +194,8 @@ const program = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   void test(`${signal} ends the traffic: the history so far is checked, and no objects are left`, async (t) => {
-    const { url, token } = await verifiedServer(t)
-    const flags = ['--endpoint', url, '--token', token ?? '', '--duration', '1h']
+    const { url } = await verifiedServer(t)
+    const flags = ['--endpoint', url, '--token', verifiedToken, '--duration', '1h']
     const child = spawn(process.execPath, [program, 'verify', ...flags], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -206,7 +206,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     const end = once(child, 'close')
     /** Its namespaces: whether each was deleted, which controllers would complete. */
     const made = async (): Promise<readonly boolean[]> => {
-      const reply = await fetch(`${url}/api/v1/namespaces`, { headers: { authorization: `Bearer ${token}` } })
+      const reply = await fetch(`${url}/api/v1/namespaces`, {
+        headers: { authorization: `Bearer ${verifiedToken}` },
+      })
       const { items = [] } = (await reply.json()) as Doc
       const own = items.filter(({ metadata }) => metadata?.name?.startsWith('verify-'))
       return own.map(({ metadata }) => metadata?.deletionTimestamp !== undefined)

@@ -55,6 +55,8 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   'src/registry': ['base', 'src/api', 'src/store'],
   'src/resources': ['base', 'src/api', 'src/store', 'src/registry', 'src/pki'],
   'src/pki': ['base', 'src/config'],
+  // The client side of authentication.
+  'src/credentials': ['base', 'src/api', 'src/host', 'src/pki'],
   'src/auth': ['base', 'src/api', 'src/store', 'src/registry', 'src/pki', 'src/config', 'src/outward'],
   'src/admission': ['base', 'src/api', 'src/store', 'src/registry'],
   'src/controllers': ['base', 'raft/index', 'src/api', 'src/store', 'src/registry', 'src/resources'],
@@ -139,9 +141,9 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/main': ['base', 'src/app', 'src/config', 'src/membership', 'src/host', 'src/pki'],
   // A client: it must work against any server of this kind, so it knows none from within.
-  'tools/verify': ['base', 'src/api'],
+  'tools/verify': ['base', 'src/api', 'src/credentials'],
   // A client as well; its threads have clocks of their own.
-  'bench/tool': ['base', 'src/api', 'src/host', 'tools/verify'],
+  'bench/tool': ['base', 'src/api', 'src/host', 'src/credentials', 'tools/verify'],
   // Harms clusters from outside, and one thread's view of disk and clock from within: the host's
   // hook.
   'tools/chaos': ['base', 'src/host'],
@@ -151,6 +153,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/config',
     'src/pki',
     'src/host',
+    'src/credentials',
     'src/data-dir',
     'src/membership',
     'src/backup',

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { SeededRandom } from '../../base/random.ts'
 import { Connection } from './connection.ts'
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint } from '../../src/credentials/endpoint.ts'
 import type { Request } from './history.ts'
 import type { Recorder } from './recorder.ts'
 import { pause } from './pause.ts'

@@ -3,7 +3,11 @@ import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
-import type { Endpoint } from './endpoint.ts'
+import { credentialHeaders, headerRecord, withCredentials } from '../../src/credentials/credentials.ts'
+import type { ClientIdentity, Credentials } from '../../src/credentials/credentials.ts'
+import { tlsOptions } from '../../src/credentials/endpoint.ts'
+import type { Endpoint, ResolvedEndpoint, Server } from '../../src/credentials/endpoint.ts'
+import { CredentialError } from '../../src/credentials/errors.ts'
 import { verifyLimits } from './limits.ts'
 
 export type HttpCall = {
@@ -39,24 +43,44 @@ function numberOf(socket: Socket | null): number {
 }
 
 /**
- * A keep-alive connection to one endpoint, one request at a time. It reconnects after a failure.
+ * A keep-alive connection to one endpoint, one request at a time. It reconnects after a failure,
+ * and when the client certificate changes.
  */
 export class Connection {
   readonly endpoint: Endpoint
   readonly #clock: Clock
-  readonly #agent: HttpAgent
+  #agent: HttpAgent
+  #identity: ClientIdentity | null = null
 
   constructor(endpoint: Endpoint, clock: Clock) {
     this.endpoint = endpoint
     this.#clock = clock
-    const options = { keepAlive: true, maxSockets: 1 }
-    this.#agent = isTls(endpoint) ? new HttpsAgent(options) : new HttpAgent(options)
+    this.#agent = agentFor(endpoint)
   }
 
-  /** Never rejects: failures are returned. @param timeoutMs time limit of the call */
-  ask(requested: HttpCall, timeoutMs: number): Promise<Reply> {
+  /**
+   * Sends a request, and once again with other credentials after a 401. Never rejects: failures are
+   * returned.
+   *
+   * @param timeoutMs time limit of one request; obtaining credentials is not part of it
+   */
+  async ask(requested: HttpCall, timeoutMs: number): Promise<Reply> {
+    try {
+      return await withCredentials(
+        this.endpoint.credentials,
+        (credentials) => this.#send(requested, credentials, timeoutMs),
+        (reply) => reply.kind === 'reply' && reply.status === 401,
+      )
+    } catch (cause) {
+      if (cause instanceof CredentialError) return { kind: 'none', why: cause.message, connection: 0 }
+      throw cause
+    }
+  }
+
+  #send(requested: HttpCall, credentials: Credentials, timeoutMs: number): Promise<Reply> {
+    this.#reconnectFor(credentials)
     return new Promise((resolve) => {
-      const outgoing = send(this.endpoint, requested, this.#agent)
+      const outgoing = send({ ...this.endpoint, credentials }, requested, this.#agent)
       const timer = this.#clock.after(timeoutMs, () => {
         outgoing.destroy(new Error(`no answer in ${timeoutMs} ms`))
       })
@@ -93,21 +117,52 @@ export class Connection {
   close(): void {
     this.#agent.destroy()
   }
+
+  /** TLS presents a certificate only when a connection begins. */
+  #reconnectFor({ identity }: Credentials): void {
+    if (identity === this.#identity) return
+    this.#identity = identity
+    this.#agent.destroy()
+    this.#agent = agentFor(this.endpoint)
+  }
+}
+
+function agentFor(endpoint: Endpoint): HttpAgent {
+  const options = { keepAlive: true, maxSockets: 1 }
+  return isTls(endpoint) ? new HttpsAgent(options) : new HttpAgent(options)
 }
 
 /** A stream of lines on a connection of its own. @throws the error that broke the connection */
 export class LineStream {
-  readonly #outgoing: ClientRequest
+  readonly #endpoint: Endpoint
+  readonly #path: string
   readonly #response: Promise<IncomingMessage>
+  #outgoing: ClientRequest | null = null
+  #isClosed = false
 
   constructor(endpoint: Endpoint, path: string) {
-    this.#outgoing = send(endpoint, { method: 'GET', path, body: null }, undefined)
-    this.#response = new Promise((resolve, reject) => {
-      this.#outgoing.on('response', resolve)
-      this.#outgoing.on('error', reject)
-      this.#outgoing.on('close', () => reject(new Error('closed')))
-    })
+    this.#endpoint = endpoint
+    this.#path = path
+    this.#response = withCredentials(
+      endpoint.credentials,
+      (credentials) => this.#open(credentials),
+      ({ statusCode }) => statusCode === 401,
+    )
     this.#response.catch(() => undefined)
+  }
+
+  #open(credentials: Credentials): Promise<IncomingMessage> {
+    // A refused request, if there was one.
+    this.#outgoing?.destroy()
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) throw new Error('closed')
+      const requested = { method: 'GET', path: this.#path, body: null } as const
+      const outgoing = send({ ...this.#endpoint, credentials }, requested, undefined)
+      this.#outgoing = outgoing
+      outgoing.on('response', resolve)
+      outgoing.on('error', reject)
+      outgoing.on('close', () => reject(new Error('closed')))
+    })
   }
 
   async status(): Promise<number> {
@@ -129,15 +184,18 @@ export class LineStream {
   }
 
   close(): void {
-    this.#outgoing.destroy()
+    this.#isClosed = true
+    this.#outgoing?.destroy()
   }
 }
 
-function send(endpoint: Endpoint, requested: HttpCall, agent: HttpAgent | undefined): ClientRequest {
-  const { authority, certificate, key, token, insecure } = endpoint
-  const headers: Record<string, string> = { accept: 'application/json' }
+function send(endpoint: ResolvedEndpoint, requested: HttpCall, agent: HttpAgent | undefined): ClientRequest {
+  const { credentials } = endpoint
+  const headers: Record<string, string | string[]> = {
+    accept: 'application/json',
+    ...headerRecord(credentialHeaders(credentials)),
+  }
   if (requested.consistency !== undefined) headers['orch-consistency'] = requested.consistency
-  if (token !== null) headers['authorization'] = `Bearer ${token}`
   if (requested.body !== null) {
     headers['content-type'] = 'application/json'
     headers['content-length'] = String(Buffer.byteLength(requested.body))
@@ -145,20 +203,14 @@ function send(endpoint: Endpoint, requested: HttpCall, agent: HttpAgent | undefi
   const options: RequestOptions = { method: requested.method, headers, agent: agent ?? false }
   const url = new URL(endpoint.url.replace(/\/$/, '') + requested.path)
   const outgoing = isTls(endpoint)
-    ? httpsRequest(url, {
-        ...options,
-        ...(authority === null ? {} : { ca: authority }),
-        ...(certificate === null ? {} : { cert: certificate }),
-        ...(key === null ? {} : { key }),
-        rejectUnauthorized: !insecure,
-      })
+    ? httpsRequest(url, { ...options, ...tlsOptions(endpoint, credentials) })
     : httpRequest(url, options)
   outgoing.setNoDelay(true)
   outgoing.end(requested.body ?? undefined)
   return outgoing
 }
 
-function isTls({ url }: Endpoint): boolean {
+function isTls({ url }: Server): boolean {
   return url.startsWith('https:')
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { isJsonList, isJsonObject } from '../../src/api/json.ts'
 import { Connection } from './connection.ts'
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint } from '../../src/credentials/endpoint.ts'
 import type { Answer, Version } from './history.ts'
 import { verifyLimits } from './limits.ts'
 import { pause } from './pause.ts'

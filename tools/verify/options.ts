@@ -1,4 +1,4 @@
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint } from '../../src/credentials/endpoint.ts'
 import type { Progress } from './recorder.ts'
 
 /** Options of a recording and of its checks. */

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { SeededRandom } from '../../base/random.ts'
 import { Connection, LineStream } from './connection.ts'
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint } from '../../src/credentials/endpoint.ts'
 import { VerifyError } from './errors.ts'
 import type { Recorder } from './recorder.ts'
 import { pause } from './pause.ts'

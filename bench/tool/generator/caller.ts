@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
-import type { Endpoint } from '../../../tools/verify/endpoint.ts'
+import type { ResolvedEndpoint } from '../../../src/credentials/endpoint.ts'
 import { pause } from '../../../tools/verify/pause.ts'
 import type { LatencyHistogram } from '../latency-histogram.ts'
 import { benchLimits } from '../limits.ts'
@@ -18,7 +18,7 @@ export type Tally = {
 /** One closed-loop client: sends a request, waits for the response, sends the next. */
 export class Caller<Request> {
   readonly #protocol: Protocol<Request>
-  readonly #endpoint: Endpoint
+  readonly #endpoint: ResolvedEndpoint
   readonly #script: CallScript<Request>
   readonly #clock: Clock
   readonly #tally: Tally
@@ -26,7 +26,7 @@ export class Caller<Request> {
 
   private constructor(of: {
     readonly protocol: Protocol<Request>
-    readonly endpoint: Endpoint
+    readonly endpoint: ResolvedEndpoint
     readonly script: CallScript<Request>
     readonly clock: Clock
     readonly tally: Tally
@@ -43,7 +43,7 @@ export class Caller<Request> {
   /** @throws Error when there is no connection */
   static async open<Request>(of: {
     readonly protocol: Protocol<Request>
-    readonly endpoint: Endpoint
+    readonly endpoint: ResolvedEndpoint
     readonly script: CallScript<Request>
     readonly clock: Clock
     readonly tally: Tally

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { present } from '../../../base/assert.ts'
-import type { Endpoint } from '../../../tools/verify/endpoint.ts'
+import { resolveEndpoints } from '../../../src/credentials/endpoint.ts'
+import type { Endpoint } from '../../../src/credentials/endpoint.ts'
 import { BenchError } from '../errors.ts'
 import { LatencyHistogram } from '../latency-histogram.ts'
 import type { HttpVersion } from '../load.ts'
@@ -14,6 +15,8 @@ export type CallsOf = {
   readonly clients: number
   readonly endpoints: readonly Endpoint[]
 }
+
+export type WatchesOf = Omit<WatchesWanted, 'endpoints'> & { readonly endpoints: readonly Endpoint[] }
 
 export type CallsOutcome = {
   readonly operations: number
@@ -56,9 +59,12 @@ export class Generator {
    * Distributes the clients evenly over threads and endpoints.
    *
    * @throws BenchError `generator`, `interrupted`
+   * @throws CredentialError
    */
   async openCalls(calls: CallsOf): Promise<void> {
-    const { recipe, http, clients, endpoints } = calls
+    const { recipe, http, clients } = calls
+    // The threads have no sources: one load uses the credentials that it began with.
+    const endpoints = await resolveEndpoints(calls.endpoints)
     const seats = Array.from({ length: clients }, (_, client) => {
       return { client, endpoint: present(endpoints[client % endpoints.length], 'there are endpoints') }
     })
@@ -85,11 +91,13 @@ export class Generator {
     return { operations, bytes, latencies, failures, isComplete, busy }
   }
 
-  /** @throws BenchError `generator`, `interrupted` */
-  async openWatches(wanted: WatchesWanted): Promise<void> {
+  /** @throws BenchError `generator`, `interrupted`; CredentialError */
+  async openWatches(wanted: WatchesOf): Promise<void> {
+    const endpoints = await resolveEndpoints(wanted.endpoints)
     await this.#all((at) => {
       const own = (all: number): number => Math.floor(all / this.threads) + (at < all % this.threads ? 1 : 0)
-      return { kind: 'open-watches', watches: { ...wanted, fast: own(wanted.fast), slow: own(wanted.slow) } }
+      const [fast, slow] = [own(wanted.fast), own(wanted.slow)]
+      return { kind: 'open-watches', watches: { ...wanted, endpoints, fast, slow } }
     })
   }
 

@@ -1,6 +1,7 @@
 import { connect } from 'node:http2'
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2'
-import type { Endpoint } from '../../../tools/verify/endpoint.ts'
+import { credentialHeaders, headerRecord } from '../../../src/credentials/credentials.ts'
+import type { ResolvedEndpoint } from '../../../src/credentials/endpoint.ts'
 import { benchLimits } from '../limits.ts'
 import type { HttpRequest } from './requests.ts'
 import { openSocket } from './socket.ts'
@@ -9,7 +10,7 @@ import type { WireAnswer } from './wire-connection.ts'
 export type Http2Request = { readonly headers: OutgoingHttpHeaders; readonly body: Buffer | null }
 
 /** The constant part of a request. */
-export function http2Request({ url, token }: Endpoint, requested: HttpRequest): Http2Request {
+export function http2Request({ url, credentials }: ResolvedEndpoint, requested: HttpRequest): Http2Request {
   const { host, pathname } = new URL(url)
   const body = requested.body === undefined ? null : Buffer.from(requested.body)
   return {
@@ -18,7 +19,7 @@ export function http2Request({ url, token }: Endpoint, requested: HttpRequest): 
       ...{ ':method': requested.method, ':scheme': 'https', ':authority': host },
       ...{ ':path': `${pathname.replace(/\/$/, '')}${requested.path}` },
       ...{ accept: 'application/json', 'user-agent': 'orchctl-bench' },
-      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...headerRecord(credentialHeaders(credentials)),
       ...(typeof requested.consistency === 'string' ? { 'orch-consistency': requested.consistency } : {}),
       ...(body === null ? {} : { 'content-type': 'application/json', 'content-length': body.length }),
     },
@@ -48,7 +49,7 @@ export class Http2Connection {
   }
 
   /** @throws Error when it cannot be opened, for example if the server does not support HTTP/2 */
-  static async open(endpoint: Endpoint): Promise<Http2Connection> {
+  static async open(endpoint: ResolvedEndpoint): Promise<Http2Connection> {
     const socket = await openSocket(endpoint, benchLimits.answerMsMax, 'h2')
     const session = connect(endpoint.url, {
       createConnection: () => socket,

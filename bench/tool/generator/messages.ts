@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../tools/verify/endpoint.ts'
+import type { ResolvedEndpoint } from '../../../src/credentials/endpoint.ts'
 import type { LatencyCounts } from '../latency-histogram.ts'
 import type { HttpVersion } from '../load.ts'
 import type { FailureCount } from './failures.ts'
@@ -26,11 +26,11 @@ export type CallsWanted = {
 export type Seat = {
   /** Number of the client from 0, among all clients of all threads. */
   readonly client: number
-  readonly endpoint: Endpoint
+  readonly endpoint: ResolvedEndpoint
 }
 
 export type WatchesWanted = {
-  readonly endpoints: readonly Endpoint[]
+  readonly endpoints: readonly ResolvedEndpoint[]
   readonly namespace: string
   readonly since: string
   readonly fast: number

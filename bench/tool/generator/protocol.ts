@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../tools/verify/endpoint.ts'
+import type { ResolvedEndpoint } from '../../../src/credentials/endpoint.ts'
 import { Http2Connection, http2Request } from './http2-connection.ts'
 import type { Http2Request } from './http2-connection.ts'
 import { requestBytes } from './requests.ts'
@@ -17,9 +17,9 @@ export type CallConnection<Request> = {
 
 /** Preparation and transmission of requests in one HTTP version. */
 export type Protocol<Request> = {
-  readonly prepare: (endpoint: Endpoint, requested: HttpRequest) => Request
+  readonly prepare: (endpoint: ResolvedEndpoint, requested: HttpRequest) => Request
   /** @throws Error when it cannot be opened */
-  readonly open: (endpoint: Endpoint) => Promise<CallConnection<Request>>
+  readonly open: (endpoint: ResolvedEndpoint) => Promise<CallConnection<Request>>
 }
 
 export const http1: Protocol<Buffer> = {

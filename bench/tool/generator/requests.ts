@@ -1,4 +1,5 @@
-import type { Endpoint } from '../../../tools/verify/endpoint.ts'
+import { credentialHeaders } from '../../../src/credentials/credentials.ts'
+import type { ResolvedEndpoint } from '../../../src/credentials/endpoint.ts'
 
 /** How a request selects a consistency mode. */
 export type ReadForm = {
@@ -19,7 +20,7 @@ export type HttpRequest = {
 }
 
 /** Returns a complete HTTP/1.1 request. */
-export function requestBytes({ url, token }: Endpoint, requested: HttpRequest): Buffer {
+export function requestBytes({ url, credentials }: ResolvedEndpoint, requested: HttpRequest): Buffer {
   const { host, pathname } = new URL(url)
   const lines = [
     `${requested.method} ${pathname.replace(/\/$/, '')}${requested.path} HTTP/1.1`,
@@ -27,12 +28,13 @@ export function requestBytes({ url, token }: Endpoint, requested: HttpRequest): 
     'Accept: application/json',
     'User-Agent: orchctl-bench',
   ]
-  if (token !== null) lines.push(`Authorization: Bearer ${token}`)
+  for (const { name, value } of credentialHeaders(credentials)) lines.push(`${name}: ${value}`)
   if (typeof requested.consistency === 'string') lines.push(`Orch-Consistency: ${requested.consistency}`)
   if (requested.body !== undefined) {
     lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(requested.body)}`)
   }
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${requested.body ?? ''}`)
+  const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
+  return Buffer.concat([head, Buffer.from(requested.body ?? '')])
 }
 
 export function collectionOf(namespace: string): string {

@@ -1,14 +1,15 @@
 import { connect as connectTcp, isIP } from 'node:net'
 import type { Socket } from 'node:net'
 import { TLSSocket, connect as connectTls } from 'node:tls'
-import type { Endpoint } from '../../../tools/verify/endpoint.ts'
+import { tlsOptions } from '../../../src/credentials/endpoint.ts'
+import type { ResolvedEndpoint } from '../../../src/credentials/endpoint.ts'
 
 /** Protocol names of ALPN. @source RFC 7301, RFC 9113 section 3.2 */
 export type AlpnProtocol = 'http/1.1' | 'h2'
 
 /** Opens a connection with that protocol. @throws the error of the connection or handshake */
 export function openSocket(
-  endpoint: Endpoint,
+  endpoint: ResolvedEndpoint,
   timeoutMs: number,
   spoken: AlpnProtocol = 'http/1.1',
 ): Promise<Socket> {
@@ -39,14 +40,11 @@ export function openSocket(
   })
 }
 
-function tlsSocket(endpoint: Endpoint, host: string, port: number, spoken: AlpnProtocol): TLSSocket {
-  const { authority, certificate, key, insecure } = endpoint
+function tlsSocket(endpoint: ResolvedEndpoint, host: string, port: number, spoken: AlpnProtocol): TLSSocket {
   const socket = connectTls({
-    ...{ host, port, ALPNProtocols: [spoken], rejectUnauthorized: !insecure },
+    ...{ host, port, ALPNProtocols: [spoken] },
     ...(isIP(host) === 0 ? { servername: host } : {}),
-    ...(authority === null ? {} : { ca: authority }),
-    ...(certificate === null ? {} : { cert: certificate }),
-    ...(key === null ? {} : { key }),
+    ...tlsOptions(endpoint, endpoint.credentials),
   })
   socket.setNoDelay(true)
   return socket

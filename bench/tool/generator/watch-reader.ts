@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../../../base/clock.ts'
-import type { Endpoint } from '../../../tools/verify/endpoint.ts'
+import type { ResolvedEndpoint } from '../../../src/credentials/endpoint.ts'
 import { pause } from '../../../tools/verify/pause.ts'
 import type { LatencyHistogram } from '../latency-histogram.ts'
 import { benchLimits } from '../limits.ts'
@@ -25,7 +25,7 @@ export type WatchTally = {
 }
 
 export type WatchReaderOptions = {
-  readonly endpoint: Endpoint
+  readonly endpoint: ResolvedEndpoint
   readonly namespace: string
   readonly clock: Clock
   readonly tally: WatchTally

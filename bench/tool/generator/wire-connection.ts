@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Endpoint } from '../../../tools/verify/endpoint.ts'
+import type { ResolvedEndpoint } from '../../../src/credentials/endpoint.ts'
 import { benchLimits } from '../limits.ts'
 import { ResponseReader } from './response-reader.ts'
 import type { ResponseHead } from './response-reader.ts'
@@ -59,7 +59,7 @@ export class WireConnection {
   }
 
   /** @throws Error when it cannot be opened */
-  static async open(endpoint: Endpoint): Promise<WireConnection> {
+  static async open(endpoint: ResolvedEndpoint): Promise<WireConnection> {
     return new WireConnection(await openSocket(endpoint, benchLimits.answerMsMax))
   }
 

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Endpoint } from '../../../tools/verify/endpoint.ts'
+import { fixedCredentials } from '../../../src/credentials/credentials.ts'
+import type { Endpoint } from '../../../src/credentials/endpoint.ts'
 import type { CheckReport } from '../../../tools/verify/finding.ts'
 import { runVerify } from '../../../tools/verify/run.ts'
 import type { VerifyResult } from '../../../tools/verify/run.ts'
@@ -73,8 +74,10 @@ export function allOf(checks: readonly CheckReport[]): string {
 export function endpointsOf({ members, credentials }: ProcessCluster): readonly Endpoint[] {
   const { ca, cert, key } = credentials
   return members.map(({ name, url }) => ({
-    ...{ name, url, authority: ca, certificate: cert ?? null, key: key ?? null },
-    ...{ token: null, insecure: false },
+    ...{ name, url, authority: ca, serverName: null, insecure: false },
+    credentials: fixedCredentials({
+      identity: cert === undefined || key === undefined ? null : { certificate: cert, key },
+    }),
   }))
 }
 

@@ -14,25 +14,26 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { Http2Connection, http2Request } from '../../../bench/tool/generator/http2-connection.ts'
 import { benchLimits } from '../../../bench/tool/limits.ts'
-import type { Endpoint } from '../../../tools/verify/endpoint.ts'
+import { noCredentials } from '../../../src/credentials/credentials.ts'
+import type { ResolvedEndpoint } from '../../../src/credentials/endpoint.ts'
 import { TestAuthority } from '../../../fixtures/server-fixture.ts'
 
 const trusted = new TestAuthority()
 const identity = trusted.server()
 
-async function endpointOf(t: TestContext, server: Server): Promise<Endpoint> {
+async function endpointOf(t: TestContext, server: Server): Promise<ResolvedEndpoint> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => server.close())
   const { port } = server.address() as AddressInfo
   return {
-    ...{ name: 'n1', url: `https://localhost:${port}`, authority: trusted.pem, certificate: null, key: null },
-    ...{ token: 'secret', insecure: false },
+    ...{ name: 'n1', url: `https://localhost:${port}`, authority: trusted.pem },
+    ...{ serverName: null, insecure: false, credentials: { ...noCredentials, token: 'secret' } },
   }
 }
 
 /** Returns the request as the body; some paths cause a fault. */
-async function server(t: TestContext): Promise<Endpoint> {
+async function server(t: TestContext): Promise<ResolvedEndpoint> {
   const serving = http2.createSecureServer(identity)
   const sessions = new Set<http2.ServerHttp2Session>()
   serving.on('session', (session) => sessions.add(session))

@@ -118,7 +118,8 @@ void test('pki init creates keys once and reports to scripts what it created', a
     assert.deepEqual((JSON.parse(second.printed.join('')) as { made: string[] }).made, [])
     const [endpoint] = readEndpoints(join(directory, 'admin.kubeconfig'))
     assert.equal(endpoint?.url, 'https://10.0.0.1:7000')
-    assert.match(endpoint.key, /BEGIN PRIVATE KEY/)
+    const { identity } = await endpoint.credentials.current()
+    assert.match(identity?.key ?? '', /BEGIN PRIVATE KEY/)
   })
 })
 
