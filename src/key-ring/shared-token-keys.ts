@@ -1,6 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
+import { AuthError } from '../auth/errors.ts'
 import { readVerificationKeys, signingKeyOf } from '../auth/service-accounts/token-keys.ts'
 import type { SharedKeySource, SigningKey, VerificationKey } from '../auth/service-accounts/token-keys.ts'
 import { limits } from '../config/limits.ts'
@@ -124,9 +125,7 @@ export class SharedTokenKeys implements SharedKeySource {
     this.#current = keys
     this.#version++
     const newestFirst = keys?.keys.toReversed() ?? []
-    this.#verification = newestFirst.flatMap(({ id, publicKey }) =>
-      readVerificationKeys(publicKey, `shared key ${id}`),
-    )
+    this.#verification = newestFirst.flatMap((key) => this.#verificationKeys(key))
     const sealed = newestFirst.filter((key) => key.sealed !== null)
     this.#opened = new Map([...this.#opened].filter(([id]) => sealed.some((key) => key.id === id)))
     for (const key of sealed) {
@@ -135,6 +134,17 @@ export class SharedTokenKeys implements SharedKeySource {
       this.#opening.add(opening)
     }
     for (const listener of this.#listeners) listener()
+  }
+
+  /** A newer program may have created a key of a type that this one does not support. */
+  #verificationKeys({ id, publicKey }: SharedKey): readonly VerificationKey[] {
+    try {
+      return readVerificationKeys(publicKey, `shared key ${id}`)
+    } catch (cause) {
+      if (!(cause instanceof AuthError)) throw cause
+      this.#dependencies.log.error({ key: id, err: cause }, 'a shared key cannot verify tokens here')
+      return []
+    }
   }
 
   async #open({ id, sealed }: SharedKey): Promise<void> {
@@ -155,9 +165,15 @@ export class SharedTokenKeys implements SharedKeySource {
   }
 }
 
-/** @returns null: it is not the private key of that ID */
+/** @returns null: it is not the private key of that ID, or of a type that is not supported */
 function signingKeyIn(bytes: Uint8Array, id: string): SigningKey | null {
   const der = Buffer.from(bytes)
-  const key = signingKeyOf(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }), `shared key ${id}`)
-  return key.verification.id === id ? key : null
+  try {
+    const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+    const key = signingKeyOf(privateKey, `shared key ${id}`)
+    return key.verification.id === id ? key : null
+  } catch {
+    // The error of the runtime may show parts of the key.
+    return null
+  }
 }

@@ -4,6 +4,7 @@
  * Method: the key rings of several members over one store, with a clock of the test.
  */
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import type { Clock } from '../../../../base/clock.ts'
@@ -15,8 +16,16 @@ import { featureLevelMax } from '../../../../src/version.ts'
 import { limits } from '../../../../src/config/limits.ts'
 import { KeyRing } from '../../../../src/key-ring/key-ring.ts'
 import { SharedTokenKeys } from '../../../../src/key-ring/shared-token-keys.ts'
-import { memberKeysIn, signingKeysPrefix } from '../../../../src/key-ring/stored-keys.ts'
-import { generateKeyPair, samePublicKey } from '../../../../src/pki/keys.ts'
+import type { SharedKey } from '../../../../src/key-ring/signing-keys.ts'
+import {
+  memberKeysIn,
+  putSigningKeys,
+  signingKeysKey,
+  signingKeysPrefix,
+  storedSigningKeys,
+  writeKeys,
+} from '../../../../src/key-ring/stored-keys.ts'
+import { generateKeyPair, publicKeyPem, samePublicKey } from '../../../../src/pki/keys.ts'
 import type { KeyPair } from '../../../../src/pki/keys.ts'
 import { until } from '../../../support/tools/until.ts'
 
@@ -73,6 +82,18 @@ class Cluster {
 
   get published(): readonly string[] {
     return memberKeysIn(this.#memory.store.view()).map(({ member }) => member)
+  }
+
+  /** Adds a key, as another program would. */
+  async add(key: Pick<SharedKey, 'id' | 'publicKey'>): Promise<void> {
+    const { store } = this.#memory
+    const stored = store.view().get(signingKeysKey)
+    assert.ok(stored)
+    const all = storedSigningKeys(stored)
+    const added = { ...key, createdMs: 0, signsFromMs: 0, sealed: null }
+    const keys = { ...all, keys: [added, ...all.keys] }
+    assert.equal(await writeKeys(store, [putSigningKeys(keys, stored.revision)], deadlineMs), true)
+    await this.settled()
   }
 
   #hasPublished(id: number, { publicKey }: KeyPair): boolean {
@@ -240,6 +261,18 @@ void test('a member that lost its key file publishes a new key and gets the sign
   assert.equal(signerOf(replaced), null)
   await maintained(cluster, one)
   assert.equal(signerOf(replaced), signerOf(one))
+})
+
+void test('a key of a type that this program does not support is skipped; the others stay in use', async (t) => {
+  const cluster = await Cluster.open(t)
+  const one = await cluster.member(1)
+  await maintained(cluster, one)
+  const [id] = verifiedBy(one)
+  const { publicKey } = generateKeyPairSync('ed25519')
+  await cluster.add({ id: 'newer', publicKey: publicKeyPem(publicKey) })
+  assert.deepEqual(verifiedBy(one), [id])
+  assert.equal(signerOf(one), id)
+  assert.equal(cluster.errors.length, 1)
 })
 
 void test('the issue of a token waits for the first key, for a bounded time', async (t) => {
