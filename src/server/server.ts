@@ -16,6 +16,7 @@ import { authentication, authorization, crossSiteWrites, impersonation } from '.
 import { bodies } from './plugins/bodies.ts'
 import { errors } from './plugins/errors.ts'
 import { Places, flowControl } from './plugins/flow-control.ts'
+import { AuthenticationMetrics } from './metrics/authentication-metrics.ts'
 import { RequestMetrics } from './metrics/request-metrics.ts'
 import type { InFlightCounts } from './metrics/request-metrics.ts'
 import { counter } from '../metrics/gauges.ts'
@@ -80,7 +81,10 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
   })
   const trail = dependencies.audit ?? null
   if (trail !== null) auditCalls(app, { trail, clock, names: dependencies.names })
-  authentication(app, dependencies.authenticator)
+  authentication(app, dependencies.authenticator, {
+    metrics: new AuthenticationMetrics(dependencies.metrics),
+    clock,
+  })
   if (trail !== null) auditKnownCallers(app)
   impersonation(app, dependencies.authorizer, dependencies.names)
   crossSiteWrites(app)

@@ -10,6 +10,8 @@ import { bearerToken } from '../../auth/bearer-token.ts'
 import type { Authorizer, Decision } from '../../auth/decision.ts'
 import { impersonationOf } from '../../auth/impersonation.ts'
 import type { Impersonation } from '../../auth/impersonation.ts'
+import type { Clock } from '../../../base/clock.ts'
+import type { AuthenticationMetrics } from '../metrics/authentication-metrics.ts'
 import type { Call } from '../calls/call.ts'
 import { callOf } from '../calls/fastify-types.ts'
 import type { App } from '../calls/fastify-types.ts'
@@ -23,20 +25,38 @@ import { hasBody } from './bodies.ts'
  */
 
 /** Authenticates the caller before the body is read. */
-export function authentication(app: App, authenticator: Authenticator): void {
+export function authentication(
+  app: App,
+  authenticator: Authenticator,
+  { metrics, clock }: { readonly metrics: AuthenticationMetrics; readonly clock: Pick<Clock, 'monotonicMs'> },
+): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const call = callOf(request)
-    const settle = (user: UserInfo | null): void => {
+    const settle = (user: UserInfo | null, seconds: number): void => {
+      metrics.count(user === null ? 'failure' : 'success', seconds)
       if (user === null) {
         done(unauthorized())
         return
       }
+      metrics.countUser(user.name)
       call.caller = user
       done()
     }
     const user = authenticator.authenticate(call)
-    if (user instanceof Promise) user.then(settle, done)
-    else settle(user)
+    if (!(user instanceof Promise)) {
+      settle(user, 0)
+      return
+    }
+    const startedMs = clock.monotonicMs()
+    const seconds = (): number => (clock.monotonicMs() - startedMs) / 1000
+    user.then(
+      (settled) => settle(settled, seconds()),
+      (cause: Error) => {
+        const isRefusal = cause instanceof ApiError && cause.code === 'Unauthorized'
+        metrics.count(isRefusal ? 'failure' : 'error', seconds())
+        done(cause)
+      },
+    )
   })
 }
 
