@@ -64,7 +64,7 @@ void test('a full quota refuses writes with the reason, and deletions end the al
   const refusal = await fill('heap')
   assert.match(
     refusal,
-    /^error: failed to create configmap: configmaps "big-\d+" is forbidden: exceeded storage quota: 1\d\.\d MiB of 16\.0 MiB used, most of it, history included, by configmaps \(1\d\.\d MiB, 1\d objects\), .*, and in namespace heap by configmaps \(1\d\.\d MiB, 1\d objects\); delete objects and wait until their history expires \(1 s\), or raise the quota: orchctl settings set --storage-quota$/m,
+    /^error: failed to create configmap: configmaps "big-\d+" is forbidden: exceeded storage quota: 1\d\.\d MiB of 16\.0 MiB used, most of it, history included, by configmaps \(1\d\.\d MiB, \d\d objects\), .*, and in namespace heap by configmaps \(1\d\.\d MiB, 1\d objects\); delete objects and wait until their history expires \(1 s\), or raise the quota: orchctl settings set --storage-quota$/m,
   )
   const dry = await run('-n', 'heap', 'create', 'configmap', 'dry', '--from-literal=a=b', '--dry-run=server')
   assert.notEqual(dry.code, 0)
