@@ -42,7 +42,7 @@ export function abac(text: string, source: string, apiVersion: string): Authoriz
     },
     rulesOf: (user, namespace) => ({
       rules: [...index.of(user)].flatMap((policy) => rulesOf(policy, namespace)),
-      untold: [],
+      unlisted: [],
     }),
   }
 }

@@ -13,7 +13,7 @@ export const everyRule: readonly PolicyRule[] = Object.freeze([
 export const alwaysAllow: Authorizer = Object.freeze({
   name: 'AlwaysAllow',
   authorize: () => allowed,
-  rulesOf: () => ({ rules: everyRule, untold: [] }),
+  rulesOf: () => ({ rules: everyRule, unlisted: [] }),
 })
 
 const everythingForbidden: Decision = Object.freeze({
@@ -30,7 +30,7 @@ const everythingForbidden: Decision = Object.freeze({
 export const alwaysDeny: Authorizer = Object.freeze({
   name: 'AlwaysDeny',
   authorize: () => everythingForbidden,
-  rulesOf: () => ({ rules: [], untold: [] }),
+  rulesOf: () => ({ rules: [], unlisted: [] }),
 })
 
 /**
@@ -45,6 +45,6 @@ export function alwaysAllowedPaths(paths: readonly string[]): Authorizer {
     name: 'always-allowed-paths',
     authorize: (_user, action) =>
       action.kind === 'path' && matchesPath(paths, action.path) ? allowed : noOpinion,
-    rulesOf: () => ({ rules: [], untold: [] }),
+    rulesOf: () => ({ rules: [], unlisted: [] }),
   }
 }

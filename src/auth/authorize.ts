@@ -21,7 +21,7 @@ export function firstOpinion(modes: readonly Authorizer[]): Authorizer {
       const lists = modes.map((mode) => rulesOfMode(mode, user, namespace))
       return {
         rules: lists.flatMap(({ rules }) => rules),
-        untold: lists.flatMap(({ untold }) => untold),
+        unlisted: lists.flatMap(({ unlisted }) => unlisted),
       }
     },
   }
@@ -29,7 +29,7 @@ export function firstOpinion(modes: readonly Authorizer[]): Authorizer {
 
 /** Returns the rules of a mode, as far as it can list them. */
 export function rulesOfMode(mode: Authorizer, user: UserInfo, namespace: string): RuleList {
-  return mode.rulesOf?.(user, namespace) ?? { rules: [], untold: [mode.name] }
+  return mode.rulesOf?.(user, namespace) ?? { rules: [], unlisted: [mode.name] }
 }
 
 /** The modes that need a file, another server or the stored objects. */

@@ -25,7 +25,7 @@ export type Authorizer = {
 export type RuleList = {
   readonly rules: readonly PolicyRule[]
   /** Names of modes that cannot list their rules. */
-  readonly untold: readonly string[]
+  readonly unlisted: readonly string[]
 }
 
 export const allowed: Decision = Object.freeze({ kind: 'allow' })

@@ -12,5 +12,5 @@ import { GROUP_MASTERS } from './user.ts'
 export const privilegedGroup: Authorizer = Object.freeze({
   name: 'privileged-group',
   authorize: (user) => (user.groups.includes(GROUP_MASTERS) ? allowed : noOpinion),
-  rulesOf: (user) => ({ rules: user.groups.includes(GROUP_MASTERS) ? everyRule : [], untold: [] }),
+  rulesOf: (user) => ({ rules: user.groups.includes(GROUP_MASTERS) ? everyRule : [], unlisted: [] }),
 } satisfies Authorizer)

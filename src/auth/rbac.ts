@@ -46,7 +46,7 @@ export function rbac(source: RuleSource): Authorizer {
     },
     rulesOf: (user, namespace) => ({
       rules: [...source.clusterRules(user), ...source.namespaceRules(user, namespace)],
-      untold: [],
+      unlisted: [],
     }),
   }
 }

@@ -39,8 +39,8 @@ function verdictOf(decision: Decision): AccessDecision {
 }
 
 function knownRules(authorizer: Authorizer, user: UserInfo, namespace: string): UserRules {
-  const { rules, untold } = rulesOfMode(authorizer, user, namespace)
-  const missing = untold.map((name) => `${name} authorizer does not support user rule resolution`)
+  const { rules, unlisted } = rulesOfMode(authorizer, user, namespace)
+  const missing = unlisted.map((name) => `${name} authorizer does not support user rule resolution`)
   return {
     resourceRules: rules.flatMap(({ verbs, apiGroups = [], resources = [], resourceNames = [] }) =>
       resources.length === 0 ? [] : [{ verbs, apiGroups, resources, resourceNames }],

@@ -41,7 +41,7 @@ export class StandardOutput {
   /** Without appended bytes, which their writer counts. */
   #lineBytes = 0
   #lost = 0
-  #untold = 0
+  #unreported = 0
   #retryMs = retryMs.first
   #isRetrying = false
 
@@ -144,13 +144,13 @@ export class StandardOutput {
 
   #lose(count: number): void {
     this.#lost += count
-    this.#untold += count
+    this.#unreported += count
   }
 
   #reportLosses(): void {
-    if (this.#untold === 0 || this.#lineBytes > this.#dependencies.waitingBytesMax / 2) return
-    const lost = this.#untold
-    this.#untold = 0
+    if (this.#unreported === 0 || this.#lineBytes > this.#dependencies.waitingBytesMax / 2) return
+    const lost = this.#unreported
+    this.#unreported = 0
     this.#dependencies.onRoomAgain(lost)
   }
 }

@@ -86,7 +86,7 @@ function firstElement(der: Uint8Array): Uint8Array {
 function signatureBits(bitString: Uint8Array): Uint8Array {
   const { from, to } = contentAt(bitString, 0)
   if (bitString[0] !== bitStringTag || bitString[from] !== 0) {
-    throw new PkiError('malformed', 'the signature is no whole bytes')
+    throw new PkiError('malformed', 'the signature is not a whole number of bytes')
   }
   return bitString.subarray(from + 1, to)
 }

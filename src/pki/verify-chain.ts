@@ -165,7 +165,7 @@ function ofExtensions({ criticalExtensions }: Certificate): string | null {
 
 /** @param between number of intermediate certificates between the leaf and this one */
 function ofIssuer({ isAuthority, pathLengthMax, extensions }: Certificate, between: number): string | null {
-  if (!isAuthority) return 'is no authority'
+  if (!isAuthority) return 'is not a CA certificate'
   if (pathLengthMax !== null && between > pathLengthMax) return 'allows only shorter chains'
   return extensions.has(nameConstraints) ? 'has name constraints, which are not supported' : null
 }

@@ -170,7 +170,7 @@ void test('informers see every change once and in order while leaders are killed
   assert.ok(acknowledged.size > writes / 2)
   // The watch times out: on a busy machine possibly before it sent all events.
   let events: readonly ObservedEvent[] = []
-  const untold = (): readonly string[] => {
+  const missing = (): readonly string[] => {
     const reported = new Set(events.map(({ name, version }) => `${name} ${version}`))
     return [...acknowledged].filter((write) => !reported.has(write))
   }
@@ -178,9 +178,9 @@ void test('informers see every change once and in order while leaders are killed
     'each write that was acknowledged is an event',
     async () => {
       events = await eventsSince(third.client, begin)
-      return untold().length === 0
+      return missing().length === 0
     },
-    () => `no events: ${untold().join(', ')}`,
+    () => `no events: ${missing().join(', ')}`,
   )
   for (const follower of [staying, moving]) {
     const mine = (): readonly ObservedEvent[] => follower.events.slice(before.length)

@@ -35,7 +35,7 @@ export function readColumnPath(path: string): readonly Step[] | string {
   try {
     return new Reader(path).path()
   } catch (error) {
-    if (error instanceof Unreadable) return `is no json path: ${error.message}`
+    if (error instanceof Unreadable) return `is not a JSON path: ${error.message}`
     throw error
   }
 }
@@ -65,7 +65,7 @@ class Reader {
         const isMember = this.#at < this.#text.length && this.#text.charAt(this.#at) !== '['
         if (isMember) steps.push(this.#member())
       } else if (this.#take('[')) steps.push(bracketed(this.#bracket()))
-      else throw new Unreadable(`nothing can stand at "${this.#text.slice(this.#at, this.#at + 16)}"`)
+      else throw new Unreadable(`unexpected "${this.#text.slice(this.#at, this.#at + 16)}"`)
     }
     return steps
   }
@@ -121,10 +121,10 @@ function subscript(text: string): Step {
   if (quoted !== null) return { kind: 'member', name: unquoted(quoted) }
   const slice = /^(-?[0-9]{1,9})?(?:(:)(-?[0-9]{1,9})?)?(?::([0-9]{1,9})?)?$/.exec(trimmed)
   if (trimmed === '' || slice === null)
-    throw new Unreadable(`"${trimmed.slice(0, 32)}" is no place in a list`)
+    throw new Unreadable(`"${trimmed.slice(0, 32)}" is not a position in a list`)
   const from = Number(slice[1] ?? 0)
   const by = Number(slice[4] ?? 1)
-  if (by === 0) throw new Unreadable('a step of 0 leads nowhere')
+  if (by === 0) throw new Unreadable('a step of 0 is invalid')
   if (slice[2] === undefined) return { kind: 'slice', from, to: from === -1 ? null : from + 1, by: 1 }
   return { kind: 'slice', from, to: slice[3] === undefined ? null : Number(slice[3]), by }
 }
@@ -133,8 +133,7 @@ function readCondition(text: string): Comparison {
   for (const operator of OPERATORS) {
     const [left, right, ...more] = splitOutsideQuotes(text, operator)
     if (right === undefined) continue
-    if (left === undefined || more.length > 0)
-      throw new Unreadable(`"${operator}" stands there more than once`)
+    if (left === undefined || more.length > 0) throw new Unreadable(`"${operator}" occurs more than once`)
     return { left: operandOf(left.trim()), right: { operator, operand: operandOf(right.trim()) } }
   }
   return { left: operandOf(text), right: null }

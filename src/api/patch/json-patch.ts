@@ -76,7 +76,7 @@ const OPERATION_MEMBERS: ReadonlySet<string> = new Set(['op', 'path', 'from', 'v
 const UNKNOWN_MAX = 64
 
 function parseOperation(operation: Json, at: number): JsonPatchOperation {
-  if (!isJsonObject(operation)) throw malformedPatch(`operation ${at} of the JSON patch is no object`)
+  if (!isJsonObject(operation)) throw malformedPatch(`operation ${at} of the JSON patch is not an object`)
   const op = memberOf(operation, 'op')
   switch (op) {
     case 'add':

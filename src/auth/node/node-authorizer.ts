@@ -36,7 +36,7 @@ export function nodeAuthorizer(dependencies: NodeAuthorizerDependencies): Author
       if (refusal !== UNDECIDED) return refusal === null ? allowed : noOpinion(refusal)
       return rules.find(action) === null ? noOpinion('') : allowed
     },
-    rulesOf: (user) => ({ rules: [], untold: isNode(user) ? ['Node'] : [] }),
+    rulesOf: (user) => ({ rules: [], unlisted: isNode(user) ? ['Node'] : [] }),
   }
 }
 

@@ -20,7 +20,7 @@ export function healthRoutes(
     ['readyz', health.readyz],
   ] as const
   for (const [name, checks] of sets) {
-    const set = { name, checks, told: '' }
+    const set = { name, checks, logged: '' }
     const all = (request: Request, reply: Reply): void => answerAll(set, request, reply, dependencies.log)
     for (const url of [`/${name}`, `/${name}/`]) app.route({ method: ['GET', 'HEAD'], url, handler: all })
     app.route({
@@ -33,14 +33,14 @@ export function healthRoutes(
 
 type CheckSet = { readonly name: string; readonly checks: readonly HealthCheck[] }
 
-function answerAll(set: CheckSet & { told: string }, request: Request, reply: Reply, log: ServerLog): void {
+function answerAll(set: CheckSet & { logged: string }, request: Request, reply: Reply, log: ServerLog): void {
   const call = callOf(request)
   const { query } = call.info
   const result = healthText(set, { verbose: query.has('verbose'), exclude: query.get('exclude') ?? [] })
   // Probes come every second or so: the log records changes only.
   const failures = result.failures.join('; ')
-  if (failures !== set.told) {
-    set.told = failures
+  if (failures !== set.logged) {
+    set.logged = failures
     if (failures === '') log.info({ check: set.name }, 'healthy again')
     else log.warn({ check: set.name, failures: result.failures }, 'not healthy')
   }

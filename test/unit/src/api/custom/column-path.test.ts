@@ -75,15 +75,15 @@ for (const [path, value] of [
 for (const [path, words] of [
   ['', 'must not be empty'],
   ['spec', 'must be a simple json path starting with .'],
-  ['.spec[0', 'is no json path: a bracket is not closed'],
-  ['.spec[a]', 'is no json path: "a" is no place in a list'],
-  ['.spec[]', 'is no json path: "" is no place in a list'],
-  ['.spec[0:1:0]', 'is no json path: a step of 0 leads nowhere'],
-  ['.spec[?(a)]', 'is no json path: "a" cannot be compared'],
-  ['.spec[?(@.a==1==2)]', 'is no json path: "==" stands there more than once'],
-  ['.spec]', 'is no json path: nothing can stand at "]"'],
+  ['.spec[0', 'is not a JSON path: a bracket is not closed'],
+  ['.spec[a]', 'is not a JSON path: "a" is not a position in a list'],
+  ['.spec[]', 'is not a JSON path: "" is not a position in a list'],
+  ['.spec[0:1:0]', 'is not a JSON path: a step of 0 is invalid'],
+  ['.spec[?(a)]', 'is not a JSON path: "a" cannot be compared'],
+  ['.spec[?(@.a==1==2)]', 'is not a JSON path: "==" occurs more than once'],
+  ['.spec]', 'is not a JSON path: unexpected "]"'],
   [`.${'a'.repeat(2000)}`, 'must be no more than 1024 characters'],
-  ['.a'.repeat(100), 'is no json path: it has more than 64 steps'],
+  ['.a'.repeat(100), 'is not a JSON path: it has more than 64 steps'],
 ] as const) {
   void test(`the invalid path ${path.slice(0, 32)} is rejected`, () =>
     assert.equal(compileColumnPath(path), words))

@@ -136,7 +136,7 @@ void test('there is no opinion on users that are not nodes, and on nodes without
   ] as const) {
     const user = authenticatedUser({ name, groups })
     assert.equal((await authorizer.authorize(user, action('list pods', group))).kind, 'no-opinion', name)
-    assert.deepEqual(authorizer.rulesOf?.(user, 'x'), { rules: [], untold: [] })
+    assert.deepEqual(authorizer.rulesOf?.(user, 'x'), { rules: [], unlisted: [] })
   }
-  assert.deepEqual(authorizer.rulesOf?.(node, 'x'), { rules: [], untold: ['Node'] })
+  assert.deepEqual(authorizer.rulesOf?.(node, 'x'), { rules: [], unlisted: ['Node'] })
 })
