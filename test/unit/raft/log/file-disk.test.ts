@@ -73,6 +73,30 @@ void test('a created directory is made durable in all its parent directories', (
   ])
 })
 
+void test('a write that the system splits arrives as a whole', (t) => {
+  const file = new FileDisk(join(folder(t), 'log')).open('a', 'create')
+  const { writeSync } = fs
+  const lengths: number[] = []
+  t.mock.method(
+    fs,
+    'writeSync',
+    (to: number, bytes: Uint8Array, from: number, length: number, at: number) => {
+      lengths.push(length)
+      return writeSync(to, bytes, from, Math.min(length, 2), at)
+    },
+  )
+  syncBuiltinESMExports()
+  try {
+    file.write(4, new Uint8Array([1, 2, 3, 4, 5]))
+  } finally {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  }
+  assert.deepEqual(lengths, [5, 3, 1])
+  assert.deepEqual(file.read(0, 100), new Uint8Array([0, 0, 0, 0, 1, 2, 3, 4, 5]))
+  file.close()
+})
+
 void test('reads end at the end of the file, writes extend it', (t) => {
   const disk = new FileDisk(join(folder(t), 'log'))
   const file = disk.open('a', 'create')

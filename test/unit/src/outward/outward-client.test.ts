@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import type { Clock } from '../../../../base/clock.ts'
 import { SeededRandom } from '../../../../base/random.ts'
 import { TestAuthority } from '../../../../fixtures/server-fixture.ts'
 import { systemClock } from '../../../../fixtures/system.ts'
@@ -153,4 +154,29 @@ void test('a closed client ends its calls and accepts no others', async (t) => {
   const closed = { kind: 'failed', reason: 'closed', why: 'this server shuts down' }
   assert.deepEqual(await pending, closed)
   assert.deepEqual(await client.call({ method: 'POST', body }), closed)
+})
+
+void test('each repetition waits half as long again as the one before it, and up to a fifth longer', async (t) => {
+  const steps: string[] = []
+  const pauses: number[] = []
+  const server = await OutwardServer.start(t, () => {
+    steps.push('call')
+    return { status: 503, body: '' }
+  })
+  // Every pause passes at once; the limit of the call is not reached.
+  const after: Clock['after'] = (delayMs, action) => {
+    if (delayMs === options.callMsMax) return { cancel: () => undefined }
+    pauses.push(delayMs)
+    return systemClock.after(0, () => {
+      steps.push('pause')
+      action()
+    })
+  }
+  const client = clientOf(t, server.config(), { attemptsMax: 3 }, { ...systemClock, after })
+  await client.call({ method: 'POST', body })
+  assert.deepEqual(steps, ['call', 'pause', 'call', 'pause', 'call'])
+  for (const [at, leastMs] of [500, 750].entries()) {
+    const pauseMs = pauses[at] ?? 0
+    assert.ok(leastMs <= pauseMs && pauseMs < leastMs * 1.2, `${pauses.join()} ms`)
+  }
 })
