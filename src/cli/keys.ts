@@ -10,6 +10,9 @@ import type { Format, Terminal } from './terminal.ts'
 
 const path = '/cluster/v1/signing-keys'
 const timeoutMs = 10_000
+/** A day, and ten years. */
+const AGE_MS_MIN = 24 * 3_600_000
+const AGE_MS_MAX = 3650 * AGE_MS_MIN
 
 type Options = { readonly kubeconfig: string; readonly output: Format }
 
@@ -51,9 +54,10 @@ export function addKeys(program: Command, terminal: Terminal, shared: SharedOpti
 }
 
 function age(text: string): number {
-  const value = text === 'never' ? 0 : durationMs(text)
-  if (value === null) throw new InvalidArgumentError('It is a duration such as 720h, or never.')
-  return value
+  if (text === 'never') return 0
+  const value = durationMs(text)
+  if (value !== null && value >= AGE_MS_MIN && value <= AGE_MS_MAX) return value
+  throw new InvalidArgumentError('It is never, or a duration from 24h to 87600h, such as 720h.')
 }
 
 async function change(terminal: Terminal, options: Options, body: object): Promise<void> {

@@ -248,7 +248,7 @@ export const limits = Object.freeze({
   /** Ms that the issue of a token waits for the first key. Longer: 503, `Retry-After: 1`. */
   signingKeyWaitMs: 3000,
   /** How often a member checks that its public key is stored, and the leader the shared keys. */
-  memberKeyCheckMs: 1000,
+  memberKeyCheckMs: 200,
   keyRingCheckMs: 10_000,
   /** Ms for a write of keys. Longer: it is tried again. */
   keyRingWriteMs: 5000,

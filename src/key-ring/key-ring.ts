@@ -6,7 +6,8 @@ import type { SigningKey } from '../auth/service-accounts/token-keys.ts'
 import { limits } from '../config/limits.ts'
 import { generateKeyPair, publicKeyPem, samePublicKey } from '../pki/keys.ts'
 import type { KeyPair } from '../pki/keys.ts'
-import type { ObjectStore, StoredObject } from '../store/object-store.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import type { Revision } from '../store/revision.ts'
 import { StoreError } from '../store/store-errors.ts'
 import { KeyRingError } from './errors.ts'
 import { seal } from './sealing.ts'
@@ -52,6 +53,8 @@ export class KeyRing {
   readonly #dependencies: KeyRingDependencies
   #timer: Timer | null = null
   #isPublishing = false
+  /** The stored version of this member's key that was checked. null: none */
+  #checked: Revision | null = null
 
   constructor(dependencies: KeyRingDependencies) {
     this.#dependencies = dependencies
@@ -205,7 +208,7 @@ export class KeyRing {
     throw new KeyRingError('conflict', 'the keys were not changed: there were concurrent changes, try again')
   }
 
-  #stored(): { readonly keys: SigningKeys | null; readonly revision: StoredObject['revision'] | null } {
+  #stored(): { readonly keys: SigningKeys | null; readonly revision: Revision | null } {
     const stored = this.#dependencies.store.view().get(signingKeysKey)
     if (stored === null) return { keys: null, revision: null }
     return { keys: storedSigningKeys(stored), revision: stored.revision }
@@ -230,7 +233,11 @@ export class KeyRing {
     // A member that is not in the configuration yet would have its key removed again.
     if (store.identity === null || !membersOf(configuration()).has(member)) return
     const stored = store.view().get(memberKeyKey(member))
-    if (stored !== null && samePublicKey(storedMemberKey(stored).publicKey, memberKey.publicKey)) return
+    if (stored !== null && stored.revision === this.#checked) return
+    if (stored !== null && samePublicKey(storedMemberKey(stored).publicKey, memberKey.publicKey)) {
+      this.#checked = stored.revision
+      return
+    }
     const put = putMemberKey(member, memberKey.publicKey, stored?.revision ?? null)
     await writeKeys(store, [put], clock.monotonicMs() + limits.keyRingWriteMs)
   }
