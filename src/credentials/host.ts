@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty'
 import type { Clock } from '../../base/clock.ts'
 import { RealClock } from '../host/clock.ts'
 import { environment } from '../host/environment.ts'
@@ -37,10 +38,11 @@ export class SharedSources {
 }
 
 const clock = new RealClock()
+const standardInput = 0
 
 /** This process. */
 export const processHost: CredentialHost = {
   ...{ clock, run: pluginRunner(clock), environment },
-  isTerminal: () => process.stdin.isTTY,
+  isTerminal: () => isatty(standardInput),
   sources: new SharedSources(),
 }
