@@ -31,8 +31,10 @@ export function readClientConfig(path: string): ClientConfig {
   const current = config['current-context']
   const context = entryOf(config, { list: 'contexts', name: current, member: 'context' }, path)
   const cluster = entryOf(config, { list: 'clusters', name: context['cluster'], member: 'cluster' }, path)
-  const nobody = isUnset(context['user']) || context['user'] === ''
-  const user = nobody ? {} : entryOf(config, { list: 'users', name: context['user'], member: 'user' }, path)
+  const isAnonymous = isUnset(context['user']) || context['user'] === ''
+  const user = isAnonymous
+    ? {}
+    : entryOf(config, { list: 'users', name: context['user'], member: 'user' }, path)
   if (cluster['insecure-skip-tls-verify'] === true) {
     throw malformed(path, 'insecure-skip-tls-verify would accept any server: give certificate-authority-data')
   }
@@ -58,19 +60,33 @@ function urlOf(server: unknown, path: string): URL {
 }
 
 function authorizationOf(user: Readonly<Record<string, unknown>>, path: string): string | null {
-  const { token, username, password } = user
-  if (typeof token === 'string' && token !== '') return `Bearer ${token}`
-  const tokenFile = tokenFileOf(user, path)
-  if (tokenFile !== null) return `Bearer ${readTextFile(tokenFile).trim()}`
+  const { username, password } = user
+  const token = tokenOf(user, path)
+  if (token !== null) return `Bearer ${token}`
   if (typeof username !== 'string' || username === '') return null
   const words = `${username}:${typeof password === 'string' ? password : ''}`
   return `Basic ${Buffer.from(words).toString('base64')}`
 }
 
-/** Returns the path of the token; null: there is a fixed one, or none. */
+/**
+ * Returns the token in use at first. As in Go clients the file wins over the fixed token, which
+ * serves while the file is unreadable.
+ */
+function tokenOf(user: Readonly<Record<string, unknown>>, path: string): string | null {
+  const fixed = textOf(user['token'])
+  const file = tokenFileOf(user, path)
+  if (file === null) return fixed
+  try {
+    return readTextFile(file).trim()
+  } catch (cause) {
+    if (fixed === null) throw cause
+    return fixed
+  }
+}
+
 function tokenFileOf(user: Readonly<Record<string, unknown>>, path: string): string | null {
   const file = textOf(user['tokenFile'])
-  return file === null || textOf(user['token']) !== null ? null : resolve(dirname(path), file)
+  return file === null ? null : resolve(dirname(path), file)
 }
 
 function textOf(value: unknown): string | null {
@@ -85,7 +101,7 @@ function certificateOf(from: Readonly<Record<string, unknown>>, name: string, pa
     new X509Certificate(pem)
     return pem
   } catch (cause) {
-    throw new PkiError('malformed', `${path}: ${name} is no certificate in PEM`, { cause })
+    throw new PkiError('malformed', `${path}: ${name} is not a certificate in PEM`, { cause })
   }
 }
 
@@ -129,7 +145,7 @@ function parsed(path: string): Readonly<Record<string, unknown>> {
     throw new PkiError('malformed', `${path} is not YAML`, { cause })
   }
   if (isRecord(value)) return value
-  throw malformed(path, 'it is no kubeconfig')
+  throw malformed(path, 'it is not a kubeconfig')
 }
 
 function malformed(path: string, why: string): PkiError {

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts'
 import { readCertificate } from './certificate.ts'
 import { readTrustBundle } from './trust-bundle.ts'
 import { StartError } from '../config/start-error.ts'
-import { keyFilesOf, memberKeys } from './member-keys.ts'
+import { keyFilesOf, readKeysAgain } from './member-keys.ts'
 import type { MemberKeys } from './member-keys.ts'
 
 export type KeyWatchDependencies = {
@@ -73,12 +73,7 @@ export class KeyWatch {
   #renew(): void {
     const { config, log } = this.#dependencies
     try {
-      // All files come from flags, so no keys are created and no directory is needed.
-      const keys = memberKeys(
-        this.#dependencies,
-        '',
-        this.#keys.peer === null ? 'maybe-alone' : 'among-others',
-      )
+      const keys = readKeysAgain(this.#dependencies, this.#keys)
       if (JSON.stringify(keys) === JSON.stringify(this.#keys)) return
       checkFits(config, keys, this.#dependencies.clock.wallMs())
       this.#take(keys)

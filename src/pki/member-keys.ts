@@ -20,6 +20,12 @@ import { clientAddress } from '../config/client-address.ts'
 /** In PEM. */
 export type PeerKeys = { readonly authority: string; readonly certificate: string; readonly key: string }
 
+export type MemberKeysDependencies = {
+  readonly config: Config
+  readonly clock: Clock
+  readonly random: Random
+}
+
 /** Certificate and key of the client port, in PEM. */
 export type ServerKeys = {
   readonly certificate: string
@@ -50,13 +56,13 @@ export type MemberKeys = {
  * @throws StartError `keys`
  */
 export function memberKeys(
-  dependencies: { readonly config: Config; readonly clock: Clock; readonly random: Random },
+  dependencies: MemberKeysDependencies,
   directory: string,
   company: 'maybe-alone' | 'among-others',
 ): MemberKeys {
   const { config } = dependencies
   const alone = config['initial-members'].length <= 1 && company === 'maybe-alone'
-  if (config['tls-cert-file'] === '') {
+  if (hasOwnKeys(config)) {
     if (!alone) {
       throw new StartError(
         'keys',
@@ -114,10 +120,7 @@ function checkPeerName(config: Config, certificate: string): void {
   )
 }
 
-function selfMade(
-  { config, clock, random }: { readonly config: Config; readonly clock: Clock; readonly random: Random },
-  directory: string,
-): MemberKeys {
+function selfMade({ config, clock, random }: MemberKeysDependencies, directory: string): MemberKeys {
   const pki = join(directory, 'pki')
   const kubeconfig = join(directory, 'admin.kubeconfig')
   const { made } = ensureClusterPki({
@@ -139,13 +142,25 @@ function selfMade(
   return { server, peer: null, kubeconfig, madeNow, fingerprints: fingerprintsOf(authority, null) }
 }
 
-/**
- * Returns the key files that flags name, which may change while the member runs. None: it created
- * its own keys.
- */
+/** Returns the key files that flags name, which may change while the member runs. */
 export function keyFilesOf(config: Config): readonly string[] {
-  if (config['tls-cert-file'] === '') return []
-  return keyFlags.map((flag) => config[flag]).filter((path) => path !== '')
+  const flags = hasOwnKeys(config) ? (['requestheader-client-ca-file'] as const) : keyFlags
+  return flags.map((flag) => config[flag]).filter((path) => path !== '')
+}
+
+/** Reads the files of `keyFilesOf` again. @param keys in use @throws StartError `keys` */
+export function readKeysAgain(dependencies: MemberKeysDependencies, keys: MemberKeys): MemberKeys {
+  const { config } = dependencies
+  // With all files from flags no keys are created and no directory is needed.
+  if (!hasOwnKeys(config))
+    return memberKeys(dependencies, '', keys.peer === null ? 'maybe-alone' : 'among-others')
+  const proxyAuthorities = authorities(config, 'requestheader-client-ca-file')
+  return { ...keys, server: { ...keys.server, proxyAuthorities } }
+}
+
+/** Whether the member created its keys itself. */
+function hasOwnKeys(config: Config): boolean {
+  return config['tls-cert-file'] === ''
 }
 
 function ownHosts(config: Config): readonly string[] {

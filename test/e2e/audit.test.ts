@@ -280,7 +280,7 @@ void describe('impossible audit options fail with a one-line error', () => {
     [
       'an audit webhook with an invalid CA is refused',
       ['--audit-policy-file', good, '--audit-webhook-config-file', noAuthority()],
-      /--audit-webhook-config-file: .*spoiled\.kubeconfig: certificate-authority is no certificate in PEM/,
+      /--audit-webhook-config-file: .*spoiled\.kubeconfig: certificate-authority is not a certificate in PEM/,
     ],
     [
       'an audit webhook file that is not a kubeconfig is refused',

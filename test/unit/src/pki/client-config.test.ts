@@ -55,8 +55,10 @@ void test('entries are inline or in files that the kubeconfig refers to', () => 
   assert.deepEqual([inside.tokenFile, inside.serverName], [null, null])
   assert.equal(beside.authority, authority.pem)
   assert.equal(beside.authorization, 'Bearer from-file')
-  const fixed = readClientConfig(file({ user: { token: 't', tokenFile: 'gone' } }))
-  assert.deepEqual([fixed.authorization, fixed.tokenFile], ['Bearer t', null])
+  const both = readClientConfig(file({ user: { token: 't', tokenFile: 'token' } }))
+  assert.deepEqual([both.authorization, both.tokenFile], ['Bearer from-file', join(home, 'token')])
+  const missing = readClientConfig(file({ user: { token: 't', tokenFile: 'gone' } }))
+  assert.deepEqual([missing.authorization, missing.tokenFile], ['Bearer t', join(home, 'gone')])
   const basic = readClientConfig(file({ user: { username: 'a', password: 'b' } })).authorization
   assert.equal(basic, `Basic ${data('a:b')}`)
   const nobody = readClientConfig(file({}))
@@ -94,8 +96,11 @@ void test('an invalid kubeconfig is rejected with the place of the error', () =>
     [{ cluster: { server: 'ftp://x' } }, /server must be a URL such as/],
     [{ cluster: { 'insecure-skip-tls-verify': true } }, /insecure-skip-tls-verify would accept any server/],
     [{ user: { 'client-key-data': 'QQ==' } }, /client-certificate and client-key go together/],
-    [{ user: { 'client-certificate-data': 'QQ==' } }, /client-certificate is no certificate in PEM/],
-    [{ cluster: { 'certificate-authority-data': 'QQ==' } }, /certificate-authority is no certificate in PEM/],
+    [{ user: { 'client-certificate-data': 'QQ==' } }, /client-certificate is not a certificate in PEM/],
+    [
+      { cluster: { 'certificate-authority-data': 'QQ==' } },
+      /certificate-authority is not a certificate in PEM/,
+    ],
     [{ user: { tokenFile: 'gone' } }, /gone cannot be read \(ENOENT\)/],
   ]
   for (const [parts, words] of table) {

@@ -204,3 +204,34 @@ void test('files that were invalid are used once they are valid', async (t) => {
   await looks(3)
   assert.deepEqual([taken.length, warnings.length], [1, 1])
 })
+
+void test('a member with keys of its own follows the authorities of authenticating proxies', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'orch-keys-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  const clock = new ManualClock()
+  const bundle = join(directory, 'proxies.crt')
+  const [first, second] = ['a', 'b'].map((name) => makeKeys(join(directory, name), clock))
+  assert.ok(first !== undefined && second !== undefined)
+  copyFileSync(first.ca.certificate, bundle)
+  utimesSync(bundle, 1000, 1000)
+  const loaded = loadConfig({
+    args: [
+      ...['--name=n1', '--data-dir=d', `--requestheader-client-ca-file=${bundle}`],
+      '--requestheader-username-headers=X-Remote-User',
+    ],
+    readFile: readTextFile,
+  })
+  assert.ok(loaded.kind === 'config')
+  const dependencies = { config: loaded.config, clock, random: new SeededRandom(seed++) }
+  const keys = memberKeys(dependencies, directory, 'maybe-alone')
+  const taken: MemberKeys[] = []
+  const log = { info: () => undefined, warn: () => undefined }
+  const watch = new KeyWatch({ ...dependencies, log }, keys, (next) => void taken.push(next))
+  t.after(() => watch.close())
+  for (let count = 0; count < 2; count++) await watch.look()
+  copyFileSync(second.ca.certificate, bundle)
+  for (let count = 0; count < 3; count++) await watch.look()
+  assert.equal(taken.length, 1)
+  const expected = { ...keys.server, proxyAuthorities: readTextFile(second.ca.certificate) }
+  assert.deepEqual(taken[0], { ...keys, server: expected })
+})
