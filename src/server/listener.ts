@@ -165,6 +165,17 @@ function refuseExpectation(request: RawRequest, reply: RawReply): void {
 }
 
 function serverOf(options: ListenerOptions, policy: TlsPolicy): RawServer {
+  return Object.assign(serverOfProtocols(options, policy), EVERY_HEADER)
+}
+
+/**
+ * Node drops the headers of HTTP/1.1 after the first thousand without an error (seen with 20.20).
+ * A proxy that adds `Impersonate-User` after the headers of its client would then act as itself.
+ * Their bytes are limited.
+ */
+const EVERY_HEADER = { maxHeadersCount: 0 } as const
+
+function serverOfProtocols(options: ListenerOptions, policy: TlsPolicy): RawServer {
   const { tls } = options
   if (tls === null) return http.createServer({ ...CONNECTION, ...HTTP1 })
   const secure = {

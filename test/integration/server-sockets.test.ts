@@ -49,6 +49,21 @@ void test('spec 5: a caller without credentials is anonymous', async (t) => {
   assert.equal((await ask2(await session(t, url, null), { ':path': CM })).status, 403)
 })
 
+void test('spec 5.4: impersonation after thousands of other headers counts', async (t) => {
+  for (const protocols of ['http2-and-http1', 'http1'] as const) {
+    const { fake, url } = await start(t, protocols)
+    const headers = {
+      host: 'localhost',
+      'x-filler': Array<string>(5000).fill('1'),
+      'impersonate-user': 'jane',
+    }
+    const { status, text } = await ask11(`${url}${CM}/a`, admin, { headers })
+    assert.equal(status, 403, text)
+    assert.match(text, /User \\"jane\\" cannot get/)
+    assert.equal(fake.calls.length, 0)
+  }
+})
+
 void test('members of system:monitoring may read metrics, status and health only', async (t) => {
   const { url } = await start(t)
   const scraper = trusted.client('prometheus', ['system:monitoring'])
