@@ -17,7 +17,9 @@ export type StoredRulesDependencies = {
 /**
  * The rules of stored roles and bindings, as far as this member has applied them. Bindings are
  * indexed by namespace and subject, so a lookup costs as much as the user has bindings there,
- * however many others there are. As bounded as the stored objects.
+ * however many others there are, and the rules of a role count once, however many bindings to it
+ * the user has: otherwise a user that may write bindings could make every check of others slow. As
+ * bounded as the stored objects.
  */
 export class StoredRules implements RuleSource {
   #version = 0
@@ -50,16 +52,19 @@ export class StoredRules implements RuleSource {
   #rulesIn(namespace: string, user: UserInfo): Rules {
     const bySubject = this.#bindings.get(namespace)
     if (bySubject === undefined) return []
-    const bindings = new Set<StoredBinding>()
+    // The first binding to a role gives its rules: more of them would give the same ones.
+    const byRole = new Map<string, StoredBinding>()
     for (const subject of subjectNamesOf(user)) {
-      for (const binding of bySubject.get(subject) ?? []) bindings.add(binding)
+      for (const binding of bySubject.get(subject) ?? []) {
+        const role = grantedRole(binding)
+        if (!byRole.has(role)) byRole.set(role, binding)
+      }
     }
-    return [...bindings].flatMap((binding) => this.#rulesOf(binding))
+    return [...byRole.values()].flatMap((binding) => this.#rulesOf(binding))
   }
 
   #rulesOf(binding: StoredBinding): Rules {
-    const { kind, name } = binding.role
-    const role = this.#roles.get(roleKey(kind === 'Role' ? binding.namespace : '', name))
+    const role = this.#roles.get(grantedRole(binding))
     if (role === undefined) return []
     const known = this.#granted.get(binding)
     if (known?.of === role) return known.rules
@@ -109,6 +114,11 @@ type Rules = readonly GrantedRule[]
 /** @param namespace empty for a ClusterRole */
 function roleKey(namespace: string, name: string): string {
   return `${namespace}/${name}`
+}
+
+/** Returns the key of the role that a binding grants. */
+function grantedRole({ namespace, role: { kind, name } }: StoredBinding): string {
+  return roleKey(kind === 'Role' ? namespace : '', name)
 }
 
 /** @source apiserver plugin `auth/authorizer/rbac`: the reason in its audit annotation */

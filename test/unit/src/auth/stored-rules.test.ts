@@ -215,3 +215,23 @@ void test('the reason of a decision names the binding and the role', () => {
     reason: 'RBAC: allowed by RoleBinding "readers/n" of ClusterRole "reader"',
   })
 })
+
+void test('thousands of bindings of a user to one role give its rules once', () => {
+  const policy = new Policy()
+  const rules = [1, 2, 3].map((at) => ({ verbs: ['get'], apiGroups: [''], resources: [`r${at}`] }))
+  const role = { kind: 'Role', name: 'reader' } as const
+  const user = authenticatedUser({ name: 'u', groups: ['g'] })
+  for (const namespace of ['n', 'm']) policy.roles.set({ namespace, name: 'reader', rules })
+  for (let at = 0; at < 3000; at++) {
+    const binding = { namespace: 'n', role, subjects: ['user u', 'group g'] }
+    policy.roleBindings.set({ ...binding, name: `b${at}` })
+  }
+  assert.equal(policy.rules.namespaceRules(user, 'n').length, rules.length)
+
+  // Each of them is enough.
+  for (let at = 0; at < 2999; at++) policy.roleBindings.remove({ namespace: 'n', name: `b${at}` })
+  const [first] = policy.rules.namespaceRules(user, 'n')
+  assert.equal(first?.grantedBy, 'RBAC: allowed by RoleBinding "b2999/n" of Role "reader"')
+  policy.roleBindings.remove({ namespace: 'n', name: 'b2999' })
+  assert.deepEqual(policy.rules.namespaceRules(user, 'n'), [])
+})
