@@ -3,8 +3,9 @@ import type { UserInfo } from '../api/metadata/object.ts'
 import { limits } from '../config/limits.ts'
 import { ConnectionVerdicts } from './connection-verdicts.ts'
 import { notRecognized } from './credentials.ts'
-import type { AuthenticationMethod } from './credentials.ts'
+import type { AuthenticationMethod, Recognition } from './credentials.ts'
 import { ExpiringCache } from './expiring-cache.ts'
+import { headerText } from './header-text.ts'
 import type { TrustStore } from './trust-store.ts'
 import { authenticatedUser } from './user.ts'
 
@@ -49,6 +50,7 @@ export function frontProxy(
       if (names.allowedNames.length > 0 && !names.allowedNames.includes(commonName)) {
         return { kind: 'rejected', reason: 'the common name of the proxy is not among the allowed ones' }
       }
+      if (identity === 'not UTF-8') return notUtf8
       const key = JSON.stringify(identity)
       const user = users.get(key) ?? authenticatedUser(identity)
       users.set(key, user, limits.frontProxyUserMs)
@@ -56,6 +58,11 @@ export function frontProxy(
     },
   }
 }
+
+const notUtf8: Recognition = Object.freeze({
+  kind: 'rejected',
+  reason: 'a header of the proxy that is part of the identity is not UTF-8',
+})
 
 function lowerCase({ allowedNames, userHeaders, groupHeaders, extraPrefixes }: FrontProxyOptions) {
   const lower = (names: readonly string[]): readonly string[] => names.map((name) => name.toLowerCase())
@@ -74,25 +81,39 @@ type Identity = {
 }
 
 /** @returns null: no header names a user */
-function identityIn(rawHeaders: readonly string[], options: FrontProxyOptions): Identity | null {
+function identityIn(
+  rawHeaders: readonly string[],
+  options: FrontProxyOptions,
+): Identity | 'not UTF-8' | null {
   const { userHeaders, groupHeaders, extraPrefixes } = options
   const users = new Map<string, string>()
   const groups: string[] = []
   const extra = new Map<string, string[]>()
+  let isUtf8 = true
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const header = (rawHeaders[at] as string).toLowerCase()
-    const value = rawHeaders[at + 1] as string
-    if (value !== '' && userHeaders.includes(header) && !users.has(header)) users.set(header, value)
-    if (value !== '' && groupHeaders.includes(header)) groups.push(value)
-    for (const prefix of extraPrefixes) {
-      if (!header.startsWith(prefix)) continue
-      const key = decoded(header.slice(prefix.length))
-      extra.set(key, [...(extra.get(key) ?? []), value])
+    const [isUser, isGroup] = [userHeaders.includes(header), groupHeaders.includes(header)]
+    const prefixes = extraPrefixes.filter((prefix) => header.startsWith(prefix))
+    if (!isUser && !isGroup && prefixes.length === 0) continue
+    const value = headerText(rawHeaders[at + 1] as string)
+    if (value === null) {
+      isUtf8 = false
+      continue
     }
+    if (value !== '' && isUser && !users.has(header)) users.set(header, value)
+    if (value !== '' && isGroup) groups.push(value)
+    for (const prefix of prefixes) append(extra, decoded(header.slice(prefix.length)), value)
   }
   const chosen = userHeaders.find((header) => users.has(header))
   const name = chosen === undefined ? undefined : users.get(chosen)
+  if (!isUtf8) return 'not UTF-8'
   return name === undefined ? null : { name, groups, extra: Object.fromEntries(extra) }
+}
+
+function append(lists: Map<string, string[]>, key: string, value: string): void {
+  const known = lists.get(key)
+  if (known === undefined) lists.set(key, [value])
+  else known.push(value)
 }
 
 /** Decodes a key. One that is not percent-encoded UTF-8 stays as it is, as upstream has it. */

@@ -3,6 +3,7 @@ import { badRequest } from '../api/errors/standard-errors.ts'
 import type { Names } from '../api/metadata/names.ts'
 import type { UserInfo } from '../api/metadata/object.ts'
 import { limits } from '../config/limits.ts'
+import { headerText } from './header-text.ts'
 import {
   ANONYMOUS_USER,
   GROUP_AUTHENTICATED,
@@ -77,7 +78,8 @@ function readHeaders(rawHeaders: readonly string[]): RequestedIdentity | null {
     const name = (rawHeaders[at] as string).toLowerCase()
     if (!name.startsWith('impersonate-')) continue
     found = true
-    const value = rawHeaders[at + 1] as string
+    const value = headerText(rawHeaders[at + 1] as string)
+    if (value === null) throw badRequest(`${name} is not UTF-8`)
     if (name === 'impersonate-user') user = once(name, user, value)
     else if (name === 'impersonate-uid') uid = once(name, uid, value)
     else if (name === 'impersonate-group') groups.push(value)

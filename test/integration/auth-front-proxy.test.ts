@@ -91,6 +91,10 @@ void test('spec 5, 5.3: the headers of a trusted proxy name user, groups and ext
         extra: { scopes: ['one', 'two'], 'acme.com/project': ['p'], '%zz': ['q'] },
       },
     ],
+    [
+      { 'x-remote-user': bytesOf('josé'), 'x-remote-group': bytesOf('équipe') },
+      { user: 'josé', groups: ['équipe', ...both] },
+    ],
   ]
   for (const [headers = {}, expected] of rows) {
     const got = await seen({ identity, headers })
@@ -99,6 +103,22 @@ void test('spec 5, 5.3: the headers of a trusted proxy name user, groups and ext
     assert.deepEqual({ user, groups, ...(extra === undefined ? {} : { extra }) }, expected)
   }
 })
+
+void test('spec 5.3: a header of a proxy that is not UTF-8 names no user', async (t) => {
+  const { proxy: identity, seen } = await open(t)
+  for (const headers of [
+    { 'x-remote-user': 'jos\xe9' },
+    { 'x-remote-user': 'kate', 'x-remote-group': '\xff' },
+    { 'x-remote-user': 'kate', 'x-remote-extra-scopes': '\xc3' },
+  ]) {
+    assert.equal(await seen({ identity, headers }), 401)
+  }
+})
+
+/** The text as Node sends its UTF-8. */
+function bytesOf(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1')
+}
 
 void test('spec 5.3: two users on one connection of a proxy stay two users', async (t) => {
   const { api, proxy, seen } = await open(t)

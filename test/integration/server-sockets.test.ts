@@ -64,6 +64,20 @@ void test('spec 5.4: impersonation after thousands of other headers counts', asy
   }
 })
 
+void test('spec 5.4: names that are not ASCII are read as UTF-8 in both protocols', async (t) => {
+  const { url } = await start(t)
+  const client = await session(t, url, admin)
+  const bytes = Buffer.from('josé', 'utf8').toString('latin1')
+  const headers = { 'impersonate-user': bytes }
+  for (const { status, text } of [
+    await ask11(`${url}${CM}/a`, admin, { headers }),
+    await ask2(client, { ':path': `${CM}/a`, ...headers }),
+  ]) {
+    assert.equal(status, 403, text)
+    assert.match(text, /User \\"josé\\" cannot get/)
+  }
+})
+
 void test('members of system:monitoring may read metrics, status and health only', async (t) => {
   const { url } = await start(t)
   const scraper = trusted.client('prometheus', ['system:monitoring'])

@@ -80,6 +80,8 @@ void test('spec 5.4: headers that do not name one user are refused', () => {
     ['Impersonate-User', 'jane', 'Impersonate-User', 'john'],
     ['Impersonate-User', 'jane', 'Impersonate-Uid', '1', 'Impersonate-Uid', '2'],
     ['Impersonate-User', 'jane', 'Impersonate-Groups', 'devs'],
+    ['Impersonate-User', 'jos\xe9'],
+    ['Impersonate-User', 'jane', 'Impersonate-Group', '\xc3'],
     ['Impersonate-User', 'jane', ...Array.from({ length: 300 }, () => ['Impersonate-Group', 'g']).flat()],
   ]) {
     assert.throws(
