@@ -35,7 +35,8 @@ export function encodeSubject(subject: Subject): DerNode {
 export function textOf(type: number, bytes: Uint8Array): string | null {
   switch (type) {
     case derType.utf8String:
-      return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+      // With its byte order mark: without it, the name would be another one than was approved.
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
     case derType.printableString:
     case derType.ia5String:
       return Buffer.from(bytes).toString('latin1')

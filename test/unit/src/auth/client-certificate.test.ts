@@ -49,6 +49,18 @@ void test('spec 5: the common name is the user, organizations are the groups', (
   assert.equal(ask({}, client(authority('ca'))).kind, 'rejected', 'another authority of that name')
 })
 
+void test('spec 5: names of a certificate count with every character that its signer approved', () => {
+  const { authority, client, bundle, trust, ask } = open()
+  const ca = authority('ca')
+  trust.replace({ client: bundle(ca), 'front-proxy': null })
+  // A decoder that removes a byte order mark makes another group of the one that was approved.
+  const organizations = ['\uFEFFsystem:masters', 'system:masters\u200B']
+  assert.deepEqual(ask({}, client(ca, '\uFEFFadmin', { organizations })), {
+    kind: 'user',
+    user: { name: '\uFEFFadmin', uid: '', groups: [...organizations, 'system:authenticated'], extra: {} },
+  })
+})
+
 void test('removing an authority from the bundle revokes its clients, also on open connections', () => {
   const { authority, client, bundle, trust, ask } = open()
   const [old, next] = [authority('old'), authority('next')]
