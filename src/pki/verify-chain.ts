@@ -1,4 +1,4 @@
-import type { X509Certificate } from 'node:crypto'
+import type { KeyObject, X509Certificate } from 'node:crypto'
 import { readCertificateDer } from './certificate.ts'
 import type { Certificate } from './certificate.ts'
 import { PkiError } from './errors.ts'
@@ -27,12 +27,17 @@ const presentedMax = 16
 const lengthMax = 10
 const signaturesMax = 32
 const rsaBitsMin = 1024
+/** As in Go: with longer numbers, one signature takes as long as hundreds. */
+const rsaBitsMax = 8192
+const rsaExponentMax = 2n ** 31n - 1n
+const curves: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
 
 /**
  * Verifies that the first of the presented certificates leads, through the others in any order, to
  * an authority of the bundle. Checks signatures, validity, basic constraints, path lengths and
  * extended key usages of the whole chain. Rejects unknown critical extensions and authorities with
- * name constraints.
+ * name constraints. Presented certificates with keys of unusual types or sizes issue nothing: they
+ * could make each verification slow.
  *
  * @param presented in the order of the caller, its own certificate first
  * @param nowMs since 1970
@@ -49,7 +54,7 @@ export function verifyChain(
   if (leaf === undefined || leaf === null) return refused('the certificate cannot be read')
   const search = new Search(
     trust.authorities,
-    others.filter((one) => one !== null),
+    others.filter((one) => one !== null).filter(({ publicKey }) => verifiesQuickly(publicKey)),
     (chain) => faultOf(chain, purpose, nowMs),
   )
   const chain = search.from([leaf])
@@ -69,6 +74,18 @@ function readable(certificate: X509Certificate): Certificate | null {
     if (!(cause instanceof PkiError)) throw cause
     return null
   }
+}
+
+/** Whether the caller may make this server verify signatures with a key. */
+function verifiesQuickly({
+  asymmetricKeyType: type,
+  asymmetricKeyDetails: details = {},
+}: KeyObject): boolean {
+  const { modulusLength = Infinity, publicExponent = rsaExponentMax + 1n, namedCurve = '' } = details
+  if (type === 'rsa' || type === 'rsa-pss') {
+    return modulusLength <= rsaBitsMax && publicExponent <= rsaExponentMax
+  }
+  return type === 'ed25519' || type === 'ed448' || (type === 'ec' && curves.has(namedCurve))
 }
 
 /** Depth-first search for a valid chain. */

@@ -92,6 +92,15 @@ const middle = make('middle', ca, { authority: 0, usages: [clientUsage] })
 const deeper = make('deeper', middle, { authority: true })
 const weakKeys = generateKeyPairSync('rsa', { modulusLength: 512 })
 
+/** A client of an intermediate authority with this key, which it sends along. */
+function clientOfKey(keys: Odd['keys']): readonly Odd[] {
+  const middleWithKey = make('middle with key', ca, { authority: true, keys })
+  return [client(middleWithKey), middleWithKey]
+}
+
+const rsaKeys = (publicExponent: number): Odd['keys'] =>
+  generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent })
+
 const rows: Readonly<Record<string, Row>> = {
   'a client of the authority': { presented: [client(ca)], authorities: [ca], refused: null },
   'a client without usages': {
@@ -204,6 +213,23 @@ const rows: Readonly<Record<string, Row>> = {
     presented: [client(ca, { keys: weakKeys })],
     authorities: [ca],
     refused: /certificate 1 .* weak key/,
+  },
+  'an intermediate authority with an RSA key': {
+    presented: clientOfKey(rsaKeys(65_537)),
+    authorities: [ca],
+    refused: null,
+  },
+  'an intermediate authority with an RSA key of a large exponent': {
+    presented: clientOfKey(rsaKeys(4_294_967_291)),
+    authorities: [ca],
+    refused: /no authority of the bundle/,
+    stricter: 'exponents of any size make signatures slow to verify',
+  },
+  'an intermediate authority with an unusual curve': {
+    presented: clientOfKey(generateKeyPairSync('ec', { namedCurve: 'secp256k1' })),
+    authorities: [ca],
+    refused: /no authority of the bundle/,
+    stricter: 'other curves may be slow',
   },
   'an unknown critical extension': {
     presented: [client(ca, { more: [{ id: '1.2.3.4', isCritical: true, value: derNull() }] })],
