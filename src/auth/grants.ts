@@ -1,6 +1,7 @@
 import type { UserInfo } from '../api/metadata/object.ts'
 import { limits } from '../config/limits.ts'
 import { coverageOf } from './rule-coverage.ts'
+import type { Coverage } from './rule-coverage.ts'
 import type { PolicyRule, RuleSource } from './rules.ts'
 import { GROUP_MASTERS } from './user.ts'
 import type { GrantCheck } from '../registry/kinds/access-reviewer.ts'
@@ -20,7 +21,7 @@ export function grantCheck(source: RuleSource): GrantCheck {
         case 'covered':
           return null
         case 'lacking':
-          return `${introduction(user)} not currently held:\n${listed(coverage.rules)}`
+          return `${introduction(user)} not currently held:\n${listed(coverage)}`
         case 'too-much':
           return `${introduction(user)} that are too many to compare with those held: split the role`
       }
@@ -33,7 +34,7 @@ function introduction({ name, groups }: UserInfo): string {
 }
 
 /** Joins the verbs of rules that are the same otherwise, and returns a line for each. */
-function listed(rules: readonly PolicyRule[]): string {
+function listed({ rules, isWhole }: Extract<Coverage, { readonly kind: 'lacking' }>): string {
   const verbs = new Map<string, Set<string>>()
   for (const rule of rules) {
     const what = described(rule)
@@ -43,9 +44,8 @@ function listed(rules: readonly PolicyRule[]): string {
   }
   const lines = [...verbs].map(([what, of]) => `{${what}, Verbs:${list([...of])}}`).sort()
   const more = lines.length - limits.missingRulesListedMax
-  return [...lines.slice(0, limits.missingRulesListedMax), ...(more > 0 ? [`and ${more} more`] : [])].join(
-    '\n',
-  )
+  const rest = isWhole ? `and ${more} more` : 'and more'
+  return [...lines.slice(0, limits.missingRulesListedMax), ...(more > 0 || !isWhole ? [rest] : [])].join('\n')
 }
 
 /** @source upstream `pkg/apis/rbac/v1/evaluation_helpers.go`: CompactString */

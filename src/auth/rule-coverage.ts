@@ -1,10 +1,12 @@
+import { limits } from '../config/limits.ts'
 import { matchesPath } from './rules.ts'
 import type { PolicyRule } from './rules.ts'
 
 /** The rules that a user lacks, or that there are too many to compare. */
 export type Coverage =
   | { readonly kind: 'covered' }
-  | { readonly kind: 'lacking'; readonly rules: readonly PolicyRule[] }
+  /** @param isWhole false: there may be more than `limits.missingRulesCountedMax` */
+  | { readonly kind: 'lacking'; readonly rules: readonly PolicyRule[]; readonly isWhole: boolean }
   | { readonly kind: 'too-much' }
 
 /**
@@ -33,10 +35,13 @@ export function coverageOf(
     for (const part of partsOf(rule)) {
       if (!isOwned(part)) lacking.push(part)
       if (left < 0) return { kind: 'too-much' }
+      if (lacking.length === limits.missingRulesCountedMax) {
+        return { kind: 'lacking', rules: lacking, isWhole: false }
+      }
     }
   }
   if (left < 0) return { kind: 'too-much' }
-  return lacking.length === 0 ? { kind: 'covered' } : { kind: 'lacking', rules: lacking }
+  return lacking.length === 0 ? { kind: 'covered' } : { kind: 'lacking', rules: lacking, isWhole: true }
 }
 
 /** A rule of the user, with sets in place of its lists. */

@@ -8,6 +8,7 @@ import type { Action } from '../../../../src/api/action.ts'
 import { coverageOf } from '../../../../src/auth/rule-coverage.ts'
 import { ruleAllows } from '../../../../src/auth/rules.ts'
 import type { PolicyRule } from '../../../../src/auth/rules.ts'
+import { limits } from '../../../../src/config/limits.ts'
 import { fc } from '../../../support/generators/fast-check.ts'
 
 const stepsMax = 1_000_000
@@ -76,6 +77,7 @@ void test('the parts that are lacking are listed, paths and names too', () => {
   assert.deepEqual(coverageOf(owned, [pods], stepsMax), {
     kind: 'lacking',
     rules: [{ verbs: ['delete'], apiGroups: [''], resources: ['pods'], resourceNames: ['a'] }],
+    isWhole: true,
   })
   for (const [wanted, kind] of [
     [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }, 'lacking'],
@@ -90,5 +92,14 @@ void test('the parts that are lacking are listed, paths and names too', () => {
 void test('rules with too many parts to compare are not covered', () => {
   const many = Array.from({ length: 200 }, (_, at) => `x${at}`)
   const wanted: PolicyRule = { verbs: many, apiGroups: many, resources: many }
-  assert.equal(coverageOf([], [wanted], 10_000).kind, 'too-much')
+  const owned = [many.slice(100), many.slice(0, 100)].map((verbs) => ({ ...wanted, verbs }))
+  assert.equal(coverageOf(owned, [wanted], 10_000).kind, 'too-much')
+})
+
+void test('only some missing parts are looked for: one refusal does not compare and list all', () => {
+  const many = Array.from({ length: 40 }, (_, at) => `x${at}`)
+  const wanted: PolicyRule = { verbs: many, apiGroups: many, resources: many }
+  const found = coverageOf([], [wanted], stepsMax)
+  assert.equal(found.kind, 'lacking')
+  assert.deepEqual([found.rules.length, found.isWhole], [limits.missingRulesCountedMax, false])
 })
