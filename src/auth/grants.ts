@@ -2,6 +2,7 @@ import type { UserInfo } from '../api/metadata/object.ts'
 import { limits } from '../config/limits.ts'
 import { coverageOf } from './rule-coverage.ts'
 import type { Coverage } from './rule-coverage.ts'
+import { allRules } from './rules.ts'
 import type { PolicyRule, RuleSource } from './rules.ts'
 import { GROUP_MASTERS } from './user.ts'
 import type { GrantCheck } from '../registry/kinds/access-reviewer.ts'
@@ -15,7 +16,7 @@ export function grantCheck(source: RuleSource): GrantCheck {
   return {
     lacking: (user, namespace, rules) => {
       if (user.groups.includes(GROUP_MASTERS)) return null
-      const owned = [...source.clusterRules(user), ...source.namespaceRules(user, namespace)]
+      const owned = allRules(source, user, namespace)
       const coverage = coverageOf(owned, rules, limits.ruleComparisonStepsMax)
       switch (coverage.kind) {
         case 'covered':

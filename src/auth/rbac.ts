@@ -1,62 +1,76 @@
+import type { Action } from '../api/action.ts'
 import type { UserInfo } from '../api/metadata/object.ts'
 import { allowed, noOpinion } from './decision.ts'
 import type { Authorizer, Decision } from './decision.ts'
 import { limits } from '../config/limits.ts'
 import { RuleIndex } from './rule-index.ts'
-import type { GrantedRule, RuleSource } from './rules.ts'
+import { allRules } from './rules.ts'
+import type { Grant, PolicyRule, RuleSource } from './rules.ts'
 
 /**
  * Roles and bindings: what a rule allows is allowed; there is no opinion on anything else.
  *
- * The rules of a user are cached per user object, as long as that object and the version of the
- * rules live; authentication returns the same object repeatedly.
+ * The roles of a user are cached per user object, as long as that object and the version of the
+ * rules live; authentication returns the same object repeatedly. An index of rules is made once per
+ * role, not per user: a user that may write roles could make it slow for all others.
  *
  * @source spec 5.7; apiserver plugin `auth/authorizer/rbac`
  */
 export function rbac(source: RuleSource): Authorizer {
-  const kept = new WeakMap<UserInfo, UserIndexes>()
+  const kept = new WeakMap<UserInfo, UserGrants>()
+  const indexes = new WeakMap<readonly PolicyRule[], RuleIndex>()
 
-  const indexesOf = (user: UserInfo): UserIndexes => {
+  const grantsOf = (user: UserInfo): UserGrants => {
     const known = kept.get(user)
     if (known?.version === source.version) return known
-    const cluster = new RuleIndex(source.clusterRules(user))
-    const indexes: UserIndexes = { version: source.version, cluster, namespaces: new Map() }
-    kept.set(user, indexes)
-    return indexes
+    const cluster = source.clusterGrants(user)
+    const grants: UserGrants = { version: source.version, cluster, namespaces: new Map() }
+    kept.set(user, grants)
+    return grants
   }
 
-  const inNamespace = (user: UserInfo, namespace: string, { namespaces }: UserIndexes): RuleIndex => {
+  const inNamespace = (user: UserInfo, namespace: string, { namespaces }: UserGrants): readonly Grant[] => {
     const known = namespaces.get(namespace)
     if (known !== undefined) return known
-    const index = new RuleIndex(source.namespaceRules(user, namespace))
+    const grants = source.namespaceGrants(user, namespace)
     if (namespaces.size >= limits.namespacesPerUserMax) namespaces.clear()
-    namespaces.set(namespace, index)
+    namespaces.set(namespace, grants)
+    return grants
+  }
+
+  const indexOf = (rules: readonly PolicyRule[]): RuleIndex => {
+    const known = indexes.get(rules)
+    if (known !== undefined) return known
+    const index = new RuleIndex(rules)
+    indexes.set(rules, index)
     return index
+  }
+
+  const grantFor = (grants: readonly Grant[], action: Action): Grant | null => {
+    for (const grant of grants) if (indexOf(grant.rules).allows(action)) return grant
+    return null
   }
 
   return {
     name: 'RBAC',
     authorize: (user, action) => {
-      const indexes = indexesOf(user)
-      const found = indexes.cluster.find(action)
+      const grants = grantsOf(user)
+      const found = grantFor(grants.cluster, action)
       if (found !== null) return allowedBy(found)
       if (action.kind === 'path' || action.namespace === '') return noOpinion
-      const local = inNamespace(user, action.namespace, indexes).find(action)
+      const local = grantFor(inNamespace(user, action.namespace, grants), action)
       return local === null ? noOpinion : allowedBy(local)
     },
-    rulesOf: (user, namespace) => ({
-      rules: [...source.clusterRules(user), ...source.namespaceRules(user, namespace)],
-      unlisted: [],
-    }),
+    rulesOf: (user, namespace) => ({ rules: allRules(source, user, namespace), unlisted: [] }),
   }
 }
 
-type UserIndexes = {
+type UserGrants = {
   readonly version: number
-  readonly cluster: RuleIndex
-  readonly namespaces: Map<string, RuleIndex>
+  readonly cluster: readonly Grant[]
+  readonly namespaces: Map<string, readonly Grant[]>
 }
 
-function allowedBy({ grantedBy }: GrantedRule): Decision {
+function allowedBy({ grantedBy }: Grant): Decision {
   return grantedBy === undefined ? allowed : { kind: 'allow', reason: grantedBy }
 }

@@ -5,6 +5,7 @@ import type {
   AccessReviewer,
   AccessDecision,
 } from '../registry/kinds/access-reviewer.ts'
+import { limits } from '../config/limits.ts'
 import { rulesOfMode } from './authorize.ts'
 import type { AuthenticationMethod, Credentials } from './credentials.ts'
 import type { Authorizer, Decision } from './decision.ts'
@@ -41,11 +42,14 @@ function verdictOf(decision: Decision): AccessDecision {
 function knownRules(authorizer: Authorizer, user: UserInfo, namespace: string): UserRules {
   const { rules, unlisted } = rulesOfMode(authorizer, user, namespace)
   const missing = unlisted.map((name) => `${name} authorizer does not support user rule resolution`)
+  const max = limits.reviewedRulesMax
+  if (rules.length > max) missing.push(`only ${max} of ${rules.length} rules are listed`)
+  const listed = rules.slice(0, max)
   return {
-    resourceRules: rules.flatMap(({ verbs, apiGroups = [], resources = [], resourceNames = [] }) =>
+    resourceRules: listed.flatMap(({ verbs, apiGroups = [], resources = [], resourceNames = [] }) =>
       resources.length === 0 ? [] : [{ verbs, apiGroups, resources, resourceNames }],
     ),
-    nonResourceRules: rules.flatMap(({ verbs, nonResourceURLs = [] }) =>
+    nonResourceRules: listed.flatMap(({ verbs, nonResourceURLs = [] }) =>
       nonResourceURLs.length === 0 ? [] : [{ verbs, nonResourceURLs }],
     ),
     missing: missing.join(', '),

@@ -22,9 +22,11 @@ export function coverageOf(
   wanted: readonly PolicyRule[],
   stepsMax: number,
 ): Coverage {
+  if (wanted.length === 0) return { kind: 'covered' }
+  let left = stepsMax - owned.reduce((sum, rule) => sum + valuesIn(rule), 0)
+  if (left < 0) return { kind: 'too-much' }
   const owners = owned.map(ownerOf)
   const pathPatterns = owned.reduce((sum, { nonResourceURLs = [] }) => sum + nonResourceURLs.length, 0)
-  let left = stepsMax
   const isOwned = (rule: PolicyRule): boolean => {
     left -= valuesIn(rule) * (owners.length + 1) + (rule.nonResourceURLs ?? []).length * pathPatterns
     return left >= 0 && owners.some((owner) => covers(owner, rule))

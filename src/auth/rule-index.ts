@@ -1,43 +1,51 @@
 import type { Action } from '../api/action.ts'
 import { ruleAllows } from './rules.ts'
-import type { GrantedRule } from './rules.ts'
+import type { PolicyRule } from './rules.ts'
 
 /**
- * Rules by the resource that they name, so that a decision looks only at those that can match.
- * Rules for paths are few and looked at one by one.
+ * Rules by the names of objects, or else by the resources, that they list, so that a decision looks
+ * only at those that can match. Rules for paths are few and looked at one by one. As large as the
+ * rules are.
  */
 export class RuleIndex {
-  readonly #byResource = new Map<string, GrantedRule[]>()
-  readonly #ofPaths: readonly GrantedRule[]
+  readonly #byResource = new Map<string, PolicyRule[]>()
+  readonly #byName = new Map<string, PolicyRule[]>()
+  readonly #ofPaths: readonly PolicyRule[]
 
-  constructor(rules: readonly GrantedRule[]) {
+  constructor(rules: readonly PolicyRule[]) {
     this.#ofPaths = rules.filter(({ nonResourceURLs = [] }) => nonResourceURLs.length > 0)
     for (const rule of rules) {
-      for (const resource of new Set(rule.resources)) {
-        const named = this.#byResource.get(resource)
-        if (named === undefined) this.#byResource.set(resource, [rule])
-        else named.push(rule)
-      }
+      const { resources, resourceNames = [] } = rule
+      const [index, keys] =
+        resourceNames.length > 0 ? [this.#byName, resourceNames] : [this.#byResource, resources]
+      for (const key of new Set(keys)) append(index, key, rule)
     }
   }
 
-  /** Returns the first rule found that allows an action, or null. */
-  find(action: Action): GrantedRule | null {
-    if (action.kind === 'path') return firstOf(this.#ofPaths, action)
+  /** Returns whether a rule allows an action. */
+  allows(action: Action): boolean {
+    if (action.kind === 'path') return oneAllows(this.#ofPaths, action)
     const { resource, subresource } = action
-    const all = this.#first('*', action)
-    if (all !== null) return all
-    if (subresource === '') return this.#first(resource, action)
-    return this.#first(`${resource}/${subresource}`, action) ?? this.#first(`*/${subresource}`, action)
+    if (this.#someOf('*', action)) return true
+    const isListed =
+      subresource === ''
+        ? this.#someOf(resource, action)
+        : this.#someOf(`${resource}/${subresource}`, action) || this.#someOf(`*/${subresource}`, action)
+    return isListed || oneAllows(this.#byName.get(action.name) ?? [], action)
   }
 
-  #first(resource: string, action: Action): GrantedRule | null {
-    const rules = this.#byResource.get(resource)
-    return rules === undefined ? null : firstOf(rules, action)
+  #someOf(resource: string, action: Action): boolean {
+    return oneAllows(this.#byResource.get(resource) ?? [], action)
   }
 }
 
-function firstOf(rules: readonly GrantedRule[], action: Action): GrantedRule | null {
-  for (const rule of rules) if (ruleAllows(rule, action)) return rule
-  return null
+function append(index: Map<string, PolicyRule[]>, key: string, rule: PolicyRule): void {
+  const known = index.get(key)
+  if (known === undefined) index.set(key, [rule])
+  else known.push(rule)
+}
+
+function oneAllows(rules: readonly PolicyRule[], action: Action): boolean {
+  for (const rule of rules) if (ruleAllows(rule, action)) return true
+  return false
 }

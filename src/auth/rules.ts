@@ -4,9 +4,11 @@ import type { PolicyRule } from '../registry/kinds/policy-rules.ts'
 
 export type { PolicyRule } from '../registry/kinds/policy-rules.ts'
 
-/** A permission of a user. */
-export type GrantedRule = PolicyRule & {
-  /** Why the user has it, for the audit log; unset: not recorded. */
+/** The rules of a role that a user has. */
+export type Grant = {
+  /** The same list as long as the role is the same, so that others can cache by it. */
+  readonly rules: readonly PolicyRule[]
+  /** Why the user has them, for the audit log; unset: not recorded. */
   readonly grantedBy?: string
 }
 
@@ -19,10 +21,16 @@ export type Subject =
 export interface RuleSource {
   /** Changes whenever a result may differ from before. */
   readonly version: number
-  /** Returns the rules that cluster-wide bindings give this user. */
-  clusterRules(user: UserInfo): readonly GrantedRule[]
-  /** Returns the rules that bindings of one namespace add. */
-  namespaceRules(user: UserInfo, namespace: string): readonly GrantedRule[]
+  /** Returns the roles that cluster-wide bindings give this user. */
+  clusterGrants(user: UserInfo): readonly Grant[]
+  /** Returns the roles that bindings of one namespace add. */
+  namespaceGrants(user: UserInfo, namespace: string): readonly Grant[]
+}
+
+/** Returns all rules of a user in a namespace and outside of namespaces. */
+export function allRules(source: RuleSource, user: UserInfo, namespace: string): readonly PolicyRule[] {
+  const grants = [...source.clusterGrants(user), ...source.namespaceGrants(user, namespace)]
+  return grants.flatMap(({ rules }) => rules)
 }
 
 /** Joins sources: a user has the rules of all. */
@@ -31,8 +39,9 @@ export function anyOf(sources: readonly RuleSource[]): RuleSource {
     get version() {
       return sources.reduce((sum, { version }) => sum + version, 0)
     },
-    clusterRules: (user) => sources.flatMap((source) => source.clusterRules(user)),
-    namespaceRules: (user, namespace) => sources.flatMap((source) => source.namespaceRules(user, namespace)),
+    clusterGrants: (user) => sources.flatMap((source) => source.clusterGrants(user)),
+    namespaceGrants: (user, namespace) =>
+      sources.flatMap((source) => source.namespaceGrants(user, namespace)),
   }
 }
 

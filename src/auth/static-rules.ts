@@ -26,10 +26,8 @@ export function staticRules(of: {
   }))
   return {
     version: 1,
-    clusterRules: (user: UserInfo) =>
-      granted
-        .filter(({ subjects }) => subjects.some((subject) => subjectIs(subject, user)))
-        .flatMap(({ rules }) => rules),
-    namespaceRules: () => [],
+    clusterGrants: (user: UserInfo) =>
+      granted.filter(({ subjects }) => subjects.some((subject) => subjectIs(subject, user))),
+    namespaceGrants: () => [],
   }
 }

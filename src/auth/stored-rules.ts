@@ -1,7 +1,7 @@
 import type { UserInfo } from '../api/metadata/object.ts'
 import type { InformerChange } from '../registry/informer.ts'
 import { subjectNamesOf } from './rules.ts'
-import type { GrantedRule, RuleSource } from './rules.ts'
+import type { Grant, RuleSource } from './rules.ts'
 import type { StoredBinding, StoredRole } from './stored-policy.ts'
 
 /** The part of an informer that the rules follow. */
@@ -26,8 +26,7 @@ export class StoredRules implements RuleSource {
   readonly #roles = new Map<string, StoredRole>()
   /** By namespace, empty for the whole cluster, then by subject. */
   readonly #bindings = new Map<string, Map<string, Set<StoredBinding>>>()
-  /** The rules of a binding, computed from those of a role. */
-  readonly #granted = new WeakMap<StoredBinding, { readonly of: StoredRole; readonly rules: Rules }>()
+  readonly #grants = new WeakMap<StoredBinding, Grant>()
 
   constructor(dependencies: StoredRulesDependencies) {
     const { roles, clusterRoles, roleBindings, clusterRoleBindings } = dependencies
@@ -41,15 +40,15 @@ export class StoredRules implements RuleSource {
     return this.#version
   }
 
-  clusterRules(user: UserInfo): Rules {
-    return this.#rulesIn('', user)
+  clusterGrants(user: UserInfo): readonly Grant[] {
+    return this.#grantsIn('', user)
   }
 
-  namespaceRules(user: UserInfo, namespace: string): Rules {
-    return namespace === '' ? [] : this.#rulesIn(namespace, user)
+  namespaceGrants(user: UserInfo, namespace: string): readonly Grant[] {
+    return namespace === '' ? [] : this.#grantsIn(namespace, user)
   }
 
-  #rulesIn(namespace: string, user: UserInfo): Rules {
+  #grantsIn(namespace: string, user: UserInfo): readonly Grant[] {
     const bySubject = this.#bindings.get(namespace)
     if (bySubject === undefined) return []
     // The first binding to a role gives its rules: more of them would give the same ones.
@@ -60,18 +59,18 @@ export class StoredRules implements RuleSource {
         if (!byRole.has(role)) byRole.set(role, binding)
       }
     }
-    return [...byRole.values()].flatMap((binding) => this.#rulesOf(binding))
+    return [...byRole.values()].flatMap((binding) => this.#grantOf(binding) ?? [])
   }
 
-  #rulesOf(binding: StoredBinding): Rules {
+  /** @returns null: there is no such role */
+  #grantOf(binding: StoredBinding): Grant | null {
     const role = this.#roles.get(grantedRole(binding))
-    if (role === undefined) return []
-    const known = this.#granted.get(binding)
-    if (known?.of === role) return known.rules
-    const grantedBy = `RBAC: allowed by ${textOf(binding)}`
-    const rules = role.rules.map((rule) => ({ ...rule, grantedBy }))
-    this.#granted.set(binding, { of: role, rules })
-    return rules
+    if (role === undefined) return null
+    const known = this.#grants.get(binding)
+    if (known?.rules === role.rules) return known
+    const grant = { rules: role.rules, grantedBy: `RBAC: allowed by ${textOf(binding)}` }
+    this.#grants.set(binding, grant)
+    return grant
   }
 
   #takeRole(change: InformerChange<StoredRole>): void {
@@ -108,8 +107,6 @@ export class StoredRules implements RuleSource {
     if (bySubject.size === 0) this.#bindings.delete(binding.namespace)
   }
 }
-
-type Rules = readonly GrantedRule[]
 
 /** @param namespace empty for a ClusterRole */
 function roleKey(namespace: string, name: string): string {

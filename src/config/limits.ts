@@ -271,6 +271,8 @@ export const limits = Object.freeze({
   ruleComparisonStepsMax: 1_000_000,
   /** Lines of missing rules in the 403 of a role or binding. More: they are counted. */
   missingRulesListedMax: 20,
+  /** Rules in the answer of a SelfSubjectRulesReview. More: it is incomplete. */
+  reviewedRulesMax: 5000,
   /** Missing rules that are looked for, to list and count them. More: the rest is not compared. */
   missingRulesCountedMax: 1000,
 })

@@ -34,7 +34,7 @@ export function nodeAuthorizer(dependencies: NodeAuthorizerDependencies): Author
       if (node === null) return noOpinion('the name of the user is not that of a node')
       const refusal = action.kind === 'path' ? UNDECIDED : decide(dependencies, node, action)
       if (refusal !== UNDECIDED) return refusal === null ? allowed : noOpinion(refusal)
-      return rules.find(action) === null ? noOpinion('') : allowed
+      return rules.allows(action) ? allowed : noOpinion('')
     },
     rulesOf: (user) => ({ rules: [], unlisted: isNode(user) ? ['Node'] : [] }),
   }

@@ -22,12 +22,12 @@ const name = 'csr-1'
 /** Each caller is named after the verb and the signer it may use. */
 const source: RuleSource = {
   version: 1,
-  clusterRules: (user) => {
+  clusterGrants: (user) => {
     const [verb = '', signer = ''] = user.name.split(' ')
     const apiGroups = [names.group('certificates')]
-    return [{ verbs: [verb], apiGroups, resources: ['signers'], resourceNames: [signer] }]
+    return [{ rules: [{ verbs: [verb], apiGroups, resources: ['signers'], resourceNames: [signer] }] }]
   },
-  namespaceRules: () => [],
+  namespaceGrants: () => [],
 }
 
 function open(): Promise<Fixture> {

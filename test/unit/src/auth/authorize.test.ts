@@ -17,7 +17,7 @@ const action: Action = { kind: 'path', verb: 'get', path: '/version' }
 const because = (reason: string): Decision => ({ kind: 'no-opinion', reason })
 const denied: Decision = { kind: 'deny', reason: 'never' }
 
-const noRules: RuleSource = { version: 1, clusterRules: () => [], namespaceRules: () => [] }
+const noRules: RuleSource = { version: 1, clusterGrants: () => [], namespaceGrants: () => [] }
 
 let requested: string[] = []
 

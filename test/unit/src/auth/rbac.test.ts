@@ -111,11 +111,11 @@ void test('rules of a namespace count there only, and changed rules count at onc
     get version() {
       return version
     },
-    clusterRules: () => {
+    clusterGrants: () => {
       requested++
-      return cluster
+      return [{ rules: cluster }]
     },
-    namespaceRules: (_user, namespace) => (namespace === 'ns' ? [rule] : []),
+    namespaceGrants: (_user, namespace) => (namespace === 'ns' ? [{ rules: [rule] }] : []),
   }
   const authorizer = rbac(source)
   const decide = (action: Action): string => (authorizer.authorize(user, action) as Decision).kind

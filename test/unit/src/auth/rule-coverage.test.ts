@@ -103,3 +103,11 @@ void test('only some missing parts are looked for: one refusal does not compare 
   assert.equal(found.kind, 'lacking')
   assert.deepEqual([found.rules.length, found.isWhole], [limits.missingRulesCountedMax, false])
 })
+
+void test('too many rules of a user are not compared, and no rules need none', () => {
+  const wanted: PolicyRule = { verbs: ['get'], apiGroups: [''], resources: ['pods'] }
+  const owned = Array.from({ length: 1000 }, (): PolicyRule => wanted)
+  assert.equal(coverageOf(owned, [wanted], 10_000).kind, 'covered')
+  assert.equal(coverageOf([...owned, ...owned, ...owned], [wanted], 10_000).kind, 'too-much')
+  assert.equal(coverageOf([...owned, ...owned, ...owned], [], 10_000).kind, 'covered')
+})

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { limits } from '../../../../src/config/limits.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import type { UserInfo } from '../../../../src/api/metadata/object.ts'
 import { authorizerFor, firstOpinion } from '../../../../src/auth/authorize.ts'
@@ -20,9 +21,9 @@ const local = { verbs: ['delete'], apiGroups: ['apps'], resources: ['deployments
 /** Jane may read pods everywhere; staff may delete one deployment of one namespace. */
 const source: RuleSource = {
   version: 1,
-  clusterRules: ({ name }) => (name === 'jane' ? [reader, healer] : []),
-  namespaceRules: ({ groups }, namespace) =>
-    namespace === 'shop' && groups.includes('staff') ? [local] : [],
+  clusterGrants: ({ name }) => (name === 'jane' ? [{ rules: [reader, healer] }] : []),
+  namespaceGrants: ({ groups }, namespace) =>
+    namespace === 'shop' && groups.includes('staff') ? [{ rules: [local] }] : [],
 }
 /** Denies robots, whatever other authorizers decide. */
 const noRobots: Authorizer = {
@@ -191,6 +192,19 @@ void test("spec 2.12: SelfSubjectRulesReview lists the caller's permissions and 
     nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
     incomplete: false,
   })
+})
+
+void test('SelfSubjectRulesReview with too many rules is incomplete and names the limit', async (t) => {
+  const { reviewedRulesMax: max } = limits
+  const rules = Array.from({ length: max + 1 }, () => reader)
+  const many: RuleSource = { ...source, clusterGrants: () => [{ rules }] }
+  const api = await open(authorizerFor(['RBAC'], many))
+  t.after(() => api.close())
+  const body = { spec: { namespace: 'default' } }
+  const { object } = await api.create({ kind: 'SelfSubjectRulesReview', user: user('jane'), body })
+  const { resourceRules, incomplete, evaluationError } = object['status'] as JsonObject
+  assert.equal((resourceRules as readonly unknown[]).length, max)
+  assert.deepEqual([incomplete, evaluationError], [true, `only ${max} of ${max + 1} rules are listed`])
 })
 
 void test('a review is not stored: it has no other verb, and a dry run makes no difference', async (t) => {
