@@ -42,6 +42,11 @@ export function parseJoinToken(text: string): JoinToken | null {
   return { authority, id, secret }
 }
 
+/** Whether a text can be the ID of a token. */
+export function isJoinTokenId(text: string): boolean {
+  return /^[0-9a-f]{12}$/.test(text)
+}
+
 /**
  * Returns whether the token was made by a cluster of this authority.
  * @param fingerprint SHA-256, 64 hex digits

@@ -7,7 +7,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:https'
+import type { IncomingMessage } from 'node:http'
+import { createServer, request as httpsRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -305,6 +306,33 @@ void test('a join token authorizes joining only, and joining needs a token', asy
     assert.equal(await ask('POST', path, { ...admin }), 400, path)
     assert.equal(await ask('GET', path, { ...admin }), 405, path)
   }
+})
+
+void test('an impersonated holder of a join token, which showed no secret, may not join', async (t) => {
+  const { flags, token, address, folder, members, kubeconfig } = await place(t)
+  const paths = clusterPkiPaths(join(folder, 'pki'))
+  const read = (path: string): string => readFileSync(path, 'utf8')
+  const [, id = ''] = (flags(await token())['join-token'] ?? '').split('.')
+  const before = members.configuration.members.length
+  const body = JSON.stringify({
+    ...{ name: 'n4', nonce: 'ab'.repeat(16), clusterName: 'orch', apiDomain: 'orch.io', version: '1.0.0' },
+    ...{ peerAddress: '127.0.0.1:7446', clientAddress: '127.0.0.1:6446', featureLevelMax },
+    fingerprints: fingerprintsFor(kubeconfig),
+  })
+  for (const claimed of ['a/b', id, '']) {
+    const request = httpsRequest(`https://${address}/cluster/v1/join`, {
+      ...{ ca: read(paths.ca.certificate), agent: false, method: 'POST' },
+      ...{ cert: read(paths.admin.certificate), key: read(paths.admin.key) },
+      headers: {
+        ...{ 'content-type': 'application/json', 'impersonate-user': 'x' },
+        ...{ 'impersonate-group': 'system:masters', 'impersonate-extra-join-token': claimed },
+      },
+    })
+    request.end(body)
+    const [{ statusCode }] = (await once(request, 'response')) as [IncomingMessage]
+    assert.equal(statusCode, 403, claimed)
+  }
+  assert.equal(members.configuration.members.length, before)
 })
 
 void test('wrong tokens are rate-limited, and the right one is not', async (t) => {

@@ -14,6 +14,7 @@ import type { MemberAdmin, NamedChange } from '../../membership/member-admin.ts'
 import type { Members } from '../../membership/members.ts'
 import type { StateDecision, StateRepair } from '../../membership/state-repair.ts'
 import { joinRequestOf } from '../../membership/join-request.ts'
+import { isJoinTokenId } from '../../membership/join-token.ts'
 import type { JoinAnswer } from '../../membership/join-request.ts'
 import { checkMemberName, memberAddress } from '../../config/address.ts'
 import { ConfigError } from '../../config/errors.ts'
@@ -55,9 +56,10 @@ export function membershipRoutes(app: App, dependencies: MembershipDependencies)
     method: 'POST',
     url: '/cluster/v1/join',
     handler: async (request, reply) => {
-      const { deadlineMs, user } = callOf(request)
-      const [tokenId] = user.extra[JOIN_TOKEN_EXTRA] ?? []
-      if (tokenId === undefined)
+      const { deadlineMs, caller, impersonated } = callOf(request)
+      const [tokenId] = caller.extra[JOIN_TOKEN_EXTRA] ?? []
+      // Impersonation needs no secret of a token.
+      if (tokenId === undefined || impersonated !== null || !isJoinTokenId(tokenId))
         throw forbidden({ group: '', resource: '' }, '', 'joining needs a join token (orchctl member add)')
       const wanted = joinRequestOf(parsed(request))
       if (wanted === null)
