@@ -34,6 +34,11 @@ export function setMember(draft: JsonObjectDraft, name: string, value: Json): vo
   else Object.defineProperty(draft, name, { value, enumerable: true, configurable: true, writable: true })
 }
 
+/** Returns a copy of the object without some members. */
+export function withoutMembers(object: JsonObject, ...names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)))
+}
+
 /** Returns a string member. @returns '' if absent or not a string */
 export function textMember(object: JsonObject, name: string): string {
   const value = memberOf(object, name)

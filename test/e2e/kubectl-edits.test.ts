@@ -110,11 +110,33 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       await wait('delete', ['delete', 'cm', 'awaited'])
     })
 
-    void test('server-side apply is refused as unsupported', async () => {
-      const { code, stderr } = await run(['apply', '--server-side', '-f', '-'], cm('applied', 'one'))
+    void test('server-side apply creates, shares, conflicts and takes over', async () => {
+      const apply = (value: string, ...flags: readonly string[]): Promise<KubectlResult> =>
+        run(['apply', '--server-side', ...flags, '-f', '-'], cm('applied', value))
+      assert.match((await apply('one')).stdout, /configmap\/applied serverside-applied/)
+      assert.equal((await apply('one', '--field-manager=other')).code, 0)
+      const { code, stderr } = await apply('two', '--field-manager=other')
       assert.equal(code, 1)
-      assert.match(stderr, /Server-side apply not available on the server/)
-      assert.match((await run(['get', 'cm', 'applied'])).stderr, /NotFound/)
+      assert.match(stderr, /Apply failed with 1 conflict: conflict with "kubectl": \.data\.value/)
+      assert.equal(await ok(['get', 'cm', 'applied', data]), 'one')
+      assert.equal((await apply('two', '--field-manager=other', '--force-conflicts')).code, 0)
+      assert.equal(await ok(['get', 'cm', 'applied', data]), 'two')
+      const owners = ['-o=jsonpath={.metadata.managedFields[*].manager}', '--show-managed-fields']
+      assert.equal(await ok(['get', 'cm', 'applied', ...owners]), 'other')
+    })
+
+    void test('server-side apply follows on client-side apply, and diff shows what it would do', async () => {
+      await ok(['apply', '-f', '-'], cm('moved', 'one'))
+      const next = cm('moved', 'two')
+      const diff = await run(['diff', '--server-side', '-f', '-'], next)
+      assert.equal(diff.code, 1, diff.stderr)
+      assert.match(diff.stdout, /^- {2}value: one\n\+ {2}value: two$/m)
+      assert.match(await ok(['apply', '--server-side', '-f', '-'], next), /moved serverside-applied/)
+      assert.equal(await ok(['get', 'cm', 'moved', data]), 'two')
+      const last = ['apply', 'view-last-applied', 'cm', 'moved', '-o', 'json']
+      assert.match(await ok(last), /"value": "two"/)
+      await ok(['apply', '-f', '-'], cm('moved', 'three'))
+      assert.equal(await ok(['get', 'cm', 'moved', data]), 'three')
     })
   })
 }

@@ -1,5 +1,9 @@
 import { badRequest } from '../../api/errors/standard-errors.ts'
+import type { ApiError } from '../../api/errors/api-error.ts'
+import { fieldForbidden, invalidObject, required } from '../../api/errors/field-error.ts'
+import type { Finding } from '../../api/errors/field-error.ts'
 import { causesOf } from '../../api/errors/findings.ts'
+import type { ApiDomain } from '../../api/metadata/names.ts'
 import { validateFieldManager } from '../../api/metadata/object-meta.ts'
 import { revision } from '../../store/revision.ts'
 import type { Revision } from '../../store/revision.ts'
@@ -192,6 +196,30 @@ export function readWriteOptions(query: Query): WriteOptions {
   const fieldManager = readText(query, 'fieldManager')
   if (fieldManager !== '') checkFieldManager(fieldManager)
   return { dryRun: readDryRun(query), fieldManager, fieldValidation: readFieldValidation(query) }
+}
+
+export type ApplyOptions = WriteOptions & {
+  /** Take fields from other managers instead of failing. */
+  readonly force: boolean
+}
+
+/** @throws ApiError `BadRequest`; `Invalid` without a field manager @source spec 4.2, 4.10 */
+export function readApplyOptions(query: Query, domain: ApiDomain): ApplyOptions {
+  const options = readWriteOptions(query)
+  if (options.fieldManager === '') {
+    throw invalidPatchOptions(domain, required('fieldManager', 'is required for apply patch'))
+  }
+  return { ...options, force: readBoolean(query, 'force') }
+}
+
+/** @throws ApiError `Invalid` where a patch of another format is forced */
+export function refuseForce(query: Query, domain: ApiDomain): void {
+  if (!query.has('force')) return
+  throw invalidPatchOptions(domain, fieldForbidden('force', 'may not be specified for non-apply patch'))
+}
+
+function invalidPatchOptions(domain: ApiDomain, finding: Finding): ApiError {
+  return invalidObject({ group: `meta.${domain}`, kind: 'PatchOptions' }, '', [finding])
 }
 
 /** @throws ApiError `BadRequest` for anything but `All` and empty */

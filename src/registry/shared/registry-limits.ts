@@ -6,6 +6,11 @@ export type RegistryLimits = {
   readonly generateNameAttemptsMax: number
   /** Evaluations of one write that keeps losing races. When spent: 409 Conflict. */
   readonly rewriteAttemptsMax: number
+  /**
+   * Managers of updates in `managedFields` of one object. More: the oldest of each version are
+   * united.
+   */
+  readonly managedUpdatersMax: number
   /** How long a read waits for a version this member has not reached. When over: 504. */
   readonly futureWaitMs: number
   /** How long a most-recent read waits for a quorum; several failovers fit. When over: 504. */
@@ -59,6 +64,7 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   // creates.
   generateNameAttemptsMax: 8,
   rewriteAttemptsMax: 6,
+  managedUpdatersMax: 10,
   futureWaitMs: 3000,
   quorumWaitMs: 10_000,
   unknownKindWaitMs: 3000,

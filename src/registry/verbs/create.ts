@@ -4,7 +4,9 @@ import {
   badRequest,
   generateNameConflict,
   methodNotSupported,
+  notFound,
   serviceUnavailable,
+  uidConflict,
 } from '../../api/errors/standard-errors.ts'
 import type { Condition } from '../../store/command.ts'
 import { keyOf, prefixOf } from '../../store/key.ts'
@@ -118,6 +120,16 @@ export class Stamps {
     if (this.#prefix !== null) return generateNameConflict(resource, this.#prefix)
     return alreadyExists(resource, this.#stamped?.metadata.name ?? '')
   }
+}
+
+/** A body with a version or a uid refers to an existing object. @throws ApiError */
+export function checkCreatable({ definition, target }: WriteRequest, sent: AnyObject): void {
+  const resource = resourceOf(definition)
+  const name = target.name ?? ''
+  const { uid, resourceVersion } = sent.metadata
+  if (target.subresource !== null || !definition.verbs.includes('create')) throw notFound(resource, name)
+  if (uid) throw uidConflict(resource, name, { wanted: uid, stored: '' })
+  if (!isUnversioned(resourceVersion)) throw notFound(resource, name)
 }
 
 export type Creation = {

@@ -20,14 +20,15 @@ import {
   withValueLimit,
 } from '../writing/decode.ts'
 import type { DecodedKind, ShapeOptions } from '../writing/decode.ts'
-import type { AnyObject } from '../kinds/definition.ts'
-import { withManagedFields } from '../kinds/metadata.ts'
-import { readWriteOptions } from '../calls/query-options.ts'
+import type { AnyObject, ViewSubresource } from '../kinds/definition.ts'
+import { withManagedFieldsMember } from '../kinds/metadata.ts'
+import { readWriteOptions, refuseForce } from '../calls/query-options.ts'
 import type { FieldValidation } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { draftRewrite, requireVersion, rewriteRetry } from '../writing/rewrite.ts'
 import { partOf, viewOf } from '../calls/subresource.ts'
 import { yieldToEventLoop } from '../shared/yield-budget.ts'
+import { apply } from './apply.ts'
 import { changeThroughView, showView } from './view-subresource.ts'
 import { runWrite } from '../writing/write-pipeline.ts'
 
@@ -43,6 +44,9 @@ export async function patch(dependencies: VerbDependencies, request: WriteReques
   const view = viewOf(definition, target, 'patch')
   const subresource = view === null ? partOf(definition, target, 'patch') : null
   const kind = view?.body ?? definition
+  const format = formatOf(request, view)
+  if (format === 'apply-patch') return apply(dependencies, request)
+  refuseForce(request.query, dependencies.names.domain)
   const options = { kind: 'PatchOptions', ...readWriteOptions(request.query) } as const
   const validation = options.fieldValidation
   const warn = onceEach(request.context.warn)
@@ -50,7 +54,7 @@ export async function patch(dependencies: VerbDependencies, request: WriteReques
     options,
     decode: () =>
       withValueLimit(dependencies, request, (valuesMax) =>
-        readPatch(dependencies, request, { kind, validation, valuesMax }),
+        readPatch(dependencies, request, { kind, format, validation, valuesMax }),
       ),
     draft: ({ apply, found }, reads) => {
       const shaping = { validation, found, warn }
@@ -66,9 +70,16 @@ export async function patch(dependencies: VerbDependencies, request: WriteReques
   return view === null ? answer : showView(view, answer)
 }
 
-const formats: readonly PatchFormat[] = ['json-patch', 'merge-patch', 'strategic-merge-patch']
 /** Definitions have no strategic merge rules for lists. @source spec 4.3 */
-const formatsOfCustomKinds: readonly PatchFormat[] = ['json-patch', 'merge-patch']
+const formatsOfCustomKinds: readonly PatchFormat[] = ['json-patch', 'merge-patch', 'apply-patch']
+const formats: readonly PatchFormat[] = [...formatsOfCustomKinds, 'strategic-merge-patch']
+
+/** @throws ApiError `UnsupportedMediaType` */
+function formatOf({ definition, contentType }: WriteRequest, view: ViewSubresource | null): PatchFormat {
+  const all = view === null && definition.structural !== undefined ? formatsOfCustomKinds : formats
+  // A view has no fields of its own to own.
+  return patchFormatOf(contentType, view === null ? all : all.filter((format) => format !== 'apply-patch'))
+}
 
 type Apply = (current: AnyObject) => Json
 type ReadPatch = {
@@ -79,6 +90,7 @@ type ReadPatch = {
 
 type PatchReading = {
   readonly kind: DecodedKind
+  readonly format: PatchFormat
   readonly validation: FieldValidation
   readonly valuesMax: number
 }
@@ -87,10 +99,8 @@ type PatchReading = {
 function readPatch(
   dependencies: VerbDependencies,
   request: WriteRequest,
-  { kind, validation, valuesMax }: PatchReading,
+  { kind, format, validation, valuesMax }: PatchReading,
 ): ReadPatch | Promise<ReadPatch> {
-  const isCustom = kind.structural !== undefined
-  const format = patchFormatOf(request.contentType, isCustom ? formatsOfCustomKinds : formats)
   checkJsonValues(request.body, valuesMax)
   const text = bodyText(request.body)
   const patch = format === 'json-patch' ? parseJson(text) : parseJsonObject(text)
@@ -110,10 +120,10 @@ function readPatch(
 }
 
 function applyOf(dependencies: VerbDependencies, kind: DecodedKind, format: PatchFormat, patch: Json): Apply {
-  if (format === 'json-patch') return (current) => applyJsonPatch(withManagedFields(current), patch)
+  if (format === 'json-patch') return (current) => applyJsonPatch(withManagedFieldsMember(current), patch)
   assert(isJsonObject(patch), 'patches of other formats were read as objects')
   if (format === 'merge-patch') return (current) => mergePatch(current, patch)
-  assert(format === 'strategic-merge-patch', 'server-side apply is not among the formats taken')
+  assert(format === 'strategic-merge-patch', 'server-side apply has a path of its own')
   return (current) => strategicMerge(dependencies.schemas.of(kind), current, patch)
 }
 

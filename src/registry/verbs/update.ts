@@ -1,10 +1,10 @@
-import { notFound, uidConflict } from '../../api/errors/standard-errors.ts'
+import { notFound } from '../../api/errors/standard-errors.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
-import { draftCreate, Stamps } from './create.ts'
+import { checkCreatable, draftCreate, Stamps } from './create.ts'
 import { checkNames, decodeObject, withValueLimit } from '../writing/decode.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import type { AnyObject } from '../kinds/definition.ts'
-import { isUnversioned, readWriteOptions } from '../calls/query-options.ts'
+import { readWriteOptions } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { draftRewrite, requireVersion, rewriteRetry } from '../writing/rewrite.ts'
 import { partOf, viewOf } from '../calls/subresource.ts'
@@ -41,7 +41,10 @@ export async function update(dependencies: VerbDependencies, request: WriteReque
     draft: (sent, reads) => {
       const change = view === null ? (): AnyObject => sent : changeThroughView(view, () => sent)
       const onMissing = (): Draft => {
-        checkCreatable(dependencies, request, sent)
+        if (definition.putCreates !== true && !dependencies.names.putCreates) {
+          throw notFound(resourceOf(definition), target.name ?? '')
+        }
+        checkCreatable(request, sent)
         const draft = draftCreate(dependencies, request, { sent, stamps, dryRun: options.dryRun }, reads)
         return { ...draft, createsByUpdate: true }
       }
@@ -51,18 +54,4 @@ export async function update(dependencies: VerbDependencies, request: WriteReque
     retry: rewriteRetry(dependencies, request, options),
   })
   return view === null ? answer : showView(view, answer)
-}
-
-/** A body with a version or a uid refers to an existing object. @throws ApiError */
-function checkCreatable(dependencies: VerbDependencies, request: WriteRequest, sent: AnyObject): void {
-  const { definition, target } = request
-  const resource = resourceOf(definition)
-  const name = target.name ?? ''
-  const { uid, resourceVersion } = sent.metadata
-  const allowed = definition.putCreates === true || dependencies.names.putCreates
-  if (!allowed || target.subresource !== null || !definition.verbs.includes('create')) {
-    throw notFound(resource, name)
-  }
-  if (uid) throw uidConflict(resource, name, { wanted: uid, stored: '' })
-  if (!isUnversioned(resourceVersion)) throw notFound(resource, name)
 }

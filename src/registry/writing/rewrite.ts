@@ -1,5 +1,6 @@
 import { modifiedConflict, notFound, uidConflict } from '../../api/errors/standard-errors.ts'
 import { invalid, invalidObject } from '../../api/errors/field-error.ts'
+import { mergeTypeOf } from '../../api/apply/merge-type.ts'
 import { equalJson } from '../../api/json.ts'
 import type { ObjectMeta } from '../../api/metadata/object.ts'
 import type { EncodedObject, Operation } from '../../store/command.ts'
@@ -20,6 +21,8 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 import { keyOfTarget } from '../calls/request.ts'
 import type { RetryOptions, Evaluate, Plan } from './retry-on-conflict.ts'
+import { giveManagedFields, trackFields, writerOf } from './manage-fields.ts'
+import type { ManageFields } from './manage-fields.ts'
 import { validateChangedObject, warnOfObject } from './validate-write.ts'
 import { evaluateDraft } from './write-pipeline.ts'
 import type { Draft } from './write-pipeline.ts'
@@ -32,6 +35,11 @@ export type Rewrite = {
   readonly options: AdmissionOptions
   /** Returns the wanted object for `current`, including its resourceVersion. Throws `ApiError`. */
   readonly change: (current: AnyObject) => AnyObject
+  /**
+   * Identity of the applier: the change sets the owners of fields too. Unset: the writer owns what
+   * it changes.
+   */
+  readonly applier?: string
   /** Handles a missing object. Unset: `NotFound`. */
   readonly onMissing?: (reads: ReadSet) => Draft
 }
@@ -60,12 +68,28 @@ export function draftRewrite(
     current,
     reshape: (mutated) => stampUpdated(reshapeObject(dependencies, definition, mutated), current, definition),
     prepare: (object) => prepare?.(object, current, admission.writing) ?? object,
+    manage: manageRewrite(dependencies, request, rewrite, { changed, current }),
     validate: (object) => {
       validateChangedObject(definition, subresource, object, current)
       if (subresource === null) warnOfObject(dependencies, request, object, current)
     },
     plan: (object) => planRewrite(dependencies, request, rewrite, { object, current, stored }),
   }
+}
+
+function manageRewrite(
+  dependencies: VerbDependencies,
+  request: WriteRequest,
+  { applier, options }: Rewrite,
+  { changed, current }: { readonly changed: AnyObject; readonly current: AnyObject },
+): ManageFields {
+  const { managedFields } = changed.metadata
+  if (applier !== undefined) {
+    const type = mergeTypeOf(dependencies.schemas.of(request.definition))
+    return giveManagedFields({ type, entries: managedFields ?? [], applier, current })
+  }
+  const writer = writerOf(request, 'fieldManager' in options ? options.fieldManager : '')
+  return trackFields(dependencies, request, writer, { current, sent: managedFields })
 }
 
 /** Returns how an update or a patch is retried. */

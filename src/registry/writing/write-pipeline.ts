@@ -2,7 +2,8 @@ import type { AdmissionOptions, AdmissionRequest } from '../calls/admission.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { authorizeCreation } from './authorize-creation.ts'
 import type { AnyObject } from '../kinds/definition.ts'
-import { manageFields } from '../kinds/metadata.ts'
+import { keepManagedFields } from './manage-fields.ts'
+import type { ManageFields } from './manage-fields.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 import { retryOnConflict, withExtraOperations } from './retry-on-conflict.ts'
@@ -90,12 +91,21 @@ function completeObject(draft: Draft, mutated: AnyObject | null): AnyObject {
   // 3. Default and prune again what admission changed.
   const shaped = mutated === null || mutated === draft.object ? draft.object : draft.reshape(mutated)
   // 4. Prepare: set the fields that clients may not set.
-  const prepared = draft.prepare?.(shaped) ?? shaped
-  // 5. Manage fields.
-  const managed = manageFields(prepared, draft.current)
+  const prepared = prepareDraft(draft, shaped)
+  // 5. Manage fields: what admission changed has no owner.
+  const manage = draft.manage ?? keepManagedFields(draft.current)
+  const { object: drafted } = draft
+  const managed = manage(prepared, {
+    drafted,
+    prepared: () => (shaped === drafted ? prepared : prepareDraft(draft, drafted)),
+  })
   // 6. Validate.
   draft.validate?.(managed)
   return managed
+}
+
+function prepareDraft(draft: Draft, object: AnyObject): AnyObject {
+  return draft.prepare?.(object) ?? object
 }
 
 /** The steps of one verb for one request. */
@@ -124,6 +134,8 @@ export type Draft = {
    */
   readonly reshape: (mutated: AnyObject) => AnyObject
   readonly prepare?: (object: AnyObject) => AnyObject
+  /** Sets the owners of fields. Unset: those of the stored object stay. */
+  readonly manage?: ManageFields
   readonly validate?: (object: AnyObject) => void
   /** Asynchronous only for reviews, which are not stored. */
   readonly plan: (object: AnyObject) => Plan | Promise<Plan>

@@ -14,8 +14,10 @@ export function patchTypesOf({ custom }: ResourceDefinition): readonly string[] 
   return custom === undefined ? PATCH_TYPES : CUSTOM_PATCH_TYPES
 }
 
-const CUSTOM_PATCH_TYPES = [patchMediaType('json-patch'), patchMediaType('merge-patch')]
-const PATCH_TYPES = [...CUSTOM_PATCH_TYPES, patchMediaType('strategic-merge-patch')]
+const CUSTOM_PATCH_TYPES = (['json-patch', 'merge-patch', 'apply-patch'] as const).map(patchMediaType)
+const PATCH_TYPES = (['json-patch', 'merge-patch', 'strategic-merge-patch', 'apply-patch'] as const).map(
+  patchMediaType,
+)
 
 /** Returns `core_v1`: documentation is grouped by these. */
 export function tagOf(definition: ResourceDefinition, names: Names): string {

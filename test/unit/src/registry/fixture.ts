@@ -280,6 +280,8 @@ export type Obj = JsonObject & {
     readonly creationTimestamp?: string
     readonly deletionTimestamp?: string
     readonly labels?: { readonly [key: string]: string }
+    readonly annotations?: { readonly [key: string]: string }
+    readonly managedFields?: readonly JsonObject[]
     readonly finalizers?: readonly string[]
   }
 }

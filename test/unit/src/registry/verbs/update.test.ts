@@ -207,7 +207,7 @@ void test('malformed and forbidden patches are refused', async (t) => {
     [json, [{ op: 'test', path: '/data/k', value: '2' }], 422],
     [json, [{ op: 'remove', path: '/data/none' }], 422],
     [json, [{ op: 'replace', path: '', value: 1 }], 400],
-    ['application/apply-patch+yaml', {}, 415],
+    ['application/apply-patch+json', {}, 415],
     ['application/json', {}, 415],
     ['', {}, 415],
   ]

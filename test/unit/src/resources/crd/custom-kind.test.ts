@@ -181,10 +181,9 @@ void test('merge patches and JSON patches are supported, and strategic ones are 
   const steps = [{ op: 'replace', path: '/spec/count', value: 5 }]
   const patched = await api.patch({ kind, name: 'a', contentType, body: steps })
   assert.deepEqual(patched.object['spec'], { count: 5, color: 'red' })
-  for (const other of ['application/strategic-merge-patch+json', 'application/apply-patch+yaml']) {
-    const seen = await refused(api.patch({ kind, name: 'a', contentType: other, body: {} }))
-    assert.equal(seen.code, 415, other)
-  }
+  const other = 'application/strategic-merge-patch+json'
+  const refusal = await refused(api.patch({ kind, name: 'a', contentType: other, body: {} }))
+  assert.equal(refusal.code, 415)
   const versionless = without(patched.object.metadata, 'resourceVersion')
   const seen = await refused(
     api.update({ kind, name: 'a', body: { ...patched.object, metadata: versionless } }),

@@ -1,0 +1,55 @@
+import { ApiError } from '../errors/api-error.ts'
+import { findingLimits } from '../limits.ts'
+import { pathsOf } from './field-set.ts'
+import type { ManagedEntry } from './managers.ts'
+import type { Conflicts } from './ownership.ts'
+import { spellSteps } from './step.ts'
+
+/**
+ * The error of an apply that would change fields of other managers: one cause per field.
+ *
+ * @param conflicts not empty
+ * @source apiserver `fieldmanager/internal/conflict.go`
+ */
+export function applyConflict(conflicts: Conflicts): ApiError {
+  const entries = [...conflicts.values()]
+  const causes = [...causesOf(entries)]
+  const shown = causes.slice(0, findingLimits.findingsMax)
+  return new ApiError('Conflict', messageOf(shown, causes.length), {
+    causes: shown.map(({ words, field }) => ({
+      reason: 'FieldManagerConflict',
+      message: `conflict with ${words}`,
+      field,
+    })),
+  })
+}
+
+type FieldConflict = { readonly words: string; readonly field: string }
+
+function* causesOf(entries: readonly ManagedEntry[]): Generator<FieldConflict> {
+  for (const entry of entries) {
+    const words = wordsOf(entry)
+    for (const path of pathsOf(entry.fields)) yield { words, field: spellSteps(path) }
+  }
+}
+
+function messageOf(shown: readonly FieldConflict[], count: number): string {
+  const [first] = shown
+  if (first !== undefined && count === 1) {
+    return `Apply failed with 1 conflict: conflict with ${first.words}: ${first.field}`
+  }
+  const byManager = new Map<string, string[]>()
+  for (const { words, field } of shown) byManager.set(words, [...(byManager.get(words) ?? []), field])
+  const lines = [...byManager]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([words, fields]) => [`conflicts with ${words}:`, ...fields.map((field) => `- ${field}`)])
+  if (shown.length < count) lines.push(`and ${count - shown.length} more`)
+  return `Apply failed with ${count} conflicts: ${lines.join('\n')}`
+}
+
+function wordsOf({ manager, operation, apiVersion, subresource, time }: ManagedEntry): string {
+  const name = JSON.stringify(manager)
+  const where = subresource === '' ? '' : ` with subresource ${JSON.stringify(subresource)}`
+  if (operation !== 'Update') return `${name}${where}`
+  return `${name}${where} using ${apiVersion}${time === null ? '' : ` at ${time}`}`
+}

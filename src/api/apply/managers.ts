@@ -1,0 +1,147 @@
+import { isJsonObject, memberOf, textMember } from '../json.ts'
+import type { JsonObject } from '../json.ts'
+import { parseTimeMs } from '../metadata/time.ts'
+import { jsonText } from '../codec/json-text.ts'
+import { isEmptySet, union } from './field-set.ts'
+import type { FieldSet } from './field-set.ts'
+import { fieldsV1Of, readFieldsV1 } from './fields-v1.ts'
+
+/** The fields that one manager owns through one operation, version and subresource. */
+export type ManagedEntry = {
+  readonly manager: string
+  /** `Apply` or `Update`; other texts of clients are reported by validation. */
+  readonly operation: string
+  readonly apiVersion: string
+  /** Empty: the main resource. */
+  readonly subresource: string
+  /** RFC 3339, whole seconds; null: unknown. */
+  readonly time: string | null
+  readonly fields: FieldSet
+}
+
+/** Entries by `identityOf`. */
+export type Managers = ReadonlyMap<string, ManagedEntry>
+
+export type ManagerIdentity = Pick<ManagedEntry, 'manager' | 'operation' | 'apiVersion' | 'subresource'>
+
+/**
+ * Entries of the same identity are one. Appliers stay the same in every version.
+ *
+ * @source apiserver `fieldmanager/internal/managedfields.go`, BuildManagerIdentifier
+ */
+export function identityOf({ manager, operation, apiVersion, subresource }: ManagerIdentity): string {
+  return jsonText([operation, manager, subresource, operation === 'Apply' ? '' : apiVersion])
+}
+
+/**
+ * Reads `metadata.managedFields`.
+ *
+ * @returns null: an entry is malformed
+ */
+export function readManagers(entries: readonly JsonObject[]): Managers | null {
+  const managers = new Map<string, ManagedEntry>()
+  for (const json of entries) {
+    const entry = readEntry(json)
+    if (entry === null) return null
+    const identity = identityOf(entry)
+    const other = managers.get(identity)
+    managers.set(
+      identity,
+      other === undefined ? entry : { ...entry, fields: union(other.fields, entry.fields) },
+    )
+  }
+  return managers
+}
+
+function readEntry(json: JsonObject): ManagedEntry | null {
+  if (textMember(json, 'fieldsType') !== 'FieldsV1') return null
+  const fields = readFieldsV1(memberOf(json, 'fieldsV1') ?? {})
+  const time = memberOf(json, 'time')
+  if (fields === null) return null
+  return {
+    manager: textMember(json, 'manager'),
+    operation: textMember(json, 'operation'),
+    apiVersion: textMember(json, 'apiVersion'),
+    subresource: textMember(json, 'subresource'),
+    time: typeof time === 'string' && parseTimeMs(time) !== null ? time : null,
+    fields,
+  }
+}
+
+/**
+ * A list with one empty entry requests to forget all owners; an empty list does not.
+ *
+ * @source spec 4.10
+ */
+export function isReset(entries: readonly JsonObject[]): boolean {
+  const [entry] = entries
+  return entries.length === 1 && isJsonObject(entry) && Object.keys(entry).length === 0
+}
+
+/**
+ * Returns `metadata.managedFields`, without entries that own nothing.
+ *
+ * @source apiserver `fieldmanager/internal/managedfields.go`, sortEncodedManagedFields
+ */
+export function managedFieldsOf(managers: Managers): readonly JsonObject[] {
+  return [...managers.values()]
+    .filter(({ fields }) => !isEmptySet(fields))
+    .sort(compareEntries)
+    .map(({ manager, operation, apiVersion, time, fields, subresource }) => ({
+      manager,
+      operation,
+      apiVersion,
+      ...(time === null ? {} : { time }),
+      fieldsType: 'FieldsV1',
+      fieldsV1: fieldsV1Of(fields),
+      ...(subresource === '' ? {} : { subresource }),
+    }))
+}
+
+function compareEntries(a: ManagedEntry, b: ManagedEntry): number {
+  return (
+    compareTexts(a.operation, b.operation) ||
+    secondsOf(a) - secondsOf(b) ||
+    compareTexts(a.manager, b.manager) ||
+    compareTexts(a.apiVersion, b.apiVersion) ||
+    compareTexts(a.subresource, b.subresource)
+  )
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function secondsOf({ time }: ManagedEntry): number {
+  return time === null ? 0 : Math.floor((parseTimeMs(time) ?? 0) / 1000)
+}
+
+/**
+ * Unites the oldest entries of updates of each version while there are more than `max`.
+ *
+ * @source apiserver `fieldmanager/capmanagers.go`
+ */
+export function capUpdaters(managers: Managers, max: number): Managers {
+  const updaters = [...managers].filter(([, { operation }]) => operation !== 'Apply')
+  let count = updaters.length
+  if (count <= max) return managers
+  updaters.sort(([, a], [, b]) => compareEntries(a, b))
+  const capped = new Map(managers)
+  const firstOfVersion = new Map<string, string>()
+  for (const [identity, entry] of updaters) {
+    if (count <= max) break
+    const old: ManagedEntry = { ...entry, manager: OLD_UPDATES, operation: 'Update', subresource: '' }
+    const bucket = identityOf(old)
+    const first = firstOfVersion.get(entry.apiVersion)
+    firstOfVersion.set(entry.apiVersion, first ?? identity)
+    const united = first === undefined ? undefined : (capped.get(bucket) ?? capped.get(first))
+    if (first === undefined || united === undefined) continue
+    if (!capped.has(bucket)) capped.delete(first)
+    capped.delete(identity)
+    capped.set(bucket, { ...old, fields: union(united.fields, entry.fields) })
+    count--
+  }
+  return capped
+}
+
+const OLD_UPDATES = 'ancient-changes'

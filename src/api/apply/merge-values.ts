@@ -1,0 +1,59 @@
+import { isJsonObject, memberOf, setMember } from '../json.ts'
+import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
+import { isJsonList } from '../json.ts'
+import { byStep, elementType, elementsOf } from './list-elements.ts'
+import type { AssociativeType } from './list-elements.ts'
+import { resolved } from './merge-type.ts'
+import type { MergeType } from './merge-type.ts'
+
+/**
+ * Returns the live value with all that an applied one sets. Elements of lists keep the order of the
+ * live list, new ones follow.
+ *
+ * @param config has passed `checkElements`
+ * @source structured-merge-diff `typed/merge.go`
+ */
+export function mergeValues(type: MergeType, live: Json | undefined, config: Json | undefined): Json {
+  if (config === undefined) return live ?? null
+  if (live === undefined) return config
+  const of = resolved(type, config)
+  if (of.kind === 'leaf') return config
+  if (of.kind === 'struct') {
+    if (!isJsonObject(live) || !isJsonObject(config)) return config
+    return mergeMembers(of, live, config)
+  }
+  if (!isJsonList(live) || !isJsonList(config)) return config
+  return mergeElements(of, live, config)
+}
+
+function mergeMembers(
+  type: Extract<MergeType, { kind: 'struct' }>,
+  live: JsonObject,
+  config: JsonObject,
+): JsonObject {
+  const draft: JsonObjectDraft = { ...live }
+  for (const name of Object.keys(config)) {
+    const inside = type.member(name) ?? type.other
+    setMember(draft, name, mergeValues(inside, memberOf(live, name), config[name]))
+  }
+  return draft
+}
+
+function mergeElements(
+  type: AssociativeType,
+  live: readonly Json[],
+  config: readonly Json[],
+): readonly Json[] {
+  const wanted = new Map(byStep(elementsOf(type, config)))
+  const merged: Json[] = []
+  const present = new Set<string>()
+  for (const { step, value } of elementsOf(type, live)) {
+    // The applied element replaces all live elements with its key.
+    if (step !== null && present.has(step)) continue
+    const applied = step === null ? undefined : wanted.get(step)
+    if (step !== null && applied !== undefined) present.add(step)
+    merged.push(mergeValues(elementType(type), value, applied))
+  }
+  for (const [step, value] of wanted) if (!present.has(step)) merged.push(value)
+  return merged
+}

@@ -1,0 +1,154 @@
+import type { JsonObject } from '../json.ts'
+import { compareValues } from './compare-values.ts'
+import type { Comparison } from './compare-values.ts'
+import { difference, emptySet, intersection, isEmptySet, union } from './field-set.ts'
+import type { FieldSet } from './field-set.ts'
+import { capUpdaters, identityOf } from './managers.ts'
+import type { ManagedEntry, ManagerIdentity, Managers } from './managers.ts'
+import { resolved } from './merge-type.ts'
+import type { MergeType } from './merge-type.ts'
+import { withoutServerFields } from './stripped-fields.ts'
+
+/** The fields of other managers that a change would give other values, by identity. */
+export type Conflicts = ReadonlyMap<string, ManagedEntry>
+
+/** The owners after a change, and what the change took from others. */
+export type Transfer = {
+  readonly managers: Managers
+  readonly conflicts: Conflicts
+  readonly comparison: Comparison
+}
+
+export type Change = {
+  readonly type: MergeType
+  readonly before: JsonObject
+  readonly after: JsonObject
+}
+
+/**
+ * Takes added and changed fields from the other managers, and removed ones from all. @param
+ * manager identity of the writer, which keeps what it has @source structured-merge-diff
+ * `merge/update.go`
+ */
+export function transferFields(
+  { type, before, after }: Change,
+  managers: Managers,
+  manager: string,
+): Transfer {
+  const comparison = compareValues(type, before, after)
+  const set = union(comparison.modified, comparison.added)
+  const conflicts = new Map<string, ManagedEntry>()
+  const left = new Map<string, ManagedEntry>()
+  for (const [identity, entry] of managers) {
+    if (identity === manager) {
+      left.set(identity, entry)
+      continue
+    }
+    const lost = intersection(entry.fields, set)
+    if (!isEmptySet(lost)) conflicts.set(identity, { ...entry, fields: lost })
+    const fields = difference(difference(entry.fields, lost), comparison.removed)
+    if (!isEmptySet(fields)) left.set(identity, fields === entry.fields ? entry : { ...entry, fields })
+  }
+  return { managers: left, conflicts, comparison }
+}
+
+/** A writer at a time. */
+export type Writer = Omit<ManagerIdentity, 'operation'> & {
+  /** RFC 3339, whole seconds. */
+  readonly time: string
+}
+
+/**
+ * Returns the owners after an update: the writer owns all that it added or changed.
+ *
+ * @param managers before, of the current schema
+ * @param updatersMax see `capUpdaters`
+ */
+export function trackUpdate(
+  change: Change,
+  managers: Managers,
+  writer: Writer,
+  updatersMax: number,
+): Managers {
+  // No entry has this identity: the writer's own earlier entry loses what it sets again.
+  const { managers: left, comparison } = transferFields(change, managers, '')
+  const { added, modified } = comparison
+  const fields = withoutServerFields(union(modified, added))
+  if (isEmptySet(fields)) return left
+  const { manager, apiVersion, subresource, time } = writer
+  const entry = { manager, apiVersion, subresource, time, operation: 'Update', fields }
+  const identity = identityOf(entry)
+  const before = left.get(identity)?.fields ?? emptySet
+  const tracked = new Map(left)
+  tracked.set(identity, { ...entry, fields: union(before, fields) })
+  return capUpdaters(tracked, updatersMax)
+}
+
+/**
+ * Adapts owners to the current schema: the owner of a part of a value that became
+ * atomic owns the whole.
+ *
+ * @source structured-merge-diff `typed/reconcile_schema.go`; spec 4.10
+ */
+export function reconcileOwners(type: MergeType, managers: Managers): Managers {
+  let adapted: Map<string, ManagedEntry> | null = null
+  for (const [identity, entry] of managers) {
+    const fields = reconcileFields(type, entry.fields)
+    if (fields === entry.fields) continue
+    adapted ??= new Map(managers)
+    adapted.set(identity, { ...entry, fields })
+  }
+  return adapted ?? managers
+}
+
+/** @returns the identical set if it fits the type */
+function reconcileFields(type: MergeType, fields: FieldSet): FieldSet {
+  if (type.kind !== 'struct' && type.kind !== 'keyed') return fields
+  let members: Set<string> | null = null
+  let children: Map<string, FieldSet> | null = null
+  for (const [step, below] of fields.children) {
+    const inside = typeBelow(type, step)
+    if (inside === null) continue
+    const isWhole = inside.kind === 'leaf'
+    const next = isWhole ? emptySet : reconcileFields(inside, below)
+    if (next === below) continue
+    children ??= new Map(fields.children)
+    if (isWhole) {
+      members ??= new Set(fields.members)
+      members.add(step)
+      children.delete(step)
+    } else children.set(step, next)
+  }
+  if (children === null) return fields
+  return { members: members ?? fields.members, children }
+}
+
+function typeBelow(type: Extract<MergeType, { kind: 'struct' | 'keyed' }>, step: string): MergeType | null {
+  // An atomic element of a list has an owner through its key members too.
+  if (type.kind === 'keyed') return resolved(type.items, {}).kind === 'leaf' ? null : type.items
+  if (!step.startsWith('f:')) return { kind: 'leaf' }
+  return type.member(step.slice(2)) ?? type.other
+}
+
+/**
+ * Adds the declared members that paths of a set lead through.
+ *
+ * @source structured-merge-diff `fieldpath/set.go`, EnsureNamedFieldsAreMembers
+ */
+export function withDeclaredMembers(type: MergeType, fields: FieldSet): FieldSet {
+  if (fields.children.size === 0) return fields
+  const of = resolved(type, {})
+  const draft = new Set(fields.members)
+  const children = new Map<string, FieldSet>()
+  for (const [step, below] of fields.children) {
+    const declared = of.kind === 'struct' && step.startsWith('f:') ? of.member(step.slice(2)) : null
+    if (declared !== null) draft.add(step)
+    children.set(step, withDeclaredMembers(declared ?? insideOf(of), below))
+  }
+  return { members: draft, children }
+}
+
+function insideOf(type: ReturnType<typeof resolved>): MergeType {
+  if (type.kind === 'struct') return type.other
+  return type.kind === 'keyed' ? type.items : { kind: 'leaf' }
+}

@@ -1,0 +1,167 @@
+import { applyConfig, appliedEntry } from '../../api/apply/apply.ts'
+import type { Application } from '../../api/apply/apply.ts'
+import { applyConflict } from '../../api/apply/conflict-error.ts'
+import { identityOf, managedFieldsOf, readManagers } from '../../api/apply/managers.ts'
+import type { Managers } from '../../api/apply/managers.ts'
+import { mergeTypeOf } from '../../api/apply/merge-type.ts'
+import type { MergeType } from '../../api/apply/merge-type.ts'
+import { firstOwner } from '../../api/apply/first-owner.ts'
+import { reconcileOwners } from '../../api/apply/ownership.ts'
+import type { Writer } from '../../api/apply/ownership.ts'
+import { withoutAllowed, updatedLastApplied } from '../../api/apply/client-side-apply.ts'
+import type { JsonObject } from '../../api/json.ts'
+import type { ObjectSchema } from '../../api/schema/schema.ts'
+import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
+import { readApplyOptions } from '../calls/query-options.ts'
+import type { ApplyOptions } from '../calls/query-options.ts'
+import { partOf } from '../calls/subresource.ts'
+import type { AnyObject, PartSubresource } from '../kinds/definition.ts'
+import { reshapeObject, withValueLimit } from '../writing/decode.ts'
+import { conformed, readConfig } from '../writing/read-config.ts'
+import { giveManagedFields, withManagedFields, writerOf } from '../writing/manage-fields.ts'
+import { draftRewrite, requireVersion, rewriteRetry } from '../writing/rewrite.ts'
+import { runWrite } from '../writing/write-pipeline.ts'
+import type { Draft } from '../writing/write-pipeline.ts'
+import { checkCreatable, draftCreate, Stamps } from './create.ts'
+import type { ReadSet } from '../shared/read-set.ts'
+
+/**
+ * Server-side apply: sets the fields that the body has, creates a missing object, and removes what
+ * the same manager applied before and does not any more.
+ *
+ * @throws ApiError `Conflict` with a cause per field that another manager owns, unless forced
+ * @source spec 4.10
+ */
+export function apply(dependencies: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
+  const { definition, target } = request
+  const subresource = partOf(definition, target, 'patch')
+  const options = {
+    kind: 'PatchOptions',
+    ...readApplyOptions(request.query, dependencies.names.domain),
+  } as const
+  const stamps = new Stamps(dependencies, request)
+  return runWrite(dependencies, request, {
+    options,
+    decode: () =>
+      withValueLimit(dependencies, request, (valuesMax) => readConfig(dependencies, request, valuesMax)),
+    draft: (config, reads) => {
+      const application = applicationOf(dependencies, request, { config, options, subresource })
+      const change = (current: AnyObject): AnyObject =>
+        changed(dependencies, request, { application, current, options, subresource })
+      const onMissing = (): Draft =>
+        draftMissing(dependencies, request, { config, application, stamps, options }, reads)
+      const applier = identityOf({ ...application.writer, operation: 'Apply' })
+      const rewrite = { subresource, options, applier, change: requireVersion(request, change), onMissing }
+      return draftRewrite(dependencies, request, rewrite, reads)
+    },
+    retry: rewriteRetry(dependencies, request, options),
+  })
+}
+
+type Reading = {
+  readonly config: AnyObject
+  readonly options: ApplyOptions
+  readonly subresource: PartSubresource | null
+}
+
+function applicationOf(
+  dependencies: VerbDependencies,
+  request: WriteRequest,
+  { config, options, subresource }: Reading,
+): Application {
+  const { definition } = request
+  return {
+    type: mergeTypeOf(dependencies.schemas.of(definition)),
+    config: settable(request, subresource, config),
+    writer: writerOf(request, options.fieldManager),
+    conform: (object) => conformed(dependencies, definition, object).value,
+  }
+}
+
+/**
+ * Returns the object without the members that a write of this path does not set: their managers are
+ * others.
+ */
+function settable<Object extends JsonObject>(
+  { definition }: WriteRequest,
+  subresource: PartSubresource | null,
+  object: Object,
+): Object {
+  const hasStatus = definition.subresources.some(({ name }) => name === 'status')
+  const isSet = (name: string): boolean => {
+    if (subresource === null) return name !== 'status' || !hasStatus
+    return subresource.name !== 'status' || name === 'status' || COMMON_MEMBERS.has(name)
+  }
+  return Object.fromEntries(Object.entries(object).filter(([name]) => isSet(name))) as Object
+}
+
+const COMMON_MEMBERS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
+
+type Changing = {
+  readonly application: Application
+  readonly current: AnyObject
+  readonly options: ApplyOptions
+  readonly subresource: PartSubresource | null
+}
+
+/** Returns the applied object with its owners. @throws ApiError */
+function changed(
+  dependencies: VerbDependencies,
+  request: WriteRequest,
+  { application, current, options, subresource }: Changing,
+): AnyObject {
+  const { definition } = request
+  const { type, config, writer } = application
+  const live = withManagedFields(current, undefined)
+  const managers =
+    ownersOf(type, current) ??
+    firstOwners(dependencies.schemas.of(definition), settable(request, subresource, live), writer)
+  const applied = applyConfig(application, live, managers)
+  if (!options.force && applied.conflicts.size > 0) {
+    const left =
+      writer.manager === 'kubectl' ? withoutAllowed(type, live, applied.conflicts) : applied.conflicts
+    if (left.size > 0) throw applyConflict(left)
+  }
+  const whole = reshapeObject(dependencies, definition, applied.object as AnyObject)
+  const object = writer.manager === 'kubectl' ? updatedLastApplied(whole, config) : whole
+  return withManagedFields(object, managedFieldsOf(applied.managers))
+}
+
+/** @returns null: the object has no owners */
+function ownersOf(type: MergeType, { metadata }: AnyObject): Managers | null {
+  const managers = readManagers(metadata.managedFields ?? [])
+  return managers === null || managers.size === 0 ? null : reconcileOwners(type, managers)
+}
+
+/** The first apply of an object without owners makes one of all that is there. */
+function firstOwners(schema: ObjectSchema, live: JsonObject, writer: Writer): Managers {
+  const first = firstOwner(schema, live, writer)
+  return new Map([[identityOf(first), first]])
+}
+
+type Missing = {
+  /** With status, which some kinds keep when they are created. */
+  readonly config: AnyObject
+  readonly application: Application
+  readonly stamps: Stamps
+  readonly options: ApplyOptions
+}
+
+function draftMissing(
+  dependencies: VerbDependencies,
+  request: WriteRequest,
+  { config, application, stamps, options }: Missing,
+  reads: ReadSet,
+): Draft {
+  const { definition } = request
+  checkCreatable(request, config)
+  const object = conformed(dependencies, definition, config).value as AnyObject
+  const sent = reshapeObject(dependencies, definition, object)
+  const draft = draftCreate(dependencies, request, { sent, stamps, dryRun: options.dryRun }, reads)
+  const entry = appliedEntry(application)
+  const applier = identityOf(entry)
+  const entries = managedFieldsOf(new Map([[applier, entry]]))
+  const manage = giveManagedFields({ type: application.type, entries, applier, current: null })
+  return { ...draft, createsByUpdate: true, manage }
+}
