@@ -50,19 +50,24 @@ export function applyConfig(application: Application, live: JsonObject, managers
   const claimed = new Map(managers).set(manager, entry)
   const value = mergeValues(type, live, config)
   const merged = conform(isJsonObject(value) ? value : {})
-  const pruned = prune(type, merged, { last, managers: claimed })
+  const left = difference(last, entry.fields)
+  const pruned = prune(type, merged, { last, left, managers: claimed })
   const after = pruned === merged ? merged : conform(pruned)
-  const { managers: left, conflicts } = transferFields({ type, before: live, after }, claimed, manager)
-  return { object: after, managers: left, conflicts }
+  const transfer = transferFields({ type, before: live, after }, claimed, manager)
+  return { object: after, managers: transfer.managers, conflicts: transfer.conflicts }
+}
+
+type Pruning = {
+  /** Paths that the applier owned before. */
+  readonly last: FieldSet
+  /** Those that it does not apply any more. */
+  readonly left: FieldSet
+  readonly managers: Managers
 }
 
 /** Removes what the applier does not apply any more and has no other owner. */
-function prune(
-  type: MergeType,
-  merged: JsonObject,
-  of: { readonly last: FieldSet; readonly managers: Managers },
-): JsonObject {
-  if (isEmptySet(of.last)) return merged
+function prune(type: MergeType, merged: JsonObject, of: Pruning): JsonObject {
+  if (isEmptySet(of.left)) return merged
   const last = withDeclaredMembers(type, of.last)
   const all = withDeclaredMembers(type, fieldsOf(type, merged))
   let owned = emptySet
@@ -74,6 +79,6 @@ function prune(
   const kept = withDeclaredMembers(type, fieldsOf(type, withOwned))
   const removed = intersection(difference(all, kept), last)
   if (isEmptySet(removed)) return merged
-  const left = removeFields(type, merged, removed)
-  return isJsonObject(left) ? left : merged
+  const pruned = removeFields(type, merged, removed)
+  return isJsonObject(pruned) ? pruned : merged
 }

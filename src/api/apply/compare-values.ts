@@ -67,22 +67,27 @@ function compareAt(
   }
   if (is.kind === 'leaf' || (isVoid(before) && isVoid(after))) return true
   if (is.kind === 'struct') {
-    const names = new Set([...namesOf(before), ...namesOf(after)])
-    for (const name of names) {
+    for (const name of namesOf(before, after)) {
       const values = [inside(before, name), inside(after, name)] as const
+      if (values[0] === values[1]) continue
       compareStep(is.member(name) ?? is.other, fieldStep(name), values, drafts)
     }
     return false
   }
   const [old, now] = [byStep(elementsOf(is, before)), byStep(elementsOf(is, after))]
-  for (const step of new Set([...old.keys(), ...now.keys()])) {
-    compareStep(elementType(is), step, [old.get(step), now.get(step)], drafts)
-  }
+  const items = elementType(is)
+  for (const [step, value] of old) compareStep(items, step, [value, now.get(step)], drafts)
+  for (const [step, value] of now) if (!old.has(step)) compareStep(items, step, [undefined, value], drafts)
   return false
 }
 
-function namesOf(value: Json | undefined): readonly string[] {
-  return isJsonObject(value) ? Object.keys(value) : []
+/** Returns the names of both objects. */
+function namesOf(before: Json | undefined, after: Json | undefined): readonly string[] {
+  if (!isJsonObject(before)) return isJsonObject(after) ? Object.keys(after) : []
+  if (!isJsonObject(after)) return Object.keys(before)
+  const names = Object.keys(after)
+  for (const name in before) if (!Object.hasOwn(after, name)) names.push(name)
+  return names
 }
 
 function inside(value: Json | undefined, name: string): Json | undefined {

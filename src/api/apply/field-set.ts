@@ -30,33 +30,58 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
     const own = children.get(step)
     children.set(step, own === undefined ? below : union(own, below))
   }
-  return { members: new Set([...a.members, ...b.members]), children }
+  return { members: unionOf(a.members, b.members), children }
 }
 
-/** Returns the paths of `a` that are not in `b`. */
+function unionOf(a: ReadonlySet<string>, b: ReadonlySet<string>): ReadonlySet<string> {
+  if (b.size === 0) return a
+  const both = new Set(a)
+  for (const step of b) both.add(step)
+  return both
+}
+
+/**
+ * Returns the paths of `a` that are not in `b`.
+ *
+ * @returns the identical set if they have no path in common
+ */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(a) || isEmptySet(b)) return a
-  const members = [...a.members].filter((step) => !b.members.has(step))
-  const children = new Map<string, FieldSet>()
-  for (const [step, below] of a.children) {
-    const other = b.children.get(step)
-    const left = other === undefined ? below : difference(below, other)
-    if (!isEmptySet(left)) children.set(step, left)
+  const members = new Set(a.members)
+  for (const step of smaller(b.members, a.members)) if (b.members.has(step)) members.delete(step)
+  let children: Map<string, FieldSet> | null = null
+  for (const step of smaller(b.children, a.children).keys()) {
+    const [own, other] = [a.children.get(step), b.children.get(step)]
+    if (own === undefined || other === undefined) continue
+    const left = difference(own, other)
+    if (left === own) continue
+    children ??= new Map(a.children)
+    if (isEmptySet(left)) children.delete(step)
+    else children.set(step, left)
   }
-  return { members: new Set(members), children }
+  if (children === null && members.size === a.members.size) return a
+  return { members, children: children ?? a.children }
 }
 
 /** Returns the paths of both sets. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
-  const members = [...a.members].filter((step) => b.members.has(step))
+  const members = new Set<string>()
+  for (const step of smaller(a.members, b.members)) {
+    if (a.members.has(step) && b.members.has(step)) members.add(step)
+  }
   const children = new Map<string, FieldSet>()
-  for (const [step, below] of a.children) {
-    const other = b.children.get(step)
-    if (other === undefined) continue
-    const both = intersection(below, other)
+  for (const step of smaller(a.children, b.children).keys()) {
+    const [own, other] = [a.children.get(step), b.children.get(step)]
+    if (own === undefined || other === undefined) continue
+    const both = intersection(own, other)
     if (!isEmptySet(both)) children.set(step, both)
   }
-  return { members: new Set(members), children }
+  return { members, children }
+}
+
+/** Returns the one to iterate over: what is in both is in each of them. */
+function smaller<T extends { readonly size: number }>(a: T, b: T): T {
+  return b.size < a.size ? b : a
 }
 
 export function equalSets(a: FieldSet, b: FieldSet): boolean {
@@ -68,6 +93,13 @@ export function equalSets(a: FieldSet, b: FieldSet): boolean {
     if (other === undefined || !equalSets(below, other)) return false
   }
   return true
+}
+
+/** Returns the number of paths and nodes. */
+export function sizeOf({ members, children }: FieldSet): number {
+  let size = members.size + children.size
+  for (const below of children.values()) size += sizeOf(below)
+  return size
 }
 
 /** Generates the paths of a set, those of a node in order of insertion. */
@@ -92,32 +124,48 @@ export function setOfPaths(paths: Iterable<readonly string[]>): FieldSet {
   return draft.finish()
 }
 
-/** A set that is being built, one node at a time. */
+/**
+ * A set that is being built, one node at a time. A node becomes part of the node above with its
+ * first path, so that comparing two large equal values leaves nothing.
+ */
 export class FieldSetDraft {
-  readonly #members = new Set<string>()
-  readonly #drafts = new Map<string, FieldSetDraft>()
+  readonly #above: FieldSetDraft | null
+  readonly #step: string
+  #members: Set<string> | null = null
+  #drafts: Map<string, FieldSetDraft> | null = null
+
+  constructor(above: FieldSetDraft | null = null, step = '') {
+    this.#above = above
+    this.#step = step
+  }
 
   add(step: string): void {
+    if (this.#members === null) {
+      this.#members = new Set()
+      this.#attach()
+    }
     this.#members.add(step)
   }
 
-  /** Returns the node below a step. */
+  /** Returns the node below a step. Get the next one only after this one is complete. */
   below(step: string): FieldSetDraft {
-    let draft = this.#drafts.get(step)
-    if (draft === undefined) {
-      draft = new FieldSetDraft()
-      this.#drafts.set(step, draft)
-    }
-    return draft
+    return this.#drafts?.get(step) ?? new FieldSetDraft(this, step)
   }
 
   finish(): FieldSet {
+    if (this.#members === null && this.#drafts === null) return emptySet
     const children = new Map<string, FieldSet>()
-    for (const [step, draft] of this.#drafts) {
-      const below = draft.finish()
-      if (!isEmptySet(below)) children.set(step, below)
+    for (const [step, draft] of this.#drafts ?? []) children.set(step, draft.finish())
+    return { members: this.#members ?? noMembers, children }
+  }
+
+  #attach(): void {
+    const above = this.#above
+    if (above === null) return
+    if (above.#drafts === null) {
+      above.#drafts = new Map()
+      if (above.#members === null) above.#attach()
     }
-    if (this.#members.size === 0 && children.size === 0) return emptySet
-    return { members: this.#members, children }
+    above.#drafts.set(this.#step, this)
   }
 }

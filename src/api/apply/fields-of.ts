@@ -29,7 +29,8 @@ function collect(type: MergeType, value: Json, draft: FieldSetDraft): boolean {
       const inside = value[name] as Json
       const declared = of.member(name)
       const step = fieldStep(name)
-      const isLeaf = collect(declared ?? of.other, inside, draft.below(step))
+      const memberType = declared ?? of.other
+      const isLeaf = memberType.kind === 'leaf' || collect(memberType, inside, draft.below(step))
       if (isLeaf || declared === null || isVoid(inside)) draft.add(step)
     }
     return false

@@ -2,7 +2,7 @@ import { isJsonObject, setMember } from '../json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { FieldSetDraft } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
-import { compareSteps, normalizedStep } from './step.ts'
+import { normalizedStep, sortedSteps } from './step.ts'
 
 /**
  * Returns a field set in the format `FieldsV1`: an object per node with a member per step; `.`
@@ -12,8 +12,9 @@ import { compareSteps, normalizedStep } from './step.ts'
  */
 export function fieldsV1Of({ members, children }: FieldSet): JsonObject {
   const draft: JsonObjectDraft = {}
-  const steps = [...new Set([...members, ...children.keys()])].sort(compareSteps)
-  for (const step of steps) {
+  const steps = new Set(members)
+  for (const step of children.keys()) steps.add(step)
+  for (const step of sortedSteps(steps)) {
     const below = children.get(step)
     const inside = below === undefined ? {} : fieldsV1Of(below)
     setMember(draft, step, below !== undefined && members.has(step) ? { '.': {}, ...inside } : inside)

@@ -10,10 +10,20 @@ export type AssociativeType = Extract<MergeType, { kind: 'set' | 'keyed' }>
 /** An element and its step; null: it lacks a key, so nothing identifies it. */
 export type Element = { readonly step: string | null; readonly value: Json }
 
-/** @param list any other value counts as an empty list */
+/** Elements of the lists of one request, which several steps of an apply look at. */
+const known = new WeakMap<
+  readonly Json[],
+  { readonly type: AssociativeType; readonly elements: readonly Element[] }
+>()
+
+/** @param list not changed after the call; any other value counts as an empty list */
 export function elementsOf(type: AssociativeType, list: Json | undefined): readonly Element[] {
   if (!isJsonList(list)) return []
-  return list.map((value) => ({ step: stepOf(type, value), value }))
+  const before = known.get(list)
+  if (before?.type === type) return before.elements
+  const elements = list.map((value) => ({ step: stepOf(type, value), value }))
+  known.set(list, { type, elements })
+  return elements
 }
 
 function stepOf(type: AssociativeType, value: Json): string | null {

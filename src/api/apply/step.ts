@@ -66,11 +66,11 @@ function spellStep(step: string): string {
   return `[${words.join(',')}]`
 }
 
-/** Orders members before elements, and texts within each. */
-export function compareSteps(a: string, b: string): number {
-  const [kindA, kindB] = [ORDER.indexOf(a.charAt(0)), ORDER.indexOf(b.charAt(0))]
-  if (kindA !== kindB) return kindA - kindB
-  return a < b ? -1 : a > b ? 1 : 0
+/** Returns the steps in order: members before elements, texts within each. */
+export function sortedSteps(steps: Iterable<string>): readonly string[] {
+  const all = [...steps].sort()
+  if (all[0]?.charAt(0) === all.at(-1)?.charAt(0)) return all
+  return [...ORDER].flatMap((kind) => all.filter((step) => step.startsWith(kind)))
 }
 
 const ORDER = 'fkvi'

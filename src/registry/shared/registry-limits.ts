@@ -11,6 +11,11 @@ export type RegistryLimits = {
    * united.
    */
   readonly managedUpdatersMax: number
+  /**
+   * Paths with owners in one object, each counted for each of its owners; one costs some 10
+   * microseconds. An apply or an update that would have more: 413.
+   */
+  readonly managedPathsMax: number
   /** How long a read waits for a version this member has not reached. When over: 504. */
   readonly futureWaitMs: number
   /** How long a most-recent read waits for a quorum; several failovers fit. When over: 504. */
@@ -65,6 +70,7 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   generateNameAttemptsMax: 8,
   rewriteAttemptsMax: 6,
   managedUpdatersMax: 10,
+  managedPathsMax: 10_000,
   futureWaitMs: 3000,
   quorumWaitMs: 10_000,
   unknownKindWaitMs: 3000,

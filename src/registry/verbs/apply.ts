@@ -19,7 +19,7 @@ import { partOf } from '../calls/subresource.ts'
 import type { AnyObject, PartSubresource } from '../kinds/definition.ts'
 import { reshapeObject, withValueLimit } from '../writing/decode.ts'
 import { conformed, readConfig } from '../writing/read-config.ts'
-import { giveManagedFields, withManagedFields, writerOf } from '../writing/manage-fields.ts'
+import { checkOwnedPaths, giveManagedFields, withManagedFields, writerOf } from '../writing/manage-fields.ts'
 import { draftRewrite, requireVersion, rewriteRetry } from '../writing/rewrite.ts'
 import { runWrite } from '../writing/write-pipeline.ts'
 import type { Draft } from '../writing/write-pipeline.ts'
@@ -117,7 +117,9 @@ function changed(
   const managers =
     ownersOf(type, current) ??
     firstOwners(dependencies.schemas.of(definition), settable(request, subresource, live), writer)
+  checkOwnedPaths(dependencies, managers)
   const applied = applyConfig(application, live, managers)
+  checkOwnedPaths(dependencies, applied.managers)
   if (!options.force && applied.conflicts.size > 0) {
     const left =
       writer.manager === 'kubectl' ? withoutAllowed(type, live, applied.conflicts) : applied.conflicts
@@ -161,6 +163,7 @@ function draftMissing(
   const draft = draftCreate(dependencies, request, { sent, stamps, dryRun: options.dryRun }, reads)
   const entry = appliedEntry(application)
   const applier = identityOf(entry)
+  checkOwnedPaths(dependencies, new Map([[applier, entry]]))
   const entries = managedFieldsOf(new Map([[applier, entry]]))
   const manage = giveManagedFields({ type: application.type, entries, applier, current: null })
   return { ...draft, createsByUpdate: true, manage }

@@ -1,11 +1,12 @@
 import { compareValues } from '../../api/apply/compare-values.ts'
-import { difference, intersection, isEmptySet, union } from '../../api/apply/field-set.ts'
+import { difference, intersection, isEmptySet, sizeOf, union } from '../../api/apply/field-set.ts'
 import { readManagers, isReset, managedFieldsOf } from '../../api/apply/managers.ts'
 import type { Managers } from '../../api/apply/managers.ts'
 import { mergeTypeOf } from '../../api/apply/merge-type.ts'
 import type { MergeType } from '../../api/apply/merge-type.ts'
 import { reconcileOwners, trackUpdate } from '../../api/apply/ownership.ts'
 import type { Writer } from '../../api/apply/ownership.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
 import { equalJson, objectMember, withoutMembers } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { fieldManagerOf } from '../../api/metadata/object-meta.ts'
@@ -109,8 +110,22 @@ export function trackFields(
     const before = withManagedFields(current, undefined)
     const after = withManagedFields(prepared(), undefined)
     const tracked = trackUpdate({ type, before, after }, managers, writer, managedUpdatersMax)
+    checkOwnedPaths(dependencies, tracked)
     return withManagedFields(object, managedFieldsOf(tracked))
   }
+}
+
+/** @throws ApiError `RequestEntityTooLarge` */
+export function checkOwnedPaths({ limits }: VerbDependencies, managers: Managers): void {
+  let paths = 0
+  for (const { fields } of managers.values()) paths += sizeOf(fields)
+  const { managedPathsMax } = limits
+  if (paths <= managedPathsMax) return
+  throw new ApiError(
+    'RequestEntityTooLarge',
+    `metadata.managedFields would have ${paths} paths, and may have ${managedPathsMax}: apply a smaller object, ` +
+      'or write this one with PUT, after a merge patch that sets metadata.managedFields to [{}]',
+  )
 }
 
 /** Clients that do not know managed fields must not remove them by leaving them out. */

@@ -267,6 +267,23 @@ void test('the eleventh manager of updates unites the two oldest', async (t) => 
   assert.deepEqual(names.slice(0, 3), ['m', 'ancient-changes', 'u2'])
 })
 
+void test('an object has a limited number of paths with owners', async (t) => {
+  const { api, apply } = await open(t)
+  const data = (count: number): JsonObject =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, '1']))
+  const tooMany = await refused(apply(configMap(data(10_001))))
+  assert.deepEqual([tooMany.code, tooMany.reason], [413, 'RequestEntityTooLarge'])
+  assert.match(tooMany.message, /managedFields would have 10002 paths, and may have 10000/)
+  await apply(configMap(data(9000)))
+  const shared = await refused(apply(configMap(data(1000)), { manager: 'other' }))
+  assert.equal(shared.code, 413)
+  const update = await refused(api.update({ name: 'a', body: configMap({ ...data(9000), ...data(12_000) }) }))
+  assert.equal(update.code, 413)
+  const cleared = { ...configMap(data(1), { managedFields: [{}] }) }
+  assert.equal((await api.update({ name: 'a', body: cleared })).code, 200)
+  assert.equal((await api.update({ name: 'a', body: configMap(data(12_000)) })).code, 200)
+})
+
 void test('racing appliers of different fields all succeed', async (t) => {
   const { api, apply } = await open(t)
   await apply(configMap(null))
