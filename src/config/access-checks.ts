@@ -32,8 +32,16 @@ export function checkAccess(config: Config, wrong: (message: string) => never): 
     if (isUsed && !isGiven) wrong(`--authorization-mode ${mode} needs --${flag}`)
     if (!isUsed && isGiven) wrong(`--${flag} is for the mode ${mode}: add it to --authorization-mode`)
   }
+  checkClientAuthorities(config, wrong)
   checkFrontProxy(config, wrong)
   checkOidc(config, wrong)
+}
+
+/** A member that creates its keys would ignore the file, and refuse the clients that it is for. */
+function checkClientAuthorities(config: Config, wrong: (message: string) => never): void {
+  if (config['client-ca-file'] === '' || config['tls-cert-file'] !== '') return
+  const remedy = '--tls-cert-file and --tls-private-key-file'
+  wrong(`--client-ca-file needs ${remedy}: a member without them accepts its own authority only`)
 }
 
 function checkOidc(config: Config, wrong: (message: string) => never): void {

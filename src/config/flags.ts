@@ -109,7 +109,7 @@ export const flags = {
 
   'tls-cert-file': file('Certificate of the client port (PEM). Unset: a single member creates its own.'),
   'tls-private-key-file': file('Key of the client port (PEM).'),
-  'client-ca-file': file('CA certificates (PEM bundle) to verify clients.'),
+  'client-ca-file': file('CA certificates (PEM bundle) to verify clients. Needs --tls-cert-file.'),
   'tls-min-version': tlsMinVersionFlag(),
   'tls-cipher-suites': tlsCipherSuitesFlag(),
   'peer-ca-file': file('CA certificates (PEM bundle) to verify peers.'),

@@ -98,6 +98,8 @@ void test('every refusal is one line that names the flag, its place and the reme
     [['--in-memory', '--peer-address=nowhere'], /host:port/],
     [['--in-memory', '--election-timeout=100ms'], /three times --heartbeat-interval/],
     [['--in-memory', '--tls-cert-file=x'], /--tls-cert-file and --tls-private-key-file go together/],
+    [['--in-memory', '--client-ca-file=x'], /--client-ca-file needs --tls-cert-file and --tls-private-key/],
+    [['--data-dir=d', '--client-ca-file=x'], /without them accepts its own authority only/],
     [['--in-memory', '--authorization-mode=RBAC,Maybe'], /"Maybe"/],
     [['--in-memory', '--initial-members=a=h:1/h:2'], /does not list this member/],
     [['--in-memory', '--initial-members=n1=h:1/h:2,n1=h:1/h:2'], /a name twice/],
