@@ -165,6 +165,18 @@ void test('a role or a binding with permissions that its author does not have is
     headers: JANE,
   })
   assert.equal(created.status, 403, 'a PUT that creates')
+  for (const name of ['fine', 'new']) {
+    const applied = await asker.api.ask(
+      'PATCH',
+      `${RBAC}/namespaces/default/roles/${name}?fieldManager=m&force=true`,
+      {
+        body: { apiVersion: `${group}/v1`, kind: 'Role', metadata: { name }, rules: [secrets] },
+        type: 'application/apply-patch+yaml',
+        headers: JANE,
+      },
+    )
+    assert.equal(applied.status, 403, `an apply of the role ${name}`)
+  }
   const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] }
   assert.equal((await asker.make('ClusterRole', 'all', { aggregationRule, rules: [] }, JANE)).status, 403)
 })

@@ -207,6 +207,7 @@ void test('an operation is found by its kind and lists its parameters', () => {
     'application/json-patch+json',
     'application/merge-patch+json',
     'application/strategic-merge-patch+json',
+    'application/apply-patch+yaml',
   ])
   const types = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']
   assert.deepEqual(Object.keys(at(patch, 'responses', '200', 'content') as JsonObject), types)
