@@ -30,6 +30,7 @@ import { openReplica } from './app/replica.ts'
 import { servedKinds } from './app/served-kinds.ts'
 import { serve } from './app/serving.ts'
 import { RootCa } from './app/root-ca.ts'
+import { FileTokenKeys } from './app/file-token-keys.ts'
 import { configuredServiceAccounts } from './app/service-accounts.ts'
 import { logLeaderChanges } from './health/leader-log.ts'
 import { storeLimits } from './app/context.ts'
@@ -109,8 +110,10 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   replica.judgedBy(watch.guard)
   closing.add(logLeaderChanges({ consensus, clock, log }))
   const { ring, shared } = openKeyRing(site, { directory, store, machine })
-  const serviceAccounts = configuredServiceAccounts(site, { store, keys, shared })
-  const access = accessOf({ ...site, store, serviceAccounts, sharedKeys: shared })
+  const fileKeys = new FileTokenKeys(site.config, keys)
+  const serviceAccounts = configuredServiceAccounts(site, { store, files: fileKeys, shared })
+  const tokenKeys = [shared, fileKeys]
+  const access = accessOf({ ...site, store, serviceAccounts, tokenKeys })
   const rootCa = new RootCa(site.config, keys)
   const watches = new WatchMetrics({ clock, store })
   const { served, registry, controllers } = startRegistry(site, {
@@ -147,7 +150,10 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
     issuer: serviceAccounts.documents,
     signingKeys: ring,
     renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),
-    onRenewedKeys: (renewed) => rootCa.renew(renewed),
+    onRenewedKeys: (renewed) => {
+      rootCa.renew(renewed)
+      fileKeys.renew(renewed)
+    },
   })
   log.info({ url, id, domain: names.domain }, 'serving')
   if (joined !== null) {

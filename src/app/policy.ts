@@ -64,12 +64,12 @@ export type AccessDependencies = {
   readonly closing: ShutdownStack
   readonly serviceAccounts: ServiceAccounts
   /** A caller may lose its token with its key. */
-  readonly sharedKeys: { readonly version: number }
+  readonly tokenKeys: readonly { readonly version: number }[]
 } & Pick<OutwardAccessDependencies, 'random' | 'log'>
 
 /** @throws StartError `usage` when a file that a flag names cannot be used */
 export function accessOf(dependencies: AccessDependencies): Access {
-  const { config, names, store, clock, closing, sharedKeys } = dependencies
+  const { config, names, store, clock, closing, tokenKeys } = dependencies
   const { audiences, method } = dependencies.serviceAccounts
   const outward = outwardAccess({ ...dependencies, audiences })
   const path = config['token-auth-file']
@@ -91,7 +91,8 @@ export function accessOf(dependencies: AccessDependencies): Access {
       authorizerFor(config['authorization-mode'], rules, configured),
     ]),
     rules,
-    version: () => rules.version + sharedKeys.version + (nodes?.version() ?? 0),
+    version: () =>
+      tokenKeys.reduce((sum, { version }) => sum + version, rules.version + (nodes?.version() ?? 0)),
   }
 }
 

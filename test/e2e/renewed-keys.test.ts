@@ -17,6 +17,8 @@ import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { ApiClient } from '../support/drivers/api-client.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import type { MemberProcess } from '../support/drivers/process-cluster.ts'
+import { readSigningKey } from '../../src/auth/service-accounts/token-keys.ts'
+import { tokenOf } from '../support/fixtures/token-kit.ts'
 import { TestAuthority } from '../../fixtures/server-fixture.ts'
 import { until } from '../support/tools/until.ts'
 
@@ -40,6 +42,17 @@ async function serialAt(
   return serialNumber
 }
 
+/** Returns a token of the account `default` that the key of the client port has signed. */
+async function tokenOfServerKey({ client }: MemberProcess, keyPath: string): Promise<string> {
+  const path = '/api/v1/namespaces/default/serviceaccounts/default/token'
+  const kind = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} }
+  const { status, text } = await client.post(path, kind)
+  assert.equal(status, 201, text)
+  const { token } = (JSON.parse(text) as { readonly status: { readonly token: string } }).status
+  const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')
+  return tokenOf(payload, readSigningKey(readFileSync(keyPath, 'utf8'), 'server.key'))
+}
+
 async function peerAddressOf({ client }: MemberProcess, name: string): Promise<string> {
   const { text } = await client.get(`/apis/cluster.k8s.io/v1/members/${name}`)
   return (JSON.parse(text) as { readonly spec: { readonly peerAddress: string } }).spec.peerAddress
@@ -61,6 +74,11 @@ void test('keys renewed on disk are used by new connections without a restart', 
     server: admin,
     peer: { cert: readFileSync(peer.certificate, 'utf8'), key: readFileSync(peer.key, 'utf8') },
   }
+  const forged = await tokenOfServerKey(cluster.member('n2'), files.server.key)
+  const callers = new ApiClient(cluster.member('n2').url, { ca: cluster.credentials.ca, token: forged })
+  t.after(() => callers.close())
+  const seen = async (): Promise<number> => (await callers.get('/api/v1/namespaces')).status
+  assert.equal(await seen(), 403, 'the key of the client port verifies tokens')
   for (const which of ['server', 'peer'] as const) {
     for (const path of Object.values(files[which])) rmSync(path)
   }
@@ -82,6 +100,7 @@ void test('keys renewed on disk are used by new connections without a restart', 
     )
   }
   assert.equal(cluster.member('n2').pid, pid)
+  await until('tokens of the old key are refused', async () => (await seen()) === 401)
   assert.match(
     cluster.member('n2').currentLog(),
     /keys and certificates changed on disk: new connections use them/,

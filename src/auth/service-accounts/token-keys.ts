@@ -47,12 +47,14 @@ export interface SharedKeySource {
  */
 export function joinedKeys(files: TokenKeys, shared: SharedKeySource): TokenKeys {
   let version = -1
-  let verification = files.verification
+  let ofFiles = files.verification
+  let verification = ofFiles
   return {
     get verification() {
-      if (version !== shared.version) {
+      if (version !== shared.version || ofFiles !== files.verification) {
         version = shared.version
-        const byId = new Map([...shared.verification, ...files.verification].map((key) => [key.id, key]))
+        ofFiles = files.verification
+        const byId = new Map([...shared.verification, ...ofFiles].map((key) => [key.id, key]))
         verification = Object.freeze([...byId.values()])
       }
       return verification

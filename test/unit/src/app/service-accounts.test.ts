@@ -11,6 +11,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import type { ApiDomain } from '../../../../src/api/metadata/names.ts'
+import { FileTokenKeys } from '../../../../src/app/file-token-keys.ts'
 import { configuredServiceAccounts } from '../../../../src/app/service-accounts.ts'
 import type { SharedKeySource, SigningKey } from '../../../../src/auth/service-accounts/token-keys.ts'
 import type { ServiceAccounts } from '../../../../src/auth/service-accounts/service-accounts.ts'
@@ -46,13 +47,22 @@ class Kit {
   }
 
   configured(args: readonly string[], domain: ApiDomain = 'orch.io'): ServiceAccounts {
+    return this.renewable(args, domain).accounts
+  }
+
+  renewable(
+    args: readonly string[],
+    domain: ApiDomain = 'orch.io',
+  ): { readonly accounts: ServiceAccounts; readonly files: FileTokenKeys } {
     const loaded = loadConfig({ args: ['--in-memory', ...args], readFile: () => '' })
     assert.ok(loaded.kind === 'config')
     const site = { config: loaded.config, names: namesOf(domain), clock: systemClock }
     const view = () => {
       throw new StoreError('stopped', 'reached the store')
     }
-    return configuredServiceAccounts(site, { store: { view }, keys, shared: this.shared })
+    const files = new FileTokenKeys(site.config, keys)
+    const accounts = configuredServiceAccounts(site, { store: { view }, files, shared: this.shared })
+    return { accounts, files }
   }
 }
 
@@ -102,6 +112,22 @@ void test('spec 5: --service-account-key-file names the keys; by default it is t
   const args = ['--service-account-key-file', rsa, '--service-account-key-file', pair]
   const several = kit.configured(args)
   for (const key of [ecKey, otherKey, rsaKey]) assert.equal(await accepts(several, key), true)
+})
+
+void test('a renewed key of the client port replaces the old one for tokens, unless a flag names keys', async (t) => {
+  const kit = new Kit(t)
+  const { accounts, files } = kit.renewable([])
+  assert.deepEqual([await accepts(accounts, ecKey), files.version], [true, 0])
+  files.renew({ ...keys, server: { ...server, clientAuthorities: 'other' } })
+  assert.equal(files.version, 0, 'the key is the same')
+  files.renew({ ...keys, server: { ...server, key: privateKeyPem(otherKey.privateKey) } })
+  assert.equal(files.version, 1)
+  assert.deepEqual([await accepts(accounts, ecKey), await accepts(accounts, otherKey)], [false, true])
+
+  const rsa = kit.file('rsa.pub', publicKeyPem(rsaKey.verification.publicKey))
+  const named = kit.renewable(['--service-account-key-file', rsa])
+  named.files.renew({ ...keys, server: { ...server, key: privateKeyPem(otherKey.privateKey) } })
+  assert.deepEqual([await accepts(named.accounts, otherKey), named.files.version], [false, 0])
 })
 
 void test('a file without a usable key ends the start with its name and without its content', (t) => {
