@@ -14,9 +14,10 @@ import { withoutServerFields } from './stripped-fields.ts'
 
 export type Application = {
   readonly type: MergeType
+  /** The paths of `config`, which the writer will own. */
+  readonly entry: ManagedEntry
   /** The object with the fields that the writer wants and can set; has passed `checkElements`. */
   readonly config: JsonObject
-  readonly writer: Writer
   /** Returns a merged object with the types of its kind. @throws ApiError */
   readonly conform: (object: JsonObject) => JsonObject
 }
@@ -29,8 +30,8 @@ export type Applied = {
   readonly conflicts: Conflicts
 }
 
-/** Returns what an applier owns. */
-export function appliedEntry({ type, config, writer }: Application): ManagedEntry {
+/** Returns the paths that an applier owns. */
+export function appliedEntry(type: MergeType, config: JsonObject, writer: Writer): ManagedEntry {
   return { ...writer, operation: 'Apply', fields: withoutServerFields(fieldsOf(type, config)) }
 }
 
@@ -43,8 +44,7 @@ export function appliedEntry({ type, config, writer }: Application): ManagedEntr
  * @source structured-merge-diff `merge/update.go`, Apply
  */
 export function applyConfig(application: Application, live: JsonObject, managers: Managers): Applied {
-  const { type, config, conform } = application
-  const entry = appliedEntry(application)
+  const { type, config, entry, conform } = application
   const manager = identityOf(entry)
   const last = managers.get(manager)?.fields ?? emptySet
   const claimed = new Map(managers).set(manager, entry)

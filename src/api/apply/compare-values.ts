@@ -1,6 +1,6 @@
 import { equalJson, isJsonList, isJsonObject, memberOf } from '../json.ts'
 import type { Json } from '../json.ts'
-import { FieldSetDraft, isEmptySet } from './field-set.ts'
+import { FieldSetDraft } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
 import { byStep, elementType, elementsOf } from './list-elements.ts'
 import { resolved } from './merge-type.ts'
@@ -20,10 +20,6 @@ export function compareValues(type: MergeType, before: Json, after: Json): Compa
   compareAt(type, before, after, drafts)
   const { added, modified, removed } = drafts
   return { added: added.finish(), modified: modified.finish(), removed: removed.finish() }
-}
-
-export function isSameComparison({ added, modified, removed }: Comparison): boolean {
-  return isEmptySet(added) && isEmptySet(modified) && isEmptySet(removed)
 }
 
 type Drafts = { readonly [name in keyof Comparison]: FieldSetDraft }

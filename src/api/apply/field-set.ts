@@ -84,17 +84,6 @@ function smaller<T extends { readonly size: number }>(a: T, b: T): T {
   return b.size < a.size ? b : a
 }
 
-export function equalSets(a: FieldSet, b: FieldSet): boolean {
-  if (a === b) return true
-  if (a.members.size !== b.members.size || a.children.size !== b.children.size) return false
-  for (const step of a.members) if (!b.members.has(step)) return false
-  for (const [step, below] of a.children) {
-    const other = b.children.get(step)
-    if (other === undefined || !equalSets(below, other)) return false
-  }
-  return true
-}
-
 /** Returns the number of paths and nodes. */
 export function sizeOf({ members, children }: FieldSet): number {
   let size = members.size + children.size

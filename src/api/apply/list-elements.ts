@@ -1,6 +1,6 @@
-import { isJsonList, isJsonObject, memberOf } from '../json.ts'
+import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
-import { setMember } from '../json.ts'
+import { leaf } from './merge-type.ts'
 import type { ListKey, MergeType } from './merge-type.ts'
 import { keyStep, valueStep } from './step.ts'
 
@@ -61,5 +61,5 @@ export function byStep(elements: readonly Element[]): ReadonlyMap<string, Json> 
 
 /** Returns the type of the elements. */
 export function elementType(type: AssociativeType): MergeType {
-  return type.kind === 'set' ? { kind: 'leaf' } : type.items
+  return type.kind === 'set' ? leaf : type.items
 }

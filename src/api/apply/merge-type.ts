@@ -31,7 +31,7 @@ export type ListKey = {
   readonly default: Json | undefined
 }
 
-const leaf: MergeType = { kind: 'leaf' }
+export const leaf: MergeType = { kind: 'leaf' }
 const set: MergeType = { kind: 'set' }
 const deduced: MergeType = { kind: 'deduced' }
 const deducedMap: MergeType = { kind: 'struct', member: () => null, other: deduced }

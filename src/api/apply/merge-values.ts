@@ -1,6 +1,5 @@
-import { isJsonObject, memberOf, setMember } from '../json.ts'
+import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
-import { isJsonList } from '../json.ts'
 import { byStep, elementType, elementsOf } from './list-elements.ts'
 import type { AssociativeType } from './list-elements.ts'
 import { resolved } from './merge-type.ts'

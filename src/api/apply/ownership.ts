@@ -5,7 +5,7 @@ import { difference, emptySet, intersection, isEmptySet, union } from './field-s
 import type { FieldSet } from './field-set.ts'
 import { capUpdaters, identityOf } from './managers.ts'
 import type { ManagedEntry, ManagerIdentity, Managers } from './managers.ts'
-import { resolved } from './merge-type.ts'
+import { leaf, resolved } from './merge-type.ts'
 import type { MergeType } from './merge-type.ts'
 import { withoutServerFields } from './stripped-fields.ts'
 
@@ -26,9 +26,10 @@ export type Change = {
 }
 
 /**
- * Takes added and changed fields from the other managers, and removed ones from all. @param
- * manager identity of the writer, which keeps what it has @source structured-merge-diff
- * `merge/update.go`
+ * Takes added and changed fields from the other managers, and removed ones from all.
+ *
+ * @param manager identity of the writer, which keeps its own
+ * @source structured-merge-diff `merge/update.go`
  */
 export function transferFields(
   { type, before, after }: Change,
@@ -126,7 +127,7 @@ function reconcileFields(type: MergeType, fields: FieldSet): FieldSet {
 function typeBelow(type: Extract<MergeType, { kind: 'struct' | 'keyed' }>, step: string): MergeType | null {
   // An atomic element of a list has an owner through its key members too.
   if (type.kind === 'keyed') return resolved(type.items, {}).kind === 'leaf' ? null : type.items
-  if (!step.startsWith('f:')) return { kind: 'leaf' }
+  if (!step.startsWith('f:')) return leaf
   return type.member(step.slice(2)) ?? type.other
 }
 
@@ -150,5 +151,5 @@ export function withDeclaredMembers(type: MergeType, fields: FieldSet): FieldSet
 
 function insideOf(type: ReturnType<typeof resolved>): MergeType {
   if (type.kind === 'struct') return type.other
-  return type.kind === 'keyed' ? type.items : { kind: 'leaf' }
+  return type.kind === 'keyed' ? type.items : leaf
 }

@@ -1,6 +1,5 @@
-import { isJsonList, isJsonObject } from '../json.ts'
+import { isJsonList, isJsonObject, setMember } from '../json.ts'
 import type { Json, JsonObjectDraft } from '../json.ts'
-import { setMember } from '../json.ts'
 import { isEmptySet } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
 import { elementType, elementsOf } from './list-elements.ts'

@@ -17,8 +17,8 @@ import { readApplyOptions } from '../calls/query-options.ts'
 import type { ApplyOptions } from '../calls/query-options.ts'
 import { partOf } from '../calls/subresource.ts'
 import type { AnyObject, PartSubresource } from '../kinds/definition.ts'
-import { reshapeObject, withValueLimit } from '../writing/decode.ts'
-import { conformed, readConfig } from '../writing/read-config.ts'
+import { conformed, reshapeObject, withValueLimit } from '../writing/decode.ts'
+import { readConfig } from '../writing/read-config.ts'
 import { checkOwnedPaths, giveManagedFields, withManagedFields, writerOf } from '../writing/manage-fields.ts'
 import { draftRewrite, requireVersion, rewriteRetry } from '../writing/rewrite.ts'
 import { runWrite } from '../writing/write-pipeline.ts'
@@ -40,18 +40,26 @@ export function apply(dependencies: VerbDependencies, request: WriteRequest): Pr
     kind: 'PatchOptions',
     ...readApplyOptions(request.query, dependencies.names.domain),
   } as const
+  const writer = writerOf(request, options.fieldManager)
   const stamps = new Stamps(dependencies, request)
   return runWrite(dependencies, request, {
     options,
-    decode: () =>
-      withValueLimit(dependencies, request, (valuesMax) => readConfig(dependencies, request, valuesMax)),
-    draft: (config, reads) => {
-      const application = applicationOf(dependencies, request, { config, options, subresource })
+    decode: () => {
+      const read = (config: AnyObject): Sent => ({
+        config,
+        application: applicationOf(dependencies, request, { config, writer, subresource }),
+      })
+      const config = withValueLimit(dependencies, request, (valuesMax) =>
+        readConfig(dependencies, request, valuesMax),
+      )
+      return config instanceof Promise ? config.then(read) : read(config)
+    },
+    draft: ({ config, application }, reads) => {
       const change = (current: AnyObject): AnyObject =>
-        changed(dependencies, request, { application, current, options, subresource })
+        changed(dependencies, request, { application, writer, current, options, subresource })
       const onMissing = (): Draft =>
         draftMissing(dependencies, request, { config, application, stamps, options }, reads)
-      const applier = identityOf({ ...application.writer, operation: 'Apply' })
+      const applier = identityOf(application.entry)
       const rewrite = { subresource, options, applier, change: requireVersion(request, change), onMissing }
       return draftRewrite(dependencies, request, rewrite, reads)
     },
@@ -59,22 +67,31 @@ export function apply(dependencies: VerbDependencies, request: WriteRequest): Pr
   })
 }
 
+type Sent = {
+  /** With status, which some kinds keep when they are created. */
+  readonly config: AnyObject
+  readonly application: Application
+}
+
 type Reading = {
   readonly config: AnyObject
-  readonly options: ApplyOptions
+  readonly writer: Writer
   readonly subresource: PartSubresource | null
 }
 
+/** @throws ApiError when it has too many paths: before any of them is merged */
 function applicationOf(
   dependencies: VerbDependencies,
   request: WriteRequest,
-  { config, options, subresource }: Reading,
+  { config: sent, writer, subresource }: Reading,
 ): Application {
   const { definition } = request
+  const type = mergeTypeOf(dependencies.schemas.of(definition))
+  const config = settable(request, subresource, sent)
+  const entry = appliedEntry(type, config, writer)
+  checkOwnedPaths(dependencies, [entry])
   return {
-    type: mergeTypeOf(dependencies.schemas.of(definition)),
-    config: settable(request, subresource, config),
-    writer: writerOf(request, options.fieldManager),
+    ...{ type, config, entry },
     conform: (object) => conformed(dependencies, definition, object).value,
   }
 }
@@ -100,6 +117,7 @@ const COMMON_MEMBERS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'meta
 
 type Changing = {
   readonly application: Application
+  readonly writer: Writer
   readonly current: AnyObject
   readonly options: ApplyOptions
   readonly subresource: PartSubresource | null
@@ -109,17 +127,17 @@ type Changing = {
 function changed(
   dependencies: VerbDependencies,
   request: WriteRequest,
-  { application, current, options, subresource }: Changing,
+  { application, writer, current, options, subresource }: Changing,
 ): AnyObject {
   const { definition } = request
-  const { type, config, writer } = application
+  const { type, config } = application
   const live = withManagedFields(current, undefined)
   const managers =
     ownersOf(type, current) ??
     firstOwners(dependencies.schemas.of(definition), settable(request, subresource, live), writer)
-  checkOwnedPaths(dependencies, managers)
+  checkOwnedPaths(dependencies, managers.values())
   const applied = applyConfig(application, live, managers)
-  checkOwnedPaths(dependencies, applied.managers)
+  checkOwnedPaths(dependencies, applied.managers.values())
   if (!options.force && applied.conflicts.size > 0) {
     const left =
       writer.manager === 'kubectl' ? withoutAllowed(type, live, applied.conflicts) : applied.conflicts
@@ -142,10 +160,7 @@ function firstOwners(schema: ObjectSchema, live: JsonObject, writer: Writer): Ma
   return new Map([[identityOf(first), first]])
 }
 
-type Missing = {
-  /** With status, which some kinds keep when they are created. */
-  readonly config: AnyObject
-  readonly application: Application
+type Missing = Sent & {
   readonly stamps: Stamps
   readonly options: ApplyOptions
 }
@@ -161,10 +176,9 @@ function draftMissing(
   const object = conformed(dependencies, definition, config).value as AnyObject
   const sent = reshapeObject(dependencies, definition, object)
   const draft = draftCreate(dependencies, request, { sent, stamps, dryRun: options.dryRun }, reads)
-  const entry = appliedEntry(application)
+  const { type, entry } = application
   const applier = identityOf(entry)
-  checkOwnedPaths(dependencies, new Map([[applier, entry]]))
   const entries = managedFieldsOf(new Map([[applier, entry]]))
-  const manage = giveManagedFields({ type: application.type, entries, applier, current: null })
+  const manage = giveManagedFields({ type, entries, applier, current: null })
   return { ...draft, createsByUpdate: true, manage }
 }

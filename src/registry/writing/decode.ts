@@ -11,6 +11,7 @@ import { checkJsonValues, jsonValues, tooManyValues } from '../../api/codec/valu
 import { parseYamlObject } from '../../api/codec/yaml.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 import { conform, strictDecodingError, unknownFieldWords } from '../../api/schema/conform.ts'
+import type { Conformed } from '../../api/schema/conform.ts'
 import { applyDefaults } from '../../api/schema/default.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 import { bodyFormatOf } from '../../api/media-type.ts'
@@ -107,8 +108,18 @@ function parseBody(request: VerbRequest, { schema, valuesMax, known = ALL_FORMAT
       fractions: NO_FRACTIONS,
     }
   }
-  if (format === 'json') checkJsonValues(request.body, valuesMax)
-  const text = bodyText(request.body)
+  return parseText(request.body, format, valuesMax)
+}
+
+/**
+ * Parses an object.
+ *
+ * @param valuesMax unset: the general limit
+ * @throws ApiError `BadRequest`, `RequestEntityTooLarge`
+ */
+export function parseText(body: Uint8Array, format: 'json' | 'yaml', valuesMax?: number): Body {
+  if (format === 'json') checkJsonValues(body, valuesMax)
+  const text = bodyText(body)
   if (format === 'yaml') {
     const { value, doubled } = parseYamlObject(text, valuesMax)
     return { value, found: () => doubled, fractions: NO_FRACTIONS }
@@ -148,7 +159,7 @@ export function shape(
 ): AnyObject {
   const { structural } = kind
   const schema = dependencies.schemas.of(kind)
-  const { value, unknown } = structural?.conform(object) ?? conform(schema, object, options.fractions)
+  const { value, unknown } = conformed(dependencies, kind, object, options.fractions)
   const findings =
     options.validation === 'Ignore' ? [] : [...options.found, ...unknown.map(unknownFieldWords)]
   if (findings.length > 0 && options.validation === 'Strict') throw strictDecodingError(object, findings)
@@ -158,6 +169,16 @@ export function shape(
   // Conforming to a schema with metadata checks the type.
   const typed = whole as AnyObject
   return kind.hooks?.fillDefaults?.(typed) ?? typed
+}
+
+/** Conforms an object to its kind, without defaults. @throws ApiError `BadRequest` */
+export function conformed(
+  dependencies: VerbDependencies,
+  kind: DecodedKind,
+  object: JsonObject,
+  fractions?: Fractions,
+): Conformed {
+  return kind.structural?.conform(object) ?? conform(dependencies.schemas.of(kind), object, fractions)
 }
 
 /** Returns the object after admission, conformed and with defaults; unknown fields are dropped. */

@@ -1,7 +1,7 @@
 import { compareValues } from '../../api/apply/compare-values.ts'
 import { difference, intersection, isEmptySet, sizeOf, union } from '../../api/apply/field-set.ts'
 import { readManagers, isReset, managedFieldsOf } from '../../api/apply/managers.ts'
-import type { Managers } from '../../api/apply/managers.ts'
+import type { ManagedEntry, Managers } from '../../api/apply/managers.ts'
 import { mergeTypeOf } from '../../api/apply/merge-type.ts'
 import type { MergeType } from '../../api/apply/merge-type.ts'
 import { reconcileOwners, trackUpdate } from '../../api/apply/ownership.ts'
@@ -110,15 +110,15 @@ export function trackFields(
     const before = withManagedFields(current, undefined)
     const after = withManagedFields(prepared(), undefined)
     const tracked = trackUpdate({ type, before, after }, managers, writer, managedUpdatersMax)
-    checkOwnedPaths(dependencies, tracked)
+    checkOwnedPaths(dependencies, tracked.values())
     return withManagedFields(object, managedFieldsOf(tracked))
   }
 }
 
 /** @throws ApiError `RequestEntityTooLarge` */
-export function checkOwnedPaths({ limits }: VerbDependencies, managers: Managers): void {
+export function checkOwnedPaths({ limits }: VerbDependencies, entries: Iterable<ManagedEntry>): void {
   let paths = 0
-  for (const { fields } of managers.values()) paths += sizeOf(fields)
+  for (const { fields } of entries) paths += sizeOf(fields)
   const { managedPathsMax } = limits
   if (paths <= managedPathsMax) return
   throw new ApiError(

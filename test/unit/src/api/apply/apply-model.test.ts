@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../../base/random.ts'
-import { applyConfig } from '../../../../../src/api/apply/apply.ts'
+import { applyConfig, appliedEntry } from '../../../../../src/api/apply/apply.ts'
 import { pathsOf, setOfPaths } from '../../../../../src/api/apply/field-set.ts'
 import { fieldsV1Of, readFieldsV1 } from '../../../../../src/api/apply/fields-v1.ts'
 import { managedFieldsOf, readManagers } from '../../../../../src/api/apply/managers.ts'
@@ -66,7 +66,8 @@ class Run {
     const config = objectOf(randomValue(this.#random, this.#schema))
     const flat = flatten(this.#schema, config)
     const writer = { manager, apiVersion: 'v1', subresource: '', time: '2026-01-01T00:00:00Z' }
-    const application = { type: mergeTypeOf(this.#schema), config, writer, conform: this.#conform }
+    const type = mergeTypeOf(this.#schema)
+    const application = { type, config, entry: appliedEntry(type, config, writer), conform: this.#conform }
     const { object, managers, conflicts } = applyConfig(application, this.#live, this.#managers)
     const seen = [...conflicts.values()].flatMap((entry) =>
       [...flatPaths(this.#schema, fieldsV1Of(entry.fields))].map((path) => `${entry.manager} ${path}`),
