@@ -11,6 +11,7 @@ import type { ControllerName } from '../config/controllers-flag.ts'
  */
 const accounts: { readonly [name in ControllerName]: string | null } = {
   'clusterrole-aggregation': 'clusterrole-aggregation-controller',
+  garbagecollector: 'generic-garbage-collector',
   namespace: 'namespace-controller',
   'root-ca-cert-publisher': 'root-ca-cert-publisher',
   serviceaccount: 'service-account-controller',

@@ -21,6 +21,7 @@ import type { ExpectedObject, PolicyWrites } from '../controllers/default-policy
 import { EventExpiry } from '../controllers/event-expiry.ts'
 import { whileLeading } from '../controllers/leadership.ts'
 import type { Leadership } from '../controllers/leadership.ts'
+import { garbageCollection } from '../controllers/garbage-collection.ts'
 import { namespaceDeletion } from '../controllers/namespace-deletion.ts'
 import { rootCaPublisher } from '../controllers/root-ca.ts'
 import { readTokenSecret } from '../controllers/token-secret.ts'
@@ -96,6 +97,7 @@ export class Controllers {
     this.#stops = [
       ...this.#startExpiry(),
       ...this.#startDeletion(),
+      ...this.#startGarbageCollection(),
       ...this.#startDefinitions(),
       ...this.#startPolicy(),
       ...this.#startKeys(),
@@ -131,6 +133,16 @@ export class Controllers {
     })
     namespaces.start()
     return [() => namespaces.close(), ...this.#switched('namespace', deletion)]
+  }
+
+  #startGarbageCollection(): readonly (() => void)[] {
+    const { store, clock, catalog, log } = this.#dependencies
+    const { controller, informer } = garbageCollection({
+      ...{ store, clock, catalog, client: this.#clientOf('garbagecollector'), timeoutMs: callMsMax },
+      onError: (key, cause) => log.warn({ key, err: cause }, 'dependents or owner not processed yet'),
+    })
+    informer.start()
+    return [() => informer.close(), ...this.#switched('garbagecollector', controller)]
   }
 
   #startDefinitions(): readonly (() => void)[] {

@@ -5,6 +5,7 @@ import type { Flag } from './flag.ts'
 /** The controllers that `--controllers` switches, under upstream's names. */
 export const CONTROLLERS = [
   'clusterrole-aggregation',
+  'garbagecollector',
   'namespace',
   'root-ca-cert-publisher',
   'serviceaccount',

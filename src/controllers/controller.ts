@@ -25,6 +25,8 @@ export type ControllerLimits = {
   readonly backoffMsMax: number
   /** Consecutive failures after which the key is dropped until its object changes. */
   readonly attemptsMax: number
+  /** Maximum number of keys reconciled concurrently, at least 1. Unset: 1. */
+  readonly concurrency?: number
 }
 
 export const defaultControllerLimits: ControllerLimits = Object.freeze({
@@ -35,14 +37,17 @@ export const defaultControllerLimits: ControllerLimits = Object.freeze({
   attemptsMax: 200,
 })
 
-/** Reconciles one key at a time, with increasing delays between retries. */
+/**
+ * Reconciles each key by itself, one at a time unless the limits allow more, with increasing delays
+ * between retries.
+ */
 export class Controller {
   readonly #dependencies: ControllerDependencies
   readonly #limits: ControllerLimits
   readonly #queue: WorkQueue
   readonly #tries = new Map<string, number>()
   #started = false
-  #busy = false
+  #active = 0
 
   constructor(dependencies: ControllerDependencies) {
     this.#dependencies = dependencies
@@ -71,11 +76,13 @@ export class Controller {
   }
 
   #turn(): void {
-    if (this.#busy || !this.#started) return
-    const key = this.#queue.take()
-    if (key === null) return
-    this.#busy = true
-    void this.#work(key)
+    const { concurrency = 1 } = this.#limits
+    while (this.#started && this.#active < concurrency) {
+      const key = this.#queue.take()
+      if (key === null) return
+      this.#active++
+      void this.#work(key)
+    }
   }
 
   async #work(key: string): Promise<void> {
@@ -88,7 +95,7 @@ export class Controller {
       this.#dependencies.onError(key, cause)
       this.#later(key)
     } finally {
-      this.#busy = false
+      this.#active--
       this.#queue.done(key)
     }
     this.#dependencies.clock.soon(() => this.#turn())

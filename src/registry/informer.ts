@@ -15,6 +15,11 @@ export type InformerDependencies<T> = {
   readonly parse: (stored: StoredObject) => T
   /** Whether an object belongs in the map, as if others did not exist. Unset: all do. */
   readonly keeps?: (stored: StoredObject) => boolean
+  /**
+   * Called for each deleted object, also for those that `keeps` leaves out. null: after a list,
+   * anything may have been deleted.
+   */
+  readonly onDeleted?: (deleted: StoredObject | null) => void
 }
 
 /** Events taken from the cursor in one turn before yielding. */
@@ -104,6 +109,7 @@ export class Informer<T> {
     for (const stored of objects) {
       if (!isSame(this.#values.get(stored.key)?.version, stored)) this.#set(stored)
     }
+    this.#dependencies.onDeleted?.(null)
   }
 
   #pump(): void {
@@ -157,6 +163,7 @@ export class Informer<T> {
     for (const event of events) {
       if (event.kind === 'deleted' || !this.#keeps(event.object)) this.#remove(event.key)
       else this.#set(event.object)
+      if (event.kind === 'deleted') this.#dependencies.onDeleted?.(event.object)
     }
     if (events.length > 0) this.#dependencies.clock.soon(() => this.#pump())
     else cursor.onMore(() => this.#pump())

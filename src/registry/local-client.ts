@@ -5,10 +5,11 @@ import { jsonText } from '../api/codec/json-text.ts'
 import { parseOwnJson } from '../api/codec/json.ts'
 import { isJsonList, isJsonObject, memberOf } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
-import type { UserInfo } from '../api/metadata/object.ts'
+import type { ObjectMeta, UserInfo } from '../api/metadata/object.ts'
 import type { OtherRevision } from '../store/command.ts'
 import type { VerbResponse, Registry, VerbRequest } from './calls/verb.ts'
 import type { AnyObject, ResourceDefinition } from './kinds/definition.ts'
+import type { Propagation } from './calls/delete-options.ts'
 import type { Target } from './calls/request.ts'
 
 export type LocalClientOptions = {
@@ -94,10 +95,22 @@ export class LocalClient {
     return objectOf(await this.#options.registry.update(request))
   }
 
-  /** Deletes the version of the object that the caller has seen: otherwise, `Conflict`. */
-  async delete(definition: ResourceDefinition, target: Target, seen: AnyObject): Promise<void> {
+  /**
+   * Deletes the version of the object that the caller has seen: otherwise, `Conflict`.
+   *
+   * @param propagationPolicy what happens to its dependents. Unset: the default
+   */
+  async delete(
+    definition: ResourceDefinition,
+    target: Target,
+    seen: { readonly metadata: Pick<ObjectMeta, 'uid' | 'resourceVersion'> },
+    propagationPolicy?: Propagation,
+  ): Promise<void> {
     const { uid = '', resourceVersion = '' } = seen.metadata
-    const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion } }
+    const options = {
+      ...{ kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion } },
+      ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+    }
     await this.#options.registry.delete({ ...this.#request(definition, target), ...jsonBody(options) })
   }
 

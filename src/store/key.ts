@@ -25,8 +25,13 @@ function isPart(part: string): boolean {
   return !part.includes('/')
 }
 
-/** Prefix of all objects of a resource, or of one of its namespaces. Ends in `/`. */
+/**
+ * Prefix of all objects of a resource, or of one of its namespaces, which ends in `/`; or of all
+ * objects.
+ */
 export type KeyPrefix = Brand<string, 'KeyPrefix'>
+
+export const ALL_OBJECTS = '' as KeyPrefix
 
 export function prefixOf(parts: {
   readonly group: string

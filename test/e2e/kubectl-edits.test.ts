@@ -74,6 +74,29 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.equal(await ok(['get', 'cm', 'edited', data]), 'five')
     })
 
+    void test('delete --cascade deletes dependents after or before their owner, or orphans them', async () => {
+      const names = ['-o=jsonpath={.items[*].metadata.name}']
+      const left = (): Promise<string> => ok(['get', '-n', 'family', 'cm', '-l', 'part', ...names])
+      await ok(['create', 'namespace', 'family'])
+      const labelled = (name: string, more: string): string =>
+        `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: family, labels: {part: a}${more}}\n`
+      for (const cascade of ['background', 'foreground', 'orphan']) {
+        await ok(['create', '-f', '-'], labelled('owner', ''))
+        const uid = await ok(['get', '-n', 'family', 'cm', 'owner', '-o=jsonpath={.metadata.uid}'])
+        const owner = `{apiVersion: v1, kind: ConfigMap, name: owner, uid: ${uid}, blockOwnerDeletion: true}`
+        const children = ['a', 'b'].map((name) => labelled(name, `, ownerReferences: [${owner}]`))
+        await ok(['create', '-f', '-'], children.join('---\n'))
+        // It waits until the owner is gone.
+        await ok(['delete', '-n', 'family', 'cm', 'owner', `--cascade=${cascade}`])
+        if (cascade === 'background')
+          await until('the dependents are deleted', async () => (await left()) === '')
+        else assert.equal(await left(), cascade === 'orphan' ? 'a b' : '', cascade)
+      }
+      const owners = ['-o=jsonpath={.items[*].metadata.ownerReferences}']
+      assert.equal(await ok(['get', '-n', 'family', 'cm', '-l', 'part', ...owners]), '')
+      await ok(['delete', 'namespace', 'family'])
+    })
+
     void test('diff shows the effect of a write and writes nothing', async () => {
       await ok(['apply', '-f', '-'], cm('compared', 'one'))
       assert.equal(await ok(['diff', '-f', '-'], cm('compared', 'one')), '')

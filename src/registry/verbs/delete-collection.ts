@@ -6,7 +6,7 @@ import type { StoredObject } from '../../store/object-store.ts'
 import { AdmissionContext } from '../calls/admission-context.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { resourceOf } from '../kinds/definition.ts'
-import { readDeleteOptions, warnOfDependents } from '../writing/read-delete-options.ts'
+import { readDeleteOptions } from '../writing/read-delete-options.ts'
 import type { DeleteOptions } from '../calls/delete-options.ts'
 import { removeWith } from './delete.ts'
 import { statusResponse } from '../calls/document-response.ts'
@@ -48,7 +48,6 @@ export async function removeCollection(
     }
     await removeNewest(dependencies, request, removal, selection, list.limit)
   }
-  warnOfDependents(context, removal.options)
   return statusResponse(200, deletedCollectionStatus(resourceOf(definition)))
 }
 

@@ -10,7 +10,8 @@ import type { Revision } from '../../store/revision.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import type { AnyObject } from '../kinds/definition.ts'
-import { readDeleteOptions, warnOfDependents } from '../writing/read-delete-options.ts'
+import { withPropagation } from '../writing/propagation.ts'
+import { readDeleteOptions } from '../writing/read-delete-options.ts'
 import type { DeleteOptions } from '../calls/delete-options.ts'
 import { bytesAt, documentResponse, statusResponse } from '../calls/document-response.ts'
 import { encode, parseStored, withRevision } from '../kinds/encode.ts'
@@ -32,13 +33,11 @@ import type { Draft } from '../writing/write-pipeline.ts'
  * @throws ApiError
  * @source spec 3.1
  */
-export async function remove(dependencies: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
+export function remove(dependencies: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
   const { definition, target } = request
   if (target.subresource !== null) throw methodNotSupported(resourceOf(definition), 'delete')
   const options = readDeleteOptions(dependencies, request)
-  const answer = await removeWith(dependencies, request, options)
-  warnOfDependents(request.context, options)
-  return answer
+  return removeWith(dependencies, request, options)
 }
 
 /** @param request its body and query were parsed already */
@@ -92,15 +91,17 @@ function planDelete(
   found: Found,
 ): Plan {
   const { definition } = request
-  const { current, stored } = found
+  const { stored } = found
+  const current = withPropagation(definition, found.current, options.propagationPolicy)
   const seconds = graceSeconds(definition, current, options.gracePeriodSeconds)
   if (seconds === 0 && !hasFinalizers(definition, current))
     return planRemoval(dependencies, request, options, found)
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = current.metadata
-  if (typeof deletionTimestamp === 'string' && seconds === deletionGracePeriodSeconds) {
+  const isMarked = typeof deletionTimestamp === 'string' && seconds === deletionGracePeriodSeconds
+  if (isMarked && current === found.current) {
     return { kind: 'answer', value: documentResponse(202, stored.bytes) }
   }
-  return planMarkDeleted(dependencies, request, options, { ...found, seconds })
+  return planMarkDeleted(dependencies, request, options, { stored, current, seconds })
 }
 
 function planRemoval(

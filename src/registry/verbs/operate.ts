@@ -12,7 +12,7 @@ import type {
   PartSubresource,
   ResourceDefinition,
 } from '../kinds/definition.ts'
-import { deleteOptionsOf, warnOfDependents } from '../writing/read-delete-options.ts'
+import { deleteOptionsOf } from '../writing/read-delete-options.ts'
 import { draftDelete } from './delete.ts'
 import { documentResponse, statusResponse } from '../calls/document-response.ts'
 import { readWriteOptions } from '../calls/query-options.ts'
@@ -159,7 +159,6 @@ function draftOperation(
   switch (what.kind) {
     case 'delete': {
       const requested = deleteOptionsOf(what.options)
-      warnOfDependents(on.context, requested)
       return draftDelete(
         dependencies,
         on,

@@ -19,14 +19,10 @@ import {
   unsupported,
 } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
-import type { RequestContext } from '../calls/request.ts'
 
 /**
  * Reads the options of a deletion from the body if there is one, else from the query; either may
- * request a dry run, because deleting by mistake is worse. Propagation is validated but has no
- * effect: upstream keeps the object by the finalizer `foregroundDeletion` or `orphan` until its
- * garbage collector has processed the dependents. There is no garbage collector here, so such a
- * finalizer would never be removed.
+ * request a dry run, because deleting by mistake is worse.
  *
  * @throws ApiError `BadRequest`
  */
@@ -46,20 +42,6 @@ export function readDeleteOptions(
     query.has('orphanDependents') ? readBoolean(query, 'orphanDependents') : null,
   )
   return { dryRun, gracePeriodSeconds, uid: null, resourceVersion: null, propagationPolicy }
-}
-
-/**
- * Warns the client that the requested treatment of dependents is not enforced. `Background` gets no
- * warning: existing clients send it with every deletion, and it promises nothing by the time of the
- * response.
- */
-export function warnOfDependents({ warn }: Pick<RequestContext, 'warn'>, options: DeleteOptions): void {
-  const { propagationPolicy } = options
-  if (propagationPolicy === null || propagationPolicy === 'Background') return
-  warn(
-    `propagationPolicy ${propagationPolicy} is accepted but not enforced by this release: the object does not wait for ` +
-      'its dependents, and they are neither deleted nor orphaned',
-  )
 }
 
 function fromBody(names: Names, request: VerbRequest): DeleteOptions {

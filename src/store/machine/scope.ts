@@ -1,3 +1,5 @@
+import { ALL_OBJECTS } from '../key.ts'
+
 /**
  * The events under a prefix, with a hash to compare first: events of one resource or namespace are
  * found without comparing the keys of all others.
@@ -36,9 +38,12 @@ export function scopeHashes(key: string): { readonly resource: number; readonly 
   return { resource, namespace: 0 }
 }
 
-/** Returns the prefixes of watches that an event concerns: its resource and its namespace. */
-export function prefixesOf(key: string): readonly [resource: string, namespace: string] {
+/**
+ * Returns the prefixes of watches that an event concerns: all objects, its resource, and its
+ * namespace.
+ */
+export function prefixesOf(key: string): readonly [all: string, resource: string, namespace: string] {
   const second = key.indexOf('/', key.indexOf('/') + 1)
   const third = key.indexOf('/', second + 1)
-  return [key.slice(0, second + 1), key.slice(0, third + 1)]
+  return [ALL_OBJECTS, key.slice(0, second + 1), key.slice(0, third + 1)]
 }

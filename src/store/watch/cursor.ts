@@ -26,7 +26,7 @@ export interface CursorHost {
 export type CursorOptions = {
   readonly machine: StoreMachine
   readonly home: CursorHost
-  /** Prefix of a resource, or of a namespace in one. */
+  /** Prefix of a resource, of a namespace in one, or of all objects. */
   readonly prefix: KeyPrefix
   readonly after: Revision
   /** The events that wake it; null: all under the prefix. */

@@ -1,6 +1,7 @@
 import { assert } from '../../../base/assert.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { StoreError } from '../store-errors.ts'
+import { ALL_OBJECTS } from '../key.ts'
 import type { KeyPrefix } from '../key.ts'
 import type { StoreLimits } from '../store-limits.ts'
 import type { EventRecord } from '../machine/event-history.ts'
@@ -47,7 +48,8 @@ export class WatchHub implements CursorHost {
   /** @throws StoreError `compacted`, `overloaded`, `stopped` */
   open(prefix: KeyPrefix, after: Revision, interest: WatchInterest | null = null): WatchCursor {
     const { machine, limits } = this.#options
-    assert(scopeOf(prefix).level !== 'all', 'a watch covers one resource, in one namespace or in all')
+    const isWhole = prefix === ALL_OBJECTS || scopeOf(prefix).level !== 'all'
+    assert(isWhole, 'a watch covers all objects, or one resource, in one namespace or in all')
     if (this.#closed) throw new StoreError('stopped', 'the store is closed: no new watches')
     const { trimmed } = machine.state.history
     if (after < trimmed) throw compactedError(after, trimmed)

@@ -95,6 +95,8 @@ async function work(api: Fixture): Promise<void> {
   await api.create({ kind: 'ClusterRole', body: { metadata: { name: 'part', labels }, rules } })
   const aggregationRule = { clusterRoleSelectors: [{ matchLabels: labels }] }
   await api.create({ kind: 'ClusterRole', body: { metadata: { name: 'all' }, aggregationRule, rules: [] } })
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'absent', uid: 'absent' }
+  await api.create({ kind: 'ConfigMap', body: { metadata: { name: 'owned', ownerReferences: [owner] } } })
   await rest(api)
   await api.delete({ kind: 'Namespace', name: 'short-lived' })
   await rest(api)
@@ -112,6 +114,7 @@ function usersIn(names: Names): Readonly<Record<ControllerName, string>> {
   const account = (name: string): string => `system:serviceaccount:${names.systemNamespace}:${name}`
   return {
     'clusterrole-aggregation': account('clusterrole-aggregation-controller'),
+    garbagecollector: account('generic-garbage-collector'),
     namespace: account('namespace-controller'),
     'root-ca-cert-publisher': account('root-ca-cert-publisher'),
     serviceaccount: account('service-account-controller'),

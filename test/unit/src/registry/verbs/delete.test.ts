@@ -12,7 +12,7 @@ import { namesOf } from '../../../../../src/api/metadata/names.ts'
 import type { ResourceDefinition } from '../../../../../src/registry/kinds/definition.ts'
 import { configMapDefinition } from '../../../../../src/resources/config-map.ts'
 import { Fixture, causes, details, refused } from '../fixture.ts'
-import type { Call, Got } from '../fixture.ts'
+import type { Got } from '../fixture.ts'
 
 void test('spec 3.1, 4.4: without finalizers the object is removed, and the response is a Status', async (t) => {
   const api = await Fixture.open()
@@ -77,15 +77,14 @@ void test('preconditions on uid and version guard a deletion', async (t) => {
   assert.equal(got.code, 200)
 })
 
-void test('spec 4.2: no propagation policy or grace period keeps an object without finalizers', async (t) => {
+void test('spec 4.2: no grace period or Background deletion keeps an object without finalizers', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const calls = [
-    { query: { propagationPolicy: 'Foreground' } },
-    { query: { propagationPolicy: 'Orphan', gracePeriodSeconds: '30' } },
+    { query: { gracePeriodSeconds: '30' } },
     { query: { propagationPolicy: 'Background' } },
-    { body: { propagationPolicy: 'Foreground', gracePeriodSeconds: 30 } },
-    { body: { orphanDependents: true } },
+    { body: { propagationPolicy: 'Background', gracePeriodSeconds: 30 } },
+    { body: { orphanDependents: false } },
   ]
   for (const call of calls) {
     await api.configMap('a')
@@ -94,35 +93,35 @@ void test('spec 4.2: no propagation policy or grace period keeps an object witho
   }
 })
 
-void test('spec 4.2: a propagation policy that is not enforced yet causes a warning', async (t) => {
+void test('spec 4.2: Foreground and Orphan keep the object by a finalizer; a later policy replaces it', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
-  const warned = async (call: Partial<Call>): Promise<readonly string[]> => {
+  const calls = [
+    [{ query: { propagationPolicy: 'Foreground' } }, 'foregroundDeletion'],
+    [{ query: { orphanDependents: 'true' } }, 'orphan'],
+    [{ body: { propagationPolicy: 'Orphan' } }, 'orphan'],
+    [{ body: { propagationPolicy: 'Foreground', gracePeriodSeconds: 30 } }, 'foregroundDeletion'],
+  ] as const
+  for (const [call, finalizer] of calls) {
     await api.configMap('a')
-    api.warnings.length = 0
-    await api.delete({ name: 'a', ...call })
-    return [...api.warnings]
+    const dry = await api.delete({
+      name: 'a',
+      query: { ...('query' in call ? call.query : {}), dryRun: 'All' },
+    })
+    assert.ok(dry.code === 200 || dry.code === 202)
+    assert.equal((await api.get({ name: 'a' })).object.metadata.deletionTimestamp, undefined)
+    const { code, object } = await api.delete({ name: 'a', ...call })
+    assert.equal(code, 202, JSON.stringify(call))
+    assert.deepEqual(object.metadata.finalizers, [finalizer])
+    assert.equal(typeof object.metadata.deletionTimestamp, 'string')
+    const again = await api.delete({ name: 'a' })
+    assert.deepEqual([again.code, again.object.metadata.finalizers], [202, [finalizer]])
+    const other = finalizer === 'orphan' ? 'Foreground' : 'Orphan'
+    const turned = await api.delete({ name: 'a', query: { propagationPolicy: other } })
+    assert.notDeepEqual(turned.object.metadata.finalizers, [finalizer])
+    assert.equal((await api.delete({ name: 'a', query: { propagationPolicy: 'Background' } })).code, 200)
+    assert.equal((await refused(api.get({ name: 'a' }))).code, 404)
   }
-  for (const [call, policy] of [
-    [{ query: { propagationPolicy: 'Foreground' } }, 'Foreground'],
-    [{ query: { orphanDependents: 'true' } }, 'Orphan'],
-    [{ body: { propagationPolicy: 'Orphan' } }, 'Orphan'],
-    [{ body: { orphanDependents: true } }, 'Orphan'],
-  ] as const) {
-    const [warning, ...more] = await warned(call)
-    assert.match(warning ?? '', new RegExp(`^propagationPolicy ${policy} is accepted but not enforced`))
-    assert.deepEqual(more, [])
-  }
-  for (const call of [
-    {},
-    { body: { propagationPolicy: 'Background' } },
-    { body: { orphanDependents: false } },
-  ])
-    assert.deepEqual(await warned(call), [], JSON.stringify(call))
-  await api.configMap('a')
-  await api.configMap('b')
-  await api.deleteCollection({ query: { propagationPolicy: 'Orphan' } })
-  assert.equal(api.warnings.length, 1)
 })
 
 /** Kinds whose objects have a grace period. */

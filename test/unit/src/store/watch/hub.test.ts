@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ALL_OBJECTS } from '../../../../../src/store/key.ts'
 import type { KeyPrefix } from '../../../../../src/store/key.ts'
 import type { WatchCursor } from '../../../../../src/store/object-store.ts'
 import { revision } from '../../../../../src/store/revision.ts'
@@ -164,13 +165,25 @@ void test('many cursors are woken in slices, and none is left out', async () => 
   await close()
 })
 
-void test('a watch covers one resource, in one namespace or in all, and nothing else', async () => {
+void test('a watch covers all objects, or one resource, in one namespace or in all, and nothing else', async () => {
   const { store, close } = await open()
-  for (const prefix of ['', '/configmaps', '/configmaps/a/x']) {
+  for (const prefix of ['/configmaps', '/configmaps/a/x']) {
     assert.throws(
       () => store.watch(prefix as KeyPrefix, revision(0)),
       /one resource, in one namespace or in all/,
     )
   }
+  await close()
+})
+
+void test('a watch of all objects wakes for each of them and returns every event', async () => {
+  const { store, clock, make, close } = await open()
+  const { cursor, rings } = following(store, ALL_OBJECTS)
+  await make('x')
+  await clock.settle()
+  assert.equal(rings(), 1)
+  assert.deepEqual(now(cursor), [1])
+  await make('y', 'b')
+  assert.deepEqual(now(cursor), [2])
   await close()
 })

@@ -1,0 +1,248 @@
+import type { Clock } from '../../base/clock.ts'
+import { ApiError } from '../api/errors/api-error.ts'
+import { objectsMember, textMember } from '../api/json.ts'
+import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from '../api/metadata/object-meta.ts'
+import { Informer } from '../registry/informer.ts'
+import type { Catalog } from '../registry/kinds/catalog.ts'
+import { placeOf } from '../registry/kinds/definition.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
+import { storedKinds } from '../registry/kinds/stored-kinds.ts'
+import type { LocalClient } from '../registry/local-client.ts'
+import type { Target } from '../registry/calls/request.ts'
+import { ALL_OBJECTS, partsOf } from '../store/key.ts'
+import type { Key } from '../store/key.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import { Controller, defaultControllerLimits } from './controller.ts'
+import type { Reconciled } from './controller.ts'
+import { concernsGarbageCollection, isWaiting, ownedObjectOf } from './owned-object.ts'
+import type { OwnedObject } from './owned-object.ts'
+import { OwnerGraph } from './owner-graph.ts'
+import { ownerState } from './owner-state.ts'
+import type { OwnerState } from './owner-state.ts'
+
+export type GarbageCollectionDependencies = {
+  readonly store: ObjectStore
+  readonly clock: Clock
+  readonly catalog: Catalog
+  readonly client: LocalClient
+  /** Timeout of a read of the most recent state. */
+  readonly timeoutMs: number
+  readonly onError: (key: string, cause: unknown) => void
+}
+
+const limits = {
+  ...defaultControllerLimits,
+  keysMax: 1_000_000,
+  backoffMsMax: 5000,
+  // Finalizers of dependents may keep them for days, and nothing changes when they are done.
+  attemptsMax: Number.MAX_SAFE_INTEGER,
+  // The deletions share log writes.
+  concurrency: 32,
+}
+/** Dependents of one owner that are orphaned concurrently. */
+const orphanedAtOnce = 32
+
+type Collector = GarbageCollectionDependencies & {
+  readonly objects: Informer<OwnedObject>
+  readonly graph: OwnerGraph
+  readonly enqueue: (key: Key) => void
+}
+
+/**
+ * Deletes objects whose owners are all gone, removes references to owners that are gone from the
+ * others, and completes foreground and orphaning deletions. Every step starts from the most recent
+ * state, so a new leader continues.
+ *
+ * @returns the controller, and the informer that it follows; the caller starts and closes both
+ * @source upstream `pkg/controller/garbagecollector`
+ */
+export function garbageCollection(dependencies: GarbageCollectionDependencies): {
+  readonly controller: Controller
+  readonly informer: Informer<OwnedObject>
+} {
+  const { store, clock, onError } = dependencies
+  const graph = new OwnerGraph()
+  const enqueue = (key: Key): void => controller.enqueue(key)
+  const objects: Informer<OwnedObject> = new Informer({
+    ...{ store, clock, prefix: ALL_OBJECTS },
+    keeps: concernsGarbageCollection,
+    parse: ownedObjectOf,
+    onDeleted: (deleted) => {
+      const keys = deleted === null ? keysOf(objects) : graph.dependentsOf(deleted.uid)
+      for (const key of keys) enqueue(key)
+    },
+  })
+  objects.subscribe(({ key, previous, ...change }) => {
+    const value = change.kind === 'set' ? change.value : null
+    graph.change(key, previous, value)
+    if (value !== null) enqueue(key)
+    for (const owner of graph.released(previous?.owners.map(({ uid }) => uid) ?? [])) enqueue(owner)
+  })
+  const collector = { ...dependencies, objects, graph, enqueue }
+  const controller = new Controller({
+    ...{ clock, onError, limits },
+    reconcile: (key) => reconcile(collector, key as Key),
+    keys: () => keysOf(objects),
+  })
+  return { controller, informer: objects }
+}
+
+function* keysOf(objects: Informer<OwnedObject>): Generator<Key, void> {
+  for (const [key] of objects.entries()) yield key
+}
+
+async function reconcile(collector: Collector, key: Key): Promise<Reconciled> {
+  const known = collector.objects.get(key)
+  if (known === null || !needsWork(collector, key, known)) return { kind: 'done' }
+  // This member may not have applied the newest writes yet.
+  const { store, clock, timeoutMs, objects } = collector
+  await store.barrier(clock.monotonicMs() + timeoutMs)
+  await objects.takeIn()
+  const object = objects.get(key)
+  if (object === null || !needsWork(collector, key, object)) return { kind: 'done' }
+  try {
+    return await step(collector, key, object)
+  } catch (cause) {
+    // A concurrent write came first: the retry sees it.
+    if (cause instanceof ApiError && cause.code === 'Conflict') return { kind: 'again' }
+    if (cause instanceof ApiError && cause.code === 'NotFound') return { kind: 'done' }
+    throw cause
+  }
+}
+
+function needsWork(collector: Collector, key: Key, object: OwnedObject): boolean {
+  if (object.terminating) return isWaiting(object)
+  return statesOf(collector, key, object).some(isLeaving)
+}
+
+function isLeaving(state: OwnerState): boolean {
+  return state === 'absent' || state === 'waits-for-dependents'
+}
+
+function statesOf({ catalog, store }: Collector, key: Key, { owners }: OwnedObject): readonly OwnerState[] {
+  const { namespace } = partsOf(key)
+  const view = store.view()
+  return owners.map((owner) => ownerState({ catalog, view }, owner, namespace))
+}
+
+function step(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
+  if (!object.terminating) return processDependent(collector, key, object)
+  return object.policy === 'Orphan'
+    ? orphanDependents(collector, key, object)
+    : awaitDependents(collector, key, object)
+}
+
+/** Deletes an object without owners, or removes its references to owners that are leaving. */
+async function processDependent(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
+  const states = statesOf(collector, key, object)
+  const leaving = new Set(object.owners.filter((_, at) => isLeaving(states[at] ?? 'unknown')).map(uidOf))
+  if (leaving.size < new Set(object.owners.map(uidOf)).size) {
+    await changeOwners(collector, key, (uid) => (leaving.has(uid) ? 'removed' : 'kept'))
+    return { kind: 'done' }
+  }
+  const { graph, objects, client } = collector
+  const isAwaited = states.includes('waits-for-dependents') && graph.hasDependents(object.uid)
+  if (isAwaited) {
+    // In a circle of owners each would wait for the next one.
+    const dependents = graph.dependentsOf(object.uid).map((one) => objects.get(one))
+    if (dependents.some((one) => one !== null && isWaiting(one) && one.policy === 'Foreground')) {
+      await changeOwners(collector, key, () => 'not-blocking')
+    }
+  }
+  const found = placeIn(collector, key)
+  if (found === null) return { kind: 'done' }
+  // The circle may have been cut: its new version is deleted.
+  const { uid } = object
+  const resourceVersion = objects.get(key)?.resourceVersion ?? object.resourceVersion
+  const policy = isAwaited ? 'Foreground' : object.policy
+  await client.delete(found.definition, found.target, { metadata: { uid, resourceVersion } }, policy)
+  return { kind: 'done' }
+}
+
+function uidOf({ uid }: { readonly uid: string }): string {
+  return uid
+}
+
+/** Completes a foreground deletion once no dependent blocks it. */
+async function awaitDependents(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
+  const { graph, enqueue } = collector
+  if (!graph.isBlocked(object.uid)) {
+    await removeFinalizer(collector, key, FOREGROUND_FINALIZER)
+    return { kind: 'done' }
+  }
+  for (const dependent of graph.dependentsOf(object.uid)) enqueue(dependent)
+  return { kind: 'again' }
+}
+
+/** Removes the references of all dependents, then the finalizer of their owner. */
+async function orphanDependents(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
+  const dependents = collector.graph.dependentsOf(object.uid)
+  if (dependents.length === 0) {
+    await removeFinalizer(collector, key, ORPHAN_FINALIZER)
+    return { kind: 'done' }
+  }
+  const orphan = (dependent: Key): Promise<void> =>
+    changeOwners(collector, dependent, (uid) => (uid === object.uid ? 'removed' : 'kept'))
+  for (let at = 0; at < dependents.length; at += orphanedAtOnce) {
+    const results = await Promise.allSettled(dependents.slice(at, at + orphanedAtOnce).map(orphan))
+    const failed = results.find((one) => one.status === 'rejected' && !isLost(one.reason))
+    if (failed?.status === 'rejected') throw failed.reason
+  }
+  // Only once the references are seen to be gone.
+  return { kind: 'again' }
+}
+
+function isLost(cause: unknown): boolean {
+  return cause instanceof ApiError && (cause.code === 'Conflict' || cause.code === 'NotFound')
+}
+
+/** Changes the references of an object. @throws ApiError */
+async function changeOwners(
+  collector: Collector,
+  key: Key,
+  decide: (uid: string) => 'kept' | 'removed' | 'not-blocking',
+): Promise<void> {
+  await changeObject(collector, key, (object) => {
+    const before = objectsMember(object.metadata, 'ownerReferences')
+    const ownerReferences = before.flatMap((owner) => {
+      const decided = decide(textMember(owner, 'uid'))
+      if (decided === 'removed') return []
+      return decided === 'kept' ? [owner] : [{ ...owner, blockOwnerDeletion: false }]
+    })
+    return { ...object, metadata: { ...object.metadata, ownerReferences } }
+  })
+}
+
+/** The object is deleted with its last finalizer. @throws ApiError */
+async function removeFinalizer(collector: Collector, key: Key, finalizer: string): Promise<void> {
+  await changeObject(collector, key, (object) => {
+    const finalizers = (object.metadata.finalizers ?? []).filter((one) => one !== finalizer)
+    return { ...object, metadata: { ...object.metadata, finalizers } }
+  })
+}
+
+async function changeObject(
+  collector: Collector,
+  key: Key,
+  change: (object: AnyObject) => AnyObject,
+): Promise<void> {
+  const found = placeIn(collector, key)
+  if (found === null) return
+  const object = await collector.client.get(found.definition, found.target)
+  if (object !== null) await collector.client.update(found.definition, found.target, change(object))
+}
+
+/** @returns null when no served kind has its objects there */
+function placeIn(
+  { catalog }: Collector,
+  key: Key,
+): { readonly definition: ResourceDefinition; readonly target: Target } | null {
+  const { group, plural, namespace, name } = partsOf(key)
+  const definition = storedKinds(catalog.all()).find((kind) => {
+    const place = placeOf(kind)
+    return place.group === group && place.plural === plural
+  })
+  if (definition === undefined) return null
+  const target = { namespace: definition.scope === 'Namespaced' ? namespace : null, name, subresource: null }
+  return { definition, target }
+}

@@ -1,0 +1,69 @@
+import type { Key } from '../store/key.ts'
+import { isWaiting } from './owned-object.ts'
+import type { OwnedObject } from './owned-object.ts'
+
+type Dependents = {
+  readonly keys: Set<Key>
+  /** The number of dependents that a foreground deletion waits for. */
+  blocking: number
+}
+
+/** The dependents of each owner, by its uid. Bounded by the number of owner references. */
+export class OwnerGraph {
+  readonly #dependents = new Map<string, Dependents>()
+  /** Owners that are being deleted and wait for their dependents, by uid. */
+  readonly #waiting = new Map<string, Key>()
+
+  /** Replaces what is known of an object. @param after null: it has no owners and does not wait */
+  change(key: Key, before: OwnedObject | null, after: OwnedObject | null): void {
+    if (before !== null) this.#remove(key, before)
+    if (after !== null) this.#add(key, after)
+  }
+
+  dependentsOf(uid: string): readonly Key[] {
+    return [...(this.#dependents.get(uid)?.keys ?? [])]
+  }
+
+  hasDependents(uid: string): boolean {
+    return this.#dependents.has(uid)
+  }
+
+  isBlocked(uid: string): boolean {
+    return (this.#dependents.get(uid)?.blocking ?? 0) > 0
+  }
+
+  /** Returns those of the owners that wait for dependents and are not blocked any more. */
+  released(uids: readonly string[]): readonly Key[] {
+    return uids.flatMap((uid) => {
+      const key = this.#waiting.get(uid)
+      return key === undefined || this.isBlocked(uid) ? [] : [key]
+    })
+  }
+
+  #add(key: Key, object: OwnedObject): void {
+    if (isWaiting(object)) this.#waiting.set(object.uid, key)
+    for (const [uid, blocks] of ownersOf(object)) {
+      const known = this.#dependents.get(uid) ?? { keys: new Set(), blocking: 0 }
+      this.#dependents.set(uid, known)
+      known.keys.add(key)
+      if (blocks) known.blocking++
+    }
+  }
+
+  #remove(key: Key, object: OwnedObject): void {
+    if (this.#waiting.get(object.uid) === key) this.#waiting.delete(object.uid)
+    for (const [uid, blocks] of ownersOf(object)) {
+      const known = this.#dependents.get(uid)
+      if (known?.keys.delete(key) !== true) continue
+      if (blocks) known.blocking--
+      if (known.keys.size === 0) this.#dependents.delete(uid)
+    }
+  }
+}
+
+/** Each owner once, and whether any of the references to it blocks. */
+function ownersOf({ owners }: OwnedObject): ReadonlyMap<string, boolean> {
+  const blocks = new Map<string, boolean>()
+  for (const owner of owners) blocks.set(owner.uid, owner.blocks || blocks.get(owner.uid) === true)
+  return blocks
+}

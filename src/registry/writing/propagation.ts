@@ -1,0 +1,37 @@
+import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from '../../api/metadata/object-meta.ts'
+import type { Propagation } from '../calls/delete-options.ts'
+import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
+
+/**
+ * Returns the object with the finalizer that a policy for dependents needs: the garbage collector
+ * removes it once the dependents are deleted or orphaned. A policy replaces an earlier one.
+ *
+ * @param policy null: the finalizers stay as they are
+ * @source apiserver `pkg/registry/generic/registry/store.go`:
+ * deletionFinalizersForGarbageCollection
+ */
+export function withPropagation(
+  { hooks }: ResourceDefinition,
+  object: AnyObject,
+  policy: Propagation | null,
+): AnyObject {
+  // Nothing can be owned by a member.
+  if (policy === null || hooks.membershipChanges !== undefined) return object
+  const { finalizers: before = [], ...rest } = object.metadata
+  const others = before.filter((one) => one !== FOREGROUND_FINALIZER && one !== ORPHAN_FINALIZER)
+  const wanted = finalizerOf(policy)
+  if (wanted === null ? others.length === before.length : before.includes(wanted)) return object
+  const finalizers = wanted === null ? others : [...others, wanted]
+  return { ...object, metadata: { ...rest, ...(finalizers.length === 0 ? {} : { finalizers }) } }
+}
+
+function finalizerOf(policy: Propagation): string | null {
+  switch (policy) {
+    case 'Foreground':
+      return FOREGROUND_FINALIZER
+    case 'Orphan':
+      return ORPHAN_FINALIZER
+    case 'Background':
+      return null
+  }
+}
