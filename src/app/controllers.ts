@@ -136,7 +136,9 @@ export class Controllers {
   }
 
   #startGarbageCollection(): readonly (() => void)[] {
-    const { store, clock, catalog, log } = this.#dependencies
+    const { store, clock, catalog, enabled, log } = this.#dependencies
+    // It follows all objects: not for nothing.
+    if (!enabled.has('garbagecollector')) return []
     const { controller, informer } = garbageCollection({
       ...{ store, clock, catalog, client: this.#clientOf('garbagecollector'), timeoutMs: callMsMax },
       onError: (key, cause) => log.warn({ key, err: cause }, 'dependents or owner not processed yet'),

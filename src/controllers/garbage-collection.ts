@@ -39,8 +39,6 @@ const limits = {
   // The deletions share log writes.
   concurrency: 32,
 }
-/** Dependents of one owner that are orphaned concurrently. */
-const orphanedAtOnce = 32
 
 type Collector = GarbageCollectionDependencies & {
   readonly objects: Informer<OwnedObject>
@@ -119,10 +117,14 @@ function isLeaving(state: OwnerState): boolean {
   return state === 'absent' || state === 'waits-for-dependents'
 }
 
-function statesOf({ catalog, store }: Collector, key: Key, { owners }: OwnedObject): readonly OwnerState[] {
+function statesOf(
+  { catalog, store, graph }: Collector,
+  key: Key,
+  { owners }: OwnedObject,
+): readonly OwnerState[] {
   const { namespace } = partsOf(key)
   const view = store.view()
-  return owners.map((owner) => ownerState({ catalog, view }, owner, namespace))
+  return owners.map((owner) => ownerState({ catalog, view, graph }, owner, namespace))
 }
 
 function step(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
@@ -140,23 +142,25 @@ async function processDependent(collector: Collector, key: Key, object: OwnedObj
     await changeOwners(collector, key, (uid) => (leaving.has(uid) ? 'removed' : 'kept'))
     return { kind: 'done' }
   }
-  const { graph, objects, client } = collector
+  const { graph, client } = collector
   const isAwaited = states.includes('waits-for-dependents') && graph.hasDependents(object.uid)
-  if (isAwaited) {
-    // In a circle of owners each would wait for the next one.
-    const dependents = graph.dependentsOf(object.uid).map((one) => objects.get(one))
-    if (dependents.some((one) => one !== null && isWaiting(one) && one.policy === 'Foreground')) {
-      await changeOwners(collector, key, () => 'not-blocking')
-    }
+  if (isAwaited && closesCircle(collector, object)) {
+    await changeOwners(collector, key, () => 'not-blocking')
+    // The new version is examined before it is deleted.
+    return { kind: 'again' }
   }
   const found = placeIn(collector, key)
   if (found === null) return { kind: 'done' }
-  // The circle may have been cut: its new version is deleted.
-  const { uid } = object
-  const resourceVersion = objects.get(key)?.resourceVersion ?? object.resourceVersion
   const policy = isAwaited ? 'Foreground' : object.policy
-  await client.delete(found.definition, found.target, { metadata: { uid, resourceVersion } }, policy)
+  await client.delete(found.definition, found.target, { metadata: object }, policy)
   return { kind: 'done' }
+}
+
+/** Whether the object blocks its owners while one of its dependents waits already. */
+function closesCircle({ graph, objects }: Collector, { uid, owners }: OwnedObject): boolean {
+  if (!owners.some(({ blocks }) => blocks)) return false
+  const uids = graph.dependentsOf(uid).map((dependent) => objects.get(dependent)?.uid ?? '')
+  return uids.some((dependent) => graph.isDeletedInForeground(dependent))
 }
 
 function uidOf({ uid }: { readonly uid: string }): string {
@@ -183,8 +187,9 @@ async function orphanDependents(collector: Collector, key: Key, object: OwnedObj
   }
   const orphan = (dependent: Key): Promise<void> =>
     changeOwners(collector, dependent, (uid) => (uid === object.uid ? 'removed' : 'kept'))
-  for (let at = 0; at < dependents.length; at += orphanedAtOnce) {
-    const results = await Promise.allSettled(dependents.slice(at, at + orphanedAtOnce).map(orphan))
+  const { concurrency } = limits
+  for (let at = 0; at < dependents.length; at += concurrency) {
+    const results = await Promise.allSettled(dependents.slice(at, at + concurrency).map(orphan))
     const failed = results.find((one) => one.status === 'rejected' && !isLost(one.reason))
     if (failed?.status === 'rejected') throw failed.reason
   }

@@ -51,12 +51,6 @@ export function ownedObjectOf(stored: StoredObject): OwnedObject {
   }
 }
 
-/** Whether a foreground deletion of the object has begun. */
-export function isDeletedInForeground(stored: StoredObject): boolean {
-  if (!stored.terminating || !concernsGarbageCollection(stored)) return false
-  return policyOf(parseStored(stored).metadata.finalizers ?? []) === 'Foreground'
-}
-
 function policyOf(finalizers: readonly string[]): Propagation {
   if (finalizers.includes(ORPHAN_FINALIZER)) return 'Orphan'
   return finalizers.includes(FOREGROUND_FINALIZER) ? 'Foreground' : 'Background'

@@ -1,3 +1,4 @@
+import type { Propagation } from '../registry/calls/delete-options.ts'
 import type { Key } from '../store/key.ts'
 import { isWaiting } from './owned-object.ts'
 import type { OwnedObject } from './owned-object.ts'
@@ -11,8 +12,8 @@ type Dependents = {
 /** The dependents of each owner, by its uid. Bounded by the number of owner references. */
 export class OwnerGraph {
   readonly #dependents = new Map<string, Dependents>()
-  /** Owners that are being deleted and wait for their dependents, by uid. */
-  readonly #waiting = new Map<string, Key>()
+  /** Objects that are being deleted and wait for their dependents, by uid. */
+  readonly #waiting = new Map<string, { readonly key: Key; readonly policy: Propagation }>()
 
   /** Replaces what is known of an object. @param after null: it has no owners and does not wait */
   change(key: Key, before: OwnedObject | null, after: OwnedObject | null): void {
@@ -28,6 +29,11 @@ export class OwnerGraph {
     return this.#dependents.has(uid)
   }
 
+  /** Whether a foreground deletion of the object has begun. */
+  isDeletedInForeground(uid: string): boolean {
+    return this.#waiting.get(uid)?.policy === 'Foreground'
+  }
+
   isBlocked(uid: string): boolean {
     return (this.#dependents.get(uid)?.blocking ?? 0) > 0
   }
@@ -35,13 +41,13 @@ export class OwnerGraph {
   /** Returns those of the owners that wait for dependents and are not blocked any more. */
   released(uids: readonly string[]): readonly Key[] {
     return uids.flatMap((uid) => {
-      const key = this.#waiting.get(uid)
-      return key === undefined || this.isBlocked(uid) ? [] : [key]
+      const waiting = this.#waiting.get(uid)
+      return waiting === undefined || this.isBlocked(uid) ? [] : [waiting.key]
     })
   }
 
   #add(key: Key, object: OwnedObject): void {
-    if (isWaiting(object)) this.#waiting.set(object.uid, key)
+    if (isWaiting(object)) this.#waiting.set(object.uid, { key, policy: object.policy })
     for (const [uid, blocks] of ownersOf(object)) {
       const known = this.#dependents.get(uid) ?? { keys: new Set(), blocking: 0 }
       this.#dependents.set(uid, known)
@@ -51,7 +57,7 @@ export class OwnerGraph {
   }
 
   #remove(key: Key, object: OwnedObject): void {
-    if (this.#waiting.get(object.uid) === key) this.#waiting.delete(object.uid)
+    if (this.#waiting.get(object.uid)?.key === key) this.#waiting.delete(object.uid)
     for (const [uid, blocks] of ownersOf(object)) {
       const known = this.#dependents.get(uid)
       if (known?.keys.delete(key) !== true) continue

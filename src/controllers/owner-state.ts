@@ -3,8 +3,8 @@ import type { Catalog } from '../registry/kinds/catalog.ts'
 import { isStored, placeOf } from '../registry/kinds/definition.ts'
 import { keyOf } from '../store/key.ts'
 import type { View } from '../store/object-store.ts'
-import { isDeletedInForeground } from './owned-object.ts'
 import type { OwnerReference } from './owned-object.ts'
+import type { OwnerGraph } from './owner-graph.ts'
 
 /**
  * The state of an owner: `unknown` if its kind is not known, or if a cluster-scoped object names an
@@ -19,7 +19,7 @@ export type OwnerState = 'exists' | 'waits-for-dependents' | 'absent' | 'unknown
  * @param namespace of the dependent; empty: it is cluster-scoped
  */
 export function ownerState(
-  { catalog, view }: { readonly catalog: Catalog; readonly view: View },
+  { catalog, view, graph }: { readonly catalog: Catalog; readonly view: View; readonly graph: OwnerGraph },
   owner: OwnerReference,
   namespace: string,
 ): OwnerState {
@@ -33,5 +33,5 @@ export function ownerState(
   const place = { ...placeOf(kind), namespace: kind.scope === 'Namespaced' ? namespace : '' }
   const stored = view.get(keyOf({ ...place, name: owner.name }))
   if (stored?.uid !== owner.uid) return 'absent'
-  return isDeletedInForeground(stored) ? 'waits-for-dependents' : 'exists'
+  return graph.isDeletedInForeground(owner.uid) ? 'waits-for-dependents' : 'exists'
 }

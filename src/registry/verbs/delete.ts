@@ -92,7 +92,7 @@ function planDelete(
 ): Plan {
   const { definition } = request
   const { stored } = found
-  const current = withPropagation(definition, found.current, options.propagationPolicy)
+  const current = withPropagation(found.current, options.propagationPolicy)
   const seconds = graceSeconds(definition, current, options.gracePeriodSeconds)
   if (seconds === 0 && !hasFinalizers(definition, current))
     return planRemoval(dependencies, request, options, found)

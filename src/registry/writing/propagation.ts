@@ -1,6 +1,6 @@
 import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from '../../api/metadata/object-meta.ts'
 import type { Propagation } from '../calls/delete-options.ts'
-import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
+import type { AnyObject } from '../kinds/definition.ts'
 
 /**
  * Returns the object with the finalizer that a policy for dependents needs: the garbage collector
@@ -10,13 +10,8 @@ import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
  * @source apiserver `pkg/registry/generic/registry/store.go`:
  * deletionFinalizersForGarbageCollection
  */
-export function withPropagation(
-  { hooks }: ResourceDefinition,
-  object: AnyObject,
-  policy: Propagation | null,
-): AnyObject {
-  // Nothing can be owned by a member.
-  if (policy === null || hooks.membershipChanges !== undefined) return object
+export function withPropagation(object: AnyObject, policy: Propagation | null): AnyObject {
+  if (policy === null) return object
   const { finalizers: before = [], ...rest } = object.metadata
   const others = before.filter((one) => one !== FOREGROUND_FINALIZER && one !== ORPHAN_FINALIZER)
   const wanted = finalizerOf(policy)

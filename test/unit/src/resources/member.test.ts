@@ -132,6 +132,17 @@ void test('a member with finalizers is removed after the last finalizer is', asy
   assert.equal((await refused(fixture.get({ kind, name: 'n3' }))).code, 404)
 })
 
+void test('a foreground deletion of a member waits for its dependents like that of any object', async (t) => {
+  const fixture = await open(t)
+  const body = { apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy: 'Foreground' }
+  const held = await fixture.delete({ kind, name: 'n3', body })
+  assert.equal(held.code, 202)
+  assert.deepEqual(held.object.metadata.finalizers, ['foregroundDeletion'])
+  assert.notEqual(memberOf(fixture, 'n3'), null)
+  await fixture.patch({ kind, name: 'n3', body: { metadata: { finalizers: null } } })
+  assert.equal(memberOf(fixture, 'n3'), null)
+})
+
 void test('a refused membership change reports cause and remedy, also in a dry run', async (t) => {
   const fixture = await open(t, [person(1), learner])
   for (const query of [{}, { dryRun: 'All' }]) {
