@@ -238,6 +238,7 @@ function startRegistry(
     maintainKeys: config['service-account-signing-key-file'] === '' ? () => ring.maintain() : null,
     enabled: config.controllers,
     eventTtlMs: config['event-ttl'],
+    endedPodsMax: config['terminated-pod-gc-threshold'],
   })
   controllers.start()
   custom.start()

@@ -23,7 +23,11 @@ import { whileLeading } from '../controllers/leadership.ts'
 import type { Leadership } from '../controllers/leadership.ts'
 import { garbageCollection } from '../controllers/garbage-collection.ts'
 import { namespaceDeletion } from '../controllers/namespace-deletion.ts'
+import { podGarbageCollection } from '../controllers/pod-garbage-collection.ts'
+import { PodIndex, claimOf, releasedClaims } from '../controllers/pod-index.ts'
+import { podSummaryOf } from '../controllers/pod-summary.ts'
 import { rootCaPublisher } from '../controllers/root-ca.ts'
+import { needsProtectionStep, storageProtection } from '../controllers/storage-protection.ts'
 import { readTokenSecret } from '../controllers/token-secret.ts'
 import { signingKeys } from '../controllers/signing-keys.ts'
 import { tokenSecrets } from '../controllers/token-secrets.ts'
@@ -35,7 +39,7 @@ import { Informer } from '../registry/informer.ts'
 import { LocalClient } from '../registry/local-client.ts'
 import type { Outcome } from '../store/command.ts'
 import { partsOf, prefixOf } from '../store/key.ts'
-import type { ObjectStore } from '../store/object-store.ts'
+import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { counter } from '../metrics/gauges.ts'
 import { controllerUser, serverUser } from './controller-user.ts'
 
@@ -61,6 +65,8 @@ export type ControllersDependencies = {
   readonly enabled: ReadonlySet<ControllerName>
   /** 0: events never expire. */
   readonly eventTtlMs: number
+  /** Pods that have ended and are kept. 0: all are. */
+  readonly endedPodsMax: number
 }
 
 /** The CA certificates that verify the servers, which may change while the server runs. */
@@ -102,6 +108,8 @@ export class Controllers {
       ...this.#startPolicy(),
       ...this.#startKeys(),
       ...this.#startAccounts(),
+      ...this.#startPods(),
+      ...this.#startVolumes(),
     ]
   }
 
@@ -119,14 +127,9 @@ export class Controllers {
   }
 
   #startDeletion(): readonly (() => void)[] {
-    const { store, clock, names, catalog, log } = this.#dependencies
+    const { clock, names, catalog, log } = this.#dependencies
     const client = this.#clientOf('namespace')
-    const namespaces = new Informer({
-      store,
-      clock,
-      prefix: prefixOf({ group: '', plural: 'namespaces', namespace: null }),
-      parse: parseStored,
-    })
+    const namespaces = this.#informer('namespaces', parseStored)
     const deletion = namespaceDeletion({
       ...{ clock, names, catalog, client, namespaces },
       onError: (key, cause) => log.warn({ namespace: key, err: cause }, 'namespace not emptied yet'),
@@ -145,6 +148,70 @@ export class Controllers {
     })
     informer.start()
     return [() => informer.close(), ...this.#switched('garbagecollector', controller)]
+  }
+
+  /** Starts the controllers that follow the Pods. */
+  #startPods(): readonly (() => void)[] {
+    const { store, clock, names, catalog, enabled, endedPodsMax: endedMax, log } = this.#dependencies
+    // Every Pod is parsed for them: not for nothing.
+    if (!enabled.has('podgc') && !enabled.has('pvc-protection')) return []
+    const index = new PodIndex()
+    const pods = this.#informer('pods', podSummaryOf)
+    pods.subscribe(({ key, previous, ...change }) =>
+      index.change(key, previous, change.kind === 'set' ? change.value : null),
+    )
+    const nodes = this.#informer('nodes', () => true as const)
+    const untilCurrent = async (): Promise<void> => {
+      await store.barrier(clock.monotonicMs() + callMsMax)
+      await Promise.all([pods.takeIn(), nodes.takeIn()])
+    }
+    const collecting = podGarbageCollection({
+      ...{ clock, catalog, pods, index, nodes, untilCurrent, endedMax },
+      client: this.#clientOf('podgc'),
+      onError: (key, cause) => log.warn({ key, err: cause }, 'Pods not deleted yet'),
+    })
+    const finalizer = names.label('pvc-protection')
+    const claims = this.#informer('persistentvolumeclaims', (stored) =>
+      needsProtectionStep(finalizer, stored),
+    )
+    const protecting = storageProtection({
+      ...{ clock, catalog, plural: 'persistentvolumeclaims', finalizer, objects: claims },
+      client: this.#clientOf('pvc-protection'),
+      isInUse: async (key) => {
+        await untilCurrent()
+        return index.isUsed(claimOf(key))
+      },
+      onReleased: (listener) => pods.subscribe((change) => releasedClaims(index, change).forEach(listener)),
+      onError: (key, cause) => log.warn({ key, err: cause }, 'claim not released yet'),
+    })
+    const informers = [nodes, pods, claims]
+    for (const informer of informers) informer.start()
+    return [
+      ...informers.map((informer) => () => informer.close()),
+      ...this.#switched('podgc', collecting),
+      ...this.#switched('pvc-protection', protecting),
+    ]
+  }
+
+  #startVolumes(): readonly (() => void)[] {
+    const { clock, names, catalog, enabled, log } = this.#dependencies
+    if (!enabled.has('pv-protection')) return []
+    const finalizer = names.label('pv-protection')
+    const volumes = this.#informer('persistentvolumes', (stored) => needsProtectionStep(finalizer, stored))
+    const protecting = storageProtection({
+      ...{ clock, catalog, plural: 'persistentvolumes', finalizer, objects: volumes },
+      client: this.#clientOf('pv-protection'),
+      isInUse: async (_, volume) => textMember(objectMember(volume, 'status'), 'phase') === 'Bound',
+      onError: (key, cause) => log.warn({ key, err: cause }, 'volume not released yet'),
+    })
+    volumes.start()
+    return [() => volumes.close(), ...this.#switched('pv-protection', protecting)]
+  }
+
+  /** Follows all objects of a kind of the core group. The caller starts and closes it. */
+  #informer<T>(plural: string, parse: (stored: StoredObject) => T): Informer<T> {
+    const { store, clock } = this.#dependencies
+    return new Informer({ store, clock, parse, prefix: prefixOf({ group: '', plural, namespace: null }) })
   }
 
   #startDefinitions(): readonly (() => void)[] {
@@ -200,22 +267,12 @@ export class Controllers {
   /** Starts the controllers of service accounts and of their tokens. */
   #startAccounts(): readonly (() => void)[] {
     const { store, clock, names, catalog, tokens, onKeysChanged, rootCa, log } = this.#dependencies
-    const prefixOfAll = (plural: string) => prefixOf({ group: '', plural, namespace: null })
     const kind = { names, rootCa: () => rootCa.pem }
-    const secrets = new Informer({
-      ...{ store, clock, prefix: prefixOfAll('secrets') },
-      parse: (stored) => readTokenSecret(kind, stored),
-    })
-    const accounts = new Informer({
-      ...{ store, clock, prefix: prefixOfAll('serviceaccounts') },
-      parse: ({ uid }) => uid,
-    })
-    const namespaces = new Informer({
-      ...{ store, clock, prefix: prefixOfAll('namespaces') },
-      parse: ({ terminating }) => !terminating,
-    })
+    const secrets = this.#informer('secrets', (stored) => readTokenSecret(kind, stored))
+    const accounts = this.#informer('serviceaccounts', ({ uid }) => uid)
+    const namespaces = this.#informer('namespaces', ({ terminating }) => !terminating)
     const published = new Informer({
-      ...{ store, clock, prefix: prefixOfAll('configmaps') },
+      ...{ store, clock, prefix: prefixOf({ group: '', plural: 'configmaps', namespace: null }) },
       keeps: ({ key }) => partsOf(key).name === names.rootCaConfigMap,
       parse: (stored) => textMember(objectMember(parseStored(stored), 'data'), names.rootCaKey),
     })

@@ -6,6 +6,7 @@ import { roleEscalation } from '../admission/role-escalation.ts'
 import type { ConsensusStatus } from '../../raft/index.ts'
 import { serviceAccountAdmission } from '../admission/service-account.ts'
 import type { ServiceAccountAdmissionDependencies } from '../admission/service-account.ts'
+import { storageProtectionAdmission } from '../admission/storage-protection.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { alwaysAllowedPaths } from '../auth/always.ts'
 import { Authenticator } from '../auth/authenticate.ts'
@@ -218,7 +219,7 @@ export function hasDefaultBindings(store: Pick<ObjectStore, 'view'>, names: Name
 
 /**
  * @param access unset: nothing needs a permission beyond the one for its path
- * @param accounts unset: Pods need no service account
+ * @param accounts unset: Pods need no service account, and claims and volumes are not protected
  */
 export function admissionOf(
   names: Names,
@@ -231,7 +232,9 @@ export function admissionOf(
   const definition = serviceAccountDefinition(names)
   return admissionChain([
     lifecycle,
-    ...(accounts === undefined ? [] : [serviceAccountAdmission({ ...accounts, names, definition })]),
+    ...(accounts === undefined
+      ? []
+      : [serviceAccountAdmission({ ...accounts, names, definition }), storageProtectionAdmission({ names })]),
     certificatePermissions({ names, reviewers }),
     roleEscalation({ names, reviewers, grants: grantCheck(rules) }),
   ])

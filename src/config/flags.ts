@@ -215,6 +215,11 @@ export const flags = {
     { minMs: 0, maxMs: 8760 * hourMs },
     'Minimum lifetime of an Event object after its last write; 0 keeps events. The leader applies it, so use the same value on all members.',
   ),
+  'terminated-pod-gc-threshold': wholeNumber(
+    12_500,
+    { min: 0, max: 10_000_000 },
+    'Pods that have ended (Succeeded, Failed) and are kept; the oldest of the others are deleted. 0 keeps all. The leader applies it, so use the same value on all members.',
+  ),
   'feature-level-max': wholeNumber(
     featureLevelMax,
     { min: 1, max: featureLevelMax },

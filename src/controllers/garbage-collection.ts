@@ -151,8 +151,8 @@ async function processDependent(collector: Collector, key: Key, object: OwnedObj
   }
   const found = placeIn(collector, key)
   if (found === null) return { kind: 'done' }
-  const policy = isAwaited ? 'Foreground' : object.policy
-  await client.delete(found.definition, found.target, { metadata: object }, policy)
+  const propagationPolicy = isAwaited ? 'Foreground' : object.policy
+  await client.delete(found.definition, found.target, { metadata: object }, { propagationPolicy })
   return { kind: 'done' }
 }
 

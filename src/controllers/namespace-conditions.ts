@@ -11,26 +11,82 @@ export type Remaining = {
   readonly finalizers: readonly (readonly string[])[]
 }
 
+/** A kind whose objects could not be deleted. */
+export type Failure = {
+  readonly definition: ResourceDefinition
+  readonly message: string
+}
+
+/** The result of an attempt to empty a namespace. */
+export type Content = {
+  readonly remaining: readonly Remaining[]
+  readonly failures: readonly Failure[]
+}
+
+/** Kinds whose failures are described: the others are counted. */
+const failuresMax = 10
+/** Characters of the description of one failure. */
+const failureCharactersMax = 300
+
 /**
  * Returns the conditions of a namespace that cannot be deleted yet, in upstream's wording; other
  * conditions are kept. A transition time changes only with its status.
  *
  * @param now RFC 3339
+ * @source upstream `pkg/controller/namespace/deletion/status_condition_utils.go`
  */
 export function contentConditions(
   status: JsonObject,
-  remaining: readonly Remaining[],
+  { remaining, failures }: Content,
   now: string,
 ): readonly JsonObject[] {
   const conditions = memberOf(status, 'conditions')
   const old: readonly JsonObject[] = isJsonList(conditions) ? conditions.filter(isJsonObject) : []
+  const made = [...fixedConditions, failureCondition(failures), ...remainingConditions(remaining)]
+  return made.reduce((conditions, given) => setCondition(conditions, given, now), old)
+}
+
+/** This server knows all its kinds without asking others, so these two never fail. */
+const fixedConditions: readonly Condition[] = [
+  {
+    type: 'NamespaceDeletionDiscoveryFailure',
+    status: 'False',
+    reason: 'ResourcesDiscovered',
+    message: 'All resources successfully discovered',
+  },
+  {
+    type: 'NamespaceDeletionGroupVersionParsingFailure',
+    status: 'False',
+    reason: 'ParsedGroupVersions',
+    message: 'All legacy kube types successfully parsed',
+  },
+]
+
+function failureCondition(failures: readonly Failure[]): Condition {
+  const type = 'NamespaceDeletionContentFailure'
+  if (failures.length === 0) {
+    const message = 'All content successfully deleted, may be waiting on finalizers'
+    return { type, status: 'False', reason: 'ContentDeleted', message }
+  }
+  const words = failures.slice(0, failuresMax).map(({ definition: { plural, group }, message }) => {
+    return `${plural}.${group}: ${message.slice(0, failureCharactersMax)}`
+  })
+  const more = failures.length > failuresMax ? `, and ${failures.length - failuresMax} more` : ''
+  const message = `Failed to delete all resource types, ${failures.length} remaining: ${words.join(', ')}${more}`
+  return { type, status: 'True', reason: 'ContentDeletionFailed', message }
+}
+
+function remainingConditions(remaining: readonly Remaining[]): readonly Condition[] {
   const held = finalizerCounts(remaining)
-  const made: readonly Condition[] = [
+  const isLeft = remaining.length > 0
+  return [
     {
       type: 'NamespaceContentRemaining',
-      status: 'True',
-      reason: 'SomeResourcesRemain',
-      message: `Some resources are remaining: ${remaining.map(countWords).join(', ')}`,
+      status: isLeft ? 'True' : 'False',
+      reason: isLeft ? 'SomeResourcesRemain' : 'ContentRemoved',
+      message: isLeft
+        ? `Some resources are remaining: ${remaining.map(countWords).join(', ')}`
+        : 'All content successfully removed',
     },
     {
       type: 'NamespaceFinalizersRemaining',
@@ -42,7 +98,6 @@ export function contentConditions(
           : 'All content-preserving finalizers finished',
     },
   ]
-  return made.reduce((conditions, given) => setCondition(conditions, given, now), old)
 }
 
 function countWords({ definition, finalizers }: Remaining): string {

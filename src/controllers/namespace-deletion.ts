@@ -13,7 +13,7 @@ import { keyOf } from '../store/key.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
 import { contentConditions } from './namespace-conditions.ts'
-import type { Remaining } from './namespace-conditions.ts'
+import type { Content, Failure, Remaining } from './namespace-conditions.ts'
 
 export type NamespaceDeletionDependencies = {
   readonly clock: Clock
@@ -60,13 +60,30 @@ async function reconcile(dependencies: NamespaceDeletionDependencies, name: stri
   const namespace = namespaces.get(key)
   if (namespace === null || !isTerminating(namespace)) return { kind: 'done' }
   if (!finalizersOf(namespace).includes(names.namespaceFinalizer)) return { kind: 'done' }
-  const remaining: Remaining[] = []
-  for (const definition of contentKinds(dependencies.catalog)) {
-    remaining.push(...(await empty(dependencies, definition, name)))
-  }
-  if (remaining.length === 0) return letGo(dependencies, namespace)
-  await writeConditions(dependencies, namespace, remaining)
+  const content = await deleteContent(dependencies, name)
+  if (content.remaining.length === 0 && content.failures.length === 0) return letGo(dependencies, namespace)
+  await writeConditions(dependencies, namespace, content)
   return { kind: 'again' }
+}
+
+/** Deletes the objects of every kind: a kind whose deletion fails does not block the others. */
+async function deleteContent(
+  dependencies: NamespaceDeletionDependencies,
+  namespace: string,
+): Promise<Content> {
+  const { catalog, onError } = dependencies
+  const remaining: Remaining[] = []
+  const failures: Failure[] = []
+  for (const definition of contentKinds(catalog)) {
+    try {
+      remaining.push(...(await empty(dependencies, definition, namespace)))
+    } catch (cause) {
+      if (!(cause instanceof ApiError)) throw cause
+      onError(namespace, cause)
+      failures.push({ definition, message: cause.message })
+    }
+  }
+  return { remaining, failures }
 }
 
 function contentKinds(catalog: Catalog): readonly ResourceDefinition[] {
@@ -125,13 +142,13 @@ async function letGo(dependencies: NamespaceDeletionDependencies, namespace: Any
 async function writeConditions(
   dependencies: NamespaceDeletionDependencies,
   namespace: AnyObject,
-  remaining: readonly Remaining[],
+  content: Content,
 ): Promise<void> {
   const definition = dependencies.catalog.find('', 'v1', 'namespaces')
   if (definition === null) return
   const status = memberOf(namespace, 'status')
   const old: JsonObject = isJsonObject(status) ? status : {}
-  const conditions = contentConditions(old, remaining, formatTime(dependencies.clock.wallMs()))
+  const conditions = contentConditions(old, content, formatTime(dependencies.clock.wallMs()))
   if (equalJson(conditions, memberOf(old, 'conditions'))) return
   const changed = { ...namespace, status: { ...old, conditions } }
   const target = { namespace: null, name: namespace.metadata.name ?? '', subresource: 'status' }

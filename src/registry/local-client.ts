@@ -21,6 +21,12 @@ export type LocalClientOptions = {
   readonly timeoutMs: number
 }
 
+export type DeletionOptions = {
+  /** The treatment of the dependents. */
+  readonly propagationPolicy?: Propagation
+  readonly gracePeriodSeconds?: number
+}
+
 /**
  * The server's own calls of its verbs: the same path as those of clients, without HTTP and
  * authorization.
@@ -98,20 +104,18 @@ export class LocalClient {
   /**
    * Deletes the version of the object that the caller has seen: otherwise, `Conflict`.
    *
-   * @param propagationPolicy what happens to its dependents. Unset: the default
+   * @param options unset members: the defaults
    */
   async delete(
     definition: ResourceDefinition,
     target: Target,
     seen: { readonly metadata: Pick<ObjectMeta, 'uid' | 'resourceVersion'> },
-    propagationPolicy?: Propagation,
+    options: DeletionOptions = {},
   ): Promise<void> {
     const { uid = '', resourceVersion = '' } = seen.metadata
-    const options = {
-      ...{ kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion } },
-      ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
-    }
-    await this.#options.registry.delete({ ...this.#request(definition, target), ...jsonBody(options) })
+    const preconditions = { uid, resourceVersion }
+    const body = { ...options, kind: 'DeleteOptions', apiVersion: 'v1', preconditions }
+    await this.#options.registry.delete({ ...this.#request(definition, target), ...jsonBody(body) })
   }
 
   /** @param namespace as in `list` */

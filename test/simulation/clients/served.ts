@@ -118,6 +118,7 @@ export class Served {
       enabled: new Set(CONTROLLERS),
       // Clients write no events.
       eventTtlMs: 0,
+      endedPodsMax: 0,
     })
     bootstrap.start(onFailure)
     trimmer.start()

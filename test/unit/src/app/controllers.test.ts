@@ -4,26 +4,23 @@
  * plugin records the users that write. Permissions beyond the one for a path are refused.
  */
 import assert from 'node:assert/strict'
-import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import pino from 'pino'
 import { admissionChain } from '../../../../src/admission/chain.ts'
 import { namespaceLifecycle } from '../../../../src/admission/namespace-lifecycle.ts'
 import { roleEscalation } from '../../../../src/admission/role-escalation.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import type { ApiDomain, Names } from '../../../../src/api/metadata/names.ts'
 import { controllerUser } from '../../../../src/app/controller-user.ts'
-import { Controllers } from '../../../../src/app/controllers.ts'
 import { defaultPolicy } from '../../../../src/auth/bootstrap/default-policy.ts'
 import { grantCheck } from '../../../../src/auth/grants.ts'
 import { anyOf } from '../../../../src/auth/rules.ts'
 import { CONTROLLERS } from '../../../../src/config/controllers-flag.ts'
 import type { ControllerName } from '../../../../src/config/controllers-flag.ts'
-import { definitionsPrefix, knownDefinition } from '../../../../src/controllers/custom-definition-summary.ts'
-import { Informer } from '../../../../src/registry/informer.ts'
 import { allowsEverything } from '../../../support/fakes/allow-all-reviewers.ts'
-import { Fixture } from '../registry/fixture.ts'
+import type { Fixture } from '../registry/fixture.ts'
+import { claimBody, volumeBody } from '../controllers/volume-bodies.ts'
+import { lead, rest } from './leading-member.ts'
 
 const DOMAINS = ['orch.io', 'k8s.io'] as const
 
@@ -47,39 +44,15 @@ function recordingAdmission(names: Names, writers: Set<string>) {
   ])
 }
 
-/** Starts the controllers of a member that leads. */
-async function lead(
+/** Starts controllers, and records the users that write. */
+async function leadRecorded(
   t: TestContext,
   domain: ApiDomain,
   enabled: readonly ControllerName[],
 ): Promise<{ readonly api: Fixture; readonly writers: Set<string> }> {
   const writers = new Set<string>()
-  const names = namesOf(domain)
-  const api = await Fixture.open({ domain, admission: recordingAdmission(names, writers) })
-  const { registry, store, consensus, clock, catalog } = api
-  const definitions = new Informer({ store, clock, prefix: definitionsPrefix(names), parse: knownDefinition })
-  const controllers = new Controllers({
-    ...{ registry, store, consensus, clock, names, catalog, definitions, policy: [] },
-    tokens: {
-      audiences: [],
-      issue: () => Promise.reject(new Error('no token is requested')),
-      issueForSecret: async () => 'token',
-      isKeyInForce: async () => true,
-    },
-    ...{ maintainKeys: null, onKeysChanged: () => undefined },
-    rootCa: { pem: 'CA', onChange: () => undefined },
-    log: pino({ level: 'silent' }),
-    enabled: new Set(enabled),
-    eventTtlMs: 0,
-  })
-  definitions.start()
-  controllers.start()
-  t.after(() => {
-    controllers.stop()
-    definitions.close()
-    return api.close()
-  })
-  return { api, writers }
+  const admission = recordingAdmission(namesOf(domain), writers)
+  return { api: await lead(t, { domain, enabled, admission }), writers }
 }
 
 /** Gives every controller work, and time for it. */
@@ -97,16 +70,16 @@ async function work(api: Fixture): Promise<void> {
   await api.create({ kind: 'ClusterRole', body: { metadata: { name: 'all' }, aggregationRule, rules: [] } })
   const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'absent', uid: 'absent' }
   await api.create({ kind: 'ConfigMap', body: { metadata: { name: 'owned', ownerReferences: [owner] } } })
+  const containers = [{ name: 'c', image: 'i' }]
+  await api.create({
+    kind: 'Pod',
+    body: { metadata: { name: 'p' }, spec: { nodeName: 'absent', containers } },
+  })
+  await api.create({ kind: 'PersistentVolumeClaim', body: claimBody('c') })
+  await api.create({ kind: 'PersistentVolume', body: volumeBody('v') })
   await rest(api)
   await api.delete({ kind: 'Namespace', name: 'short-lived' })
-  await rest(api)
-}
-
-async function rest(api: Fixture): Promise<void> {
-  for (let at = 0; at < 200; at++) {
-    await turn()
-    api.clock.advance(50)
-  }
+  for (let at = 0; at < 5; at++) await rest(api)
 }
 
 /** The user of each controller. */
@@ -116,6 +89,9 @@ function usersIn(names: Names): Readonly<Record<ControllerName, string>> {
     'clusterrole-aggregation': account('clusterrole-aggregation-controller'),
     garbagecollector: account('generic-garbage-collector'),
     namespace: account('namespace-controller'),
+    podgc: account('pod-garbage-collector'),
+    'pv-protection': account('pv-protection-controller'),
+    'pvc-protection': account('pvc-protection-controller'),
     'root-ca-cert-publisher': account('root-ca-cert-publisher'),
     serviceaccount: account('service-account-controller'),
     'serviceaccount-token': 'system:kube-controller-manager',
@@ -124,7 +100,7 @@ function usersIn(names: Names): Readonly<Record<ControllerName, string>> {
 
 for (const domain of DOMAINS) {
   void test(`${domain}: every controller writes as its own user, also what that user has no permission for`, async (t) => {
-    const { api, writers } = await lead(t, domain, CONTROLLERS)
+    const { api, writers } = await leadRecorded(t, domain, CONTROLLERS)
     await work(api)
     assert.deepEqual([...writers].sort(), Object.values(usersIn(api.names)).sort())
   })
@@ -132,7 +108,7 @@ for (const domain of DOMAINS) {
 
 for (const disabled of CONTROLLERS) {
   void test(`a member that leads without the controller ${disabled} runs the others`, async (t) => {
-    const { api, writers } = await lead(
+    const { api, writers } = await leadRecorded(
       t,
       'k8s.io',
       CONTROLLERS.filter((name) => name !== disabled),

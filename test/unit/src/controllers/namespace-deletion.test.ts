@@ -5,7 +5,10 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
-import { objectMember, objectsMember } from '../../../../src/api/json.ts'
+import { admissionChain } from '../../../../src/admission/chain.ts'
+import type { AdmissionPlugin } from '../../../../src/admission/chain.ts'
+import { forbidden } from '../../../../src/api/errors/standard-errors.ts'
+import { objectMember, objectsMember, textMember } from '../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { namespaceDeletion } from '../../../../src/controllers/namespace-deletion.ts'
 import type { AnyObject } from '../../../../src/registry/kinds/definition.ts'
@@ -16,6 +19,7 @@ import { prefixOf } from '../../../../src/store/key.ts'
 import { customVersion } from '../../../support/fixtures/custom-definition.ts'
 import { customKind } from '../../../support/fixtures/custom-kind.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
+import type { FixtureOptions } from '../registry/fixture.ts'
 import { defined } from './definition-member.ts'
 
 type Running = { readonly close: () => void }
@@ -43,8 +47,8 @@ async function turns(): Promise<void> {
   for (let at = 0; at < 60; at++) await turn()
 }
 
-async function filled(): Promise<Fixture> {
-  const api = await Fixture.open()
+async function filled(options: FixtureOptions = {}): Promise<Fixture> {
+  const api = await Fixture.open(options)
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'n' } } })
   for (let at = 0; at < 5; at++) {
     await api.create({ namespace: 'n', body: { metadata: { name: `c${at}` } } })
@@ -86,18 +90,20 @@ void test('the deletion of a namespace waits for finalizers, and its status name
   assert.equal(status['phase'], 'Terminating')
   const conditions = status['conditions'] as readonly JsonObject[]
   assert.deepEqual(
-    conditions.map(({ type, status: word, message }) => [type, word, message]),
+    conditions.map((one) => `${textMember(one, 'type')} ${textMember(one, 'status')}`),
     [
-      [
-        'NamespaceContentRemaining',
-        'True',
-        'Some resources are remaining: configmaps. has 1 resource instances',
-      ],
-      [
-        'NamespaceFinalizersRemaining',
-        'True',
-        'Some content in the namespace has finalizers remaining: x.io/a in 1 resource instances',
-      ],
+      'NamespaceDeletionDiscoveryFailure False',
+      'NamespaceDeletionGroupVersionParsingFailure False',
+      'NamespaceDeletionContentFailure False',
+      'NamespaceContentRemaining True',
+      'NamespaceFinalizersRemaining True',
+    ],
+  )
+  assert.deepEqual(
+    conditions.slice(3).map(({ message }) => message),
+    [
+      'Some resources are remaining: configmaps. has 1 resource instances',
+      'Some content in the namespace has finalizers remaining: x.io/a in 1 resource instances',
     ],
   )
   const before = api.store.view().revision
@@ -113,6 +119,41 @@ void test('the deletion of a namespace waits for finalizers, and its status name
   assert.equal((await refused(api.get({ kind: 'Namespace', name: 'n' }))).code, 404)
   assert.deepEqual(errors, [])
   second.close()
+})
+
+void test('a kind whose objects cannot be deleted does not block the others, and the status names it', async (t) => {
+  let refusing = true
+  const refuse: AdmissionPlugin = {
+    name: 'refuse',
+    validate: ({ definition, operation }) => {
+      if (refusing && operation === 'DELETE' && definition.plural === 'configmaps')
+        throw forbidden({ group: '', resource: 'configmaps' }, '', `for a reason ${'x'.repeat(5000)}`)
+    },
+  }
+  const api = await filled({ admission: admissionChain([refuse]) })
+  t.after(() => api.close())
+  const errors: unknown[] = []
+  const member = lead(api, errors)
+  await api.delete({ kind: 'Namespace', name: 'n' })
+  await turns()
+  assert.deepEqual((await api.list({ kind: 'Secret', namespace: 'n' })).items, [])
+  assert.equal((await api.list({ namespace: 'n' })).items.length, 5)
+  assert.ok(errors.length > 0)
+  const { object } = await api.get({ kind: 'Namespace', name: 'n' })
+  const failure = objectsMember(objectMember(object, 'status'), 'conditions').find(
+    ({ type }) => type === 'NamespaceDeletionContentFailure',
+  )
+  assert.deepEqual([failure?.['status'], failure?.['reason']], ['True', 'ContentDeletionFailed'])
+  const message = textMember(failure ?? {}, 'message')
+  assert.match(message, /^Failed to delete all resource types, 1 remaining: configmaps\.: .*for a reason x/)
+  assert.ok(message.length < 1000)
+  refusing = false
+  for (let at = 0; at < 10; at++) {
+    api.clock.advance(10_000)
+    await turns()
+  }
+  assert.equal((await refused(api.get({ kind: 'Namespace', name: 'n' }))).code, 404)
+  member.close()
 })
 
 void test('a namespace with another finalizer is not written again', async (t) => {
@@ -190,7 +231,7 @@ void test('objects of a definition without a served version are deleted too, and
   await turns()
   assert.equal(member.left, 2)
   const reported = objectMember((await api.get({ kind: 'Namespace', name: 'n' })).object, 'status')
-  const [remaining] = objectsMember(reported, 'conditions')
+  const remaining = objectsMember(reported, 'conditions')[3]
   const words = 'Some resources are remaining: widgets.example.com has 1 resource instances'
   assert.equal(remaining?.['message'], words)
   await serve(true)

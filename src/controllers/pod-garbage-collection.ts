@@ -1,0 +1,139 @@
+import type { Clock } from '../../base/clock.ts'
+import { ApiError } from '../api/errors/api-error.ts'
+import type { Informer } from '../registry/informer.ts'
+import type { Catalog } from '../registry/kinds/catalog.ts'
+import type { LocalClient } from '../registry/local-client.ts'
+import { keyOf, partsOf } from '../store/key.ts'
+import type { Key } from '../store/key.ts'
+import { Controller, defaultControllerLimits } from './controller.ts'
+import type { Reconciled } from './controller.ts'
+import type { PodIndex } from './pod-index.ts'
+import type { PodSummary } from './pod-summary.ts'
+
+export type PodGarbageCollectionDependencies = {
+  readonly clock: Clock
+  readonly catalog: Catalog
+  readonly client: LocalClient
+  /** All Pods, and their index, as this member has applied them. */
+  readonly pods: Informer<PodSummary>
+  readonly index: PodIndex
+  /** All nodes, as this member has applied them. */
+  readonly nodes: Informer<true>
+  /** Waits until the Pods and nodes are those of the most recent state. */
+  readonly untilCurrent: () => Promise<void>
+  /** Pods that have ended and are kept. 0: all are. */
+  readonly endedMax: number
+  readonly onError: (key: string, cause: unknown) => void
+}
+
+/** A new node may be registered after its first Pods are bound to it. @source upstream: 40 s */
+const absentMsMin = 40_000
+/** Between two checks of the number of Pods that have ended, which are sorted by age. */
+const endedCheckMs = 20_000
+/** The deletions share log writes. */
+const deletedAtOnce = 32
+
+const limits = {
+  ...defaultControllerLimits,
+  // The delay between the checks of an absent node.
+  backoffMsMin: 10_000,
+  backoffMsMax: 10_000,
+  attemptsMax: Number.MAX_SAFE_INTEGER,
+}
+
+/** The key of the Pods that have ended; a node name has no spaces. */
+const ENDED = 'ended pods'
+
+type Collector = PodGarbageCollectionDependencies & {
+  /** When an absent node was first looked up, in monotonic ms. Bounded by the nodes of Pods. */
+  readonly absentSinceMs: Map<string, number>
+  endedCheckedMs: number
+}
+
+/**
+ * Deletes Pods that no node will ever end, because their node does not exist any more, and the
+ * oldest ones of those that have ended, if there are too many. Pods without a node need no
+ * collector: their deletion has no grace period.
+ *
+ * @source upstream `pkg/controller/podgc`
+ */
+export function podGarbageCollection(dependencies: PodGarbageCollectionDependencies): Controller {
+  const { clock, pods, index, nodes, endedMax, onError } = dependencies
+  const collector = { ...dependencies, absentSinceMs: new Map<string, number>(), endedCheckedMs: -Infinity }
+  const controller = new Controller({
+    ...{ clock, onError, limits },
+    reconcile: (key) => (key === ENDED ? deleteEnded(collector) : deleteOnAbsent(collector, key)),
+    keys: () => [ENDED, ...[...index.nodes()].filter((node) => !isThere(collector, node))],
+  })
+  pods.subscribe((change) => {
+    if (change.kind === 'removed') {
+      if (!index.hasPodsOn(change.previous.node)) collector.absentSinceMs.delete(change.previous.node)
+      return
+    }
+    const { node } = change.value
+    if (node !== '' && !isThere(collector, node)) controller.enqueue(node)
+    if (endedMax > 0 && index.endedCount > endedMax) controller.enqueue(ENDED)
+  })
+  nodes.subscribe(({ kind, key }) => {
+    const { name } = partsOf(key)
+    if (kind === 'set') collector.absentSinceMs.delete(name)
+    else controller.enqueue(name)
+  })
+  return controller
+}
+
+function isThere({ nodes }: Collector, name: string): boolean {
+  return nodes.get(keyOf({ group: '', plural: 'nodes', namespace: '', name })) !== null
+}
+
+async function deleteOnAbsent(collector: Collector, node: string): Promise<Reconciled> {
+  const { clock, index, absentSinceMs, untilCurrent } = collector
+  if (isThere(collector, node) || !index.hasPodsOn(node)) {
+    absentSinceMs.delete(node)
+    return { kind: 'done' }
+  }
+  const sinceMs = absentSinceMs.get(node) ?? clock.monotonicMs()
+  absentSinceMs.set(node, sinceMs)
+  if (clock.monotonicMs() - sinceMs < absentMsMin) return { kind: 'again' }
+  // This member may not have applied the newest writes yet.
+  await untilCurrent()
+  if (isThere(collector, node)) return { kind: 'done' }
+  await deletePods(collector, index.podsOn(node))
+  // Those whose version has changed are left for the next attempt.
+  return { kind: 'again' }
+}
+
+async function deleteEnded(collector: Collector): Promise<Reconciled> {
+  const { clock, index, endedMax, endedCheckedMs, untilCurrent } = collector
+  if (endedMax === 0 || index.endedCount <= endedMax) return { kind: 'done' }
+  const nowMs = clock.monotonicMs()
+  if (nowMs - endedCheckedMs < endedCheckMs) return { kind: 'again' }
+  collector.endedCheckedMs = nowMs
+  await untilCurrent()
+  await deletePods(collector, index.oldestEnded(index.endedCount - endedMax))
+  return { kind: 'again' }
+}
+
+/** Deletes the versions of the Pods that this member has applied, without a grace period. */
+async function deletePods(collector: Collector, keys: readonly Key[]): Promise<void> {
+  for (let at = 0; at < keys.length; at += deletedAtOnce) {
+    const deletions = keys.slice(at, at + deletedAtOnce).map((key) => deletePod(collector, key))
+    const failed = (await Promise.allSettled(deletions)).find((one) => one.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  }
+}
+
+async function deletePod({ catalog, client, pods }: Collector, key: Key): Promise<void> {
+  const definition = catalog.find('', 'v1', 'pods')
+  const pod = pods.get(key)
+  // Finalizers keep a Pod that is deleted without a grace period already.
+  if (definition === null || pod === null || pod.forced) return
+  const { namespace, name } = partsOf(key)
+  const target = { namespace, name, subresource: null }
+  try {
+    await client.delete(definition, target, { metadata: pod }, { gracePeriodSeconds: 0 })
+  } catch (cause) {
+    const isLost = cause instanceof ApiError && (cause.code === 'Conflict' || cause.code === 'NotFound')
+    if (!isLost) throw cause
+  }
+}

@@ -1,0 +1,58 @@
+import type { TestContext } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import pino from 'pino'
+import { namesOf } from '../../../../src/api/metadata/names.ts'
+import type { ApiDomain } from '../../../../src/api/metadata/names.ts'
+import { Controllers } from '../../../../src/app/controllers.ts'
+import type { ControllerName } from '../../../../src/config/controllers-flag.ts'
+import { definitionsPrefix, knownDefinition } from '../../../../src/controllers/custom-definition-summary.ts'
+import type { Admission } from '../../../../src/registry/calls/admission.ts'
+import { Informer } from '../../../../src/registry/informer.ts'
+import { Fixture } from '../registry/fixture.ts'
+
+export type LeadingMember = {
+  readonly domain: ApiDomain
+  readonly enabled: readonly ControllerName[]
+  /** Unset: that of the fixture. */
+  readonly admission?: Admission
+  readonly endedPodsMax?: number
+}
+
+/** Starts the controllers of a member that leads. */
+export async function lead(t: TestContext, member: LeadingMember): Promise<Fixture> {
+  const { domain, enabled, admission, endedPodsMax = 0 } = member
+  const names = namesOf(domain)
+  const api = await Fixture.open({ domain, ...(admission === undefined ? {} : { admission }) })
+  const { registry, store, consensus, clock, catalog } = api
+  const definitions = new Informer({ store, clock, prefix: definitionsPrefix(names), parse: knownDefinition })
+  const controllers = new Controllers({
+    ...{ registry, store, consensus, clock, names, catalog, definitions, policy: [] },
+    tokens: {
+      audiences: [],
+      issue: () => Promise.reject(new Error('no token is requested')),
+      issueForSecret: async () => 'token',
+      isKeyInForce: async () => true,
+    },
+    ...{ maintainKeys: null, onKeysChanged: () => undefined },
+    rootCa: { pem: 'CA', onChange: () => undefined },
+    log: pino({ level: 'silent' }),
+    enabled: new Set(enabled),
+    ...{ eventTtlMs: 0, endedPodsMax },
+  })
+  definitions.start()
+  controllers.start()
+  t.after(() => {
+    controllers.stop()
+    definitions.close()
+    return api.close()
+  })
+  return api
+}
+
+/** Lets the controllers work for 10 s. */
+export async function rest(api: Fixture): Promise<void> {
+  for (let at = 0; at < 200; at++) {
+    await turn()
+    api.clock.advance(50)
+  }
+}
