@@ -1,0 +1,12 @@
+/*
+ * Goal: many dependents are deleted or orphaned completely, also when the leader is killed
+ * half-way. Method: three real processes; a watch on a follower counts.
+ */
+import { test } from 'node:test'
+import { dependentsRun } from '../support/runs/dependents-run.ts'
+
+void test(
+  'ten thousand dependents in each mode, with the leader killed half-way',
+  { timeout: 1_800_000 },
+  (t) => dependentsRun(t, Number(process.env['DEPENDENTS'] ?? 10_000)),
+)
