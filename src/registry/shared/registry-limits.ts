@@ -4,7 +4,10 @@ const KiB = 1024
 export type RegistryLimits = {
   /** Names tried for one `generateName`. When spent: 409 AlreadyExists. */
   readonly generateNameAttemptsMax: number
-  /** Evaluations of one write that keeps losing races. When spent: 409 Conflict. */
+  /**
+   * Evaluations of one write that keeps losing races to writers at other members; usually the time
+   * limit of the request comes first. When spent: 429, `Retry-After: 1`.
+   */
   readonly rewriteAttemptsMax: number
   /**
    * Managers of updates in `managedFields` of one object. More: the oldest of each version are
@@ -68,7 +71,7 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   // With 27^5 suffixes and 50,000 objects under one prefix, all 8 tries collide once in 10^19
   // creates.
   generateNameAttemptsMax: 8,
-  rewriteAttemptsMax: 6,
+  rewriteAttemptsMax: 1000,
   managedUpdatersMax: 10,
   managedPathsMax: 10_000,
   futureWaitMs: 3000,

@@ -1,6 +1,6 @@
 import { assertNever } from '../../../base/assert.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
-import { modifiedConflict, serviceUnavailable } from '../../api/errors/standard-errors.ts'
+import { modifiedConflict, serviceUnavailable, tooManyRequests } from '../../api/errors/standard-errors.ts'
 import type { Condition, Operation } from '../../store/command.ts'
 import type { Key } from '../../store/key.ts'
 import type { VerbResponse, VerbRequest, WriteRequest } from '../calls/verb.ts'
@@ -79,7 +79,7 @@ export type RetryOptions = {
    * Returns an error for a lost condition that another evaluation would lose again; null to retry.
    */
   readonly onLost?: (condition: Condition) => ApiError | null
-  /** Returns the error when the attempts are spent. Unset: `Conflict`. */
+  /** Returns the error when the attempts are spent. Unset: `TooManyRequests`. */
   readonly exhausted?: () => ApiError
 }
 
@@ -110,6 +110,8 @@ export async function retryOnConflict(
   }
 }
 
+const retryAfterSeconds = 1
+
 /** Remaining work of a request, and the membership changes made for it. */
 type WriteState = { evaluate: Evaluate; applied: readonly MembershipChange[] }
 
@@ -130,8 +132,9 @@ async function attemptsInTurn(
   } finally {
     if (key !== null) dependencies.writers.unlock(key)
   }
-  const { definition, target } = options.on ?? request
-  throw options.exhausted?.() ?? modifiedConflict(resourceOf(definition), target.name ?? '')
+  // No `Conflict`: the caller named no version that it could read again.
+  const why = 'too many concurrent changes of this object; nothing was changed'
+  throw options.exhausted?.() ?? tooManyRequests(retryAfterSeconds, why)
 }
 
 /** @returns null: lost a race */

@@ -9,6 +9,7 @@ import type { Key } from '../../../../../src/store/key.ts'
 import { KeyedMutex } from '../../../../../src/registry/shared/keyed-mutex.ts'
 import type { AccessReviewer } from '../../../../../src/registry/kinds/access-reviewer.ts'
 import { allowsEverything } from '../../../../support/fakes/allow-all-reviewers.ts'
+import { objectMember } from '../../../../../src/api/json.ts'
 import { Fixture, causes, details, refused } from '../fixture.ts'
 import type { Obj } from '../fixture.ts'
 
@@ -262,7 +263,7 @@ void test('a writer that waits for the lock beyond its deadline gets an error, a
   await turns.lock(key, Infinity)
 })
 
-void test('a write that keeps losing races ends with a Conflict', async (t) => {
+void test('a write without a version that keeps losing races asks for a repetition, not for another version', async (t) => {
   let writes = 0
   const api = await Fixture.open({
     limits: { rewriteAttemptsMax: 3 },
@@ -285,7 +286,9 @@ void test('a write that keeps losing races ends with a Conflict', async (t) => {
   t.after(() => api.close())
   await api.configMap('a')
   const seen = await refused(api.patch({ name: 'a', body: { data: { mine: 'x' } } }))
-  assert.deepEqual([seen.code, seen.message], [409, modified])
+  assert.equal(seen.code, 429)
+  assert.match(seen.message, /too many concurrent changes of this object; nothing was changed/)
+  assert.equal(objectMember(seen.status, 'details')['retryAfterSeconds'], 1)
   assert.equal(writes, 6)
 })
 
