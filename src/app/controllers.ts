@@ -18,7 +18,7 @@ import type { KnownDefinition } from '../controllers/custom-definition-summary.t
 import { defaultAccounts } from '../controllers/default-accounts.ts'
 import { defaultPolicyController } from '../controllers/default-policy.ts'
 import type { ExpectedObject, PolicyWrites } from '../controllers/default-policy.ts'
-import { EventExpiry } from '../controllers/event-expiry.ts'
+import { ObjectExpiry, sweepPeriodMs } from '../controllers/object-expiry.ts'
 import { whileLeading } from '../controllers/leadership.ts'
 import type { Leadership } from '../controllers/leadership.ts'
 import { garbageCollection } from '../controllers/garbage-collection.ts'
@@ -36,6 +36,7 @@ import type { TokenIssuer } from '../registry/kinds/token-issuer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import { parseStored } from '../registry/kinds/encode.ts'
 import { Informer } from '../registry/informer.ts'
+import { recordsPrefix } from '../registry/writing/idempotency.ts'
 import { LocalClient } from '../registry/local-client.ts'
 import type { Outcome } from '../store/command.ts'
 import { partsOf, prefixOf } from '../store/key.ts'
@@ -78,20 +79,35 @@ export interface RootCaSource {
 }
 
 const callMsMax = 30_000
+/** Interval of sweeps through the records of idempotency keys. */
+const recordSweepMs = 5000
 
 /** Runs the controllers on the leader. */
 export class Controllers {
   readonly #dependencies: ControllersDependencies
   /** null: events never expire. */
-  readonly #expiry: EventExpiry | null
+  readonly #expiry: ObjectExpiry | null
+  /** Expires the records of idempotency keys. */
+  readonly #recordExpiry: ObjectExpiry
   #stops: (() => void)[] = []
   #isPolicyLogged = false
 
   constructor(dependencies: ControllersDependencies) {
     this.#dependencies = dependencies
     const { store, clock, eventTtlMs: ttlMs, log } = dependencies
-    const onFailure = (cause: unknown): void => log.warn({ err: cause }, 'events not deleted yet')
-    this.#expiry = ttlMs === 0 ? null : new EventExpiry({ store, clock, ttlMs, onFailure })
+    const prefix = prefixOf({ group: '', plural: 'events', namespace: null })
+    this.#expiry =
+      ttlMs === 0
+        ? null
+        : new ObjectExpiry({
+            ...{ store, clock, prefix, ttlMs: () => ttlMs, periodMs: sweepPeriodMs(ttlMs) },
+            onFailure: (cause) => log.warn({ err: cause }, 'events not deleted yet'),
+          })
+    this.#recordExpiry = new ObjectExpiry({
+      ...{ store, clock, prefix: recordsPrefix, periodMs: recordSweepMs },
+      ttlMs: () => store.settings.historyWindowMs,
+      onFailure: (cause) => log.warn({ err: cause }, 'records of idempotency keys not deleted yet'),
+    })
   }
 
   register(metrics: MetricsRegistry): void {
@@ -101,7 +117,8 @@ export class Controllers {
 
   start(): void {
     this.#stops = [
-      ...this.#startExpiry(),
+      ...this.#startExpiry(this.#expiry),
+      ...this.#startExpiry(this.#recordExpiry),
       ...this.#startDeletion(),
       ...this.#startGarbageCollection(),
       ...this.#startDefinitions(),
@@ -118,8 +135,7 @@ export class Controllers {
     this.#stops = []
   }
 
-  #startExpiry(): readonly (() => void)[] {
-    const expiry = this.#expiry
+  #startExpiry(expiry: ObjectExpiry | null): readonly (() => void)[] {
     if (expiry === null) return []
     expiry.start()
     const work = { start: () => expiry.lead(), stop: () => expiry.follow() }

@@ -19,6 +19,8 @@ export type RequestContext = {
   readonly warn: (text: string) => void
   /** Called with the consistency proof of a read. Unset: the caller does not need it. */
   proven?(proof: ReadProof): void
+  /** Called when the response is that of an earlier request with the same idempotency key. */
+  replayed?(): void
   /** Called with the body after it was parsed. Unset, as the next two: the call is not audited. */
   received?(body: Json): void
   /**

@@ -22,6 +22,10 @@ export type VerbRequest = {
    * Header `Orch-Consistency` of a get, list or watch, as sent. Unset: absent; writes ignore it.
    */
   readonly consistency?: string
+  /**
+   * Header `Idempotency-Key` of a write. Unset: absent; reads, dry runs and reviews ignore it.
+   */
+  readonly idempotencyKey?: string
   /** Requested form of the response; a `Status` only takes its encoding. Unset: as stored. */
   readonly representation?: Representation
   /**

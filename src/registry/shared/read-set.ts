@@ -1,5 +1,6 @@
 import type { Key, KeyPrefix } from '../../store/key.ts'
 import type { ObjectStore, StoredObject } from '../../store/object-store.ts'
+import { noRevision } from '../../store/revision.ts'
 import type { Revision } from '../../store/revision.ts'
 
 /**
@@ -52,6 +53,13 @@ export class ReadSet {
     const { featureLevel } = this.#rawStore
     this.#featureLevel ??= featureLevel
     return featureLevel
+  }
+
+  /** Returns the revision of an object that was read; `noRevision`: it was absent, or not read. */
+  revisionOf(key: Key): Revision {
+    let read = this.#last
+    while (read !== null && read.key !== key) read = read.before
+    return read?.revision ?? noRevision
   }
 
   /** Whether nothing was read: the evaluation does not depend on memory. */

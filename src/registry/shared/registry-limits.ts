@@ -19,6 +19,11 @@ export type RegistryLimits = {
    * microseconds. An apply or an update that would have more: 413.
    */
   readonly managedPathsMax: number
+  /**
+   * Outcomes that are kept for requests with an `Idempotency-Key`, each for the history window.
+   * When full: 429.
+   */
+  readonly idempotencyRecordsMax: number
   /** How long a read waits for a version this member has not reached. When over: 504. */
   readonly futureWaitMs: number
   /** How long a most-recent read waits for a quorum; several failovers fit. When over: 504. */
@@ -72,6 +77,7 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   // creates.
   generateNameAttemptsMax: 8,
   rewriteAttemptsMax: 1000,
+  idempotencyRecordsMax: 100_000,
   managedUpdatersMax: 10,
   managedPathsMax: 10_000,
   futureWaitMs: 3000,

@@ -79,6 +79,8 @@ export type RetryOptions = {
    * Returns an error for a lost condition that another evaluation would lose again; null to retry.
    */
   readonly onLost?: (condition: Condition) => ApiError | null
+  /** Returns whether another request has made the change by now: another evaluation finds it. */
+  readonly isMade?: () => boolean
   /** Returns the error when the attempts are spent. Unset: `TooManyRequests`. */
   readonly exhausted?: () => ApiError
 }
@@ -161,6 +163,7 @@ async function attempt(
     case 'done':
       return plan.done(outcome.revisions)
     case 'refused': {
+      if (options.isMade?.() === true) return null
       const isOwn = outcome.operation === 0
       const known = isOwn ? options.onLost?.(outcome.condition) : null
       const error = known ?? lostForGood(request, outcome.condition)

@@ -2,6 +2,7 @@ import type { AdmissionOptions, AdmissionRequest } from '../calls/admission.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { authorizeCreation } from './authorize-creation.ts'
 import type { AnyObject } from '../kinds/definition.ts'
+import { onceByKey } from './idempotency.ts'
 import { keepManagedFields } from './manage-fields.ts'
 import type { ManageFields } from './manage-fields.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
@@ -27,11 +28,17 @@ export function runWrite<Sent>(
   write: Write<Sent>,
 ): Promise<VerbResponse> {
   const { clock } = dependencies
+  const once = onceByKey(dependencies, request, write.options)
   const evaluated = (sent: Sent): Promise<VerbResponse> => {
     const evaluate = (reads: ReadSet): Promise<Plan> =>
       evaluateDraft(dependencies, { request, options: write.options, reads }, write.draft(sent, reads))
     // 9. Commit or respond: evaluated again after a lost race, and where memory was stale.
-    return retryOnConflict(dependencies, request, evaluate, write.retry)
+    return once === null
+      ? retryOnConflict(dependencies, request, evaluate, write.retry)
+      : retryOnConflict(dependencies, request, once.evaluate(evaluate), {
+          ...write.retry,
+          isMade: once.isMade,
+        })
   }
   // 1. Decode and default: once, regardless of retries.
   const sent = write.decode()

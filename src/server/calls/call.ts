@@ -64,6 +64,7 @@ export class Call implements RequestContext, Credentials {
   #abort: AbortController | null = null
   #warnings: string[] | null = null
   #proof: ReadProof | null = null
+  #isReplayed = false
 
   constructor(of: {
     readonly id: string
@@ -256,6 +257,15 @@ export class Call implements RequestContext, Credentials {
   /** An arrow function, as `warn`. */
   readonly annotate = (key: string, value: string, from?: 'Metadata' | 'Request'): void => {
     this.audit?.annotate(key, value, from)
+  }
+
+  /** Whether the response is that of an earlier request with the same idempotency key. */
+  get isReplayed(): boolean {
+    return this.#isReplayed
+  }
+
+  replayed(): void {
+    this.#isReplayed = true
   }
 
   /** The proof of a read, once there is one; null: none yet, or not a read. */

@@ -30,6 +30,7 @@ export function baseHeaders(call: Call | null, contentType: string): ReplyHeader
     headers['audit-id'] = call.id
     if (call.warnings !== null) headers['warning'] = call.warnings
     if (call.proof !== null) headers['orch-consistency'] = consistencyText(call.proof, call.member)
+    if (call.isReplayed) headers['idempotency-replayed'] = 'true'
     if (call.lastOnConnection) headers['connection'] = 'close'
   }
   return headers

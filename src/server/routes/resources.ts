@@ -20,6 +20,7 @@ import type { Call } from '../calls/call.ts'
 import { bodyMemoryBytes, jsonMemoryBytesMax } from '../load/body-memory.ts'
 import type { Compressor } from '../responses/compressor.ts'
 import { codingsOf } from '../http/content-coding.ts'
+import { idempotencyKeyOf } from '../http/idempotency-key.ts'
 import { deprecationWords } from '../http/deprecation.ts'
 import { EVERY_METHOD, callOf } from '../calls/fastify-types.ts'
 import type { App, Reply, Request } from '../calls/fastify-types.ts'
@@ -109,6 +110,7 @@ function dispatcher(dependencies: DispatchDependencies): (request: Request, repl
       contentType: mediaTypeOf(request.raw.headers['content-type']),
       representation: wanted.representation,
       ...consistencyOf(request, verb),
+      ...idempotencyKeyOf(request.raw.headers['idempotency-key'], verb),
     }
     const bytes = workOf(call, verbRequest, registry)
     const answer = await call.work(() =>

@@ -5,34 +5,34 @@ import type { Mutant } from '../mutant.ts'
 export const controllerMutants: readonly Mutant[] = [
   {
     id: 'events-expire-at-once',
-    file: 'src/controllers/event-expiry.ts',
+    file: 'src/controllers/object-expiry.ts',
     edits: [{ find: 'this.#sweep(note.revision)', replace: 'this.#sweep(store.view().revision)' }],
     breaks: 'events expire too early, once one recorded time is old enough',
     standsFor: 'an event stays for --event-ttl after its last write',
     invariant: 'I17',
-    killedBy: tests('unit/src/controllers/event-expiry'),
+    killedBy: tests('unit/src/controllers/object-expiry'),
   },
   {
     id: 'event-removed-unseen',
-    file: 'src/controllers/event-expiry.ts',
+    file: 'src/controllers/object-expiry.ts',
     edits: [{ find: "conditions: [{ kind: 'revision-is', revision }]", replace: 'conditions: []' }],
     breaks: 'an event is deleted although it was written again after it was selected',
     standsFor: 'events are deleted with a precondition on their version',
     invariant: 'I17',
-    killedBy: tests('unit/src/controllers/event-expiry'),
+    killedBy: tests('unit/src/controllers/object-expiry'),
   },
   {
     id: 'events-in-one-command',
-    file: 'src/controllers/event-expiry.ts',
-    edits: [{ find: 'this.#remove(due.slice(0, batchEventsMax))', replace: 'this.#remove(due)' }],
+    file: 'src/controllers/object-expiry.ts',
+    edits: [{ find: 'this.#remove(due.slice(0, batchObjectsMax))', replace: 'this.#remove(due)' }],
     breaks: 'all events of a page are deleted by one command, and all other commands wait for it',
     standsFor: 'background work is done in small steps',
     invariant: 'L2',
-    killedBy: tests('unit/src/controllers/event-expiry'),
+    killedBy: tests('unit/src/controllers/object-expiry'),
   },
   {
     id: 'events-left-count-as-gone',
-    file: 'src/controllers/event-expiry.ts',
+    file: 'src/controllers/object-expiry.ts',
     edits: [
       {
         find: 'if (await this.#walk(upTo)) this.#sweptUpTo = upTo',
@@ -42,6 +42,6 @@ export const controllerMutants: readonly Mutant[] = [
     breaks: 'events that could not be deleted are not retried until the next write',
     standsFor: 'the next sweep retries what the previous one could not delete',
     invariant: 'L3',
-    killedBy: tests('unit/src/controllers/event-expiry'),
+    killedBy: tests('unit/src/controllers/object-expiry'),
   },
 ]

@@ -93,6 +93,7 @@ export type Call = {
   readonly rawBody?: Uint8Array | string
   readonly contentType?: string
   readonly deadlineMs?: number
+  readonly idempotencyKey?: string
   /** Unset: a user with all permissions. */
   readonly user?: UserInfo
 }
@@ -116,6 +117,8 @@ export class Fixture {
   readonly consensus: LocalConsensus
   readonly memory: MemoryStore
   readonly warnings: string[] = []
+  /** Responses of earlier requests with the same idempotency key. */
+  replays = 0
   readonly #close: () => Promise<void>
 
   constructor(dependencies: {
@@ -204,6 +207,7 @@ export class Fixture {
         deadlineMs: this.clock.monotonicMs() + (call.deadlineMs ?? 60_000),
         signal: new AbortController().signal,
         warn: (text) => void this.warnings.push(text),
+        replayed: () => void this.replays++,
       },
       target: {
         namespace: namespaced ? (call.namespace === undefined ? 'default' : call.namespace) : null,
@@ -213,6 +217,7 @@ export class Fixture {
       query: new Map(Object.entries(call.query ?? {}).map(([name, value]) => [name, [value]])),
       body: typeof body === 'string' ? Buffer.from(body) : body,
       contentType: call.contentType ?? 'application/json',
+      ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
     }
   }
 

@@ -10,7 +10,11 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
-import { EventExpiry, defaultEventExpiryLimits } from '../../../../src/controllers/event-expiry.ts'
+import {
+  ObjectExpiry,
+  defaultObjectExpiryLimits,
+  sweepPeriodMs,
+} from '../../../../src/controllers/object-expiry.ts'
 import type { Command, Operation } from '../../../../src/store/command.ts'
 import { StoreError } from '../../../../src/store/store-errors.ts'
 import { keyOf, prefixOf } from '../../../../src/store/key.ts'
@@ -28,7 +32,7 @@ const lateMsMax = 8 * (ttlMs / 100)
 class Members {
   readonly api: Fixture
   readonly failures: unknown[] = []
-  readonly members: EventExpiry[] = []
+  readonly members: ObjectExpiry[] = []
 
   constructor(api: Fixture) {
     this.api = api
@@ -40,9 +44,12 @@ class Members {
     return new Members(api)
   }
 
-  join(store: Pick<ObjectStore, 'view' | 'write'> = this.api.store): EventExpiry {
+  join(store: Pick<ObjectStore, 'view' | 'write'> = this.api.store): ObjectExpiry {
     const onFailure = (cause: unknown): void => void this.failures.push(cause)
-    const member = new EventExpiry({ store, clock: this.api.clock, ttlMs, onFailure })
+    const member = new ObjectExpiry({
+      ...{ store, clock: this.api.clock, prefix: events, onFailure },
+      ...{ ttlMs: () => ttlMs, periodMs: sweepPeriodMs(ttlMs) },
+    })
     member.start()
     this.members.push(member)
     return member
@@ -203,9 +210,9 @@ void test('many events are deleted by small commands, one at a time, with pauses
   await all.pass(ttlMs + lateMsMax)
   await all.pass(3000, 1)
   assert.deepEqual([all.names, member.expired], [[], count])
-  const { batchEventsMax, batchGapMs } = defaultEventExpiryLimits
-  assert.ok(sizes.every((size) => size <= batchEventsMax))
-  assert.ok(sizes.length <= Math.ceil(count / batchEventsMax) + 1)
+  const { batchObjectsMax, batchGapMs } = defaultObjectExpiryLimits
+  assert.ok(sizes.every((size) => size <= batchObjectsMax))
+  assert.ok(sizes.length <= Math.ceil(count / batchObjectsMax) + 1)
   for (let at = 1; at < times.length; at++) {
     const gap = (times[at] ?? 0) - (times[at - 1] ?? 0)
     assert.ok(gap >= batchGapMs, `${gap} ms between commands`)
@@ -244,7 +251,7 @@ function flood(count: number): Command {
 }
 
 void test(`random events under members that start, lead and stop, seed ${seed}`, async (t) => {
-  const again = `SEED=${seed} node --test dist/test/unit/src/controllers/event-expiry.test.js`
+  const again = `SEED=${seed} node --test dist/test/unit/src/controllers/object-expiry.test.js`
   const all = await Members.start(t)
   const random = new SeededRandom(seed)
   let leader = all.join()

@@ -2,88 +2,90 @@ import { BrokenInvariant } from '../../base/assert.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Operation } from '../store/command.ts'
 import { StoreError } from '../store/store-errors.ts'
-import { prefixOf } from '../store/key.ts'
-import type { Key } from '../store/key.ts'
+import type { Key, KeyPrefix } from '../store/key.ts'
 import { RevisionTimeline } from '../store/revision-timeline.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { noRevision } from '../store/revision.ts'
 import type { Revision } from '../store/revision.ts'
 
-export type EventExpiryDependencies = {
+export type ObjectExpiryDependencies = {
   readonly store: Pick<ObjectStore, 'view' | 'write'>
   readonly clock: Clock
-  /** Minimum time that an event stays after its last write, in ms. Above 0. */
-  readonly ttlMs: number
+  /** The objects that expire. */
+  readonly prefix: KeyPrefix
+  /** Returns the minimum time that an object stays after its last write, in ms. Above 0. */
+  readonly ttlMs: () => number
+  /** Interval of sweeps, in ms; see `sweepPeriodMs`. */
+  readonly periodMs: number
   /** Called with an error that the next sweep makes up for. */
   readonly onFailure: (cause: unknown) => void
-  readonly limits?: EventExpiryLimits
+  readonly limits?: ObjectExpiryLimits
 }
 
-export type EventExpiryLimits = {
-  /** Events examined in one turn. */
-  readonly pageEventsMax: number
+export type ObjectExpiryLimits = {
+  /** Objects examined in one turn. */
+  readonly pageObjectsMax: number
   /** Pause between turns, for other work. */
   readonly pageGapMs: number
-  /** Events deleted by one command; one command at a time. */
-  readonly batchEventsMax: number
+  /** Objects deleted by one command; one command at a time. */
+  readonly batchObjectsMax: number
   /**
    * Pause before the next command: at least this long, and this multiple of the duration of the
    * last one.
    */
   readonly batchGapMs: number
   readonly batchGapShare: number
-  /** Interval of sweeps: a hundredth of the retention time, within these bounds. */
-  readonly lookMsMin: number
-  readonly lookMsMax: number
 }
 
-export const defaultEventExpiryLimits: EventExpiryLimits = Object.freeze({
-  pageEventsMax: 500,
+export const defaultObjectExpiryLimits: ObjectExpiryLimits = Object.freeze({
+  pageObjectsMax: 500,
   pageGapMs: 5,
-  batchEventsMax: 50,
+  batchObjectsMax: 50,
   batchGapMs: 25,
   batchGapShare: 4,
-  lookMsMin: 1000,
-  lookMsMax: 60_000,
 })
 
+/** Returns the usual interval of sweeps: a hundredth of the retention time, within bounds. */
+export function sweepPeriodMs(ttlMs: number): number {
+  return Math.min(60_000, Math.max(1000, ttlMs / 100))
+}
+
 /**
- * Deletes events that have not been written for a while. The state has no time, so every member
- * records on its own monotonic clock which revision it was at: an event with a revision recorded a
- * full `ttlMs` ago is at least that old, whatever its timestamps. The leader deletes those through
- * the log, with a precondition on the version it saw: an event that was written since stays. Every
- * member records, so a new leader can continue; a process that has just started knows no older
- * revision, and so keeps events longer, never shorter.
+ * Deletes objects, such as events, that have not been written for a while. The state has no time,
+ * so every member records on its own monotonic clock which revision it was at: an object with a
+ * revision recorded a full `ttlMs` ago is at least that old, whatever its timestamps. The leader
+ * deletes those through the log, with a precondition on the version it saw: an object that was
+ * written since stays. Every member records, so a new leader can continue; a process that has just
+ * started knows no older revision, and so keeps objects longer, never shorter.
  *
- * No state is kept per event: each sweep walks through all of them, a page per turn.
+ * No state is kept per object: each sweep walks through all of them, a page per turn.
  */
-export class EventExpiry {
-  readonly #dependencies: EventExpiryDependencies
-  readonly #limits: EventExpiryLimits
+export class ObjectExpiry {
+  readonly #dependencies: ObjectExpiryDependencies
+  readonly #limits: ObjectExpiryLimits
   readonly #notes: RevisionTimeline<Note>
   #timer: Timer | null = null
   #leading = false
   #sweeping = false
-  /** While this member leads: no event is left at or below this revision. */
+  /** While this member leads: no object is left at or below this revision. */
   #sweptUpTo: Revision = noRevision
   #expired = 0
 
-  constructor(dependencies: EventExpiryDependencies) {
+  constructor(dependencies: ObjectExpiryDependencies) {
     this.#dependencies = dependencies
-    this.#limits = dependencies.limits ?? defaultEventExpiryLimits
-    this.#notes = new RevisionTimeline(() => dependencies.ttlMs)
+    this.#limits = dependencies.limits ?? defaultObjectExpiryLimits
+    this.#notes = new RevisionTimeline(dependencies.ttlMs)
   }
 
-  /** Events that this process deleted. */
+  /** Objects that this process deleted. */
   get expired(): number {
     return this.#expired
   }
 
   /** Starts recording revisions; on every member. */
   start(): void {
-    const { lookMsMin, lookMsMax } = this.#limits
-    const periodMs = Math.min(lookMsMax, Math.max(lookMsMin, this.#dependencies.ttlMs / 100))
-    this.#timer = this.#dependencies.clock.every(periodMs, () => this.#look())
+    const { clock, periodMs } = this.#dependencies
+    this.#timer = clock.every(periodMs, () => this.#look())
     this.#look()
   }
 
@@ -131,9 +133,9 @@ export class EventExpiry {
     }
   }
 
-  /** Returns whether no event is left at or below `upTo`. */
+  /** Returns whether no object is left at or below `upTo`. */
   async #walk(upTo: Revision): Promise<boolean> {
-    const { pageEventsMax, pageGapMs, batchEventsMax } = this.#limits
+    const { pageObjectsMax, pageGapMs, batchObjectsMax } = this.#limits
     let isClean = true
     let after: Key | null = null
     let due: StoredObject[] = []
@@ -141,13 +143,13 @@ export class EventExpiry {
       if (!this.#leading) return false
       const { objects, more } = this.#dependencies.store
         .view()
-        .list(eventPrefix, { after, limit: pageEventsMax })
+        .list(this.#dependencies.prefix, { after, limit: pageObjectsMax })
       due.push(...objects.filter(({ revision }) => revision <= upTo))
-      while (due.length >= batchEventsMax || (!more && due.length > 0)) {
+      while (due.length >= batchObjectsMax || (!more && due.length > 0)) {
         if (!this.#leading) return false
-        const isGone = await this.#remove(due.slice(0, batchEventsMax))
+        const isGone = await this.#remove(due.slice(0, batchObjectsMax))
         isClean &&= isGone
-        due = due.slice(batchEventsMax)
+        due = due.slice(batchObjectsMax)
       }
       if (!more) return isClean
       after = objects.at(-1)?.key ?? after
@@ -182,7 +184,6 @@ export class EventExpiry {
 
 type Note = { readonly atMs: number; readonly revision: Revision }
 
-const eventPrefix = prefixOf({ group: '', plural: 'events', namespace: null })
 /** Attempts per batch under concurrent writes; the rest is left to the next sweep. */
 const triesMax = 3
 const writeMsMax = 10_000

@@ -1,0 +1,249 @@
+import { createHash } from 'node:crypto'
+import { assert } from '../../../base/assert.ts'
+import { jsonText } from '../../api/codec/json-text.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
+import { badRequest, tooManyRequests } from '../../api/errors/standard-errors.ts'
+import { isJsonObject, memberOf, numberMember, objectMember, textMember } from '../../api/json.ts'
+import type { JsonObject } from '../../api/json.ts'
+import type { Operation } from '../../store/command.ts'
+import { keyOf, prefixOf } from '../../store/key.ts'
+import type { Key } from '../../store/key.ts'
+import type { StoredObject } from '../../store/object-store.ts'
+import { noRevision, revision } from '../../store/revision.ts'
+import type { AdmissionOptions } from '../calls/admission.ts'
+import { operationOf } from '../calls/subresource.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
+import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
+import { keyOfTarget } from '../calls/request.ts'
+import { apiVersionOf } from '../kinds/definition.ts'
+import { encode, parseStored, parsedJson } from '../kinds/encode.ts'
+import type { ReadSet } from '../shared/read-set.ts'
+import { fromStore } from '../shared/store-error-mapping.ts'
+import type { Evaluate, Plan } from './retry-on-conflict.ts'
+
+/** Records are no objects of the API. No custom kind can have a group without a dot. */
+const place = { group: 'internal', plural: 'idempotencyrecords' }
+
+export const recordsPrefix = prefixOf({ ...place, namespace: null })
+
+/** Records name other objects in conditions that older programs do not know. */
+const featureLevelMin = 3
+
+type Document = Extract<VerbResponse, { readonly kind: 'document' }>
+
+/** A write that takes effect once for its idempotency key. */
+export type OnceByKey = {
+  /** Wraps an evaluation: it finds the outcome of an earlier request, or records its own. */
+  readonly evaluate: (evaluate: Evaluate) => Evaluate
+  /** Whether the record exists in the memory of this member. */
+  readonly isMade: () => boolean
+}
+
+/**
+ * Makes a write take effect once for its idempotency key. The command of the write also creates a
+ * record, which must be absent: so one of several requests wins, on whichever members, and the
+ * record is there if and only if the change was made. A later request with the key finds the record
+ * and returns the first response. Refused requests leave no record: they may be repeated.
+ *
+ * The record refers to the stored version where it can, because history keeps versions as long as
+ * records are kept.
+ *
+ * @returns null: the request has no key, or changes nothing that is stored
+ * @throws ApiError `BadRequest` where a key is not supported
+ */
+export function onceByKey(
+  dependencies: VerbDependencies,
+  request: WriteRequest,
+  options: AdmissionOptions,
+): OnceByKey | null {
+  const { definition, target, idempotencyKey } = request
+  if (idempotencyKey === undefined || options.dryRun || definition.review !== undefined) return null
+  const operation = target.subresource === null ? null : operationOf(definition, target)
+  // A token is not stored.
+  if (operation?.returnsBody === true) return null
+  if (definition.hooks.membershipChanges !== undefined)
+    throw badRequest('the header Idempotency-Key is not supported for members: name the version in the body')
+  const { rawStore } = dependencies
+  const write: KeyedWrite = {
+    ...{ dependencies, request, options },
+    key: keyOf({ ...place, namespace: '', name: recordName(request, options, idempotencyKey) }),
+    digest: digestOf(request),
+  }
+  return {
+    evaluate: (evaluate) => async (reads) => {
+      const found = reads.getOther(write.key)
+      if (found !== null) return { kind: 'answer', value: await replay(write, found) }
+      return recorded(write, await evaluate(reads), reads)
+    },
+    isMade: () => rawStore.view().get(write.key) !== null,
+  }
+}
+
+type KeyedWrite = {
+  readonly dependencies: VerbDependencies
+  readonly request: WriteRequest
+  readonly options: AdmissionOptions
+  /** The key of the record. */
+  readonly key: Key
+  /** Distinguishes requests that use the same key. */
+  readonly digest: string
+}
+
+/** A key belongs to one user, verb and path. */
+function recordName(
+  { definition, target, context }: WriteRequest,
+  { kind }: AdmissionOptions,
+  key: string,
+): string {
+  const { namespace, name, subresource } = target
+  const path = [apiVersionOf(definition), definition.plural, namespace, name, subresource]
+  return sha256([context.user.name, kind, ...path, key])
+}
+
+/** Query parameters that do not change the effect. */
+const formParameters: ReadonlySet<string> = new Set(['pretty', 'timeout'])
+
+function digestOf({ query, contentType, body }: WriteRequest): string {
+  const parameters = [...query].filter(([name]) => !formParameters.has(name)).sort()
+  return sha256([contentType, parameters], body)
+}
+
+function sha256(values: readonly unknown[], body: Uint8Array = new Uint8Array(0)): string {
+  return createHash('sha256').update(JSON.stringify(values)).update(body).digest('hex')
+}
+
+/** @throws ApiError */
+function recorded(write: KeyedWrite, plan: Plan, reads: ReadSet): Plan {
+  if (plan.kind !== 'write' && plan.kind !== 'answer') return plan
+  checkSupported(write)
+  if (plan.kind === 'write') {
+    const operations = [...plan.operations, recordOperation(write, responseOfWrite(write, plan))]
+    return { ...plan, operations }
+  }
+  const { value } = plan
+  assert(value.kind === 'document', 'a write answers with a document')
+  // Nothing changes, so the object must still be what the response shows.
+  const { definition, target } = write.request
+  const key = keyOfTarget(definition, target)
+  const { conditions, ...put } = recordOperation(write, { code: value.code, key, back: 0 })
+  const unchanged = { kind: 'other-revision-is', key, revision: reads.revisionOf(key) } as const
+  return {
+    kind: 'write',
+    operations: [{ ...put, conditions: [...conditions, unchanged] }],
+    done: () => value,
+  }
+}
+
+/** @throws ApiError */
+function checkSupported({ dependencies: { rawStore, limits } }: KeyedWrite): void {
+  if (rawStore.featureLevel < featureLevelMin) {
+    throw badRequest(
+      `the header Idempotency-Key needs feature level ${featureLevelMin}: it rises when all members run this version`,
+    )
+  }
+  if (rawStore.view().count(recordsPrefix) >= limits.idempotencyRecordsMax)
+    throw tooManyRequests(1, 'too many idempotency keys are in use; nothing was changed')
+}
+
+/** How to answer a repeated request: with a stored version, or with these bytes. */
+type RecordedResponse =
+  /** The object of `key` as it was `back` revisions before the record. */
+  | { readonly code: number; readonly key: Key; readonly back: number }
+  /** Its `resourceVersion` "0" stands for the revision `back` revisions before the record. */
+  | {
+      readonly code: number
+      readonly document: JsonObject
+      readonly isStatus: boolean
+      readonly back: number
+    }
+
+function responseOfWrite(
+  { options }: KeyedWrite,
+  { operations, done }: Extract<Plan, { readonly kind: 'write' }>,
+): RecordedResponse {
+  const [first] = operations
+  assert(first !== undefined, 'a write has an operation')
+  const back = operations.length
+  const isDeletion = options.kind === 'DeleteOptions'
+  if (first.kind === 'put') {
+    const isNew = options.kind === 'CreateOptions' || first.conditions.some(({ kind }) => kind === 'absent')
+    return { code: isNew ? 201 : isDeletion ? 202 : 200, key: first.key, back }
+  }
+  const value = done(operations.map(() => noRevision))
+  assert(value.kind === 'document', 'a write answers with a document')
+  const isStatus = value.isStatus === true
+  // The deleted version was the one before.
+  if (isDeletion && !isStatus) return { code: value.code, key: first.key, back: back + 1 }
+  return { code: value.code, document: parsedJson(value.bytes), isStatus, back }
+}
+
+function recordOperation(
+  { request, key, digest }: KeyedWrite,
+  response: RecordedResponse,
+): Extract<Operation, { readonly kind: 'put' }> {
+  const { admission } = request
+  const metadata = {
+    name: key.slice(key.lastIndexOf('/') + 1),
+    ...{ uid: admission.requestUid, creationTimestamp: admission.writing.time },
+  }
+  const kind = { kind: 'IdempotencyRecord', apiVersion: 'internal/v1' }
+  const object = encode({ ...kind, metadata, digest, response })
+  return { kind: 'put', key, conditions: [{ kind: 'absent' }], object }
+}
+
+/**
+ * @throws ApiError `Invalid` for another request with the same key; `Expired` without the version
+ */
+async function replay(
+  { dependencies, request, digest }: KeyedWrite,
+  stored: StoredObject,
+): Promise<Document> {
+  const record = parseStored(stored)
+  if (textMember(record, 'digest') !== digest) throw reused()
+  const response = objectMember(record, 'response')
+  const at = revision(stored.revision - (numberMember(response, 'back') ?? 0))
+  const code = codeIn(response)
+  const document = memberOf(response, 'document')
+  if (document !== undefined && isJsonObject(document)) {
+    request.context.replayed?.()
+    const bytes = Buffer.from(jsonText(withVersion(document, String(at))))
+    return {
+      kind: 'document',
+      code,
+      bytes,
+      ...(memberOf(response, 'isStatus') === true ? { isStatus: true } : {}),
+    }
+  }
+  const found = await fromStore(objectAt(dependencies, textMember(response, 'key') as Key, at))
+  request.context.replayed?.()
+  return { kind: 'document', code, bytes: found.bytes }
+}
+
+async function objectAt(
+  { store }: VerbDependencies,
+  key: Key,
+  at: Parameters<typeof store.viewAt>[0],
+): Promise<StoredObject> {
+  const found = await store.viewAt(at).get(key)
+  assert(found !== null, 'a record names a version that was written')
+  return found
+}
+
+function codeIn(response: JsonObject): Document['code'] {
+  const code = numberMember(response, 'code')
+  return code === 201 || code === 202 ? code : 200
+}
+
+function withVersion(document: JsonObject, version: string): JsonObject {
+  const metadata = objectMember(document, 'metadata')
+  if (textMember(metadata, 'resourceVersion') !== '0') return document
+  return { ...document, metadata: { ...metadata, resourceVersion: version } }
+}
+
+function reused(): ApiError {
+  const message =
+    'the Idempotency-Key was used for another request to this path: use a new key for each change'
+  return new ApiError('Invalid', message, {
+    causes: [{ reason: 'IdempotencyKeyReused', message, field: '' }],
+  })
+}

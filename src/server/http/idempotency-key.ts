@@ -1,0 +1,28 @@
+import { badRequest } from '../../api/errors/standard-errors.ts'
+import type { Verb } from '../../registry/kinds/definition.ts'
+
+const READS: ReadonlySet<Verb> = new Set(['get', 'list', 'watch'])
+
+/** Printable ASCII. A repeated header arrives joined with a comma and a space. */
+const KEY = /^[!-~]{1,255}$/
+
+/**
+ * Returns the idempotency key of a write; that of a read is ignored.
+ *
+ * @throws ApiError `BadRequest` for a malformed key, or where none is supported
+ */
+export function idempotencyKeyOf(
+  header: string | readonly string[] | undefined,
+  verb: Verb,
+): { readonly idempotencyKey?: string } {
+  if (header === undefined || READS.has(verb)) return {}
+  if (typeof header !== 'string' || !KEY.test(header)) {
+    throw badRequest('the header Idempotency-Key must be 1 to 255 printable ASCII characters without spaces')
+  }
+  if (verb === 'deletecollection') {
+    throw badRequest(
+      'the header Idempotency-Key is not supported for the deletion of a collection: delete the objects one by one, or send the request without it',
+    )
+  }
+  return { idempotencyKey: header }
+}

@@ -1,0 +1,247 @@
+/*
+ * Goal: requests with one idempotency key take effect once and get the first response. Method: the
+ * shipped verbs over the shipped machine.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { recordsPrefix } from '../../../../../src/registry/writing/idempotency.ts'
+import { customKind } from '../../../../support/fixtures/custom-kind.ts'
+import { lead, rest } from '../../app/leading-member.ts'
+import { Fixture, causes, refused } from '../fixture.ts'
+import type { Call, FixtureOptions, Got } from '../fixture.ts'
+
+async function open(t: TestContext, options: FixtureOptions = {}): Promise<Fixture> {
+  const api = await Fixture.open(options)
+  t.after(() => api.close())
+  return api
+}
+
+const idempotencyKey = 'k-1'
+
+function records(api: Fixture): number {
+  return api.store.view().count(recordsPrefix)
+}
+
+/** Sends a request twice, with other writes in between. */
+async function twice(
+  api: Fixture,
+  send: () => Promise<Got>,
+  between: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<void> {
+  const first = await send()
+  assert.equal(api.replays, 0)
+  await between()
+  const { revision } = api.store.view()
+  const second = await send()
+  assert.deepEqual(second, first)
+  assert.equal(api.replays, 1)
+  assert.equal(api.store.view().revision, revision, 'nothing is written')
+}
+
+void test('a repeated create returns the created object, also after it was changed or deleted', async (t) => {
+  for (const between of ['nothing', 'change', 'delete'] as const) {
+    const api = await open(t)
+    const send = () => api.create({ idempotencyKey, body: { metadata: { name: 'a' }, data: { x: '1' } } })
+    await twice(api, send, async () => {
+      if (between === 'change') await api.patch({ name: 'a', body: { data: { x: '2' } } })
+      if (between === 'delete') await api.delete({ name: 'a' })
+    })
+    assert.equal((await api.list({})).items.length, between === 'delete' ? 0 : 1)
+    assert.equal(records(api), 1)
+  }
+})
+
+void test('a repeated create with a generated name makes one object', async (t) => {
+  const api = await open(t)
+  await twice(api, () => api.create({ idempotencyKey, body: { metadata: { generateName: 'a-' } } }))
+  assert.equal((await api.list({})).items.length, 1)
+})
+
+void test('a repeated patch is applied once and returns the first result', async (t) => {
+  const api = await open(t)
+  await api.create({
+    kind: 'Pod',
+    body: { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+  })
+  const body = [{ op: 'add', path: '/metadata/finalizers', value: ['x.io/a'] }]
+  const contentType = 'application/json-patch+json'
+  const call: Call = { kind: 'Pod', name: 'p', body, contentType, idempotencyKey }
+  await twice(
+    api,
+    () => api.patch(call),
+    () => api.patch({ kind: 'Pod', name: 'p', body: { metadata: { finalizers: null } } }),
+  )
+  assert.equal((await api.get({ kind: 'Pod', name: 'p' })).object.metadata.finalizers, undefined)
+})
+
+void test('a repeated update that named a version returns the first result, no conflict', async (t) => {
+  const api = await open(t)
+  const { object } = await api.configMap('a')
+  const call: Call = { name: 'a', body: { ...object, data: { x: '1' } }, idempotencyKey }
+  await twice(
+    api,
+    () => api.update(call),
+    () => api.patch({ name: 'a', body: { data: { x: '2' } } }),
+  )
+})
+
+void test('a repeated update that changed nothing does not undo a later change', async (t) => {
+  const api = await open(t)
+  await api.create({ body: { metadata: { name: 'a' }, data: { x: '1' } } })
+  await twice(
+    api,
+    () => api.patch({ name: 'a', body: { data: { x: '1' } }, idempotencyKey }),
+    () => api.patch({ name: 'a', body: { data: { x: '2' } } }),
+  )
+})
+
+void test('a repeated deletion does not delete another object of the same name', async (t) => {
+  for (const kind of ['ConfigMap', 'PersistentVolume']) {
+    const api = await open(t)
+    const spec = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/d' } }
+    const body = { metadata: { name: 'a' }, ...(kind === 'ConfigMap' ? {} : { spec }) }
+    await api.create({ kind, body })
+    await twice(
+      api,
+      () => api.delete({ kind, name: 'a', idempotencyKey }),
+      () => api.create({ kind, body }),
+    )
+    assert.equal((await api.get({ kind, name: 'a' })).code, 200)
+  }
+})
+
+void test('a repeated deletion of an object that finalizers keep, and the removal of the last one', async (t) => {
+  const api = await open(t)
+  await api.create({ body: { metadata: { name: 'a', finalizers: ['x.io/a'] } } })
+  await twice(api, () => api.delete({ name: 'a', idempotencyKey }))
+  api.replays = 0
+  const body = { metadata: { finalizers: null } }
+  await twice(
+    api,
+    () => api.patch({ name: 'a', body, idempotencyKey }),
+    () => api.configMap('a'),
+  )
+  assert.equal((await api.get({ name: 'a' })).code, 200)
+  assert.equal(records(api), 2)
+})
+
+void test('a repeated binding and a repeated eviction of a Pod', async (t) => {
+  const api = await open(t)
+  await api.create({
+    kind: 'Pod',
+    body: { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+  })
+  const pod: Call = { kind: 'Pod', name: 'p', idempotencyKey }
+  const target = { kind: 'Node', name: 'n1' }
+  await twice(api, () =>
+    api.create({ ...pod, subresource: 'binding', body: { metadata: { name: 'p' }, target } }),
+  )
+  api.replays = 0
+  await twice(api, () => api.create({ ...pod, subresource: 'eviction', body: { metadata: { name: 'p' } } }))
+})
+
+void test('concurrent requests with one key take effect once and get the same response', async (t) => {
+  const api = await open(t)
+  const send = () => api.create({ idempotencyKey, body: { metadata: { generateName: 'a-' } } })
+  const answers = await Promise.all([send(), send(), send(), send()])
+  assert.equal(new Set(answers.map(({ object }) => object.metadata.name)).size, 1)
+  assert.ok(answers.every(({ code }) => code === 201))
+  assert.equal((await api.list({})).items.length, 1)
+  assert.equal(api.replays, 3)
+})
+
+void test('a key with another body, query or format is 422 and changes nothing', async (t) => {
+  const api = await open(t)
+  await api.configMap('a')
+  const call: Call = { name: 'a', body: { data: { x: '1' } }, idempotencyKey }
+  await api.patch(call)
+  const others: readonly Call[] = [
+    { ...call, body: { data: { x: '2' } } },
+    { ...call, query: { fieldManager: 'other' } },
+    { ...call, contentType: 'application/strategic-merge-patch+json' },
+  ]
+  for (const other of others) {
+    const { revision } = api.store.view()
+    const seen = await refused(api.patch(other))
+    assert.equal(seen.code, 422)
+    assert.match(seen.message, /use a new key for each change/)
+    assert.deepEqual(causes(seen), ['IdempotencyKeyReused '])
+    assert.equal(api.store.view().revision, revision)
+  }
+  assert.equal((await api.patch({ ...call, query: { pretty: 'true' } })).code, 200)
+})
+
+void test('a key belongs to one user, verb and path', async (t) => {
+  const api = await open(t)
+  await api.configMap('a')
+  await api.configMap('b')
+  const body = { data: { x: '1' } }
+  const user = { name: 'other', uid: '', groups: ['system:masters'], extra: {} }
+  await api.patch({ name: 'a', body, idempotencyKey })
+  await api.patch({ name: 'b', body, idempotencyKey })
+  await api.patch({ name: 'a', body: { data: { x: '2' } }, idempotencyKey, user })
+  await api.update({ name: 'a', body: { metadata: { name: 'a' } }, idempotencyKey })
+  assert.equal(api.replays, 0)
+  assert.equal(records(api), 4)
+})
+
+void test('refused requests and dry runs leave no record', async (t) => {
+  const api = await open(t)
+  const body = { metadata: { name: 'a' } }
+  await api.create({ body, idempotencyKey, query: { dryRun: 'All' } })
+  await api.configMap('a')
+  assert.equal((await refused(api.create({ body, idempotencyKey }))).code, 409)
+  assert.equal((await refused(api.create({ body: { metadata: { name: 'A' } }, idempotencyKey }))).code, 422)
+  assert.equal(records(api), 0)
+  await api.delete({ name: 'a' })
+  assert.equal((await api.create({ body, idempotencyKey })).code, 201)
+  assert.equal(api.replays, 0)
+})
+
+void test('an object of a custom kind is returned in the version of the request', async (t) => {
+  const api = await open(t)
+  const v1 = customKind({ group: 'example.com', plural: 'tabs', kind: 'Tab' })
+  const v2 = { ...v1, version: 'v2', storedAs: { name: 'v1' } }
+  api.catalog.setCustom([v2, v1])
+  const kind = 'example.com/v2/Tab'
+  await twice(api, () => api.create({ kind, idempotencyKey, body: { metadata: { name: 'a' } } }))
+  assert.equal((await api.get({ kind, name: 'a' })).object.apiVersion, 'example.com/v2')
+})
+
+void test('members refuse a key, and reviews ignore it', async (t) => {
+  const api = await open(t)
+  const member = { apiVersion: 'cluster.orch.io/v1', kind: 'Member', metadata: { name: 'n9' }, spec: {} }
+  const seen = await refused(api.create({ kind: 'Member', body: member, idempotencyKey }))
+  assert.equal(seen.code, 400)
+  assert.match(seen.message, /not supported for members/)
+  const spec = { nonResourceAttributes: { path: '/', verb: 'get' } }
+  assert.equal(
+    (await api.create({ kind: 'SelfSubjectAccessReview', body: { spec }, idempotencyKey })).code,
+    201,
+  )
+  assert.equal(records(api), 0)
+})
+
+void test('beyond the limit of records a request with a new key is 429', async (t) => {
+  const api = await open(t, { limits: { idempotencyRecordsMax: 1 } })
+  await api.create({ body: { metadata: { name: 'a' } }, idempotencyKey })
+  const seen = await refused(api.create({ body: { metadata: { name: 'b' } }, idempotencyKey: 'k-2' }))
+  assert.equal(seen.code, 429)
+  assert.equal((await refused(api.get({ name: 'b' }))).code, 404)
+  await api.create({ body: { metadata: { name: 'a' } }, idempotencyKey })
+  assert.equal(api.replays, 1)
+})
+
+void test('a record is deleted after the history window, and its key takes effect again', async (t) => {
+  const api = await lead(t, { domain: 'orch.io', enabled: [] })
+  const send = () => api.create({ idempotencyKey, body: { metadata: { generateName: 'a-' } } })
+  await send()
+  const windowMs = api.store.settings.historyWindowMs
+  for (let passed = 0; passed < windowMs - 20_000; passed += 10_000) await rest(api)
+  assert.equal(records(api), 1)
+  for (let passed = 0; passed < 60_000; passed += 10_000) await rest(api)
+  assert.equal(records(api), 0)
+  await send()
+  assert.equal((await api.list({})).items.length, 2)
+})
