@@ -3,14 +3,14 @@ import { numberMember, objectMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import { int32, part, struct, text } from '../api/schema/build.ts'
 import type { AnyObject, ViewSubresource } from '../registry/kinds/definition.ts'
-import { valueAt, withValueAt } from './crd/scale-path.ts'
-import type { ScalePath } from './crd/scale-path.ts'
+import { valueAt, withValueAt } from './crd/member-path.ts'
+import type { MemberPath } from './crd/member-path.ts'
 
 export type ScalePaths = {
-  readonly specReplicas: ScalePath
-  readonly statusReplicas: ScalePath
+  readonly specReplicas: MemberPath
+  readonly statusReplicas: MemberPath
   /** null if the kind has no selector path. */
-  readonly labelSelector: ScalePath | null
+  readonly labelSelector: MemberPath | null
 }
 
 /**
@@ -87,7 +87,7 @@ function scaled(scale: AnyObject, current: AnyObject, { specReplicas }: ScalePat
  * @returns null if unset
  * @throws ApiError `InternalError` if the value is not a count, as upstream
  */
-function countAt(object: AnyObject, path: ScalePath): number | null {
+function countAt(object: AnyObject, path: MemberPath): number | null {
   const value = valueAt(object, path)
   if (value === undefined) return null
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value

@@ -50,6 +50,6 @@ function besideStatus(markers: MarkerNames): ReadonlySet<string> {
       'exclusiveMinimum',
     ],
     ...['maxLength', 'minLength', 'pattern', 'maxItems', 'minItems', 'uniqueItems', 'multipleOf', 'required'],
-    ...['items', 'properties', 'externalDocs', 'example', markers.preserveUnknown],
+    ...['items', 'properties', 'externalDocs', 'example', markers.preserveUnknown, markers.validations],
   ])
 }

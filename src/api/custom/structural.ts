@@ -76,6 +76,7 @@ export type MarkerNames = {
   readonly listType: string
   readonly listMapKeys: string
   readonly mapType: string
+  readonly validations: string
 }
 
 /** @param prefix `schemaMarkerPrefix` of the domain's names */
@@ -87,6 +88,7 @@ export function markerNames(prefix: string): MarkerNames {
     listType: `${prefix}list-type`,
     listMapKeys: `${prefix}list-map-keys`,
     mapType: `${prefix}map-type`,
+    validations: `${prefix}validations`,
   }
 }
 

@@ -29,7 +29,8 @@ import { keyOf } from '../../store/key.ts'
 import { customColumns } from './custom-columns.ts'
 import { isTrue } from './definition-conditions.ts'
 import { isByWebhook } from './definition-conversion.ts'
-import { parseScalePath } from './scale-path.ts'
+import { selectableFieldsOf } from './selectable-fields.ts'
+import { parseMemberPath } from './member-path.ts'
 import { storedConversion } from './stored-conversion.ts'
 import { keeping } from '../common/status-subresource.ts'
 import { scaleSubresource } from '../scale.ts'
@@ -105,6 +106,7 @@ function kindOf(version: JsonObject, structural: CompiledSchema, of: Making): Re
     tracksGeneration: hasStatus ? true : 'status-too',
     storedAs: storedVersionOf(name, of),
     ...deprecationOf(version, of),
+    selectableFields: selectableFieldsOf(version),
     columns: customColumns(objectsMember(version, 'additionalPrinterColumns')),
     hooks: hasStatus ? STATUS_APART : {},
     subresources: [...(hasStatus ? [status] : []), ...scaleOf(version)],
@@ -160,10 +162,10 @@ const status: PartSubresource = {
 function scaleOf(version: JsonObject): readonly SubresourceDefinition[] {
   const scale = memberOf(objectMember(version, 'subresources'), 'scale')
   if (!isJsonObject(scale)) return []
-  const specReplicas = parseScalePath(textMember(scale, 'specReplicasPath'))
-  const statusReplicas = parseScalePath(textMember(scale, 'statusReplicasPath'))
+  const specReplicas = parseMemberPath(textMember(scale, 'specReplicasPath'))
+  const statusReplicas = parseMemberPath(textMember(scale, 'statusReplicasPath'))
   if (specReplicas === null || statusReplicas === null) return []
-  const labelSelector = parseScalePath(textMember(scale, 'labelSelectorPath'))
+  const labelSelector = parseMemberPath(textMember(scale, 'labelSelectorPath'))
   return [scaleSubresource({ specReplicas, statusReplicas, labelSelector })]
 }
 

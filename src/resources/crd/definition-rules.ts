@@ -15,6 +15,7 @@ import { checkApproval } from './definition-approval.ts'
 import { isTrue } from './definition-conditions.ts'
 import { checkConversion } from './definition-conversion.ts'
 import { checkNames, requireNames } from './definition-name-rules.ts'
+import { checkSelectableFields } from './selectable-fields.ts'
 import { checkVersion } from './definition-version-rules.ts'
 
 /**
@@ -125,6 +126,8 @@ function checkVersions(spec: JsonObject, before: JsonObject | null, names: Names
     const same = before === null ? undefined : versionIn(before, name)
     if (wrong.length !== 0) found.add(invalid(fieldAt(place, 'name'), name, wrong.join(',')))
     checkVersion(version, place, found)
+    if (!equalJson(memberOf(version, 'selectableFields'), memberOf(same ?? {}, 'selectableFields')))
+      checkSelectableFields(version, place, found)
     if (!isSameShape(version, same)) checkSchemaOf(version, place, names, budget, found)
   }
   const every = versions.map((version) => textMember(version, 'name'))

@@ -153,11 +153,7 @@ function specSchema(names: Names): ObjectSchema {
       schema: maybe(4, validation, 'Schema of this version.'),
       subresources: maybe(5, subresourcesSchema, 'Subresources of this version.'),
       additionalPrinterColumns: listOf(6, columnSchema, 'Printer columns; only the age by default.'),
-      selectableFields: listOf(
-        9,
-        selectableFieldSchema,
-        'Fields for field selectors; stored, but not served yet.',
-      ),
+      selectableFields: listOf(9, selectableFieldSchema, 'Fields that field selectors may use.'),
     },
   )
   return struct('apiextensions.v1.CustomResourceDefinitionSpec', 'Specification of a custom resource.', {

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../api/json.ts'
 import { fieldAt, listIndex, member } from '../../api/schema/path.ts'
 import type { Path } from '../../api/schema/path.ts'
 import { utf8Length } from '../../api/utf8.ts'
-import { parseScalePath } from './scale-path.ts'
+import { parseMemberPath } from './member-path.ts'
 
 /** Validates a version, except for its name and schema. */
 export function checkVersion(version: JsonObject, at: Path, found: Findings): void {
@@ -106,7 +106,7 @@ function checkScale(subresources: JsonObject, at: Path, found: Findings): void {
       found.add(invalid(field, path, words))
       continue
     }
-    if (parseScalePath(path) !== null) continue
+    if (parseMemberPath(path) !== null) continue
     found.add(invalid(field, path, 'must be a json path in the dot notation, without indexes'))
   }
 }

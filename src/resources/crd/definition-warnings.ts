@@ -1,4 +1,5 @@
 import { childrenOf } from '../../api/custom/schema-children.ts'
+import { markerNames } from '../../api/custom/structural.ts'
 import { isJsonList, isJsonObject, memberOf, objectMember, objectsMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
@@ -23,16 +24,10 @@ export function* definitionWarnings(definition: AnyObject, names: Names): Iterab
   for (const [index, version] of objectsMember(spec, 'versions').entries()) {
     const place = listIndex(member(at, 'versions'), index)
     const schema = memberOf(objectMember(version, 'schema'), 'openAPIV3Schema')
-    const rules = `${names.schemaMarkerPrefix}validations`
+    const rules = markerNames(names.schemaMarkerPrefix).validations
     const ruled = isJsonObject(schema) ? firstWith(schema, schemaAt(place), rules) : null
     if (ruled !== null)
       yield notEnforcedYet(spellPath(member(ruled, rules)), 'validation rules are not evaluated')
-    if (hasElements(version, 'selectableFields')) {
-      yield notEnforcedYet(
-        spellPath(member(place, 'selectableFields')),
-        'field selectors do not know these fields',
-      )
-    }
   }
 }
 

@@ -560,3 +560,43 @@ void test('with webhook conversion, a long list with an object of another versio
       error instanceof ApiError && error.code === 'NotImplemented' && / "z" cannot/.test(error.message),
   )
 })
+
+void test('field selectors of lists and watches know the selectable fields of the version', async (t) => {
+  const fields = ['.spec.color', '.spec.count', '.spec.ready'].map((jsonPath) => ({ jsonPath }))
+  const properties = { count, color: { type: 'string' }, ready: { type: 'boolean' } }
+  const shape = { type: 'object', properties: { spec: { type: 'object', properties } } }
+  const { api } = await start(t, { version: { selectableFields: fields }, shape })
+  const create = (own: string, spec: JsonObject) =>
+    api.create({ kind, body: { metadata: { name: own }, spec } })
+  await create('a', { color: 'red', count: 1, ready: true })
+  await create('b', { color: 'blue', count: 1 })
+  await create('c', { count: 20, ready: false })
+  for (const [fieldSelector, expected] of [
+    ['spec.color=red', ['a']],
+    ['spec.color!=red', ['b', 'c']],
+    ['spec.color=', ['c']],
+    ['spec.count=1', ['a', 'b']],
+    ['spec.count=20,spec.ready=false', ['c']],
+    ['spec.ready=', ['b']],
+    ['metadata.name=a,spec.ready=true', ['a']],
+  ] as const) {
+    const { items } = await api.list({ kind, query: { fieldSelector } })
+    assert.deepEqual(
+      items.map(({ metadata }) => metadata.name),
+      expected,
+      fieldSelector,
+    )
+  }
+  const unknown = await refused(api.list({ kind, query: { fieldSelector: 'spec.note=x' } }))
+  assert.equal(unknown.code, 400)
+  const { metadata } = await api.list({ kind })
+  const query = { fieldSelector: 'spec.color=red', resourceVersion: metadata.resourceVersion }
+  const events = await api.watch({ kind, query })
+  await api.patch({ kind, name: 'b', body: { spec: { color: 'red' } } })
+  await api.patch({ kind, name: 'c', body: { spec: { count: 21 } } })
+  await api.patch({ kind, name: 'a', body: { spec: { color: 'green' } } })
+  assert.deepEqual(
+    (await events.now()).map(({ type, object }) => `${type} ${object.metadata.name}`),
+    ['ADDED b', 'DELETED a'],
+  )
+})

@@ -425,9 +425,11 @@ void test('parts that are not enforced yet are stored unchanged, with a warning 
     const inner = { type: 'object', properties: { a: { type: 'string' } }, [`${prefix}validations`]: [rule] }
     const openAPIV3Schema = {
       type: 'object',
-      properties: { spec: { type: 'object', additionalProperties: inner } },
+      properties: {
+        ...{ spec: { type: 'object', additionalProperties: inner }, color: { type: 'string' } },
+      },
     }
-    const v1 = { schema: { openAPIV3Schema }, selectableFields: [{ jsonPath: '.spec.color' }] }
+    const v1 = { schema: { openAPIV3Schema }, selectableFields: [{ jsonPath: '.color' }] }
     const { spec } = byWebhook({}) as { readonly spec: { readonly conversion: JsonObject } }
     const base = definitionBody({ version: v1 })
     const body = { ...base, spec: { ...base.spec, ...spec } }
@@ -438,7 +440,6 @@ void test('parts that are not enforced yet are stored unchanged, with a warning 
         'objects are only served in the version that they are stored in',
       `spec.versions[0].schema.openAPIV3Schema.properties[spec].additionalProperties.${prefix}validations: ` +
         'stored but not enforced by this release: validation rules are not evaluated',
-      'spec.versions[0].selectableFields: stored but not enforced by this release: field selectors do not know these fields',
     ])
     for (const { object } of [
       made,
@@ -454,7 +455,7 @@ void test('parts that are not enforced yet are stored unchanged, with a warning 
       assert.deepEqual(stored.versions[0]?.['schema'], v1.schema)
       assert.deepEqual(stored.versions[0]?.['selectableFields'], v1.selectableFields)
     }
-    assert.equal(api.warnings.splice(0).length, 6)
+    assert.equal(api.warnings.splice(0).length, 4)
     // Fields that are unknown to every release of upstream follow fieldValidation.
     const unknown = definitionBody({ version: { ...v1, nonsense: 1 } })
     const plain = { ...unknown, metadata: { name: 'others.test.example' } }
@@ -484,4 +485,56 @@ void test('a definition that is being deleted waits for its objects, with a cond
     await api.patch({ kind, name, body: { metadata: { finalizers: null } } })
     assert.equal((await refused(api.get({ kind, name }))).code, 404)
   }
+})
+
+void test('rules at the root of a schema with a status subresource are accepted', async (t) => {
+  for (const [domain, prefix] of [
+    ['orch.io', 'x-orch-'],
+    ['k8s.io', 'x-kubernetes-'],
+  ] as const) {
+    const api = await open(t, domain)
+    const rules = { [`${prefix}validations`]: [{ rule: 'self.metadata.name != "x"' }] }
+    const openAPIV3Schema = { type: 'object', properties: { spec: { type: 'object' } }, ...rules }
+    const only = { schema: { openAPIV3Schema }, subresources: { status: {} } }
+    const { code, object } = await api.create({ kind, body: definitionBody({ version: only }) })
+    assert.equal(code, 201)
+    const { versions: stored } = object['spec'] as { readonly versions: readonly JsonObject[] }
+    assert.deepEqual(stored[0]?.['schema'], only.schema)
+    assert.match(api.warnings.join(), /validation rules are not evaluated/)
+  }
+})
+
+void test('selectable fields name scalar members of the schema', async (t) => {
+  const properties = {
+    ...{ color: { type: 'string' }, size: { type: 'integer' }, on: { type: 'boolean' } },
+    ...{ weight: { type: 'number' }, parts: { type: 'array', items: { type: 'string' } } },
+  }
+  const openAPIV3Schema = { type: 'object', properties: { spec: { type: 'object', properties } } }
+  const api = await open(t)
+  const create = (paths: readonly string[]) => {
+    const selectableFields = paths.map((jsonPath) => ({ jsonPath }))
+    return api.create({
+      kind,
+      body: definitionBody({ version: { schema: { openAPIV3Schema }, selectableFields } }),
+    })
+  }
+  const field = (index: number) => `${at}.selectableFields[${index}].jsonPath`
+  for (const [paths, wrong] of [
+    [['.spec.color', ''], `FieldValueRequired ${field(1)}`],
+    [['.spec.color', '.spec.color'], `FieldValueDuplicate ${field(1)}`],
+    [['spec.color'], `FieldValueInvalid ${field(0)}`],
+    [['.spec.parts[0]'], `FieldValueInvalid ${field(0)}`],
+    [['.spec.absent'], `FieldValueInvalid ${field(0)}`],
+    [['.spec.weight'], `FieldValueInvalid ${field(0)}`],
+    [['.spec.parts'], `FieldValueInvalid ${field(0)}`],
+    [['.spec'], `FieldValueInvalid ${field(0)}`],
+    [['.metadata.name'], `FieldValueInvalid ${field(0)}`],
+    [Array.from({ length: 9 }, () => '.spec.color'), `FieldValueTooMany ${at}.selectableFields`],
+  ] as const) {
+    const seen = await refused(create(paths))
+    assert.equal(seen.code, 422, paths.join())
+    assert.deepEqual(causes(seen), [wrong], paths.join())
+  }
+  assert.equal((await create(['.spec.color', '.spec.size', '.spec.on'])).code, 201)
+  assert.deepEqual(api.warnings, [])
 })

@@ -3,25 +3,25 @@ import { isJsonObject, memberOf, setMember } from '../../api/json.ts'
 import type { JsonObjectDraft } from '../../api/json.ts'
 
 /** Member names from the root to a member. */
-export type ScalePath = readonly string[]
+export type MemberPath = readonly string[]
 
 /** Maximum number of steps. */
 const STEPS_MAX = 32
 
 /**
- * Parses a path to a scale member.
+ * Parses a path to a member.
  *
  * @param path in dot notation, such as `.spec.replicas`
  * @returns null if it is invalid or has brackets
  */
-export function parseScalePath(path: string): ScalePath | null {
+export function parseMemberPath(path: string): MemberPath | null {
   if (!path.startsWith('.') || /[[\]]/.test(path)) return null
   const steps = path.slice(1).split('.')
   return steps.includes('') || steps.length > STEPS_MAX ? null : steps
 }
 
 /** @returns undefined: the path does not exist */
-export function valueAt(object: JsonObject, path: ScalePath): Json | undefined {
+export function valueAt(object: JsonObject, path: MemberPath): Json | undefined {
   let value: Json | undefined = object
   for (const step of path) value = isJsonObject(value) ? memberOf(value, step) : undefined
   return value
@@ -32,7 +32,7 @@ export function valueAt(object: JsonObject, path: ScalePath): Json | undefined {
  *
  * @returns null: a value on the path is not an object
  */
-export function withValueAt(object: JsonObject, path: ScalePath, value: Json): JsonObject | null {
+export function withValueAt(object: JsonObject, path: MemberPath, value: Json): JsonObject | null {
   const [step, ...rest] = path
   if (step === undefined) return null
   const draft: JsonObjectDraft = { ...object }
