@@ -33,6 +33,8 @@ export function scaleSubresource(paths: ScalePaths): ViewSubresource {
       },
       patched: (object) => shown(object, paths),
       change: (scale, current) => scaled(scale, current, paths),
+      applied: (scale, place) =>
+        numberMember(objectMember(scale, 'spec'), 'replicas') === null ? place : scaled(scale, place, paths),
     },
   }
 }

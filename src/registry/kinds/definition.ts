@@ -270,6 +270,11 @@ export type ObjectView = {
    * Returns the object changed by the view; the view's metadata is ignored. @param view valid
    */
   readonly change: (view: AnyObject, current: AnyObject) => AnyObject
+  /**
+   * Returns the object with those members that an applied view sets. @param place the object with
+   * its identity only
+   */
+  readonly applied: (view: AnyObject, place: AnyObject) => AnyObject
 }
 
 /**

@@ -16,11 +16,13 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { readApplyOptions } from '../calls/query-options.ts'
 import type { ApplyOptions } from '../calls/query-options.ts'
 import { partOf } from '../calls/subresource.ts'
-import type { AnyObject, PartSubresource } from '../kinds/definition.ts'
+import { apiVersionOf } from '../kinds/definition.ts'
+import type { AnyObject, PartSubresource, ViewSubresource } from '../kinds/definition.ts'
 import { conformed, reshapeObject, withValueLimit } from '../writing/decode.ts'
 import { readConfig } from '../writing/read-config.ts'
 import { checkOwnedPaths, giveManagedFields, withManagedFields, writerOf } from '../writing/manage-fields.ts'
 import { draftRewrite, requireVersion, rewriteRetry } from '../writing/rewrite.ts'
+import { validateBody } from '../writing/validate-write.ts'
 import { runWrite } from '../writing/write-pipeline.ts'
 import type { Draft } from '../writing/write-pipeline.ts'
 import { checkCreatable, draftCreate, Stamps } from './create.ts'
@@ -30,12 +32,17 @@ import type { ReadSet } from '../shared/read-set.ts'
  * Server-side apply: sets the fields that the body has, creates a missing object, and removes what
  * the same manager applied before and does not any more.
  *
+ * @param view the applier owns the members of the object behind those of the view
  * @throws ApiError `Conflict` with a cause per field that another manager owns, unless forced
  * @source spec 4.10
  */
-export function apply(dependencies: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
+export function apply(
+  dependencies: VerbDependencies,
+  request: WriteRequest,
+  view: ViewSubresource | null,
+): Promise<VerbResponse> {
   const { definition, target } = request
-  const subresource = partOf(definition, target, 'patch')
+  const subresource = view === null ? partOf(definition, target, 'patch') : null
   const options = {
     kind: 'PatchOptions',
     ...readApplyOptions(request.query, dependencies.names.domain),
@@ -45,26 +52,43 @@ export function apply(dependencies: VerbDependencies, request: WriteRequest): Pr
   return runWrite(dependencies, request, {
     options,
     decode: () => {
-      const read = (config: AnyObject): Sent => ({
-        config,
-        application: applicationOf(dependencies, request, { config, writer, subresource }),
-      })
+      const read = (sent: AnyObject): Sent => {
+        const config = view === null ? sent : configBehind(view, request, sent)
+        return { config, application: applicationOf(dependencies, request, { config, writer, subresource }) }
+      }
       const config = withValueLimit(dependencies, request, (valuesMax) =>
-        readConfig(dependencies, request, valuesMax),
+        readConfig(dependencies, request, { kind: view?.body ?? definition, valuesMax }),
       )
       return config instanceof Promise ? config.then(read) : read(config)
     },
     draft: ({ config, application }, reads) => {
       const change = (current: AnyObject): AnyObject =>
-        changed(dependencies, request, { application, writer, current, options, subresource })
+        changed(dependencies, request, { application, writer, current, options, subresource, view })
       const onMissing = (): Draft =>
         draftMissing(dependencies, request, { config, application, stamps, options }, reads)
       const applier = identityOf(application.entry)
-      const rewrite = { subresource, options, applier, change: requireVersion(request, change), onMissing }
-      return draftRewrite(dependencies, request, rewrite, reads)
+      const rewrite = { subresource, options, applier, change: requireVersion(request, change) }
+      return draftRewrite(dependencies, request, view === null ? { ...rewrite, onMissing } : rewrite, reads)
     },
     retry: rewriteRetry(dependencies, request, options),
   })
+}
+
+/** Returns the applied object that has the members of the view. @throws ApiError `Invalid` */
+function configBehind(
+  { body, view }: ViewSubresource,
+  { definition }: WriteRequest,
+  sent: AnyObject,
+): AnyObject {
+  const { name = '', namespace, uid, resourceVersion } = sent.metadata
+  validateBody(body, name, sent)
+  const metadata = {
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  }
+  return view.applied(sent, { apiVersion: apiVersionOf(definition), kind: definition.kind, metadata })
 }
 
 type Sent = {
@@ -121,20 +145,23 @@ type Changing = {
   readonly current: AnyObject
   readonly options: ApplyOptions
   readonly subresource: PartSubresource | null
+  readonly view: ViewSubresource | null
 }
 
 /** Returns the applied object with its owners. @throws ApiError */
 function changed(
   dependencies: VerbDependencies,
   request: WriteRequest,
-  { application, writer, current, options, subresource }: Changing,
+  { application, writer, current, options, subresource, view }: Changing,
 ): AnyObject {
   const { definition } = request
   const { type, config } = application
   const live = withManagedFields(current, undefined)
+  // The members of the object were not written through the view.
+  const owner = view === null ? writer : { ...writer, subresource: '' }
   const managers =
     ownersOf(type, current) ??
-    firstOwners(dependencies.schemas.of(definition), settable(request, subresource, live), writer)
+    firstOwners(dependencies.schemas.of(definition), settable(request, subresource, live), owner)
   checkOwnedPaths(dependencies, managers.values())
   const applied = applyConfig(application, live, managers)
   checkOwnedPaths(dependencies, applied.managers.values())
@@ -144,7 +171,7 @@ function changed(
     if (left.size > 0) throw applyConflict(left)
   }
   const whole = reshapeObject(dependencies, definition, applied.object as AnyObject)
-  const object = writer.manager === 'kubectl' ? updatedLastApplied(whole, config) : whole
+  const object = writer.manager === 'kubectl' && view === null ? updatedLastApplied(whole, config) : whole
   return withManagedFields(object, managedFieldsOf(applied.managers))
 }
 

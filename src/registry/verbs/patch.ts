@@ -45,7 +45,10 @@ export async function patch(dependencies: VerbDependencies, request: WriteReques
   const subresource = view === null ? partOf(definition, target, 'patch') : null
   const kind = view?.body ?? definition
   const format = formatOf(request, view)
-  if (format === 'apply-patch') return apply(dependencies, request)
+  if (format === 'apply-patch') {
+    const applied = await apply(dependencies, request, view)
+    return view === null ? applied : showView(view, applied)
+  }
   refuseForce(request.query, dependencies.names.domain)
   const options = { kind: 'PatchOptions', ...readWriteOptions(request.query) } as const
   const validation = options.fieldValidation
@@ -77,8 +80,7 @@ const formats: readonly PatchFormat[] = [...formatsOfCustomKinds, 'strategic-mer
 /** @throws ApiError `UnsupportedMediaType` */
 function formatOf({ definition, contentType }: WriteRequest, view: ViewSubresource | null): PatchFormat {
   const all = view === null && definition.structural !== undefined ? formatsOfCustomKinds : formats
-  // A view has no fields of its own to own.
-  return patchFormatOf(contentType, view === null ? all : all.filter((format) => format !== 'apply-patch'))
+  return patchFormatOf(contentType, all)
 }
 
 type Apply = (current: AnyObject) => Json

@@ -8,7 +8,7 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { apiVersionOf } from '../kinds/definition.ts'
 import type { AnyObject } from '../kinds/definition.ts'
 import { bodyText, checkNames, checkType, conformed, parseText } from './decode.ts'
-import type { Body } from './decode.ts'
+import type { Body, DecodedKind } from './decode.ts'
 import { yieldToEventLoop } from '../shared/yield-budget.ts'
 
 /**
@@ -20,14 +20,20 @@ import { yieldToEventLoop } from '../shared/yield-budget.ts'
 export function readConfig(
   dependencies: VerbDependencies,
   request: WriteRequest,
-  valuesMax: number,
+  { kind, valuesMax }: ConfigReading,
 ): AnyObject | Promise<AnyObject> {
   const sent = parseConfig(request.body, valuesMax)
   request.context.received?.(sent.value)
-  const checked = (): AnyObject => checkConfig(dependencies, request, sent)
+  const checked = (): AnyObject => checkConfig(dependencies, request, kind, sent)
   return request.body.byteLength <= dependencies.limits.writeTurnBytes
     ? checked()
     : yieldToEventLoop(dependencies.clock).then(checked)
+}
+
+export type ConfigReading = {
+  /** That of the path, or of the view. */
+  readonly kind: DecodedKind
+  readonly valuesMax: number
 }
 
 /** The content type names YAML, of which JSON is a part that is faster to read. */
@@ -43,27 +49,26 @@ function parseConfig(body: Uint8Array, valuesMax: number): Body {
 
 function checkConfig(
   dependencies: VerbDependencies,
-  request: WriteRequest,
+  { target }: WriteRequest,
+  kind: DecodedKind,
   { value, found, fractions }: Body,
 ): AnyObject {
-  const { definition, target } = request
   const doubled = found()
   if (doubled.length > 0) throw badRequest(`error decoding the applied object: ${doubled.join(', ')}`)
   for (const name of ['apiVersion', 'kind']) {
     if (textMember(value, name) === '') throw badRequest(`an applied object must have ${name}`)
   }
-  const typed = checkType(value, definition)
+  const typed = checkType(value, kind)
   const metadata = objectMember(typed, 'metadata')
   if ((metadata['managedFields'] ?? null) !== null) throw badRequest('metadata.managedFields must be nil')
-  const { unknown } = conformed(dependencies, definition, typed, fractions)
+  const { unknown } = conformed(dependencies, kind, typed, fractions)
   if (unknown.length > 0) {
     const paths = unknown.map((path) => `.${path}: field not declared in schema`).join(', ')
-    const { kind } = definition
     throw badRequest(
-      `failed to create typed patch object (${target.name}; ${apiVersionOf(definition)}, Kind=${kind}): ${paths}`,
+      `failed to create typed patch object (${target.name}; ${apiVersionOf(kind)}, Kind=${kind.kind}): ${paths}`,
     )
   }
-  checkElements(mergeTypeOf(dependencies.schemas.of(definition)), typed)
+  checkElements(mergeTypeOf(dependencies.schemas.of(kind)), typed)
   const named = { ...typed, metadata: { ...metadata, name: metadata['name'] ?? target.name ?? '' } }
   // Conforming to a schema with metadata checked the type.
   const object = named as unknown as AnyObject

@@ -428,6 +428,53 @@ void test('scale reads and writes the replica count, and nothing else', async (t
   assert.deepEqual((await api.get(of)).object['spec'], { replicas: 6 })
 })
 
+void test('an applied scale makes its manager the owner of the replica count', async (t) => {
+  const { api } = await start(t, { version: { subresources: { status: {}, scale } } })
+  const contentType = 'application/apply-patch+yaml'
+  const applied = (fieldManager: string, replicas: number | null, query: Record<string, string> = {}) =>
+    api.patch({
+      ...{ kind, name: 'a', subresource: 'scale', contentType },
+      query: { fieldManager, ...query },
+      body: { apiVersion: 'autoscaling/v1', kind: 'Scale', spec: replicas === null ? {} : { replicas } },
+    })
+  assert.equal((await refused(applied('scaler', 3))).code, 404)
+  const body = gadget({ count: 2, color: 'blue' }, { apiVersion: 'test.example/v1', kind })
+  await api.patch({ kind, name: 'a', contentType, body, query: { fieldManager: 'owner' } })
+  const conflict = await refused(applied('scaler', 3))
+  assert.deepEqual([conflict.code, causes(conflict)], [409, ['FieldManagerConflict .spec.count']])
+  const { code, object } = await applied('scaler', 3, { force: 'true' })
+  assert.deepEqual([code, object.kind, object['spec']], [200, 'Scale', { replicas: 3 }])
+  const whole = (await api.get({ kind, name: 'a' })).object
+  assert.deepEqual(whole['spec'], { count: 3, color: 'blue' })
+  assert.deepEqual(
+    (whole.metadata.managedFields ?? []).map(({ manager, subresource, apiVersion, fieldsV1 }) => [
+      ...[manager, subresource, apiVersion, fieldsV1],
+    ]),
+    [
+      ['owner', undefined, 'test.example/v1', { 'f:spec': { 'f:color': {} } }],
+      ['scaler', 'scale', 'test.example/v1', { 'f:spec': { 'f:count': {} } }],
+    ],
+  )
+  // Applying the object again now conflicts with the manager of the scale.
+  const back = await refused(
+    api.patch({ kind, name: 'a', contentType, body, query: { fieldManager: 'owner' } }),
+  )
+  assert.deepEqual([back.code, causes(back)], [409, ['FieldManagerConflict .spec.count']])
+  const dry = await applied('scaler', 9, { dryRun: 'All' })
+  assert.deepEqual(dry.object['spec'], { replicas: 9 })
+  assert.deepEqual((await applied('scaler', 3)).object['spec'], { replicas: 3 })
+  const negative = await refused(applied('scaler', -1))
+  assert.deepEqual([negative.code, causes(negative)], [422, ['FieldValueInvalid spec.replicas']])
+  const other = await refused(
+    api.patch({
+      ...{ kind, name: 'a', subresource: 'scale', contentType, query: { fieldManager: 'scaler' } },
+      body: { apiVersion: 'autoscaling/v1', kind: 'Scale', spec: { color: 'red' } },
+    }),
+  )
+  assert.equal(other.code, 400)
+  assert.match(other.message, /autoscaling\/v1, Kind=Scale.*\.spec\.color: field not declared in schema/)
+})
+
 void test('scale can be set but not read while the object has no replica count', async (t) => {
   const paths = { specReplicasPath: '.spec.inner.count', statusReplicasPath: '.status.count' }
   const open = { type: 'object', 'x-orch-preserve-unknown-fields': true } as const
