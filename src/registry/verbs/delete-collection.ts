@@ -8,6 +8,8 @@ import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import { readDeleteOptions } from '../writing/read-delete-options.ts'
 import type { DeleteOptions } from '../calls/delete-options.ts'
+import { onceByKeyInCollection } from '../writing/idempotent-collection.ts'
+import type { IsMeant } from '../writing/idempotent-collection.ts'
 import { removeWith } from './delete.ts'
 import { statusResponse } from '../calls/document-response.ts'
 import { readListOptions } from '../calls/query-options.ts'
@@ -30,7 +32,9 @@ export async function removeCollection(
   request: WriteRequest,
 ): Promise<VerbResponse> {
   const { definition, target, context } = request
-  const removal: Removal = { options: readDeleteOptions(dependencies, request), deleted: 0 }
+  const options = readDeleteOptions(dependencies, request)
+  const isMeant = await onceByKeyInCollection(dependencies, request, options)
+  const removal: Removal = { options, isMeant, deleted: 0 }
   const list = readListOptions(request.query)
   const selection = selectionOf(definition, target, list)
   if (list.wanted.kind === 'exact' || list.continueToken !== null) {
@@ -78,6 +82,8 @@ async function removeNewest(
 
 type Removal = {
   readonly options: DeleteOptions
+  /** null: all objects that are selected. */
+  readonly isMeant: IsMeant | null
   /** Number of objects deleted so far. */
   deleted: number
 }
@@ -91,7 +97,7 @@ async function removeAll(
   removal: Removal,
   objects: readonly StoredObject[],
 ): Promise<void> {
-  const removals = objects.map((stored) => removeOne(dependencies, request, removal.options, stored))
+  const removals = objects.map((stored) => removeOne(dependencies, request, removal, stored))
   const results = await Promise.allSettled(removals)
   const failures = results.flatMap((result) =>
     result.status === 'rejected' ? [result.reason as unknown] : [],
@@ -113,16 +119,28 @@ function partlyDeleted(deleted: number, cause: unknown): unknown {
 async function removeOne(
   dependencies: VerbDependencies,
   request: WriteRequest,
-  options: DeleteOptions,
+  { options, isMeant }: Removal,
   stored: StoredObject,
 ): Promise<void> {
+  if (isMeant !== null && !(await isMeant(stored))) return
   const { namespace, name } = partsOf(stored.key)
   const target = { namespace: namespace === '' ? null : namespace, name, subresource: null }
   try {
     // Admission treats each deletion as a request of its own.
     const admission = new AdmissionContext(request.context, dependencies)
-    await removeWith(dependencies, { ...request, target, admission }, options)
+    const { definition, context, query, body, contentType } = request
+    const one = { definition, context, query, body, contentType, target, admission }
+    // Another object of that name is not meant.
+    const uid = isMeant === null ? options.uid : (options.uid ?? stored.uid)
+    await removeWith(dependencies, one, { ...options, uid })
   } catch (cause) {
-    if (!(cause instanceof ApiError && cause.code === 'NotFound')) throw cause
+    if (!(cause instanceof ApiError)) throw cause
+    const isReplaced = cause.code === 'Conflict' && isMeant !== null && !hasPreconditions(options)
+    const isGone = cause.code === 'NotFound' || isReplaced
+    if (!isGone) throw cause
   }
+}
+
+function hasPreconditions({ uid, resourceVersion }: DeleteOptions): boolean {
+  return uid !== null || resourceVersion !== null
 }

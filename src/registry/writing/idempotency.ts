@@ -16,6 +16,7 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { keyOfTarget } from '../calls/request.ts'
 import { apiVersionOf } from '../kinds/definition.ts'
+import type { AnyObject } from '../kinds/definition.ts'
 import { encode, parseStored, parsedJson } from '../kinds/encode.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 import { fromStore } from '../shared/store-error-mapping.ts'
@@ -56,19 +57,9 @@ export function onceByKey(
   request: WriteRequest,
   options: AdmissionOptions,
 ): OnceByKey | null {
-  const { definition, target, idempotencyKey } = request
-  if (idempotencyKey === undefined || options.dryRun || definition.review !== undefined) return null
-  const operation = target.subresource === null ? null : operationOf(definition, target)
-  // A token is not stored.
-  if (operation?.returnsBody === true) return null
-  if (definition.hooks.membershipChanges !== undefined)
-    throw badRequest('the header Idempotency-Key is not supported for members: name the version in the body')
+  const write = keyedWrite(dependencies, request, options)
+  if (write === null) return null
   const { rawStore } = dependencies
-  const write: KeyedWrite = {
-    ...{ dependencies, request, options },
-    key: keyOf({ ...place, namespace: '', name: recordName(request, options, idempotencyKey) }),
-    digest: digestOf(request),
-  }
   return {
     evaluate: (evaluate) => async (reads) => {
       const found = reads.getOther(write.key)
@@ -79,7 +70,27 @@ export function onceByKey(
   }
 }
 
-type KeyedWrite = {
+/** @returns and throws as `onceByKey` */
+export function keyedWrite(
+  dependencies: VerbDependencies,
+  request: WriteRequest,
+  options: AdmissionOptions,
+): KeyedWrite | null {
+  const { definition, target, idempotencyKey } = request
+  if (idempotencyKey === undefined || options.dryRun || definition.review !== undefined) return null
+  const operation = target.subresource === null ? null : operationOf(definition, target)
+  // A token is not stored.
+  if (operation?.returnsBody === true) return null
+  if (definition.hooks.membershipChanges !== undefined)
+    throw badRequest('the header Idempotency-Key is not supported for members: name the version in the body')
+  return {
+    ...{ dependencies, request, options },
+    key: keyOf({ ...place, namespace: '', name: recordName(request, options, idempotencyKey) }),
+    digest: digestOf(request),
+  }
+}
+
+export type KeyedWrite = {
   readonly dependencies: VerbDependencies
   readonly request: WriteRequest
   readonly options: AdmissionOptions
@@ -135,7 +146,7 @@ function recorded(write: KeyedWrite, plan: Plan, reads: ReadSet): Plan {
 }
 
 /** @throws ApiError */
-function checkSupported({ dependencies: { rawStore, limits } }: KeyedWrite): void {
+export function checkSupported({ dependencies: { rawStore, limits } }: KeyedWrite): void {
   if (rawStore.featureLevel < featureLevelMin) {
     throw badRequest(
       `the header Idempotency-Key needs feature level ${featureLevelMin}: it rises when all members run this version`,
@@ -177,7 +188,8 @@ function responseOfWrite(
   return { code: value.code, document: parsedJson(value.bytes), isStatus, back }
 }
 
-function recordOperation(
+/** Returns the operation that creates the record, unless it exists. */
+export function recordOperation(
   { request, key, digest }: KeyedWrite,
   response: RecordedResponse,
 ): Extract<Operation, { readonly kind: 'put' }> {
@@ -199,7 +211,7 @@ async function replay(
   stored: StoredObject,
 ): Promise<Document> {
   const record = parseStored(stored)
-  if (textMember(record, 'digest') !== digest) throw reused()
+  checkSameRequest(digest, record)
   const response = objectMember(record, 'response')
   const at = revision(stored.revision - (numberMember(response, 'back') ?? 0))
   const code = codeIn(response)
@@ -240,10 +252,12 @@ function withVersion(document: JsonObject, version: string): JsonObject {
   return { ...document, metadata: { ...metadata, resourceVersion: version } }
 }
 
-function reused(): ApiError {
+/** @throws ApiError `Invalid` */
+export function checkSameRequest(digest: string, record: AnyObject): void {
+  if (textMember(record, 'digest') === digest) return
   const message =
     'the Idempotency-Key was used for another request to this path: use a new key for each change'
-  return new ApiError('Invalid', message, {
+  throw new ApiError('Invalid', message, {
     causes: [{ reason: 'IdempotencyKeyReused', message, field: '' }],
   })
 }

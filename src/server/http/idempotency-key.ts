@@ -9,7 +9,7 @@ const KEY = /^[!-~]{1,255}$/
 /**
  * Returns the idempotency key of a write; that of a read is ignored.
  *
- * @throws ApiError `BadRequest` for a malformed key, or where none is supported
+ * @throws ApiError `BadRequest` for a malformed key
  */
 export function idempotencyKeyOf(
   header: string | readonly string[] | undefined,
@@ -18,11 +18,6 @@ export function idempotencyKeyOf(
   if (header === undefined || READS.has(verb)) return {}
   if (typeof header !== 'string' || !KEY.test(header)) {
     throw badRequest('the header Idempotency-Key must be 1 to 255 printable ASCII characters without spaces')
-  }
-  if (verb === 'deletecollection') {
-    throw badRequest(
-      'the header Idempotency-Key is not supported for the deletion of a collection: delete the objects one by one, or send the request without it',
-    )
   }
   return { idempotencyKey: header }
 }

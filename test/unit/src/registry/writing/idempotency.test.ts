@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { admissionChain } from '../../../../../src/admission/chain.ts'
+import { forbidden } from '../../../../../src/api/errors/standard-errors.ts'
 import { recordsPrefix } from '../../../../../src/registry/writing/idempotency.ts'
 import { customKind } from '../../../../support/fixtures/custom-kind.ts'
 import { lead, rest } from '../../app/leading-member.ts'
@@ -244,4 +246,59 @@ void test('a record is deleted after the history window, and its key takes effec
   assert.equal(records(api), 0)
   await send()
   assert.equal((await api.list({})).items.length, 2)
+})
+
+void test('a repeated apply that creates, an update that creates, and the deletion of a running Pod', async (t) => {
+  const api = await open(t)
+  const contentType = 'application/apply-patch+yaml'
+  const config = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { x: '1' } }
+  const query = { fieldManager: 'm' }
+  await twice(api, () => api.patch({ name: 'a', contentType, query, body: config, idempotencyKey }))
+  api.replays = 0
+  const lease = { metadata: { name: 'l' }, spec: { holderIdentity: 'h' } }
+  await twice(
+    api,
+    () => api.update({ kind: 'Lease', name: 'l', body: lease, idempotencyKey }),
+    () => api.delete({ kind: 'Lease', name: 'l' }),
+  )
+  api.replays = 0
+  const spec = { nodeName: 'n1', containers: [{ name: 'c', image: 'i' }] }
+  await api.create({ kind: 'Pod', body: { metadata: { name: 'p' }, spec } })
+  await twice(
+    api,
+    () => api.delete({ kind: 'Pod', name: 'p', idempotencyKey }),
+    () => api.delete({ kind: 'Pod', name: 'p', query: { gracePeriodSeconds: '0' } }),
+  )
+})
+
+void test('a repeated deletion of a collection leaves newer objects alone and continues an interrupted one', async (t) => {
+  let refusing = true
+  const admission = admissionChain([
+    {
+      name: 'Refuse',
+      validate: ({ operation, target }) => {
+        if (refusing && operation === 'DELETE' && target.name === 'b')
+          throw forbidden({ group: '', resource: 'configmaps' }, 'b', 'not now')
+      },
+    },
+  ])
+  const api = await open(t, { admission })
+  const names = async () => (await api.list({})).items.map(({ metadata }) => metadata.name)
+  for (const name of ['a', 'b', 'c']) await api.configMap(name)
+  const send = (query = {}) => api.deleteCollection({ idempotencyKey, query })
+  assert.equal((await refused(send())).code, 403)
+  assert.deepEqual(await names(), ['b'])
+  refusing = false
+  await api.configMap('a')
+  await api.configMap('new')
+  await api.deleteCollection({ idempotencyKey: 'k-3', query: { dryRun: 'All' } })
+  assert.equal(records(api), 1)
+  const first = await send()
+  assert.deepEqual([first.code, first.object['status'], api.replays], [200, 'Success', 1])
+  assert.deepEqual(await names(), ['a', 'new'])
+  assert.deepEqual(await send(), first)
+  assert.equal((await refused(send({ labelSelector: 'a=b' }))).code, 422)
+  assert.deepEqual(await names(), ['a', 'new'])
+  assert.equal((await api.deleteCollection({ idempotencyKey: 'k-2' })).code, 200)
+  assert.deepEqual(await names(), [])
 })
