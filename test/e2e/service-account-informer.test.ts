@@ -101,7 +101,12 @@ void test('an informer runs as a service account through a failover and a token 
   t.after(() => cluster.remove())
   const home = mkdtempSync(join(tmpdir(), 'orch-robot-'))
   t.after(() => rmSync(home, { recursive: true, force: true }))
-  const ok = (...args: readonly string[]): Promise<string> => kubectl.ok(cluster.kubeconfig, args)
+  const leader = await cluster.leader()
+  const members = [leader, ...cluster.members.filter((member) => member !== leader)]
+  // kubectl asks a member that is not killed.
+  const context = `--context=${members[1]?.name ?? assert.fail('three members')}`
+  const ok = (...args: readonly string[]): Promise<string> =>
+    kubectl.ok(cluster.kubeconfig, [...args, context])
   await ok('create', 'serviceaccount', 'robot')
   await ok('create', 'role', 'reader', '--verb=get,list,watch', '--resource=configmaps')
   await ok('create', 'rolebinding', 'robot', '--role=reader', '--serviceaccount=default:robot')
@@ -115,7 +120,7 @@ void test('an informer runs as a service account through a failover and a token 
   const write = (name: string, value: string): Promise<string> =>
     kubectl.ok(
       cluster.kubeconfig,
-      ['apply', '-f', '-'],
+      ['apply', '-f', '-', context],
       JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { value } }),
     )
   const isCurrent = async (robot: Robot, name: string): Promise<boolean> => {
@@ -124,8 +129,6 @@ void test('an informer runs as a service account through a failover and a token 
   }
 
   await renew('first')
-  const leader = await cluster.leader()
-  const members = [leader, ...cluster.members.filter((member) => member !== leader)]
   const tokens = new TokenFile(tokenPath)
   const robot = new Robot(members, cluster.credentials.ca, tokens)
   t.after(() => robot.stop())
