@@ -33,10 +33,10 @@ export async function removeCollection(
 ): Promise<VerbResponse> {
   const { definition, target, context } = request
   const options = readDeleteOptions(dependencies, request)
-  const isMeant = await onceByKeyInCollection(dependencies, request, options)
-  const removal: Removal = { options, isMeant, deleted: 0 }
   const list = readListOptions(request.query)
   const selection = selectionOf(definition, target, list)
+  const isMeant = await onceByKeyInCollection(dependencies, request, options)
+  const removal: Removal = { options, isMeant, deleted: 0 }
   if (list.wanted.kind === 'exact' || list.continueToken !== null) {
     const { batches } = await readPage(dependencies, request, list, selection)
     const { deleteCollectionAtOnce } = dependencies.limits

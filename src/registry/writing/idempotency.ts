@@ -78,9 +78,9 @@ export function keyedWrite(
 ): KeyedWrite | null {
   const { definition, target, idempotencyKey } = request
   if (idempotencyKey === undefined || options.dryRun || definition.review !== undefined) return null
-  const operation = target.subresource === null ? null : operationOf(definition, target)
+  const isOperation = options.kind === 'CreateOptions' && target.subresource !== null
   // A token is not stored.
-  if (operation?.returnsBody === true) return null
+  if (isOperation && operationOf(definition, target)?.returnsBody === true) return null
   if (definition.hooks.membershipChanges !== undefined)
     throw badRequest('the header Idempotency-Key is not supported for members: name the version in the body')
   return {

@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test'
 import { admissionChain } from '../../../../../src/admission/chain.ts'
 import { forbidden } from '../../../../../src/api/errors/standard-errors.ts'
 import { recordsPrefix } from '../../../../../src/registry/writing/idempotency.ts'
+import { scaleSubresource } from '../../../../../src/resources/scale.ts'
 import { customKind } from '../../../../support/fixtures/custom-kind.ts'
 import { lead, rest } from '../../app/leading-member.ts'
 import { Fixture, causes, refused } from '../fixture.ts'
@@ -301,4 +302,35 @@ void test('a repeated deletion of a collection leaves newer objects alone and co
   assert.deepEqual(await names(), ['a', 'new'])
   assert.equal((await api.deleteCollection({ idempotencyKey: 'k-2' })).code, 200)
   assert.deepEqual(await names(), [])
+})
+
+void test('a repeated change of a status and a repeated change of a scale', async (t) => {
+  const api = await open(t)
+  const claim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } }
+  const kind = 'PersistentVolumeClaim'
+  await api.create({ kind, body: { metadata: { name: 'c' }, spec: claim } })
+  const bound: Call = { kind, name: 'c', subresource: 'status', body: { status: { phase: 'Bound' } } }
+  await twice(
+    api,
+    () => api.patch({ ...bound, idempotencyKey }),
+    () => api.patch({ ...bound, body: { status: { phase: 'Lost' } } }),
+  )
+  api.replays = 0
+  const tabs = customKind({ group: 'example.com', plural: 'tabs', kind: 'Tab' })
+  const paths = { specReplicas: ['spec', 'count'], statusReplicas: ['status', 'count'], labelSelector: null }
+  api.catalog.setCustom([{ ...tabs, subresources: [scaleSubresource(paths)] }])
+  await api.create({ kind: 'Tab', body: { metadata: { name: 'a' }, spec: { count: 1 } } })
+  const scale: Call = { kind: 'Tab', name: 'a', subresource: 'scale', body: { spec: { replicas: 2 } } }
+  await twice(
+    api,
+    () => api.patch({ ...scale, idempotencyKey }),
+    () => api.patch({ ...scale, body: { spec: { replicas: 3 } } }),
+  )
+})
+
+void test('a deletion of a collection that is refused before it begins leaves no record', async (t) => {
+  const api = await open(t)
+  for (const query of [{ labelSelector: 'a=(' }, { fieldSelector: 'x=y' }, { limit: 'x' }])
+    assert.equal((await refused(api.deleteCollection({ idempotencyKey, query }))).code, 400)
+  assert.equal(records(api), 0)
 })
