@@ -1,5 +1,5 @@
 import type { Names } from '../api/metadata/names.ts'
-import { protectionFinalizer } from '../registry/kinds/protection-finalizer.ts'
+import { isProtectedKind, protectionFinalizer } from '../registry/kinds/protection-finalizer.ts'
 import type { AdmissionPlugin } from './chain.ts'
 
 /**
@@ -13,9 +13,10 @@ export function storageProtectionAdmission({ names }: { readonly names: Names })
     name: 'StorageObjectInUseProtection',
     mutate: ({ definition: { group, plural }, target, operation, object }) => {
       if (object === null || operation !== 'CREATE' || target.subresource !== null) return object
-      const finalizer = protectionFinalizer(names, { group, plural })
+      if (group !== '' || !isProtectedKind(plural)) return object
+      const finalizer = protectionFinalizer(names, plural)
       const { finalizers = [] } = object.metadata
-      if (finalizer === null || finalizers.includes(finalizer)) return object
+      if (finalizers.includes(finalizer)) return object
       return { ...object, metadata: { ...object.metadata, finalizers: [...finalizers, finalizer] } }
     },
   }

@@ -28,6 +28,7 @@ import { PodIndex, claimOf, releasedClaims } from '../controllers/pod-index.ts'
 import { podSummaryOf } from '../controllers/pod-summary.ts'
 import { rootCaPublisher } from '../controllers/root-ca.ts'
 import { needsProtectionStep, storageProtection } from '../controllers/storage-protection.ts'
+import type { StorageProtectionDependencies } from '../controllers/storage-protection.ts'
 import { readTokenSecret } from '../controllers/token-secret.ts'
 import { signingKeys } from '../controllers/signing-keys.ts'
 import { tokenSecrets } from '../controllers/token-secrets.ts'
@@ -35,6 +36,8 @@ import type { Registry } from '../registry/calls/verb.ts'
 import type { TokenIssuer } from '../registry/kinds/token-issuer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import { parseStored } from '../registry/kinds/encode.ts'
+import { protectionFinalizer } from '../registry/kinds/protection-finalizer.ts'
+import type { ProtectedKind } from '../registry/kinds/protection-finalizer.ts'
 import { Informer } from '../registry/informer.ts'
 import { recordsPrefix } from '../registry/writing/idempotency.ts'
 import { LocalClient } from '../registry/local-client.ts'
@@ -168,7 +171,7 @@ export class Controllers {
 
   /** Starts the controllers that follow the Pods. */
   #startPods(): readonly (() => void)[] {
-    const { store, clock, names, catalog, enabled, endedPodsMax: endedMax, log } = this.#dependencies
+    const { store, clock, catalog, enabled, endedPodsMax: endedMax, log } = this.#dependencies
     // Every Pod is parsed for them: not for nothing.
     if (!enabled.has('podgc') && !enabled.has('pvc-protection')) return []
     const index = new PodIndex()
@@ -186,12 +189,9 @@ export class Controllers {
       client: this.#clientOf('podgc'),
       onError: (key, cause) => log.warn({ key, err: cause }, 'Pods not deleted yet'),
     })
-    const finalizer = names.label('pvc-protection')
-    const claims = this.#informer('persistentvolumeclaims', (stored) =>
-      needsProtectionStep(finalizer, stored),
-    )
+    const claims = this.#protected('persistentvolumeclaims')
     const protecting = storageProtection({
-      ...{ clock, catalog, plural: 'persistentvolumeclaims', finalizer, objects: claims },
+      ...{ clock, catalog, ...claims },
       client: this.#clientOf('pvc-protection'),
       isInUse: async (key) => {
         await untilCurrent()
@@ -200,7 +200,7 @@ export class Controllers {
       onReleased: (listener) => pods.subscribe((change) => releasedClaims(index, change).forEach(listener)),
       onError: (key, cause) => log.warn({ key, err: cause }, 'claim not released yet'),
     })
-    const informers = [nodes, pods, claims]
+    const informers = [nodes, pods, claims.objects]
     for (const informer of informers) informer.start()
     return [
       ...informers.map((informer) => () => informer.close()),
@@ -210,18 +210,23 @@ export class Controllers {
   }
 
   #startVolumes(): readonly (() => void)[] {
-    const { clock, names, catalog, enabled, log } = this.#dependencies
+    const { clock, catalog, enabled, log } = this.#dependencies
     if (!enabled.has('pv-protection')) return []
-    const finalizer = names.label('pv-protection')
-    const volumes = this.#informer('persistentvolumes', (stored) => needsProtectionStep(finalizer, stored))
+    const volumes = this.#protected('persistentvolumes')
     const protecting = storageProtection({
-      ...{ clock, catalog, plural: 'persistentvolumes', finalizer, objects: volumes },
+      ...{ clock, catalog, ...volumes },
       client: this.#clientOf('pv-protection'),
       isInUse: async (_, volume) => textMember(objectMember(volume, 'status'), 'phase') === 'Bound',
       onError: (key, cause) => log.warn({ key, err: cause }, 'volume not released yet'),
     })
-    volumes.start()
-    return [() => volumes.close(), ...this.#switched('pv-protection', protecting)]
+    volumes.objects.start()
+    return [() => volumes.objects.close(), ...this.#switched('pv-protection', protecting)]
+  }
+
+  #protected(plural: ProtectedKind): Pick<StorageProtectionDependencies, 'plural' | 'finalizer' | 'objects'> {
+    const finalizer = protectionFinalizer(this.#dependencies.names, plural)
+    const objects = this.#informer(plural, (stored) => needsProtectionStep(finalizer, stored))
+    return { plural, finalizer, objects }
   }
 
   /** Follows all objects of a kind of the core group. The caller starts and closes it. */

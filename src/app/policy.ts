@@ -219,12 +219,13 @@ export function hasDefaultBindings(store: Pick<ObjectStore, 'view'>, names: Name
 
 /**
  * @param access unset: nothing needs a permission beyond the one for its path
- * @param accounts unset: Pods need no service account, and claims and volumes are not protected
+ * @param withControllers unset: nothing is done that controllers must complete, so Pods need no
+ *   service account, and claims and volumes are not protected
  */
 export function admissionOf(
   names: Names,
   access?: { readonly reviewers: AccessReviewer; readonly rules: RuleSource },
-  accounts?: Pick<ServiceAccountAdmissionDependencies, 'clock' | 'random'>,
+  withControllers?: Pick<ServiceAccountAdmissionDependencies, 'clock' | 'random'>,
 ): Admission {
   const lifecycle = namespaceLifecycle({ names })
   if (access === undefined) return admissionChain([lifecycle])
@@ -232,9 +233,12 @@ export function admissionOf(
   const definition = serviceAccountDefinition(names)
   return admissionChain([
     lifecycle,
-    ...(accounts === undefined
+    ...(withControllers === undefined
       ? []
-      : [serviceAccountAdmission({ ...accounts, names, definition }), storageProtectionAdmission({ names })]),
+      : [
+          serviceAccountAdmission({ ...withControllers, names, definition }),
+          storageProtectionAdmission({ names }),
+        ]),
     certificatePermissions({ names, reviewers }),
     roleEscalation({ names, reviewers, grants: grantCheck(rules) }),
   ])

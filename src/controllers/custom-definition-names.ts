@@ -1,5 +1,4 @@
 import type { Clock } from '../../base/clock.ts'
-import { ApiError } from '../api/errors/api-error.ts'
 import { objectMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
@@ -10,6 +9,7 @@ import type { Informer } from '../registry/informer.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import type { OtherRevision } from '../store/command.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { isLostRace } from './lost-race.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
 import { decideNames } from './custom-definition-claims.ts'
@@ -134,7 +134,7 @@ async function writeStatus(
     await client.update(definition, target, { ...object, status }, held)
     return true
   } catch (cause) {
-    if (cause instanceof ApiError && (cause.code === 'Conflict' || cause.code === 'NotFound')) return false
+    if (isLostRace(cause)) return false
     fence.letGo()
     throw cause
   }

@@ -14,6 +14,7 @@ import type { Key } from '../store/key.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { Controller, defaultControllerLimits } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import { isLostRace } from './lost-race.ts'
 import { concernsGarbageCollection, isWaiting, ownedObjectOf } from './owned-object.ts'
 import type { OwnedObject } from './owned-object.ts'
 import { OwnerGraph } from './owner-graph.ts'
@@ -190,15 +191,11 @@ async function orphanDependents(collector: Collector, key: Key, object: OwnedObj
   const { concurrency } = limits
   for (let at = 0; at < dependents.length; at += concurrency) {
     const results = await Promise.allSettled(dependents.slice(at, at + concurrency).map(orphan))
-    const failed = results.find((one) => one.status === 'rejected' && !isLost(one.reason))
+    const failed = results.find((one) => one.status === 'rejected' && !isLostRace(one.reason))
     if (failed?.status === 'rejected') throw failed.reason
   }
   // Only once the references are seen to be gone.
   return { kind: 'again' }
-}
-
-function isLost(cause: unknown): boolean {
-  return cause instanceof ApiError && (cause.code === 'Conflict' || cause.code === 'NotFound')
 }
 
 /** Changes the references of an object. @throws ApiError */

@@ -12,6 +12,7 @@ import { storedKinds } from '../registry/kinds/stored-kinds.ts'
 import { keyOf } from '../store/key.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import { isLostRace } from './lost-race.ts'
 import { contentConditions } from './namespace-conditions.ts'
 import type { Content, Failure, Remaining } from './namespace-conditions.ts'
 
@@ -66,6 +67,13 @@ async function reconcile(dependencies: NamespaceDeletionDependencies, name: stri
   return { kind: 'again' }
 }
 
+/** Errors of the member, not of a kind: the other kinds would have to wait for them, too. */
+const OF_EVERY_KIND: ReadonlySet<ApiError['code']> = new Set([
+  'ServiceUnavailable',
+  'Timeout',
+  'TooManyRequests',
+])
+
 /** Deletes the objects of every kind: a kind whose deletion fails does not block the others. */
 async function deleteContent(
   dependencies: NamespaceDeletionDependencies,
@@ -78,7 +86,7 @@ async function deleteContent(
     try {
       remaining.push(...(await empty(dependencies, definition, namespace)))
     } catch (cause) {
-      if (!(cause instanceof ApiError)) throw cause
+      if (!(cause instanceof ApiError) || OF_EVERY_KIND.has(cause.code)) throw cause
       onError(namespace, cause)
       failures.push({ definition, message: cause.message })
     }
@@ -156,7 +164,7 @@ async function writeConditions(
     await dependencies.client.update(definition, target, changed)
   } catch (cause) {
     // The next attempt has the newer version.
-    if (!(cause instanceof ApiError && (cause.code === 'Conflict' || cause.code === 'NotFound'))) throw cause
+    if (!isLostRace(cause)) throw cause
   }
 }
 

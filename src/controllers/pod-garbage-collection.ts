@@ -1,5 +1,4 @@
 import type { Clock } from '../../base/clock.ts'
-import { ApiError } from '../api/errors/api-error.ts'
 import type { Informer } from '../registry/informer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import type { LocalClient } from '../registry/local-client.ts'
@@ -7,6 +6,7 @@ import { keyOf, partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import { Controller, defaultControllerLimits } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import { isLostRace } from './lost-race.ts'
 import type { PodIndex } from './pod-index.ts'
 import type { PodSummary } from './pod-summary.ts'
 
@@ -87,7 +87,7 @@ function isThere({ nodes }: Collector, name: string): boolean {
 }
 
 async function deleteOnAbsent(collector: Collector, node: string): Promise<Reconciled> {
-  const { clock, index, absentSinceMs, untilCurrent } = collector
+  const { clock, index, absentSinceMs } = collector
   if (isThere(collector, node) || !index.hasPodsOn(node)) {
     absentSinceMs.delete(node)
     return { kind: 'done' }
@@ -95,45 +95,56 @@ async function deleteOnAbsent(collector: Collector, node: string): Promise<Recon
   const sinceMs = absentSinceMs.get(node) ?? clock.monotonicMs()
   absentSinceMs.set(node, sinceMs)
   if (clock.monotonicMs() - sinceMs < absentMsMin) return { kind: 'again' }
-  // This member may not have applied the newest writes yet.
-  await untilCurrent()
-  if (isThere(collector, node)) return { kind: 'done' }
-  await deletePods(collector, index.podsOn(node))
+  const isDue = (pod: PodSummary): boolean => pod.node === node && !isThere(collector, node)
+  await deletePods(collector, index.podsOn(node), isDue)
   // Those whose version has changed are left for the next attempt.
   return { kind: 'again' }
 }
 
 async function deleteEnded(collector: Collector): Promise<Reconciled> {
-  const { clock, index, endedMax, endedCheckedMs, untilCurrent } = collector
+  const { clock, index, endedMax, endedCheckedMs } = collector
   if (endedMax === 0 || index.endedCount <= endedMax) return { kind: 'done' }
   const nowMs = clock.monotonicMs()
   if (nowMs - endedCheckedMs < endedCheckMs) return { kind: 'again' }
   collector.endedCheckedMs = nowMs
-  await untilCurrent()
-  await deletePods(collector, index.oldestEnded(index.endedCount - endedMax))
+  const isDue = ({ ended }: PodSummary): boolean => ended && index.endedCount > endedMax
+  await deletePods(collector, index.oldestEnded(index.endedCount - endedMax), isDue)
   return { kind: 'again' }
 }
 
-/** Deletes the versions of the Pods that this member has applied, without a grace period. */
-async function deletePods(collector: Collector, keys: readonly Key[]): Promise<void> {
+/**
+ * Deletes the versions of the Pods that this member has applied, without a grace period.
+ *
+ * @param isDue asked for each Pod in the most recent state: its node may have come back
+ */
+async function deletePods(
+  collector: Collector,
+  keys: readonly Key[],
+  isDue: (pod: PodSummary) => boolean,
+): Promise<void> {
   for (let at = 0; at < keys.length; at += deletedAtOnce) {
-    const deletions = keys.slice(at, at + deletedAtOnce).map((key) => deletePod(collector, key))
+    // This member may not have applied the newest writes yet.
+    await collector.untilCurrent()
+    const deletions = keys.slice(at, at + deletedAtOnce).map((key) => deletePod(collector, key, isDue))
     const failed = (await Promise.allSettled(deletions)).find((one) => one.status === 'rejected')
     if (failed !== undefined) throw failed.reason
   }
 }
 
-async function deletePod({ catalog, client, pods }: Collector, key: Key): Promise<void> {
+async function deletePod(
+  { catalog, client, pods }: Collector,
+  key: Key,
+  isDue: (pod: PodSummary) => boolean,
+): Promise<void> {
   const definition = catalog.find('', 'v1', 'pods')
   const pod = pods.get(key)
   // Finalizers keep a Pod that is deleted without a grace period already.
-  if (definition === null || pod === null || pod.forced) return
+  if (definition === null || pod === null || pod.forced || !isDue(pod)) return
   const { namespace, name } = partsOf(key)
   const target = { namespace, name, subresource: null }
   try {
     await client.delete(definition, target, { metadata: pod }, { gracePeriodSeconds: 0 })
   } catch (cause) {
-    const isLost = cause instanceof ApiError && (cause.code === 'Conflict' || cause.code === 'NotFound')
-    if (!isLost) throw cause
+    if (!isLostRace(cause)) throw cause
   }
 }

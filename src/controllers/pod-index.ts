@@ -1,7 +1,7 @@
 import type { InformerChange } from '../registry/informer.ts'
-import { referenceTo } from '../registry/kinds/node-references.ts'
+import { keyOfReference, referenceTo } from '../registry/kinds/node-references.ts'
 import type { Reference } from '../registry/kinds/node-references.ts'
-import { keyOf, partsOf } from '../store/key.ts'
+import { partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import type { PodSummary } from './pod-summary.ts'
 
@@ -66,12 +66,7 @@ export function claimOf(key: Key): Reference {
 /** Returns the claims that no Pod uses after a change. @param index contains the change */
 export function releasedClaims(index: PodIndex, { previous }: InformerChange<PodSummary>): readonly Key[] {
   const claims = previous?.claims ?? []
-  return claims.filter((claim) => !index.isUsed(claim)).map(keyOfClaim)
-}
-
-function keyOfClaim(claim: Reference): Key {
-  const [plural = '', namespace = '', name = ''] = claim.split('/')
-  return keyOf({ group: '', plural, namespace, name })
+  return claims.filter((claim) => !index.isUsed(claim)).map(keyOfReference)
 }
 
 function addTo(map: Map<string, Set<Key>>, under: string, key: Key): void {

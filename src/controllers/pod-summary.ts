@@ -1,7 +1,7 @@
 import { objectMember, textMember } from '../api/json.ts'
 import { parseTimeMs } from '../api/metadata/time.ts'
 import { parseStored } from '../registry/kinds/encode.ts'
-import { podReferences } from '../registry/kinds/node-references.ts'
+import { isClaim, podReferences } from '../registry/kinds/node-references.ts'
 import type { Reference } from '../registry/kinds/node-references.ts'
 import type { StoredObject } from '../store/object-store.ts'
 
@@ -27,7 +27,7 @@ export function podSummaryOf(stored: StoredObject): PodSummary {
   const phase = textMember(objectMember(pod, 'status'), 'phase')
   return {
     ...{ uid: stored.uid, resourceVersion, node },
-    claims: references.filter((one) => one.startsWith('persistentvolumeclaims/')),
+    claims: references.filter(isClaim),
     ended: phase === 'Succeeded' || phase === 'Failed',
     createdMs: parseTimeMs(textMember(pod.metadata, 'creationTimestamp')) ?? 0,
     forced: stored.terminating && deletionGracePeriodSeconds === 0,

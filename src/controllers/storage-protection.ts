@@ -4,6 +4,7 @@ import type { Informer } from '../registry/informer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
 import { parseStored } from '../registry/kinds/encode.ts'
+import type { ProtectedKind } from '../registry/kinds/protection-finalizer.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import { partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
@@ -15,7 +16,7 @@ export type StorageProtectionDependencies = {
   readonly clock: Clock
   readonly catalog: Catalog
   readonly client: LocalClient
-  readonly plural: 'persistentvolumeclaims' | 'persistentvolumes'
+  readonly plural: ProtectedKind
   readonly finalizer: string
   /** The result of `needsProtectionStep` for each object, as this member has applied it. */
   readonly objects: Informer<boolean>

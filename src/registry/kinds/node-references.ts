@@ -1,5 +1,7 @@
 import { objectMember, objectsMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
+import { keyOf } from '../../store/key.ts'
+import type { Key } from '../../store/key.ts'
 import type { AnyObject } from './definition.ts'
 
 /** The kinds of objects that a node may read because a Pod on it refers to them. */
@@ -10,6 +12,16 @@ export type Reference = string
 
 export function referenceTo(resource: ReferencedResource, namespace: string, name: string): Reference {
   return `${resource}/${namespace}/${name}`
+}
+
+/** Returns the key of the object that a Pod refers to. */
+export function keyOfReference(reference: Reference): Key {
+  const [plural = '', namespace = '', name = ''] = reference.split('/')
+  return keyOf({ group: '', plural, namespace, name })
+}
+
+export function isClaim(reference: Reference): boolean {
+  return reference.startsWith('persistentvolumeclaims/')
 }
 
 /** The objects that a node reads to run a Pod. */

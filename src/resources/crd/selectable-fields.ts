@@ -54,7 +54,7 @@ export function checkSelectableFields(version: JsonObject, at: Path, found: Find
   }
 }
 
-/** @returns null: there is none */
+/** Returns why no field selector can use the path; null: one can. */
 function problemOf(schema: JsonObject, text: string): string | null {
   const path = parseMemberPath(text)
   if (path === null) return 'is an invalid path: must be a path in the dot notation, such as .spec.color'

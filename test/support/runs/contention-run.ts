@@ -125,7 +125,7 @@ async function addTogether(
   const beganMs = performance.now()
   const adders = Array.from({ length: count }, (_, at) => new Adder(`c${at}`, clients, at, additions))
   endsWith(t, ...adders)
-  const failed = Promise.all(adders.map(({ done }) => done))
+  const working = Promise.all(adders.map(({ done }) => done))
   const expected = count * additions
   const known = (): number => adders.reduce((sum, { added }) => sum + added, 0)
   for (let kill = 1; kill <= kills; kill++) {
@@ -134,13 +134,13 @@ async function addTogether(
       () => known() >= (expected * kill) / (kills + 1),
       () => `${known()} of ${expected}`,
     )
-    await Promise.race([reached, failed])
+    await Promise.race([reached, working])
     const leader = await cluster.leader()
     await leader.stop('SIGKILL')
     leader.start()
     await leader.waitReady()
   }
-  await failed
+  await working
   const seconds = (performance.now() - beganMs) / 1000
   for (const client of clients) {
     const { data } = JSON.parse((await client.get(counterPath)).text) as ConfigMap

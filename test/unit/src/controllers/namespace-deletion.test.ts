@@ -7,7 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import { admissionChain } from '../../../../src/admission/chain.ts'
 import type { AdmissionPlugin } from '../../../../src/admission/chain.ts'
-import { forbidden } from '../../../../src/api/errors/standard-errors.ts'
+import { forbidden, timeout } from '../../../../src/api/errors/standard-errors.ts'
 import { objectMember, objectsMember, textMember } from '../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { namespaceDeletion } from '../../../../src/controllers/namespace-deletion.ts'
@@ -153,6 +153,30 @@ void test('a kind whose objects cannot be deleted does not block the others, and
     await turns()
   }
   assert.equal((await refused(api.get({ kind: 'Namespace', name: 'n' }))).code, 404)
+  member.close()
+})
+
+void test('without a quorum an attempt ends with the first kind', async (t) => {
+  let asked = 0
+  const api = await filled({
+    admission: admissionChain([
+      {
+        name: 'no quorum',
+        validate: ({ operation, definition }) => {
+          if (operation !== 'DELETE' || definition.plural === 'namespaces') return
+          asked++
+          throw timeout('no quorum answered in time')
+        },
+      },
+    ]),
+  })
+  t.after(() => api.close())
+  const errors: unknown[] = []
+  const member = lead(api, errors)
+  await api.delete({ kind: 'Namespace', name: 'n' })
+  await turns()
+  // The five objects of one kind are deleted concurrently.
+  assert.deepEqual([asked, errors.length], [5, 1])
   member.close()
 })
 

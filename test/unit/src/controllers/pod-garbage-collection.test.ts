@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { admissionChain } from '../../../../src/admission/chain.ts'
 import { memberOf } from '../../../../src/api/json.ts'
 import { lead, rest } from '../app/leading-member.ts'
 import type { Fixture } from '../registry/fixture.ts'
@@ -61,6 +62,27 @@ void test('a node that is registered in time keeps its Pods, and the time begins
   assert.deepEqual(await podsLeft(api), ['early'])
   await seconds(api, 40)
   assert.deepEqual(await podsLeft(api), [])
+})
+
+void test('the deletion stops when the node comes back', async (t) => {
+  let deletions = 0
+  const registered: Promise<void>[] = []
+  const admission = admissionChain([
+    {
+      name: 'Register',
+      validate: ({ operation }) => {
+        if (operation !== 'DELETE') return
+        deletions++
+        if (registered.length === 0) registered.push(node(api, 'n1'))
+      },
+    },
+  ])
+  const api: Fixture = await lead(t, { domain: 'orch.io', enabled: ['podgc'], admission })
+  for (let at = 0; at < 200; at++) await pod(api, `p${at}`, 'n1')
+  await seconds(api, 120)
+  await Promise.all(registered)
+  const left = (await podsLeft(api)).length
+  assert.ok(deletions > 0 && left > 0, `${deletions} deletions, ${left} Pods`)
 })
 
 void test('a Pod of an absent node that finalizers keep is marked, and goes with the last of them', async (t) => {
