@@ -11,11 +11,14 @@ import { OwnCluster, takeDown, terminal } from './own-cluster.ts'
 const results = resolve('.build/bench')
 const directory = join(results, 'cluster')
 
+const given = process.argv.slice(2)
+// Help needs no cluster.
+if (given.includes('--help') || given.includes('-h')) process.exit(await cli(['bench', '--help'], terminal))
 makeDirectoriesSync(results)
 try {
   const { flags } = await OwnCluster.up(directory)
   const files = ['--json', join(results, 'results.json'), '--html', join(results, 'results.html')]
-  const how = [...flags, ...files, '-o', 'markdown', ...process.argv.slice(2)]
+  const how = [...flags, ...files, '-o', 'markdown', ...given]
   const lines: string[] = []
   const print = (line: string): void => {
     lines.push(line)

@@ -8,12 +8,18 @@ export const workloads = [
   'get',
   'create',
   'update',
+  'patch',
+  'apply',
   'list',
   'watch',
   'staleness',
   'failover',
 ] as const
 export type Workload = (typeof workloads)[number]
+
+/** Writes of one object. `patch` is a merge patch, `apply` a server-side apply. */
+export const writeWorkloads = ['create', 'update', 'patch', 'apply'] as const
+export type WriteWorkload = (typeof writeWorkloads)[number]
 
 /** Consistency mode of a read. `bounded` in ms. */
 export type ReadMode = 'linearizable' | 'lease' | 'any' | 'log' | `bounded=${number}`
@@ -37,7 +43,7 @@ export type Load =
       readonly http: HttpVersion
     }
   | {
-      readonly kind: 'create' | 'update'
+      readonly kind: WriteWorkload
       readonly place: Place
       readonly objectBytes: number
       readonly clients: number
@@ -77,6 +83,8 @@ export function labelOf(load: Load): string {
       return `get, ${load.mode}, ${placeWords(load.place)}, ${sizeText(load.objectBytes)}, ${callersText(load)}`
     case 'create':
     case 'update':
+    case 'patch':
+    case 'apply':
       return `${load.kind}, ${placeWords(load.place)}, ${sizeText(load.objectBytes)}, ${callersText(load)}`
     case 'list': {
       const pages = load.page === null ? '' : ` in pages of ${load.page}`

@@ -14,6 +14,8 @@ const titles: Readonly<Record<Workload, string>> = {
   get: 'Gets of one object',
   create: 'Creates',
   update: 'Updates',
+  patch: 'Patches',
+  apply: 'Server-side apply',
   list: 'Lists',
   watch: 'Watches',
   staleness: 'Staleness of reads',
@@ -25,6 +27,8 @@ const explained: Readonly<Record<Workload, string>> = {
   get: 'Each client sends its next request as soon as it has a response.',
   create: 'The servers decide how durable an acknowledged write is.',
   update: 'Each client replaces an object of its own.',
+  patch: 'Each client sends a JSON merge patch that changes one member of an object of its own.',
+  apply: 'Each client applies an object of its own, of which it changes one member, with force.',
   list: 'Objects of 1 KB. A list in pages is one operation, from the first page to the last.',
   watch:
     'Time from sending a write to receiving its event, for the fast readers. Slow readers read one piece per second.',
@@ -68,6 +72,8 @@ function plots(workload: Workload, rows: readonly BenchRow[]): string {
     case 'get':
     case 'create':
     case 'update':
+    case 'patch':
+    case 'apply':
     case 'list':
       return [
         ...grouped(rows, 'Operations per second', (own) => barPlot(bars(own, 'perSecond'), '/s')),
@@ -145,6 +151,8 @@ function namesOf(load: Load): { readonly group: string; readonly row: string } {
       }
     case 'create':
     case 'update':
+    case 'patch':
+    case 'apply':
       return {
         group: sizeText(load.objectBytes),
         row: `${placeWords(load.place)}, ${callersText(load)}`,

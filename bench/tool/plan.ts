@@ -1,12 +1,12 @@
-import { failoverFaults, workloads } from './load.ts'
-import type { HttpVersion, Load, Place, ReadMode, Workload } from './load.ts'
+import { failoverFaults, workloads, writeWorkloads } from './load.ts'
+import type { HttpVersion, Load, Place, ReadMode, Workload, WriteWorkload } from './load.ts'
 
 /** The selected loads and their parameters. */
 export type Selection = {
   readonly workloads: readonly Workload[]
-  /** HTTP versions of gets, lists, creates and updates; all others use HTTP/1.1. */
+  /** HTTP versions of gets, lists and writes; all others use HTTP/1.1. */
   readonly http: readonly HttpVersion[]
-  /** Numbers of concurrent clients for gets, creates and updates. */
+  /** Numbers of concurrent clients for gets and writes. */
   readonly clients: readonly number[]
   /** Payload sizes in bytes. */
   readonly sizes: readonly number[]
@@ -68,7 +68,7 @@ export function planOf(selection: Selection, possible: Possible): readonly Load[
       )
     }
     if (wanted.has('get')) loads.push(...gets(selection, possible, { places: both, http }))
-    for (const kind of ['create', 'update'] as const) {
+    for (const kind of writeWorkloads) {
       if (wanted.has(kind)) loads.push(...writes(kind, selection, possible, http))
     }
     if (wanted.has('list')) loads.push(...lists(selection, possible, http))
@@ -101,7 +101,7 @@ function gets(
 }
 
 function writes(
-  kind: 'create' | 'update',
+  kind: WriteWorkload,
   selection: Selection,
   possible: Possible,
   http: HttpVersion,
@@ -177,6 +177,8 @@ export function guessMs(
       case 'get':
       case 'create':
       case 'update':
+      case 'patch':
+      case 'apply':
       case 'list':
       case 'staleness':
         return options.secondsEach * 1000 + 400

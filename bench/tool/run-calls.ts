@@ -5,14 +5,14 @@ import { fill } from './fill.ts'
 import type { CallsOf } from './generator/generator.ts'
 import type { Recipe } from './generator/recipe.ts'
 import { benchLimits } from './limits.ts'
-import type { Load } from './load.ts'
+import type { Load, WriteWorkload } from './load.ts'
 
-export type CallLoad = Load & { readonly kind: 'livez' | 'get' | 'create' | 'update' | 'list' }
+export type CallLoad = Load & { readonly kind: 'livez' | 'get' | 'list' | WriteWorkload }
 
 /** Number of objects that gets are spread over. */
 const readObjects = 64
-/** Upper limit of clients: each one updates its own object. */
-const updatedObjects = 256
+/** Upper limit of clients: each one changes its own object. */
+const changedObjects = 256
 const listedBytes = 1000
 
 /** Runs clients in a closed loop. @throws BenchError */
@@ -59,11 +59,13 @@ async function recipeOf(context: BenchContext, load: CallLoad, round: string): P
       const each = Math.ceil(benchLimits.createdBytesMax / payloadBytes / clients)
       return { kind: 'create', namespace: name, prefix: 'c', payloadBytes, each }
     }
-    case 'update': {
-      const { objectBytes: payloadBytes } = load
-      const filling = { prefix: 'u', objects: Math.max(updatedObjects, load.clients), payloadBytes }
-      const namespace = await fill(context, { purpose: `update-${payloadBytes}`, ...filling })
-      return { kind: 'update', namespace, prefix: 'u', payloadBytes }
+    case 'update':
+    case 'patch':
+    case 'apply': {
+      const { kind, objectBytes: payloadBytes } = load
+      const filling = { prefix: 'u', objects: Math.max(changedObjects, load.clients), payloadBytes }
+      const namespace = await fill(context, { purpose: `${kind}-${payloadBytes}`, ...filling })
+      return { kind, namespace, prefix: 'u', payloadBytes }
     }
     case 'list': {
       const { objects, page } = load

@@ -196,6 +196,8 @@ class Run {
       case 'get':
       case 'create':
       case 'update':
+      case 'patch':
+      case 'apply':
       case 'list':
         return runCalls(this.#context, load, round)
       case 'watch':

@@ -27,6 +27,8 @@ export const columns: Readonly<Record<Workload, readonly Measure[]>> = {
   get: calls,
   create: calls,
   update: calls,
+  patch: calls,
+  apply: calls,
   list: ['perSecond', 'megabytesPerSecond', 'p50Ms', 'p99Ms', 'serverCpuMs', 'generatorCpuMs', 'memoryMiB'],
   watch: [
     'eventsPerSecond',

@@ -83,7 +83,9 @@ What is measured:
   get, list    in every consistency mode that the servers offer (Orch-Consistency; elsewhere most recent and any, by
                resourceVersion), on the leader and on a follower, lists also in pages
   create,      of ConfigMaps; an acknowledged write is as durable as the servers make it
-  update
+  update,
+  patch        a merge patch of one member
+  apply        a server-side apply of the whole object, with force
   watch        delay from sending a write to reading its event, with and without slow readers; lost events
   staleness    how long a newer version had been acknowledged when a read began, against the requested bound
   failover     unavailability of writes and of most recent reads after the leader was killed, paused or stopped;

@@ -129,7 +129,7 @@ void test('a server is measured over HTTP/2 and HTTP/1.1, page by page', async (
     ...few,
     lists: [40],
     http: ['1.1', '2'],
-    workloads: ['livez', 'get', 'update', 'list', 'watch'],
+    workloads: ['livez', 'get', 'update', 'patch', 'apply', 'list', 'watch'],
   } as const
   const report = await runBench(
     {

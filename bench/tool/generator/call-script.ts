@@ -50,17 +50,14 @@ export function scriptOf<Request>(
     case 'create':
     case 'fill':
       return createScript(recipe, client, prepare)
-    case 'update': {
-      const { namespace, prefix, payloadBytes } = recipe
-      const name = `${prefix}${client}`
-      const body = (n: number): string => configMap(name, payloadBytes, `${n}`)
-      const path = `${collectionOf(namespace)}/${name}`
+    case 'update':
+    case 'patch':
+    case 'apply':
       return single((n) => ({
-        request: prepare({ method: 'PUT', path, body: body(n) }),
+        request: prepare(changeRequest(recipe, client, n)),
         expect: ok,
         keepBytes: 0,
       }))
-    }
     case 'list':
       return listScript(recipe, prepare)
     default:
@@ -70,6 +67,31 @@ export function scriptOf<Request>(
 
 function single<Request>(first: (n: number) => Step<Request> | null): CallScript<Request> {
   return { first, next: () => null, repeats: false }
+}
+
+/** @param n the number of the change, so that each one changes something */
+function changeRequest(
+  { kind, namespace, prefix, payloadBytes }: Recipe & { readonly kind: 'update' | 'patch' | 'apply' },
+  client: number,
+  n: number,
+): HttpRequest {
+  const name = `${prefix}${client}`
+  const path = `${collectionOf(namespace)}/${name}`
+  switch (kind) {
+    case 'update':
+      return { method: 'PUT', path, body: configMap(name, payloadBytes, `${n}`) }
+    case 'patch': {
+      const contentType = 'application/merge-patch+json'
+      return { method: 'PATCH', path, contentType, body: JSON.stringify({ data: { mark: `${n}` } }) }
+    }
+    case 'apply': {
+      const contentType = 'application/apply-patch+yaml'
+      const applied = withQuery(path, 'fieldManager=bench', 'force=true')
+      return { method: 'PATCH', path: applied, contentType, body: configMap(name, payloadBytes, `${n}`) }
+    }
+    default:
+      return assertNever(kind)
+  }
 }
 
 function getScript<Request>(

@@ -21,7 +21,9 @@ export function http2Request({ url, credentials }: ResolvedEndpoint, requested: 
       ...{ accept: 'application/json', 'user-agent': 'orchctl-bench' },
       ...headerRecord(credentialHeaders(credentials)),
       ...(typeof requested.consistency === 'string' ? { 'orch-consistency': requested.consistency } : {}),
-      ...(body === null ? {} : { 'content-type': 'application/json', 'content-length': body.length }),
+      ...(body === null
+        ? {}
+        : { 'content-type': requested.contentType ?? 'application/json', 'content-length': body.length }),
     },
   }
 }

@@ -31,9 +31,12 @@ export type Recipe =
       readonly objects: number
       readonly clients: number
     }
-  /** Each client updates its own object, `<prefix><client>`, without a precondition. */
+  /**
+   * Each client changes its own object, `<prefix><client>`, without a precondition: replaces it,
+   * sends a merge patch of one member, or applies all of it with `force`.
+   */
   | {
-      readonly kind: 'update'
+      readonly kind: 'update' | 'patch' | 'apply'
       readonly namespace: string
       readonly prefix: string
       readonly payloadBytes: number

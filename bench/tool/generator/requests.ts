@@ -12,11 +12,13 @@ export type ReadForm = {
 export const mostRecent: ReadForm = Object.freeze({ query: '', consistency: null })
 
 export type HttpRequest = {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly consistency?: string | null
   /** JSON. */
   readonly body?: string
+  /** The media type of the body. Unset: `application/json`. */
+  readonly contentType?: string
 }
 
 /** Returns a complete HTTP/1.1 request. */
@@ -31,7 +33,8 @@ export function requestBytes({ url, credentials }: ResolvedEndpoint, requested: 
   for (const { name, value } of credentialHeaders(credentials)) lines.push(`${name}: ${value}`)
   if (typeof requested.consistency === 'string') lines.push(`Orch-Consistency: ${requested.consistency}`)
   if (requested.body !== undefined) {
-    lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(requested.body)}`)
+    const { body, contentType = 'application/json' } = requested
+    lines.push(`Content-Type: ${contentType}`, `Content-Length: ${Buffer.byteLength(body)}`)
   }
   const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
   return Buffer.concat([head, Buffer.from(requested.body ?? '')])
