@@ -1,3 +1,4 @@
+import { runInBatches } from '../../base/batches.ts'
 import type { Clock } from '../../base/clock.ts'
 import { ApiError } from '../api/errors/api-error.ts'
 import { objectsMember, textMember } from '../api/json.ts'
@@ -186,14 +187,14 @@ async function orphanDependents(collector: Collector, key: Key, object: OwnedObj
     await removeFinalizer(collector, key, ORPHAN_FINALIZER)
     return { kind: 'done' }
   }
-  const orphan = (dependent: Key): Promise<void> =>
-    changeOwners(collector, dependent, (uid) => (uid === object.uid ? 'removed' : 'kept'))
-  const { concurrency } = limits
-  for (let at = 0; at < dependents.length; at += concurrency) {
-    const results = await Promise.allSettled(dependents.slice(at, at + concurrency).map(orphan))
-    const failed = results.find((one) => one.status === 'rejected' && !isLostRace(one.reason))
-    if (failed?.status === 'rejected') throw failed.reason
-  }
+  const { failures } = await runInBatches(dependents, { size: limits.concurrency }, async (dependent) => {
+    try {
+      await changeOwners(collector, dependent, (uid) => (uid === object.uid ? 'removed' : 'kept'))
+    } catch (cause) {
+      if (!isLostRace(cause)) throw cause
+    }
+  })
+  if (failures.length > 0) throw failures[0]
   // Only once the references are seen to be gone.
   return { kind: 'again' }
 }

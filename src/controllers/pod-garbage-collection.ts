@@ -1,3 +1,4 @@
+import { runInBatches } from '../../base/batches.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Informer } from '../registry/informer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
@@ -122,13 +123,10 @@ async function deletePods(
   keys: readonly Key[],
   isDue: (pod: PodSummary) => boolean,
 ): Promise<void> {
-  for (let at = 0; at < keys.length; at += deletedAtOnce) {
-    // This member may not have applied the newest writes yet.
-    await collector.untilCurrent()
-    const deletions = keys.slice(at, at + deletedAtOnce).map((key) => deletePod(collector, key, isDue))
-    const failed = (await Promise.allSettled(deletions)).find((one) => one.status === 'rejected')
-    if (failed !== undefined) throw failed.reason
-  }
+  // This member may not have applied the newest writes yet.
+  const batches = { size: deletedAtOnce, before: () => collector.untilCurrent() }
+  const { failures } = await runInBatches(keys, batches, (key) => deletePod(collector, key, isDue))
+  if (failures.length > 0) throw failures[0]
 }
 
 async function deletePod(

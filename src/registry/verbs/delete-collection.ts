@@ -1,3 +1,4 @@
+import { runInBatches } from '../../../base/batches.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
 import { deletedCollectionStatus } from '../../api/errors/status.ts'
 import { partsOf } from '../../store/key.ts'
@@ -39,12 +40,7 @@ export async function removeCollection(
   const removal: Removal = { options, isMeant, deleted: 0 }
   if (list.wanted.kind === 'exact' || list.continueToken !== null) {
     const { batches } = await readPage(dependencies, request, list, selection)
-    const { deleteCollectionAtOnce } = dependencies.limits
-    for await (const batch of batches) {
-      for (let at = 0; at < batch.length; at += deleteCollectionAtOnce) {
-        await removeAll(dependencies, request, removal, batch.slice(at, at + deleteCollectionAtOnce))
-      }
-    }
+    for await (const batch of batches) await removeAll(dependencies, request, removal, batch)
   } else {
     await fromStore(dependencies.store.barrier(context.deadlineMs))
     if (list.wanted.kind === 'not-older-than') {
@@ -89,7 +85,8 @@ type Removal = {
 }
 
 /**
- * Concurrently, so that they share log writes; the first failure is reported once all have ended.
+ * Deletes the objects in batches, concurrently, so that they share log writes; the first failure is
+ * reported once its batch has ended.
  */
 async function removeAll(
   dependencies: VerbDependencies,
@@ -97,12 +94,12 @@ async function removeAll(
   removal: Removal,
   objects: readonly StoredObject[],
 ): Promise<void> {
-  const removals = objects.map((stored) => removeOne(dependencies, request, removal, stored))
-  const results = await Promise.allSettled(removals)
-  const failures = results.flatMap((result) =>
-    result.status === 'rejected' ? [result.reason as unknown] : [],
+  const { succeeded, failures } = await runInBatches(
+    objects,
+    { size: dependencies.limits.deleteCollectionAtOnce },
+    (stored) => removeOne(dependencies, request, removal, stored),
   )
-  removal.deleted += results.length - failures.length
+  removal.deleted += succeeded
   // An unknown outcome takes precedence over a failure without effect.
   const failure = failures.find(isOutcomeUnknown) ?? failures[0]
   if (failure !== undefined) throw partlyDeleted(removal.deleted, failure)
