@@ -231,6 +231,7 @@ function startRegistry(
   })
   const controllers = new Controllers({
     ...{ registry, store, consensus, clock, names, catalog, definitions, log },
+    kindsApplied: () => custom.untilCurrent(),
     policy: policyObjects(names, defaultPolicy(names)),
     ...{ tokens, rootCa },
     onKeysChanged: (listener) => shared.onChange(listener),

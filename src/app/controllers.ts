@@ -56,6 +56,8 @@ export type ControllersDependencies = {
   readonly catalog: Catalog
   /** The definitions of custom kinds; the owner starts the informer. */
   readonly definitions: Informer<KnownDefinition>
+  /** Waits until the catalog has the kinds of all definitions that this member has applied. */
+  readonly kindsApplied: () => Promise<void>
   /** The roles and bindings that the cluster always has. */
   readonly policy: readonly ExpectedObject[]
   readonly tokens: TokenIssuer
@@ -158,11 +160,12 @@ export class Controllers {
   }
 
   #startGarbageCollection(): readonly (() => void)[] {
-    const { store, clock, catalog, enabled, log } = this.#dependencies
+    const { store, clock, catalog, kindsApplied, enabled, log } = this.#dependencies
     // It follows all objects: not for nothing.
     if (!enabled.has('garbagecollector')) return []
     const { controller, informer } = garbageCollection({
-      ...{ store, clock, catalog, client: this.#clientOf('garbagecollector'), timeoutMs: callMsMax },
+      ...{ store, clock, catalog, kindsApplied, timeoutMs: callMsMax },
+      client: this.#clientOf('garbagecollector'),
       onError: (key, cause) => log.warn({ key, err: cause }, 'dependents or owner not processed yet'),
     })
     informer.start()

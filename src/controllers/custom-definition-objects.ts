@@ -1,9 +1,9 @@
-import type { ResourceDefinition } from '../registry/kinds/definition.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
 import type { DefinitionSummary } from './custom-definition-summary.ts'
 
 /**
- * Returns a kind for deleting the objects of a definition: in whatever versions they are, served or
- * not, and whatever its schemas are.
+ * Returns a kind for deleting the objects of a definition and for changing their metadata: in
+ * whatever versions they are, served or not, and whatever its schemas are.
  */
 export function objectsOf({
   group,
@@ -14,10 +14,18 @@ export function objectsOf({
   return {
     ...{ group, scope, kind: requested.kind, plural: requested.plural, singular: requested.singular },
     version: storageVersion,
-    ...{ shortNames: [], categories: [], subresources: [], hooks: {} },
-    verbs: ['list', 'delete', 'deletecollection'],
+    ...{ shortNames: [], categories: [], subresources: [] },
+    hooks: { prepareForUpdate: withMetadata },
+    verbs: ['get', 'list', 'update', 'delete', 'deletecollection'],
+    allowsUnqualifiedFinalizers: true,
     schema: { type: 'object', properties: {} },
     validateName: () => [],
     deleteReturnsObject: false,
   }
+}
+
+/** All but the metadata stays as it is stored, the version included: it is not a new generation. */
+function withMetadata({ metadata }: AnyObject, current: AnyObject): AnyObject {
+  const { generation } = current.metadata
+  return { ...current, metadata: { ...metadata, ...(generation === undefined ? {} : { generation }) } }
 }

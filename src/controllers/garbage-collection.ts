@@ -5,7 +5,7 @@ import { objectsMember, textMember } from '../api/json.ts'
 import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from '../api/metadata/object-meta.ts'
 import { Informer } from '../registry/informer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
-import { placeOf } from '../registry/kinds/definition.ts'
+import { apiVersionOf, placeOf } from '../registry/kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { storedKinds } from '../registry/kinds/stored-kinds.ts'
 import type { LocalClient } from '../registry/local-client.ts'
@@ -27,6 +27,8 @@ export type GarbageCollectionDependencies = {
   readonly clock: Clock
   readonly catalog: Catalog
   readonly client: LocalClient
+  /** Waits until the catalog has the custom kinds of all that this member has applied. */
+  readonly kindsApplied: () => Promise<void>
   /** Timeout of a read of the most recent state. */
   readonly timeoutMs: number
   readonly onError: (key: string, cause: unknown) => void
@@ -68,6 +70,8 @@ export function garbageCollection(dependencies: GarbageCollectionDependencies): 
     keeps: concernsGarbageCollection,
     parse: ownedObjectOf,
     onDeleted: (deleted) => {
+      if (deleted === null) graph.forgetGone()
+      else graph.ownerGone(deleted.uid)
       const keys = deleted === null ? keysOf(objects) : graph.dependentsOf(deleted.uid)
       for (const key of keys) enqueue(key)
     },
@@ -95,9 +99,10 @@ async function reconcile(collector: Collector, key: Key): Promise<Reconciled> {
   const known = collector.objects.get(key)
   if (known === null || !needsWork(collector, key, known)) return { kind: 'done' }
   // This member may not have applied the newest writes yet.
-  const { store, clock, timeoutMs, objects } = collector
+  const { store, clock, timeoutMs, objects, kindsApplied } = collector
   await store.barrier(clock.monotonicMs() + timeoutMs)
   await objects.takeIn()
+  await kindsApplied()
   const object = objects.get(key)
   if (object === null || !needsWork(collector, key, object)) return { kind: 'done' }
   try {
@@ -231,17 +236,21 @@ async function changeObject(
 ): Promise<void> {
   const found = placeIn(collector, key)
   if (found === null) return
-  const object = await collector.client.get(found.definition, found.target)
-  if (object !== null) await collector.client.update(found.definition, found.target, change(object))
+  const { definition, target } = found
+  const object = await collector.client.get(definition, target)
+  if (object === null) return
+  // An object of a kind that is not served may be stored in another version.
+  const changed = { ...change(object), apiVersion: apiVersionOf(definition) }
+  await collector.client.update(definition, target, changed)
 }
 
-/** @returns null when no served kind has its objects there */
+/** @returns null when no kind, served or not, has its objects there */
 function placeIn(
   { catalog }: Collector,
   key: Key,
 ): { readonly definition: ResourceDefinition; readonly target: Target } | null {
   const { group, plural, namespace, name } = partsOf(key)
-  const definition = storedKinds(catalog.all()).find((kind) => {
+  const definition = storedKinds(catalog.withUnserved()).find((kind) => {
     const place = placeOf(kind)
     return place.group === group && place.plural === plural
   })

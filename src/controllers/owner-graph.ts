@@ -7,6 +7,8 @@ type Dependents = {
   readonly keys: Set<Key>
   /** The number of dependents that a foreground deletion waits for. */
   blocking: number
+  /** Whether the owner was seen to be deleted. */
+  isGone: boolean
 }
 
 /** The dependents of each owner, by its uid. Bounded by the number of owner references. */
@@ -34,6 +36,22 @@ export class OwnerGraph {
     return this.#waiting.get(uid)?.policy === 'Foreground'
   }
 
+  /** Remembers that an owner is deleted, for as long as it has dependents. */
+  ownerGone(uid: string): void {
+    const known = this.#dependents.get(uid)
+    if (known !== undefined) known.isGone = true
+  }
+
+  /** Another state has replaced the one in which owners were deleted. */
+  forgetGone(): void {
+    for (const known of this.#dependents.values()) known.isGone = false
+  }
+
+  /** Whether the owner was seen to be deleted: a uid is never used again. */
+  isGone(uid: string): boolean {
+    return this.#dependents.get(uid)?.isGone === true
+  }
+
   isBlocked(uid: string): boolean {
     return (this.#dependents.get(uid)?.blocking ?? 0) > 0
   }
@@ -49,7 +67,7 @@ export class OwnerGraph {
   #add(key: Key, object: OwnedObject): void {
     if (isWaiting(object)) this.#waiting.set(object.uid, { key, policy: object.policy })
     for (const [uid, blocks] of ownersOf(object)) {
-      const known = this.#dependents.get(uid) ?? { keys: new Set(), blocking: 0 }
+      const known = this.#dependents.get(uid) ?? { keys: new Set(), blocking: 0, isGone: false }
       this.#dependents.set(uid, known)
       known.keys.add(key)
       if (blocks) known.blocking++

@@ -23,6 +23,8 @@ export function ownerState(
   owner: OwnerReference,
   namespace: string,
 ): OwnerState {
+  // Its kind may be gone with it.
+  if (graph.isGone(owner.uid)) return 'absent'
   const group = parseGroupVersion(owner.apiVersion)?.group
   const kind = catalog
     .withUnserved()

@@ -110,6 +110,7 @@ export class Served {
     const definitions = new Informer({ store, clock, prefix, parse: knownDefinition })
     const controllers = new Controllers({
       ...{ registry: this.registry, store, consensus, clock, names, catalog, definitions },
+      kindsApplied: () => definitions.takeIn(),
       log: pino({ level: 'silent' }),
       policy: [],
       ...{ tokens: noTokens, maintainKeys: null },

@@ -34,6 +34,7 @@ export async function lead(t: TestContext, member: LeadingMember): Promise<Fixtu
       isKeyInForce: async () => true,
     },
     ...{ maintainKeys: null, onKeysChanged: () => undefined },
+    kindsApplied: () => definitions.takeIn(),
     rootCa: { pem: 'CA', onChange: () => undefined },
     log: pino({ level: 'silent' }),
     enabled: new Set(enabled),

@@ -40,6 +40,7 @@ function lead(api: Fixture, errors: unknown[], deletionsMax = Infinity): Running
   const { controller, informer } = garbageCollection({
     ...{ clock, catalog, store, client, onError },
     timeoutMs: 10_000,
+    kindsApplied: () => Promise.resolve(),
   })
   informer.start()
   controller.start()
