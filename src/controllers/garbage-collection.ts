@@ -8,6 +8,7 @@ import type { Catalog } from '../registry/kinds/catalog.ts'
 import { apiVersionOf, placeOf } from '../registry/kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { storedKinds } from '../registry/kinds/stored-kinds.ts'
+import type { OwnerReference } from '../registry/kinds/owner-reference.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import type { Target } from '../registry/calls/request.ts'
 import { ALL_OBJECTS, partsOf } from '../store/key.ts'
@@ -19,7 +20,9 @@ import { isLostRace } from './lost-race.ts'
 import { concernsGarbageCollection, isWaiting, ownedObjectOf } from './owned-object.ts'
 import type { OwnedObject } from './owned-object.ts'
 import { OwnerGraph } from './owner-graph.ts'
-import { ownerState } from './owner-state.ts'
+import { isReported, reportInvalidOwner } from './owner-events.ts'
+import type { InvalidOwner } from './owner-events.ts'
+import { OwnersElsewhere, ownerState } from './owner-state.ts'
 import type { OwnerState } from './owner-state.ts'
 
 export type GarbageCollectionDependencies = {
@@ -48,6 +51,7 @@ type Collector = GarbageCollectionDependencies & {
   readonly objects: Informer<OwnedObject>
   readonly graph: OwnerGraph
   readonly enqueue: (key: Key) => void
+  readonly elsewhere: OwnersElsewhere
 }
 
 /**
@@ -71,7 +75,7 @@ export function garbageCollection(dependencies: GarbageCollectionDependencies): 
     parse: ownedObjectOf,
     onDeleted: (deleted) => {
       if (deleted === null) graph.forgetGone()
-      else graph.ownerGone(deleted.uid)
+      else graph.ownerGone(deleted.uid, partsOf(deleted.key).namespace)
       const keys = deleted === null ? keysOf(objects) : graph.dependentsOf(deleted.uid)
       for (const key of keys) enqueue(key)
     },
@@ -82,7 +86,7 @@ export function garbageCollection(dependencies: GarbageCollectionDependencies): 
     if (value !== null) enqueue(key)
     for (const owner of graph.released(previous?.owners.map(({ uid }) => uid) ?? [])) enqueue(owner)
   })
-  const collector = { ...dependencies, objects, graph, enqueue }
+  const collector = { ...dependencies, objects, graph, enqueue, elsewhere: new OwnersElsewhere() }
   const controller = new Controller({
     ...{ clock, onError, limits },
     reconcile: (key) => reconcile(collector, key as Key),
@@ -105,6 +109,7 @@ async function reconcile(collector: Collector, key: Key): Promise<Reconciled> {
   await kindsApplied()
   const object = objects.get(key)
   if (object === null || !needsWork(collector, key, object)) return { kind: 'done' }
+  await reportInvalidOwners(collector, key, object)
   try {
     return await step(collector, key, object)
   } catch (cause) {
@@ -117,7 +122,9 @@ async function reconcile(collector: Collector, key: Key): Promise<Reconciled> {
 
 function needsWork(collector: Collector, key: Key, object: OwnedObject): boolean {
   if (object.terminating) return isWaiting(object)
-  return statesOf(collector, key, object).some(isLeaving)
+  const states = statesOf(collector, key, object)
+  if (states.some(isLeaving)) return true
+  return states.includes('misplaced') && invalidOwners(collector, key, object).length > 0
 }
 
 function isLeaving(state: OwnerState): boolean {
@@ -134,6 +141,44 @@ function statesOf(
   return owners.map((owner) => ownerState({ catalog, view, graph }, owner, namespace))
 }
 
+/** References to one object that are reported. */
+const reportedMax = 10
+
+/** Returns the references that cannot be followed and have no event yet. */
+function invalidOwners(
+  collector: Collector,
+  key: Key,
+  { uid, owners, terminating }: OwnedObject,
+): readonly InvalidOwner[] {
+  const found = placeIn(collector, key)
+  if (found === null || terminating) return []
+  const { definition, target } = found
+  const { catalog, store, graph, elsewhere } = collector
+  const lookup = { catalog, graph, view: store.view() }
+  const { namespace, name } = { namespace: target.namespace ?? '', name: target.name ?? '' }
+  const isInvalid = (owner: OwnerReference): boolean => {
+    const state = ownerState(lookup, owner, namespace)
+    return state === 'misplaced' || (state === 'absent' && elsewhere.has(lookup, owner, namespace))
+  }
+  return owners
+    .slice(0, reportedMax)
+    .filter(isInvalid)
+    .map((owner) => ({ definition, namespace, name, uid, owner }))
+    .filter((about) => !isReported(lookup.view, about))
+}
+
+/** An event that cannot be stored keeps no object from being collected. */
+async function reportInvalidOwners(collector: Collector, key: Key, object: OwnedObject): Promise<void> {
+  for (const about of invalidOwners(collector, key, object)) {
+    try {
+      await reportInvalidOwner(collector, about)
+    } catch (cause) {
+      if (!(cause instanceof ApiError)) throw cause
+      collector.onError(key, cause)
+    }
+  }
+}
+
 function step(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
   if (!object.terminating) return processDependent(collector, key, object)
   return object.policy === 'Orphan'
@@ -145,6 +190,7 @@ function step(collector: Collector, key: Key, object: OwnedObject): Promise<Reco
 async function processDependent(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
   const states = statesOf(collector, key, object)
   const leaving = new Set(object.owners.filter((_, at) => isLeaving(states[at] ?? 'unknown')).map(uidOf))
+  if (leaving.size === 0) return { kind: 'done' }
   if (leaving.size < new Set(object.owners.map(uidOf)).size) {
     await changeOwners(collector, key, (uid) => (leaving.has(uid) ? 'removed' : 'kept'))
     return { kind: 'done' }

@@ -1,19 +1,9 @@
-import { objectsMember, textMember } from '../api/json.ts'
-import type { JsonObject } from '../api/json.ts'
 import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from '../api/metadata/object-meta.ts'
 import type { Propagation } from '../registry/calls/delete-options.ts'
 import { parseStored } from '../registry/kinds/encode.ts'
+import { ownersOf } from '../registry/kinds/owner-reference.ts'
+import type { OwnerReference } from '../registry/kinds/owner-reference.ts'
 import type { StoredObject } from '../store/object-store.ts'
-
-/** An entry of `metadata.ownerReferences`. */
-export type OwnerReference = {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly name: string
-  readonly uid: string
-  /** Whether a foreground deletion of the owner waits for this object. */
-  readonly blocks: boolean
-}
 
 /** The facts of one object that the garbage collector decides by. */
 export type OwnedObject = {
@@ -45,7 +35,7 @@ export function ownedObjectOf(stored: StoredObject): OwnedObject {
   return {
     uid: stored.uid,
     resourceVersion: metadata.resourceVersion ?? '',
-    owners: objectsMember(metadata, 'ownerReferences').map(ownerOf),
+    owners: ownersOf(metadata),
     policy: policyOf(metadata.finalizers ?? []),
     terminating: stored.terminating,
   }
@@ -54,14 +44,4 @@ export function ownedObjectOf(stored: StoredObject): OwnedObject {
 function policyOf(finalizers: readonly string[]): Propagation {
   if (finalizers.includes(ORPHAN_FINALIZER)) return 'Orphan'
   return finalizers.includes(FOREGROUND_FINALIZER) ? 'Foreground' : 'Background'
-}
-
-function ownerOf(reference: JsonObject): OwnerReference {
-  return {
-    apiVersion: textMember(reference, 'apiVersion'),
-    kind: textMember(reference, 'kind'),
-    name: textMember(reference, 'name'),
-    uid: textMember(reference, 'uid'),
-    blocks: reference['blockOwnerDeletion'] === true,
-  }
 }

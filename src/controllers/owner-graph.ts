@@ -7,8 +7,8 @@ type Dependents = {
   readonly keys: Set<Key>
   /** The number of dependents that a foreground deletion waits for. */
   blocking: number
-  /** Whether the owner was seen to be deleted. */
-  isGone: boolean
+  /** The namespace of an owner that was seen to be deleted; empty: cluster-scoped. null: none was. */
+  goneFrom: string | null
 }
 
 /** The dependents of each owner, by its uid. Bounded by the number of owner references. */
@@ -37,19 +37,24 @@ export class OwnerGraph {
   }
 
   /** Remembers that an owner is deleted, for as long as it has dependents. */
-  ownerGone(uid: string): void {
+  ownerGone(uid: string, namespace: string): void {
     const known = this.#dependents.get(uid)
-    if (known !== undefined) known.isGone = true
+    if (known !== undefined) known.goneFrom = namespace
   }
 
   /** Another state has replaced the one in which owners were deleted. */
   forgetGone(): void {
-    for (const known of this.#dependents.values()) known.isGone = false
+    for (const known of this.#dependents.values()) known.goneFrom = null
   }
 
-  /** Whether the owner was seen to be deleted: a uid is never used again. */
-  isGone(uid: string): boolean {
-    return this.#dependents.get(uid)?.isGone === true
+  /**
+   * Whether the owner of an object was seen to be deleted: a uid is never used again.
+   *
+   * @param namespace of the object; empty: it is cluster-scoped
+   */
+  isGone(uid: string, namespace: string): boolean {
+    const from = this.#dependents.get(uid)?.goneFrom ?? null
+    return from === '' || (from !== null && from === namespace)
   }
 
   isBlocked(uid: string): boolean {
@@ -67,7 +72,7 @@ export class OwnerGraph {
   #add(key: Key, object: OwnedObject): void {
     if (isWaiting(object)) this.#waiting.set(object.uid, { key, policy: object.policy })
     for (const [uid, blocks] of ownersOf(object)) {
-      const known = this.#dependents.get(uid) ?? { keys: new Set(), blocking: 0, isGone: false }
+      const known = this.#dependents.get(uid) ?? { keys: new Set(), blocking: 0, goneFrom: null }
       this.#dependents.set(uid, known)
       known.keys.add(key)
       if (blocks) known.blocking++

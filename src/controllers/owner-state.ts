@@ -1,16 +1,16 @@
-import { parseGroupVersion } from '../api/metadata/group-version.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
-import { isStored, placeOf } from '../registry/kinds/definition.ts'
-import { keyOf } from '../store/key.ts'
+import { isElsewhere, ownerPlace } from '../registry/kinds/owner-reference.ts'
+import type { OwnerReference } from '../registry/kinds/owner-reference.ts'
 import type { View } from '../store/object-store.ts'
-import type { OwnerReference } from './owned-object.ts'
 import type { OwnerGraph } from './owner-graph.ts'
 
 /**
- * The state of an owner: `unknown` if its kind is not known, or if a cluster-scoped object names an
- * owner in a namespace. An object with an unknown owner stays.
+ * The state of an owner: `unknown` if its kind is not known, `misplaced` if a cluster-scoped object
+ * names an owner in a namespace. An object with such an owner stays.
  */
-export type OwnerState = 'exists' | 'waits-for-dependents' | 'absent' | 'unknown'
+export type OwnerState = 'exists' | 'waits-for-dependents' | 'absent' | 'unknown' | 'misplaced'
+
+export type OwnerLookup = { readonly catalog: Catalog; readonly view: View; readonly graph: OwnerGraph }
 
 /**
  * Finds the owner that a reference names, in the namespace of the dependent or among the
@@ -19,21 +19,46 @@ export type OwnerState = 'exists' | 'waits-for-dependents' | 'absent' | 'unknown
  * @param namespace of the dependent; empty: it is cluster-scoped
  */
 export function ownerState(
-  { catalog, view, graph }: { readonly catalog: Catalog; readonly view: View; readonly graph: OwnerGraph },
+  { catalog, view, graph }: OwnerLookup,
   owner: OwnerReference,
   namespace: string,
 ): OwnerState {
   // Its kind may be gone with it.
-  if (graph.isGone(owner.uid)) return 'absent'
-  const group = parseGroupVersion(owner.apiVersion)?.group
-  const kind = catalog
-    .withUnserved()
-    .find((one) => one.group === group && one.kind === owner.kind && isStored(one))
-  if (kind === undefined || (kind.scope === 'Namespaced' && namespace === '')) return 'unknown'
-  // No object has such a name.
-  if (owner.name.includes('/')) return 'absent'
-  const place = { ...placeOf(kind), namespace: kind.scope === 'Namespaced' ? namespace : '' }
-  const stored = view.get(keyOf({ ...place, name: owner.name }))
-  if (stored?.uid !== owner.uid) return 'absent'
-  return graph.isDeletedInForeground(owner.uid) ? 'waits-for-dependents' : 'exists'
+  if (graph.isGone(owner.uid, namespace)) return 'absent'
+  const place = ownerPlace(catalog, owner, namespace)
+  switch (place.kind) {
+    case 'unknown-kind':
+      return 'unknown'
+    case 'misplaced':
+      return 'misplaced'
+    case 'impossible-name':
+      return 'absent'
+    case 'key': {
+      if (view.get(place.key)?.uid !== owner.uid) return 'absent'
+      return graph.isDeletedInForeground(owner.uid) ? 'waits-for-dependents' : 'exists'
+    }
+  }
+}
+
+/** References that were found in no namespace, as most absent owners are. When full: cleared. */
+const nowhereMax = 1000
+
+/** Finds owners that are absent because they are in another namespace than their dependents. */
+export class OwnersElsewhere {
+  readonly #nowhere = new Set<string>()
+
+  /** @param namespace of the dependent */
+  has({ catalog, view, graph }: OwnerLookup, owner: OwnerReference, namespace: string): boolean {
+    if (graph.isGone(owner.uid, namespace)) return false
+    const place = ownerPlace(catalog, owner, namespace)
+    if (place.kind !== 'key') return false
+    const { apiVersion, kind, name, uid } = owner
+    const reference = JSON.stringify([apiVersion, kind, name, uid])
+    if (this.#nowhere.has(reference)) return false
+    if (isElsewhere(view, place.key, uid)) return true
+    // No later object has this uid.
+    if (this.#nowhere.size >= nowhereMax) this.#nowhere.clear()
+    this.#nowhere.add(reference)
+    return false
+  }
 }

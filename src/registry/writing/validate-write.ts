@@ -8,6 +8,7 @@ import { validateSchema } from '../../api/schema/validate.ts'
 import type { AnyObject, BodyKind, PartSubresource, ResourceDefinition } from '../kinds/definition.ts'
 import type { VerbRequest } from '../calls/verb.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
+import { warnOfOwners } from './warn-of-owners.ts'
 
 /** Validation of each type of write. All throw `ApiError` `Invalid`. */
 
@@ -101,14 +102,16 @@ function checkReviewMetadata(metadata: ObjectMeta, namespace: string | null, fou
  * @param current null: the object is new
  */
 export function warnOfObject(
-  { limits }: VerbDependencies,
-  { definition, context }: VerbRequest,
+  dependencies: VerbDependencies,
+  request: VerbRequest,
   object: AnyObject,
   current: AnyObject | null,
 ): void {
+  warnOfOwners(dependencies, request, object, current)
+  const { definition, context } = request
   const { warnings } = definition.hooks
   if (warnings === undefined) return
-  let left = limits.fieldWarningsMax
+  let left = dependencies.limits.fieldWarningsMax
   for (const warning of warnings(object, current)) {
     if (left-- <= 0) return
     context.warn(warning)

@@ -8,6 +8,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
+import { textMember } from '../../../../src/api/json.ts'
 import { garbageCollection } from '../../../../src/controllers/garbage-collection.ts'
 import { LocalClient } from '../../../../src/registry/local-client.ts'
 import type { LocalClientOptions } from '../../../../src/registry/local-client.ts'
@@ -171,6 +172,84 @@ void test('an owner is the object with the uid, in the namespace of the dependen
   await settle(api)
   assert.deepEqual(await namesLeft(api), ['cluster-scoped-owner', 'owner', 'right', 'unknown-kind'])
   assert.equal((await api.get({ kind: 'ClusterRole', name: 'cluster-scoped' })).code, 200)
+})
+
+type Reported = readonly (readonly [string, string, string])[]
+
+/** The events of the collector: namespace, object, message. */
+async function reported(api: Fixture): Promise<Reported> {
+  const { items } = await api.list({ kind: 'Event', namespace: null })
+  return items.map((event) => {
+    assert.deepEqual([event['reason'], event['type']], ['OwnerRefInvalidNamespace', 'Warning'])
+    const involved = event['involvedObject'] as { kind: string; name: string }
+    return [
+      event.metadata['namespace' as 'name'],
+      `${involved.kind} ${involved.name}`,
+      textMember(event, 'message'),
+    ] as const
+  })
+}
+
+void test('an owner in another namespace than its dependent is reported, by a warning and an event', async (t) => {
+  const { api, errors } = await opened(t)
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'other' } } })
+  const { object: owner } = await api.configMap('owner')
+  const { object: gone } = await api.configMap('gone')
+  await api.delete({ name: 'gone' })
+  const reference = referenceTo(owner)
+  const { uid } = owner.metadata
+  await owned(api, 'right', [reference])
+  await owned(api, 'of-gone', [referenceTo(gone)])
+  assert.deepEqual(api.warnings, [])
+  const role = { metadata: { name: 'role', ownerReferences: [reference] }, rules: [] }
+  await api.create({ kind: 'ClusterRole', body: role })
+  const misplaced =
+    'metadata.ownerReferences[0]: the owner ConfigMap "owner" is in a namespace, and this object is not: ' +
+    'it will not be deleted with its owner'
+  assert.deepEqual(api.warnings.splice(0), [misplaced])
+  await api.create({ namespace: 'other', body: { metadata: { name: 'far', finalizers: ['x.io/a'] } } })
+  const body = { metadata: { ownerReferences: [reference] } }
+  for (const query of [{ dryRun: 'All' }, {}]) {
+    await api.patch({ namespace: 'other', name: 'far', body, query })
+    assert.deepEqual(api.warnings.splice(0), [
+      'metadata.ownerReferences[0]: the owner ConfigMap "owner" does not exist in namespace "other": ' +
+        'this object will be garbage collected',
+    ])
+  }
+  await settle(api)
+  const known = (namespace: string) =>
+    `ownerRef [v1/ConfigMap, namespace: ${namespace}, name: owner, uid: ${uid}] does not exist in namespace "${namespace}"`
+  const expected: Reported = [
+    ['default', 'ClusterRole role', known('')],
+    ['other', 'ConfigMap far', known('other')],
+  ]
+  assert.deepEqual(await reported(api), expected)
+  assert.deepEqual(await namesLeft(api), ['far', 'owner', 'right'])
+  assert.equal(
+    typeof (await api.get({ namespace: 'other', name: 'far' })).object.metadata.deletionTimestamp,
+    'string',
+  )
+  // Each reference has one event, whatever is written later.
+  await api.patch({ kind: 'ClusterRole', name: 'role', body: { metadata: { labels: { a: 'b' } } } })
+  await api.delete({ name: 'owner' })
+  await settle(api)
+  assert.deepEqual(await reported(api), expected)
+  assert.equal((await api.get({ kind: 'ClusterRole', name: 'role' })).code, 200)
+  assert.deepEqual([api.warnings, errors], [[], []])
+})
+
+void test('an event that cannot be stored does not keep a dependent from being deleted', async (t) => {
+  const { api, errors } = await opened(t)
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'other', finalizers: ['x.io/a'] } } })
+  const { object: owner } = await api.configMap('owner')
+  await api.create({ namespace: 'other', body: { metadata: { name: 'far', finalizers: ['x.io/a'] } } })
+  await api.delete({ kind: 'Namespace', name: 'other' })
+  const ownerReferences = [referenceTo(owner)]
+  await api.patch({ namespace: 'other', name: 'far', body: { metadata: { ownerReferences } } })
+  await settle(api)
+  const far = await api.get({ namespace: 'other', name: 'far' })
+  assert.equal(typeof far.object.metadata.deletionTimestamp, 'string')
+  assert.equal(errors.length, 1, 'the event is refused: the namespace is being deleted')
 })
 
 void test('a leader that is lost half-way leaves the rest to the next one', async (t) => {
