@@ -45,7 +45,9 @@ import type { Outcome } from '../store/command.ts'
 import { partsOf, prefixOf } from '../store/key.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { counter } from '../metrics/gauges.ts'
+import { WorkQueueMetrics } from '../metrics/work-queue-metrics.ts'
 import { controllerUser, serverUser } from './controller-user.ts'
+import { accountQueue, queueNames } from './queue-names.ts'
 
 export type ControllersDependencies = {
   readonly registry: Registry
@@ -94,6 +96,9 @@ export class Controllers {
   readonly #expiry: ObjectExpiry | null
   /** Expires the records of idempotency keys. */
   readonly #recordExpiry: ObjectExpiry
+  readonly #queues = new WorkQueueMetrics()
+  /** What the garbage collector follows. null: it is disabled. */
+  #collected: { readonly failures: number } | null = null
   #stops: (() => void)[] = []
   #isPolicyLogged = false
 
@@ -118,6 +123,10 @@ export class Controllers {
   register(metrics: MetricsRegistry): void {
     const words = 'Event objects that this member deleted because they expired.'
     counter(metrics, 'orch_events_expired', words, () => this.#expiry?.expired)
+    const failures = 'How often the garbage collector could not follow the stored objects; it tries again.'
+    const name = 'garbagecollector_controller_resources_sync_error'
+    counter(metrics, name, failures, () => this.#collected?.failures)
+    this.#queues.register(metrics)
   }
 
   start(): void {
@@ -168,6 +177,7 @@ export class Controllers {
       client: this.#clientOf('garbagecollector'),
       onError: (key, cause) => log.warn({ key, err: cause }, 'dependents or owner not processed yet'),
     })
+    this.#collected = informer
     informer.start()
     return [() => informer.close(), ...this.#switched('garbagecollector', controller)]
   }
@@ -253,6 +263,8 @@ export class Controllers {
       ...parts,
       onError: (name, cause) => log.warn({ definition: name, err: cause }, 'definition not emptied yet'),
     })
+    this.#queues.add('crd_naming_condition_controller', accepting.queue)
+    this.#queues.add('crd_finalizer', deletion.queue)
     return [working(consensus, accepting), working(consensus, deletion)]
   }
 
@@ -272,6 +284,7 @@ export class Controllers {
       onReconciled: (writes) => this.#logReconciled(writes),
       onError: (name, cause) => log.warn({ name, err: cause }, 'default role or binding not stored yet'),
     })
+    this.#queues.add('default_policy', defaults.queue)
     clusterRoles.start()
     return [
       () => clusterRoles.close(),
@@ -327,7 +340,7 @@ export class Controllers {
     return [
       ...closes,
       ...this.#switched('serviceaccount-token', filling),
-      ...(names.keepsTokenSecrets ? this.#switched('serviceaccount-token', creating) : []),
+      ...(names.keepsTokenSecrets ? this.#switched('serviceaccount-token', creating, accountQueue) : []),
       ...this.#switched('serviceaccount', keeping),
       ...this.#switched('root-ca-cert-publisher', publishing),
     ]
@@ -341,9 +354,15 @@ export class Controllers {
   }
 
   /** Runs a controller while this member leads, unless it is disabled. */
-  #switched(name: ControllerName, controller: Controller): readonly (() => void)[] {
+  #switched(
+    name: ControllerName,
+    controller: Controller,
+    queueName = queueNames[name],
+  ): readonly (() => void)[] {
     const { enabled, consensus } = this.#dependencies
-    return enabled.has(name) ? [working(consensus, controller)] : []
+    if (!enabled.has(name)) return []
+    this.#queues.add(queueName, controller.queue)
+    return [working(consensus, controller)]
   }
 
   #clientOf(controller: ControllerName): LocalClient {

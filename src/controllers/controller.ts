@@ -44,7 +44,8 @@ export const defaultControllerLimits: ControllerLimits = Object.freeze({
 export class Controller {
   readonly #dependencies: ControllerDependencies
   readonly #limits: ControllerLimits
-  readonly #queue: WorkQueue
+  /** Read by metrics. */
+  readonly queue: WorkQueue
   readonly #tries = new Map<string, number>()
   #started = false
   #active = 0
@@ -52,33 +53,33 @@ export class Controller {
   constructor(dependencies: ControllerDependencies) {
     this.#dependencies = dependencies
     this.#limits = dependencies.limits ?? defaultControllerLimits
-    this.#queue = new WorkQueue({ clock: dependencies.clock, keysMax: this.#limits.keysMax })
+    this.queue = new WorkQueue({ clock: dependencies.clock, keysMax: this.#limits.keysMax })
   }
 
   /** Ignored unless started: `start` enqueues all keys. */
   enqueue(key: string): void {
-    if (this.#started) this.#queue.add(key)
+    if (this.#started) this.queue.add(key)
   }
 
   start(): void {
     if (this.#started) return
     this.#started = true
-    this.#queue.onReady(() => this.#turn())
-    for (const key of this.#dependencies.keys()) this.#queue.add(key)
+    this.queue.onReady(() => this.#turn())
+    for (const key of this.#dependencies.keys()) this.queue.add(key)
   }
 
   /** The reconciliation in progress continues to its end; no other begins. */
   stop(): void {
     this.#started = false
-    this.#queue.onReady(null)
-    this.#queue.clear()
+    this.queue.onReady(null)
+    this.queue.clear()
     this.#tries.clear()
   }
 
   #turn(): void {
     const { concurrency = 1 } = this.#limits
     while (this.#started && this.#active < concurrency) {
-      const key = this.#queue.take()
+      const key = this.queue.take()
       if (key === null) return
       this.#active++
       void this.#work(key)
@@ -96,7 +97,7 @@ export class Controller {
       this.#later(key)
     } finally {
       this.#active--
-      this.#queue.done(key)
+      this.queue.done(key)
     }
     this.#dependencies.clock.soon(() => this.#turn())
   }
@@ -110,6 +111,6 @@ export class Controller {
     }
     this.#tries.set(key, tries)
     const { backoffMsMin, backoffMsMax } = this.#limits
-    this.#queue.addAfter(key, Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(tries - 1, 30)))
+    this.queue.addAfter(key, Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(tries - 1, 30)))
   }
 }

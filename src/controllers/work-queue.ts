@@ -1,5 +1,11 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 
+/** Is called with the time that each key waited, and with the time that it was processed. */
+export type QueueObserver = {
+  readonly waited: (ms: number) => void
+  readonly worked: (ms: number) => void
+}
+
 /**
  * A queue of keys: each at most once in the queue, and never processed twice at a time. A key added
  * while it is processed is queued again afterwards.
@@ -7,18 +13,48 @@ import type { Clock, Timer } from '../../base/clock.ts'
 export class WorkQueue {
   readonly #clock: Clock
   readonly #keysMax: number
-  /** In order of arrival. */
-  readonly #ready = new Set<string>()
+  /** In order of arrival, with the time of it in monotonic ms. */
+  readonly #ready = new Map<string, number>()
   readonly #delayed = new Map<string, Timer>()
-  readonly #working = new Set<string>()
+  /** With the time of the beginning in monotonic ms. */
+  readonly #working = new Map<string, number>()
   /** Keys added while they are processed. */
   readonly #again = new Set<string>()
   #onReady: (() => void) | null = null
+  #observer: QueueObserver | null = null
+  #adds = 0
+  #retries = 0
 
   /** @param keysMax maximum number of waiting keys, at least 1; when full, `add` rejects */
   constructor(options: { readonly clock: Clock; readonly keysMax: number }) {
     this.#clock = options.clock
     this.#keysMax = options.keysMax
+  }
+
+  /** Number of keys that are ready. */
+  get depth(): number {
+    return this.#ready.size
+  }
+
+  /** Number of keys that became ready so far. */
+  get adds(): number {
+    return this.#adds
+  }
+
+  /** Number of keys that were delayed so far. */
+  get retries(): number {
+    return this.#retries
+  }
+
+  /** Returns the ms since the beginning of each key that is processed. */
+  workingMs(): readonly number[] {
+    const nowMs = this.#clock.monotonicMs()
+    return [...this.#working.values()].map((sinceMs) => nowMs - sinceMs)
+  }
+
+  /** One observer. */
+  observe(observer: QueueObserver): void {
+    this.#observer = observer
   }
 
   get size(): number {
@@ -36,7 +72,8 @@ export class WorkQueue {
       this.#again.add(key)
       return true
     }
-    this.#ready.add(key)
+    this.#ready.set(key, this.#clock.monotonicMs())
+    this.#adds++
     this.#onReady?.()
     return true
   }
@@ -51,6 +88,7 @@ export class WorkQueue {
       this.add(key)
     })
     this.#delayed.set(key, timer)
+    this.#retries++
     return true
   }
 
@@ -59,15 +97,19 @@ export class WorkQueue {
    * `done`.
    */
   take(): string | null {
-    for (const key of this.#ready) {
+    for (const [key, sinceMs] of this.#ready) {
+      const nowMs = this.#clock.monotonicMs()
       this.#ready.delete(key)
-      this.#working.add(key)
+      this.#working.set(key, nowMs)
+      this.#observer?.waited(nowMs - sinceMs)
       return key
     }
     return null
   }
 
   done(key: string): void {
+    const sinceMs = this.#working.get(key)
+    if (sinceMs !== undefined) this.#observer?.worked(this.#clock.monotonicMs() - sinceMs)
     this.#working.delete(key)
     if (this.#again.delete(key)) this.add(key)
   }

@@ -40,6 +40,7 @@ export class Informer<T> {
   /** The read of events from disk in progress. */
   #reading: Promise<void> | null = null
   #closed = false
+  #failures = 0
 
   constructor(dependencies: InformerDependencies<T>) {
     this.#dependencies = dependencies
@@ -60,6 +61,11 @@ export class Informer<T> {
 
   get size(): number {
     return this.#values.size
+  }
+
+  /** How often it could not follow the store, compaction aside. */
+  get failures(): number {
+    return this.#failures
   }
 
   /** @returns unsubscribes the listener */
@@ -177,8 +183,12 @@ export class Informer<T> {
     if (!(cause instanceof StoreError)) throw cause
     if (this.#closed || cause.code === 'stopped') return
     const { clock } = this.#dependencies
-    if (cause.code === 'compacted') clock.soon(() => this.#follow())
-    else clock.after(retryMs, () => this.#follow())
+    if (cause.code === 'compacted') {
+      clock.soon(() => this.#follow())
+      return
+    }
+    this.#failures++
+    clock.after(retryMs, () => this.#follow())
   }
 
   #follow(): void {

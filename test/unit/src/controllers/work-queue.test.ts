@@ -52,3 +52,30 @@ void test('a full queue rejects keys', () => {
   )
   assert.equal(queue.size, 2)
 })
+
+void test('an observer gets the time that each key waited and was processed', () => {
+  const { clock, queue } = open()
+  const seen: string[] = []
+  queue.observe({
+    waited: (ms) => void seen.push(`waited ${ms}`),
+    worked: (ms) => void seen.push(`worked ${ms}`),
+  })
+  queue.add('a')
+  clock.advance(20)
+  queue.add('a')
+  queue.add('b')
+  assert.deepEqual([queue.depth, queue.adds, queue.workingMs()], [2, 2, []])
+  queue.take()
+  clock.advance(5)
+  queue.take()
+  clock.advance(5)
+  assert.deepEqual([queue.depth, queue.workingMs()], [0, [10, 5]])
+  queue.done('a')
+  queue.done('b')
+  queue.addAfter('a', 100)
+  queue.addAfter('a', 100)
+  assert.deepEqual([queue.retries, queue.adds, queue.depth], [1, 2, 0], 'a delayed key is not ready')
+  clock.advance(100)
+  assert.deepEqual([queue.retries, queue.adds, queue.depth], [1, 3, 1])
+  assert.deepEqual(seen, ['waited 20', 'waited 5', 'worked 10', 'worked 5'])
+})

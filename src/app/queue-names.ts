@@ -1,0 +1,16 @@
+import type { ControllerName } from '../config/controllers-flag.ts'
+
+/** The names of work queues in metrics, as upstream. */
+export const queueNames: { readonly [name in ControllerName]: string } = {
+  'clusterrole-aggregation': 'ClusterRoleAggregator',
+  garbagecollector: 'garbage_collector_attempt_to_delete',
+  namespace: 'namespace',
+  podgc: 'orphaned_pods_nodes',
+  'pv-protection': 'pvprotection',
+  'pvc-protection': 'pvcprotection',
+  'root-ca-cert-publisher': 'root_ca_cert_publisher',
+  serviceaccount: 'serviceaccount',
+  'serviceaccount-token': 'serviceaccount_tokens_secret',
+}
+/** The queue of accounts that need a Secret. */
+export const accountQueue = 'serviceaccount_tokens_service'
