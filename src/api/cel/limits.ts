@@ -1,0 +1,20 @@
+/**
+ * Limits on expressions, so that no rule of a custom kind makes a member slow. Each names what
+ * happens at the limit.
+ */
+export const celLimits = Object.freeze({
+  /** Characters of one expression. Longer: a compile error. */
+  sourceCharactersMax: 16_384,
+  /** Nesting depth of one expression, as written and after macros. Deeper: a compile error. */
+  depthMax: 128,
+  /** Nodes of one expression after macros. More: a compile error. */
+  nodesMax: 10_000,
+  /** Errors that one compilation reports. More: the rest is left out. */
+  errorsMax: 20,
+  /** Characters of one error message. Longer: cut. */
+  errorCharactersMax: 1024,
+  /** Characters of the source line that an error shows. Longer: cut. */
+  snippetCharactersMax: 256,
+  /** Runtime cost of one evaluation, as upstream. More: the evaluation is over budget. */
+  evaluationCostMax: 1_000_000,
+})
