@@ -5,8 +5,27 @@
  */
 import type { Json } from '../json.ts'
 import type { CelBudget } from './budget.ts'
+import type { Checked } from './check/checked.ts'
+import { checkExpression } from './check/checker.ts'
+import type { CelCost } from './cost/estimate.ts'
+import { estimateCost } from './cost/estimate.ts'
+import { Evaluation, EvaluationOverBudget } from './evaluate/evaluation.ts'
+import type { Step } from './evaluate/plan.ts'
+import { planOf } from './evaluate/plan.ts'
+import { celLimits } from './limits.ts'
+import type { CelError } from './show-errors.ts'
+import { celErrors } from './show-errors.ts'
+import { parseExpression } from './syntax/parser.ts'
+import { SyntaxFault } from './syntax/syntax-fault.ts'
 import type { CelType } from './types.ts'
-import type { CelValue } from './values.ts'
+import { celDyn } from './types.ts'
+import { fromJson } from './values/json-value.ts'
+import type { CelValue } from './values/value.ts'
+import { CelFailure, CelOptional } from './values/value.ts'
+
+export type { CelCost } from './cost/estimate.ts'
+export type { CelError } from './show-errors.ts'
+export { showCelErrors } from './show-errors.ts'
 
 export type CelEnvironment = {
   readonly variables: ReadonlyMap<string, CelType>
@@ -23,15 +42,8 @@ export type CelExpression = {
   readonly resultType: CelType
   /** The declared variables that the expression mentions. */
   readonly variables: ReadonlySet<string>
-}
-
-export type CelError = {
-  /** From 1. */
-  readonly line: number
-  /** From 1, in characters. */
-  readonly column: number
-  /** `undeclared reference to 'x' (in container '')` */
-  readonly message: string
+  readonly checked: Checked
+  readonly plan: Step
 }
 
 export type CelCompilation =
@@ -48,20 +60,23 @@ export type CelEvaluation =
    */
   | { readonly kind: 'over-budget'; readonly limit: 'expression' | 'shared' }
 
-export type CelCost = {
-  /** In the units of the budget; Infinity if unlimited. */
-  readonly min: number
-  readonly max: number
-}
-
 /** Never throws for any source. */
 export function compileCel(source: string, environment: CelEnvironment): CelCompilation {
-  throw new Error(`not built yet: ${source} ${environment.variables.size}`)
-}
-
-/** Returns errors as upstream shows them: position, message, source line and a caret. */
-export function showCelErrors(source: string, errors: readonly CelError[]): string {
-  throw new Error(`not built yet: ${source} ${errors.length}`)
+  try {
+    const root = parseExpression(source)
+    const { variables, mixedLiterals = false } = environment
+    const checked = checkExpression(root, { variables, mixedLiterals })
+    if (!('root' in checked)) return { kind: 'rejected', errors: celErrors(source, checked) }
+    const resultType = checked.types.get(root.id) ?? celDyn
+    const plan = planOf(checked)
+    return {
+      kind: 'compiled',
+      expression: { source, resultType, variables: checked.used, checked, plan },
+    }
+  } catch (cause) {
+    if (!(cause instanceof SyntaxFault)) throw cause
+    return { kind: 'rejected', errors: celErrors(source, [cause]) }
+  }
 }
 
 /**
@@ -77,7 +92,35 @@ export function evaluateCel(
   bindings: ReadonlyMap<string, Json>,
   budget: CelBudget,
 ): CelEvaluation {
-  throw new Error(`not built yet: ${expression.source} ${bindings.size} ${budget.left}`)
+  const costMax = Math.min(budget.left, celLimits.evaluationCostMax)
+  const evaluation = new Evaluation(costMax)
+  const { variables } = expression.checked
+  try {
+    const value = expression.plan({
+      evaluation,
+      slots: [],
+      lookUp: (name) => lookUp(name, variables.get(name) ?? celDyn, bindings, evaluation),
+    })
+    if (value instanceof CelFailure) return { kind: 'error', message: value.message }
+    return { kind: 'value', value }
+  } catch (cause) {
+    if (!(cause instanceof EvaluationOverBudget)) throw cause
+    const isShared = cause.meter === 'cost' && costMax < celLimits.evaluationCostMax
+    return { kind: 'over-budget', limit: isShared ? 'shared' : 'expression' }
+  } finally {
+    budget.spend(evaluation.spent)
+  }
+}
+
+function lookUp(
+  name: string,
+  type: CelType,
+  bindings: ReadonlyMap<string, Json>,
+  evaluation: Evaluation,
+): CelValue | CelFailure {
+  const json = bindings.get(name)
+  if (json !== undefined) return fromJson(json, type, evaluation)
+  return type.kind === 'optional' ? CelOptional.none : new CelFailure(`no such attribute(s): ${name}`)
 }
 
 /**
@@ -85,5 +128,5 @@ export function evaluateCel(
  * multiplied over nested macros. What has no maximum makes the estimate unlimited.
  */
 export function estimateCelCost(expression: CelExpression): CelCost {
-  throw new Error(`not built yet: ${expression.source}`)
+  return estimateCost(expression.checked)
 }

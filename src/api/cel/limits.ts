@@ -6,7 +6,7 @@ export const celLimits = Object.freeze({
   /** Characters of one expression. Longer: a compile error. */
   sourceCharactersMax: 16_384,
   /** Nesting depth of one expression, as written and after macros. Deeper: a compile error. */
-  depthMax: 128,
+  depthMax: 250,
   /** Nodes of one expression after macros. More: a compile error. */
   nodesMax: 10_000,
   /** Errors that one compilation reports. More: the rest is left out. */
@@ -17,4 +17,13 @@ export const celLimits = Object.freeze({
   snippetCharactersMax: 256,
   /** Runtime cost of one evaluation, as upstream. More: the evaluation is over budget. */
   evaluationCostMax: 1_000_000,
+  /**
+   * Work of one evaluation that the cost leaves out, such as the elements of large objects that are
+   * compared. More: the evaluation is over budget.
+   */
+  evaluationStepsMax: 5_000_000,
+  /** Characters of one regular expression. Longer: an error. */
+  patternCharactersMax: 4096,
+  /** Estimated instructions of one regular expression. More: an error. */
+  patternSizeMax: 10_000,
 })

@@ -1,4 +1,4 @@
-import type { ListIdentity } from './types.ts'
+import type { ListIdentity } from '../types.ts'
 
 /**
  * A value of an expression. An int is a bigint, a double is a number. Lists and maps are views: a
@@ -86,6 +86,8 @@ export abstract class CelMap {
   /** @returns undefined if there is no such key */
   abstract get(key: CelValue): CelValue | CelFailure | undefined
   abstract has(key: CelValue): boolean
+  /** Returns the value of a JSON member, whatever its name is in expressions. */
+  abstract getMember(member: string): CelValue | CelFailure | undefined
   abstract keys(): Iterable<CelValue>
 }
 

@@ -1,0 +1,21 @@
+/** Names that stand for types in expressions. */
+export const TYPE_NAMES: ReadonlySet<string> = new Set([
+  'bool',
+  'int',
+  'uint',
+  'double',
+  'string',
+  'bytes',
+  'list',
+  'map',
+  'null_type',
+  'type',
+  'optional_type',
+  'google.protobuf.Duration',
+  'google.protobuf.Timestamp',
+  'kubernetes.Quantity',
+  'kubernetes.URL',
+  'kubernetes.NamedFormat',
+  'net.IP',
+  'net.CIDR',
+])

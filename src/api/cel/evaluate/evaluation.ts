@@ -1,0 +1,113 @@
+import type { JsonObject } from '../../json.ts'
+import { celLimits } from '../limits.ts'
+import { codePointCount } from '../values/code-points.ts'
+import type { CelRegex } from '../values/regex.ts'
+import { compileRegex } from '../values/regex.ts'
+import type { CelValue } from '../values/value.ts'
+import { CelFailure, CelList, CelMap } from '../values/value.ts'
+
+/**
+ * One evaluation: its budget, and what it remembers so that repeated steps of a loop are cheap.
+ *
+ * Two meters run: the cost of upstream, which rules are designed by, and steps, which count the
+ * work that the cost leaves out, such as comparing large objects at the price of one comparison.
+ */
+export class Evaluation {
+  readonly #costMax: number
+  #costLeft: number
+  #stepsLeft: number = celLimits.evaluationStepsMax
+  readonly #keys = new Map<JsonObject, readonly string[]>()
+  readonly #textSizes = new Map<string, number>()
+  readonly #regexes = new Map<string, CelRegex | CelFailure>()
+
+  constructor(costMax: number) {
+    this.#costMax = costMax
+    this.#costLeft = costMax
+  }
+
+  get spent(): number {
+    return this.#costMax - Math.max(0, this.#costLeft)
+  }
+
+  /** @throws EvaluationOverBudget */
+  spend(cost: number): void {
+    this.#costLeft -= cost
+    if (this.#costLeft < 0) throw new EvaluationOverBudget('cost')
+  }
+
+  /**
+   * Counts work that the cost leaves out: one step for each element or entry, or each few
+   * characters.
+   *
+   * @throws EvaluationOverBudget
+   */
+  step(steps: number): void {
+    this.#stepsLeft -= steps
+    if (this.#stepsLeft < 0) throw new EvaluationOverBudget('steps')
+  }
+
+  /**
+   * Counts the characters of a text before it is built.
+   *
+   * @throws EvaluationOverBudget
+   */
+  allocate(characters: number): void {
+    this.step(characters)
+  }
+
+  /** Returns the size of a text, bytes, list or map; 1 for other values. */
+  sizeOf(value: CelValue | CelFailure): number {
+    if (typeof value === 'string') return this.textSize(value)
+    if (value instanceof Uint8Array) return value.length
+    return value instanceof CelList || value instanceof CelMap ? value.size : 1
+  }
+
+  /** Returns the number of code points. */
+  textSize(text: string): number {
+    if (text.length < CACHED_TEXT_MIN) return codePointCount(text)
+    const known = this.#textSizes.get(text)
+    if (known !== undefined) return known
+    this.step(text.length / 4)
+    const size = codePointCount(text)
+    if (this.#textSizes.size < CACHE_ENTRIES_MAX) this.#textSizes.set(text, size)
+    return size
+  }
+
+  /** Returns the names of an object's members, listed once. */
+  keysOf(object: JsonObject): readonly string[] {
+    const known = this.#keys.get(object)
+    if (known !== undefined) return known
+    const keys = Object.keys(object)
+    this.step(keys.length)
+    if (this.#keys.size < CACHE_ENTRIES_MAX) this.#keys.set(object, keys)
+    return keys
+  }
+
+  /** Returns a compiled regular expression, compiled once. */
+  regexOf(pattern: string): CelRegex | CelFailure {
+    const known = this.#regexes.get(pattern)
+    if (known !== undefined) return known
+    const compiled = compileRegex(pattern)
+    const regex = typeof compiled === 'string' ? new CelFailure(compiled) : compiled
+    this.step(REGEX_COMPILE_STEPS + (regex instanceof CelFailure ? pattern.length : regex.size) * 100)
+    if (this.#regexes.size < CACHED_REGEXES_MAX) this.#regexes.set(pattern, regex)
+    return regex
+  }
+}
+
+/** Ends an evaluation from any depth. */
+export class EvaluationOverBudget extends Error {
+  readonly meter: 'cost' | 'steps'
+
+  constructor(meter: 'cost' | 'steps') {
+    super(`the evaluation exceeds its ${meter}`)
+    this.meter = meter
+  }
+}
+
+/** Shorter texts are counted each time. */
+const CACHED_TEXT_MIN = 256
+/** Entries of each cache of an evaluation. More: not remembered. */
+const CACHE_ENTRIES_MAX = 4096
+const CACHED_REGEXES_MAX = 64
+const REGEX_COMPILE_STEPS = 2000

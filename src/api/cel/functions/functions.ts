@@ -1,0 +1,30 @@
+import { arithmetic } from './arithmetic.ts'
+import { comparisons } from './comparisons.ts'
+import { containers } from './containers.ts'
+import { conversions } from './conversions.ts'
+import { logic } from './logic.ts'
+import { texts } from './texts.ts'
+import type { FunctionEntry, Overload } from './overload.ts'
+
+/**
+ * Every function and operator by name, each with all of its overloads.
+ *
+ * @source github.com/google/cel-spec/blob/master/doc/langdef.md#functions; apiserver
+ *   `pkg/cel/environment/base.go`
+ */
+export const functions: ReadonlyMap<string, readonly Overload[]> = merged([
+  arithmetic,
+  comparisons,
+  containers,
+  conversions,
+  logic,
+  texts,
+])
+
+function merged(libraries: readonly (readonly FunctionEntry[])[]): Map<string, Overload[]> {
+  const all = new Map<string, Overload[]>()
+  for (const [name, ...overloads] of libraries.flat()) {
+    all.set(name, [...(all.get(name) ?? []), ...overloads])
+  }
+  return all
+}

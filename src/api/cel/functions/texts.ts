@@ -1,0 +1,45 @@
+import { affix, regexMatch, searchText } from '../cost/cost-rule.ts'
+import { celBool } from '../types.ts'
+import { CelFailure } from '../values/value.ts'
+import type { Evaluation } from '../evaluate/evaluation.ts'
+import type { FunctionEntry, Outcome } from './overload.ts'
+import { call2, method } from './overload.ts'
+import { aString } from './params.ts'
+
+/** The standard functions of texts. */
+export const texts: readonly FunctionEntry[] = [
+  ['startsWith', method(call2(aString, aString, celBool, (text, part) => text.startsWith(part), affix))],
+  ['endsWith', method(call2(aString, aString, celBool, (text, part) => text.endsWith(part), affix))],
+  [
+    'contains',
+    method(
+      call2(
+        aString,
+        aString,
+        celBool,
+        (text, part, evaluation) => {
+          evaluation.step(text.length / 4)
+          return text.includes(part)
+        },
+        searchText,
+      ),
+    ),
+  ],
+  [
+    'matches',
+    call2(aString, aString, celBool, matches, regexMatch),
+    method(call2(aString, aString, celBool, matches, regexMatch)),
+  ],
+]
+
+function matches(text: string, pattern: string, evaluation: Evaluation): Outcome {
+  const regex = evaluation.regexOf(pattern)
+  if (regex instanceof CelFailure) return regex
+  evaluation.step(regexSteps(text, regex.size))
+  return regex.matches(text)
+}
+
+/** Each character may visit each instruction. */
+export function regexSteps(text: string, size: number): number {
+  return (text.length + 1) * Math.ceil(size / 4)
+}

@@ -1,0 +1,71 @@
+import type { Evaluation } from '../evaluate/evaluation.ts'
+import type { ListIdentity } from '../types.ts'
+import { ArrayList } from './array-list.ts'
+import { canonicalText } from './canonical-text.ts'
+import { equal } from './equal.ts'
+import type { CelList, CelValue } from './value.ts'
+import { CelFailure, CelMap } from './value.ts'
+
+/** Compares lists of the same size whose elements are identified by their value or their keys. */
+export function equalByIdentity(
+  a: CelList,
+  b: CelList,
+  identity: ListIdentity,
+  evaluation: Evaluation,
+): boolean | CelFailure {
+  const others = byIdentity(b, identity, evaluation)
+  if (others instanceof CelFailure) return others
+  for (const element of elementsOf(a)) {
+    if (element instanceof CelFailure) return element
+    const other = others.get(identityOf(element, identity, evaluation))
+    if (other === undefined) return false
+    if (identity === 'set') continue
+    const same = equal(element, other, evaluation)
+    if (same !== true) return same
+  }
+  return true
+}
+
+/** Returns the union of two lists, in which elements of the right one replace those of the left. */
+export function uniteByIdentity(
+  a: CelList,
+  b: CelList,
+  identity: ListIdentity,
+  evaluation: Evaluation,
+): CelList | CelFailure {
+  const united = byIdentity(a, identity, evaluation)
+  if (united instanceof CelFailure) return united
+  for (const element of elementsOf(b)) {
+    if (element instanceof CelFailure) return element
+    const id = identityOf(element, identity, evaluation)
+    if (identity !== 'set' || !united.has(id)) united.set(id, element)
+  }
+  return new ArrayList([...united.values()], identity)
+}
+
+function byIdentity(
+  list: CelList,
+  identity: ListIdentity,
+  evaluation: Evaluation,
+): Map<string, CelValue> | CelFailure {
+  const elements = new Map<string, CelValue>()
+  for (const element of elementsOf(list)) {
+    if (element instanceof CelFailure) return element
+    elements.set(identityOf(element, identity, evaluation), element)
+  }
+  return elements
+}
+
+function identityOf(element: CelValue, identity: ListIdentity, evaluation: Evaluation): string {
+  if (identity === 'set' || !(element instanceof CelMap)) return canonicalText(element, evaluation)
+  return JSON.stringify(
+    identity.keys.map((member) => {
+      const value = element.getMember(member)
+      return value === undefined || value instanceof CelFailure ? null : canonicalText(value, evaluation)
+    }),
+  )
+}
+
+function* elementsOf(list: CelList): Iterable<CelValue | CelFailure> {
+  for (let at = 0; at < list.size; at++) yield list.at(at)
+}
