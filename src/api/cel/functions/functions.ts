@@ -2,9 +2,15 @@ import { arithmetic } from './arithmetic.ts'
 import { comparisons } from './comparisons.ts'
 import { containers } from './containers.ts'
 import { conversions } from './conversions.ts'
+import { lists } from './lists.ts'
 import { logic } from './logic.ts'
-import { texts } from './texts.ts'
+import { optionals } from './optionals.ts'
 import type { FunctionEntry, Overload } from './overload.ts'
+import { regexes } from './regexes.ts'
+import { sets } from './sets.ts'
+import { textExtensions } from './text-extensions.ts'
+import { texts } from './texts.ts'
+import { times } from './times.ts'
 
 /**
  * Every function and operator by name, each with all of its overloads.
@@ -17,8 +23,14 @@ export const functions: ReadonlyMap<string, readonly Overload[]> = merged([
   comparisons,
   containers,
   conversions,
+  lists,
   logic,
+  optionals,
+  regexes,
+  sets,
+  textExtensions,
   texts,
+  times,
 ])
 
 function merged(libraries: readonly (readonly FunctionEntry[])[]): Map<string, Overload[]> {

@@ -26,6 +26,16 @@ export type Param<T extends CelValue> = {
   readonly is: (value: CelValue) => value is T
 }
 
+export function call0(result: CelType, apply: () => Outcome, cost: CostRule = nominal): Overload {
+  return {
+    params: [],
+    result,
+    isMethod: false,
+    cost,
+    apply: (args) => (args.length === 0 ? apply() : undefined),
+  }
+}
+
 export function call1<A extends CelValue>(
   a: Param<A>,
   result: CelType,
