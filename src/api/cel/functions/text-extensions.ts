@@ -3,11 +3,12 @@ import { CHARACTER, sizeAt, traverse, traverseDeep } from '../cost/cost-rule.ts'
 import { add, multiply, scale } from '../cost/range.ts'
 import type { Range } from '../cost/range.ts'
 import type { Evaluation } from '../evaluate/evaluation.ts'
-import { celInt, celList, celString } from '../types.ts'
+import { celDyn, celInt, celList, celString } from '../types.ts'
 import { characterText } from '../values/character-text.ts'
 import { itemsOf } from '../values/concat-lists.ts'
 import type { CelList } from '../values/value.ts'
 import { CelFailure } from '../values/value.ts'
+import { formatText } from './format-text.ts'
 import type { FunctionEntry, Outcome } from './overload.ts'
 import { call1, call2, call3, method } from './overload.ts'
 import { aString, anInt, listOf } from './params.ts'
@@ -28,6 +29,11 @@ const join: CostRule = {
     const size = add(elements, multiply(separator, gaps))
     return { cost: scale(size, CHARACTER), size }
   },
+}
+
+const format: CostRule = {
+  actual: traverse(0).actual,
+  estimate: (args) => ({ cost: scale(sizeAt(args, 0), CHARACTER) }),
 }
 
 /**
@@ -109,6 +115,7 @@ export const textExtensions: readonly FunctionEntry[] = [
     method(call1(texts, celString, (list, run) => joinTexts(list, '', run), join)),
     method(call2(texts, aString, celString, joinTexts, join)),
   ],
+  ['format', method(call2(aString, listOf(celDyn), celString, formatText, format))],
   [
     'strings.quote',
     call1(
