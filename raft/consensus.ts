@@ -12,12 +12,12 @@ export interface Consensus<Outcome> extends MembershipPort {
   readonly clusterId: string | null
   /** The last status from the raft thread; may be a turn old. */
   readonly status: ConsensusStatus
-  /** Called on every change of `status`. @returns stops listening */
+  /** Called on every change of `status`. @returns a function that stops this */
   onStatus(listener: (status: ConsensusStatus) => void): () => void
   /**
    * Called after each batch was applied to memory, with the index reached.
    *
-   * @returns stops listening
+   * @returns a function that stops this
    */
   onApplied(listener: (applied: LogIndex) => void): () => void
   /**
@@ -46,7 +46,7 @@ export interface Consensus<Outcome> extends MembershipPort {
   /**
    * Called with the report of another member; of several at once only the latest.
    *
-   * @returns stops listening
+   * @returns a function that stops this
    */
   onReport(listener: (report: PeerReport) => void): () => void
   /**

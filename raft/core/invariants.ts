@@ -69,7 +69,10 @@ function checkPromise(state: State, message: Message): void {
   if (message.term !== state.term) return
   switch (message.kind) {
     case 'vote-request':
-      return assert(ownVoteIsDurable(state), 'votes are requested only after the own vote is durable')
+      return assert(
+        ownVoteIsDurable(state),
+        "votes are requested only after the candidate's own vote is durable",
+      )
     case 'vote-response':
       if (!message.granted) return
       return assert(

@@ -15,7 +15,7 @@ import { violationOf } from './violation.ts'
  * @returns why the message was refused, in one line; null when it was handled or ignored
  */
 export function step(state: State, message: Message): string | null {
-  // Meant for another identity at this address, or an echo.
+  // Meant for another member at this address, or an echo.
   if (message.to !== state.id || message.from === state.id) return null
   const violation = violationOf(state, message)
   if (violation === null) take(state, message)

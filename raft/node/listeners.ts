@@ -4,7 +4,7 @@
 export class Listeners<T> {
   readonly #listeners = new Set<(value: T) => void>()
 
-  /** @returns stops listening */
+  /** @returns a function that removes the listener */
   add(listener: (value: T) => void): () => void {
     // A new function, so that one listener may be added twice.
     const own = (value: T): void => listener(value)

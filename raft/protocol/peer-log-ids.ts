@@ -64,8 +64,8 @@ export class PeerLogIds {
 
   /** Records a log id. If two callers use one id concurrently, the first one counts. */
   #recordPeer(peer: NodeId, logId: string): Promise<void> {
-    const under = this.#recording.get(peer)
-    if (under !== undefined) return under.promise
+    const pending = this.#recording.get(peer)
+    if (pending !== undefined) return pending.promise
     const recording = new Deferred<void>()
     this.#recording.set(peer, recording)
     this.#options.record({ peer, logId })

@@ -100,8 +100,8 @@ export type RaftToApi =
       readonly lastIndex: LogIndex
       readonly repaired: string | null
       /**
-       * The log is damaged, and is repaired after `start`: why it is refused if that fails. null:
-       * it is intact.
+       * The damage of the log, which is repaired after `start`; if that fails, this is the error.
+       * null: the log is intact.
        */
       readonly damage: string | null
     }

@@ -22,7 +22,7 @@ export type InlineNodeOptions = {
   readonly transport: Transport
   /** Open; closed by the node. */
   readonly log: LogStore
-  /** Unset: kept only as long as the node, as for a new log. */
+  /** Unset: a new one in memory, for a log that is new as well. */
   readonly clusterRecord?: ClusterRecordStore
   /** See `RaftNodeOptions`. */
   readonly onFatal: (cause: string) => void

@@ -61,7 +61,12 @@ export class InboundSnapshots {
         refusalOf(await context.verify(peer, identity), certified, identity, context.identity())
       if (refusal !== null) return this.#refuse(stream, answer, refusal.reason, refusal.detail)
       if (this.#busy.has(peer)) {
-        return this.#refuse(stream, answer, 'busy', `a snapshot of member ${peer} is under way already`)
+        return this.#refuse(
+          stream,
+          answer,
+          'busy',
+          `a snapshot from member ${peer} is being received already`,
+        )
       }
       this.#options.onAccepted(stream.getPeer())
       this.#busy.add(peer)

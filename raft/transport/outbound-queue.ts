@@ -59,7 +59,7 @@ export class OutboundQueue {
   }
 }
 
-/** Returns about the size of the message in transit; never much less. */
+/** Returns the approximate encoded size of the message, never much below the actual one. */
 function peerMessageBytes(message: PeerMessage): number {
   const envelope = 64
   switch (message.kind) {

@@ -81,7 +81,7 @@ export function readEnd(reader: BinaryReader, type: number, limit: number): numb
   expect(type, wireType.bytes)
   const length = reader.uint32()
   const end = reader.pos + length
-  if (end > limit) throw malformed('a message is longer than what holds it')
+  if (end > limit) throw malformed('a message is longer than the message that contains it')
   return end
 }
 
@@ -121,7 +121,7 @@ export function readIds(
 ): void {
   const end = type === wireType.fixed64 ? reader.pos + 8 : readEnd(reader, type, limit)
   while (reader.pos < end) {
-    if (into.length >= countMax) throw malformed('too many identities')
+    if (into.length >= countMax) throw malformed('too many node ids')
     into.push(readFixedId(reader))
   }
   expectEnd(reader, end)
@@ -130,7 +130,7 @@ export function readIds(
 function readFixedId(reader: BinaryReader): NodeId {
   const low = reader.fixed32()
   const value = low + reader.fixed32() * two32
-  if (value < 1 || value > Number.MAX_SAFE_INTEGER) throw malformed('an identity is out of range')
+  if (value < 1 || value > Number.MAX_SAFE_INTEGER) throw malformed('a node id is out of range')
   return nodeId(value)
 }
 

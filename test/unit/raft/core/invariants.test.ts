@@ -113,7 +113,7 @@ void test('messages that depend on the disk are sent only after the write is dur
   const last = { lastIndex: logIndex(6), lastTerm: term(2) }
   const candidate: State = { ...state, role: 'candidate', outbox: { ...state.outbox, durable } }
   const request: Message = { ...to2, kind: 'vote-request', term: term(2), ...last, transfer: false }
-  breaks(candidate, 'votes are requested only after the own vote is durable', [request])
+  breaks(candidate, "votes are requested only after the candidate's own vote is durable", [request])
 })
 
 void test('a candidate becomes leader only with a quorum of votes', () => {

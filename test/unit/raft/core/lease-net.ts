@@ -12,18 +12,19 @@ import { scenarioConfig } from '../../../scenario/world.ts'
 
 const tickMs = 10
 const electionTicks = 10
-/** Election timeouts of processes that are started with another one than the others. */
+/** Election timeouts, in ticks, to draw from when a process is restarted with another one. */
 const otherTicks = [6, 10, 10, 30]
 
 /**
  * The same settings as `coreConfigOf` computes.
  *
- * @param owed the most ticks that a process of this member was started with
+ * @param longest the longest election timeout, in ticks, that this member was ever started with
  */
-function timeouts(ticks: number, owed: number): Partial<CoreConfig> {
+function timeouts(ticks: number, longest: number): Partial<CoreConfig> {
   const promise = { electionTicks: ticks, heartbeatTicks: 2, leasePromiseMs: (ticks - 2) * tickMs }
-  return owed > ticks ? { ...promise, formerPromiseTicks: owed + 1 } : promise
+  return longest > ticks ? { ...promise, formerPromiseTicks: longest + 1 } : promise
 }
+
 /**
  * Deviation of each clock from the true time, in either direction: two together less than
  * `leaseDriftMax`.

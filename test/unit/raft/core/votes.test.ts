@@ -35,7 +35,7 @@ void test('Raft paper §5.2: a vote is written with its term, and survives a cra
   ])
 })
 
-void test('Raft paper §5.2: a member that campaigned in a later term and gave up has still voted in that term', () => {
+void test('Raft paper §5.2: a member that pre-campaigns for a later term and gives up keeps its vote in the current term', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5]), log: [1], term: 1 })
   solo.receive(asksForVote(2, 2))
   solo.raft.campaign()

@@ -155,7 +155,7 @@ void test('after an installation the applier continues with entries from the log
   assert.equal(machine.lines.length, 12)
 })
 
-void test('entries held back for lack of credit arrive once it is returned, regardless of the own disk', async () => {
+void test('entries held back for lack of credit arrive once it is returned, durable on this member or not', async () => {
   const { clock, applier, granted, resumes } = bench()
   const deliveries: (() => void)[] = []
   const feed = new CommittedEntryStream(

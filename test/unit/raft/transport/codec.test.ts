@@ -243,7 +243,7 @@ void test('messages that would violate assertions of the core are malformed', ()
     [Uint8Array.of(0x12, 0x02, 0x4a, 0x00), /needs a sender and a receiver/],
     [Uint8Array.of(0x12, 0x00), /unknown kind/],
     [Uint8Array.of(0x0b, 0x0c), /wire type/],
-    [Uint8Array.of(0x12, 0xff, 0xff, 0xff, 0x7f), /longer than what holds it/],
+    [Uint8Array.of(0x12, 0xff, 0xff, 0xff, 0x7f), /longer than the message that contains it/],
   ]
   for (const [bytes, pattern] of refused) {
     assert.throws(
