@@ -54,7 +54,7 @@ export function addVerify(
 const teaching = `
 What is checked:
   objects are linearizable       most recent reads and all writes of each object have one order that explains them
-  revisions keep real time       across objects: no response is older than one that was returned before the request
+  revisions follow real time     across objects: no response is older than one that was returned before the request
   what is shown was written      one revision is one version; conditional writes replace what they name
   lists are the state            at their revision, in every mode; pages of one list are one state
   modes are kept                 exact is exact, not older is not older

@@ -15,7 +15,7 @@ export type ClientOptions = {
   readonly random: SeededRandom
   readonly endpoints: readonly Endpoint[]
   /**
-   * The fixed endpoint; null: the client moves between endpoints, and to the next one after a
+   * The fixed endpoint; null: the client changes its endpoint at random times and after each
    * failure.
    */
   readonly pinned: Endpoint | null
@@ -29,7 +29,7 @@ export type ClientOptions = {
 
 /** Probability that a moving client changes its endpoint without a failure. */
 const wanderChance = 0.05
-/** Delay before an endpoint that did not answer is used again. */
+/** Delay of the next call after a call without an answer. */
 const backOffMs = 50
 
 /**
@@ -48,7 +48,7 @@ export class VerifyClient {
   }
 
   /**
-   * @param endMs on the clock, evaluated before each call; no call begins later
+   * @param endMs on the monotonic clock, evaluated before each call; no call begins later
    * @throws VerifyError `history`
    */
   async run(endMs: () => number): Promise<void> {

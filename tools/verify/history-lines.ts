@@ -117,7 +117,7 @@ export class LineReader {
   #event(value: JsonObject): WatchEvent {
     const type = textOf(value, 'type')
     const known = eventTypes.find((one) => one === type)
-    if (known === undefined) throw new Error(`"${type}" is no type of event`)
+    if (known === undefined) throw new Error(`"${type}" is not a type of event`)
     return {
       ...{ at: numberOf(value, 'at'), atMs: numberOf(value, 'atMs'), type: known },
       ...{ revision: numberOf(value, 'revision') },
@@ -127,7 +127,7 @@ export class LineReader {
 
   /** Returns the same object for equal versions, to save memory in long histories. */
   #version(row: Json | undefined): Version {
-    if (!isJsonList(row) || row.length !== 5) throw new Error('a version is a list of five')
+    if (!isJsonList(row) || row.length !== 5) throw new Error('a version is not a list of five')
     const [name, revision, uid, token, digest] = row
     if (typeof name !== 'string' || typeof revision !== 'number' || typeof uid !== 'string')
       throw new Error('a version begins with name, revision and uid')
@@ -232,7 +232,7 @@ function numberOf(value: JsonObject, name: string): number {
 
 function textOf(value: JsonObject, name: string): string {
   const found = value[name]
-  if (typeof found !== 'string') throw new Error(`${name} is not a text`)
+  if (typeof found !== 'string') throw new Error(`${name} is not a string`)
   return found
 }
 
@@ -250,6 +250,6 @@ function listOf(value: JsonObject, name: string): readonly Json[] {
 
 function objectOf(value: JsonObject, name: string): JsonObject {
   const found = value[name]
-  if (!isJsonObject(found)) throw new Error(`${name} is not a object`)
+  if (!isJsonObject(found)) throw new Error(`${name} is not an object`)
   return found
 }

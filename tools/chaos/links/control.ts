@@ -23,7 +23,7 @@ export class ControlServer {
   readonly #server: Server
   readonly #path: string
   readonly #onRules: (rules: readonly LinkRule[]) => void
-  #master: Socket | null = null
+  #connected: Socket | null = null
 
   private constructor(path: string, onRules: (rules: readonly LinkRule[]) => void) {
     this.#path = path
@@ -44,22 +44,22 @@ export class ControlServer {
   async close(): Promise<void> {
     const closed = once(this.#server, 'close')
     this.#server.close()
-    this.#master?.destroy()
+    this.#connected?.destroy()
     await closed
     rmSync(this.#path, { force: true })
   }
 
   #accept(socket: Socket): void {
     socket.on('error', () => undefined)
-    if (this.#master !== null) {
+    if (this.#connected !== null) {
       socket.end('another run of chaos uses these links\n')
       // Without reading, the end of the connection would not be noticed.
       socket.resume()
       return
     }
-    this.#master = socket
+    this.#connected = socket
     socket.on('close', () => {
-      this.#master = null
+      this.#connected = null
       this.#onRules([])
     })
     eachLine(socket, (line) => {

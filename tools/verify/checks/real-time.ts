@@ -6,8 +6,8 @@ import type { Call } from '../history.ts'
 import { isLinearizable, isMissing, isWrite } from '../history.ts'
 
 /**
- * Real time across objects: a write gets a revision above every revision that was observed before
- * the write began, and a most recent read returns a state at or above that revision.
+ * Real-time order across objects: a write gets a revision above every revision that was observed
+ * before the write began, and a most recent read returns a state at or above that revision.
  */
 export function checkRealTime(index: HistoryIndex): CheckReport {
   const findings = new Findings()
@@ -20,7 +20,7 @@ export function checkRealTime(index: HistoryIndex): CheckReport {
     examined++
     if (wrong !== null) findings.add(wrong.of, () => anomalyOf(call, reported, wrong))
   }
-  return findings.report('revisions keep real time', {
+  return findings.report('revisions follow real time', {
     examined: count(examined, 'answer'),
     count: examined,
   })

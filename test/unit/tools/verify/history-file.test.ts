@@ -126,7 +126,7 @@ void test('a file that is not a recording is refused in one line with its name a
     ['a program', bytes, /it is not JSON/],
     ['one line of text', 'hello', /it is not JSON/],
     ['half a line of JSON', '{"kind":"Li', /it is not JSON/],
-    ['JSON of another tool', '{"kind":"List","items":[]}\n', /line is not a text/],
+    ['JSON of another tool', '{"kind":"List","items":[]}\n', /line is not a string/],
     ['JSON over several lines', '{\n  "kind": "List"\n}\n', /it is not JSON/],
     ['a list', '[1,2]\n', /it is not a JSON object/],
     [

@@ -57,7 +57,7 @@ void test('a thousand anomalies are counted, and few are printed', () => {
   const script = new HistoryScript().create('a@5').get('a@5').update('a@6', 'a@5').get('a@6')
   for (let at = 0; at < 1000; at++) script.create(`b${at}@${at + 100}`).create(`c${at}@${at + 50}`)
   const { checks } = report(script)
-  const realTime = checks.find(({ check }) => check === 'revisions keep real time')
+  const realTime = checks.find(({ check }) => check === 'revisions follow real time')
   assert.equal(realTime?.anomalies.length, 20)
   assert.ok(realTime.unreported > 900)
   assert.ok(textOf(report(script)).length < 80)
