@@ -4,7 +4,8 @@ import { benchLimits } from './limits.ts'
 import type { BenchContext } from './context.ts'
 
 const clientsMax = 64
-const minimumCount = 5000
+/** From this number of objects on, the filling is noted. */
+const notedObjectsMin = 5000
 
 /** The objects that a load reads: `<prefix>0` and so on, in a namespace of their own. */
 export type Filling = {
@@ -20,7 +21,7 @@ export async function fill(context: BenchContext, filling: Filling): Promise<str
   const { purpose, objects, ...what } = filling
   const { name, isNew } = await namespaces.make(purpose)
   if (!isNew) return name
-  if (objects >= minimumCount) note(`creating ${objects} objects`)
+  if (objects >= notedObjectsMin) note(`creating ${objects} objects`)
   const clients = Math.min(clientsMax, objects)
   const recipe = { kind: 'fill', namespace: name, objects, clients, ...what } as const
   await generator.openCalls({ recipe, http: '1.1', clients, endpoints: target.endpoints })

@@ -71,7 +71,7 @@ export async function runStaleness(context: BenchContext, load: StalenessLoad): 
   return { sample, failures: shared.failures.list() }
 }
 
-/** All reads; only stale ones are in the histogram. */
+/** Returns a quantile over all reads; the histogram contains only the stale ones. */
 function staleAt(staleness: LatencyHistogram, reads: number, share: number): number {
   const rank = Math.ceil(reads * share) - (reads - staleness.total)
   return rank <= 0 ? 0 : staleness.quantile(rank / staleness.total)

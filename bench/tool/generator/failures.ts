@@ -1,8 +1,8 @@
 import { benchLimits } from '../limits.ts'
 
-/** Counts of failures by kind, with a limited number of kinds. */
 export type FailureCount = { readonly words: string; readonly count: number }
 
+/** Counts failures by kind. Beyond a limit of kinds, new ones count as `others`. */
 export class FailureCounts {
   readonly #counts = new Map<string, number>()
   #total = 0
@@ -25,7 +25,7 @@ export class FailureCounts {
   }
 }
 
-/** `7 x HTTP 429, 1 x the connection was closed` */
+/** Returns a text such as `7 x HTTP 429, 1 x the connection was closed`. */
 export function failuresText(failures: readonly FailureCount[]): string {
   return failures.map(({ words, count }) => `${count} x ${words}`).join(', ')
 }

@@ -51,9 +51,10 @@ export class WatchGroup {
   }
 
   /**
-   * Waits until all have received that write or `endMs` is reached, and closes them.
+   * Waits until all watches have received a write or `endMs` is reached, and closes them.
    *
-   * @param endMs on the clock
+   * @param upTo number of the write
+   * @param endMs on the monotonic clock
    */
   async count(upTo: number, endMs: number): Promise<Done> {
     for (const reader of this.#readers) reader.readFast()
