@@ -53,10 +53,10 @@ async function mayUse(
   { verb, group, signer }: { readonly verb: string; readonly group: string; readonly signer: string },
 ): Promise<boolean> {
   const [domain = ''] = signer.split('/')
-  const deed = { kind: 'resource', verb, group, version: '*', resource: 'signers' } as const
+  const action = { kind: 'resource', verb, group, version: '*', resource: 'signers' } as const
   for (const name of [signer, `${domain}/*`]) {
     const verdict = await reviewers.authorize(context.request.user, {
-      ...deed,
+      ...action,
       subresource: '',
       namespace: '',
       name,

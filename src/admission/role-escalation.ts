@@ -19,9 +19,9 @@ export type RoleEscalationDependencies = {
 }
 
 /**
- * Users may only write roles whose rules they have, or with verb `escalate` on the role, and only
- * bindings to such roles, or with verb `bind` on the role. To aggregate roles, which may gather
- * anything, a user needs everything.
+ * A user may write a role only with all of its rules, or with the verb `escalate` on it, and a
+ * binding only with all rules of its role, or with the verb `bind` on that role. To write an
+ * aggregated role, which may gather any rules, a user needs all permissions.
  *
  * @source spec 5.7; upstream `pkg/registry/rbac/*\/policybased`
  */
@@ -93,7 +93,7 @@ const everything: readonly PolicyRule[] = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ]
 
-/** Asks for `escalate` on a role, or for `bind` on the role of a binding. */
+/** Checks for the verb `escalate` on a role, or for `bind` on the role of a binding. */
 async function mayEscalate(
   { names, reviewers }: RoleEscalationDependencies,
   { definition, object, context }: AdmissionRequest,

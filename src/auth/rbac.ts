@@ -11,8 +11,9 @@ import type { Grant, PolicyRule, RuleSource } from './rules.ts'
  * Roles and bindings: what a rule allows is allowed; there is no opinion on anything else.
  *
  * The roles of a user are cached per user object, as long as that object and the version of the
- * rules live; authentication returns the same object repeatedly. An index of rules is made once per
- * role, not per user: a user that may write roles could make it slow for all others.
+ * rules live; authentication returns the same object repeatedly. The index of a role's rules is
+ * cached per role, not per user. Otherwise each change of any role would rebuild the indexes of all
+ * users, so that a user that may write roles could slow down the requests of all others.
  *
  * @source spec 5.7; apiserver plugin `auth/authorizer/rbac`
  */

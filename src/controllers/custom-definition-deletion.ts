@@ -49,8 +49,8 @@ export function customDefinitionDeletion(dependencies: DefinitionDeletionDepende
         .filter(isDue)
         .map(({ name }) => name),
     onError: dependencies.onError,
-    // The owner of a finalizer on an object may take days, and the definition does not change when
-    // it is done.
+    // The component that owns a finalizer of an object may take days to remove it, which does not
+    // change the definition.
     limits: { ...defaultControllerLimits, backoffMsMax: 5000, attemptsMax: Number.MAX_SAFE_INTEGER },
   })
   dependencies.definitions.subscribe((change) => {
@@ -88,23 +88,27 @@ async function step(
   const { group, requested } = definition
   // A newer program has a built-in kind there, whose objects do not belong to the definition.
   if (dependencies.catalog.isOwnPlace({ group, plural: requested.plural }))
-    return letGo(dependencies, object, overlapping)
+    return removeFinalizer(dependencies, object, overlapping)
   // No object was ever served from there.
-  if (!isEstablished(definition)) return letGo(dependencies, object, neverEstablished)
+  if (!isEstablished(definition)) return removeFinalizer(dependencies, object, neverEstablished)
   const instances = objectsOf(definition)
   const before = await dependencies.client.list(instances, null, 1)
-  if (before.objects.length === 0) return letGo(dependencies, object, completed)
+  if (before.objects.length === 0) return removeFinalizer(dependencies, object, completed)
   const isFirst = terminatingReason(definition) === 'InstanceDeletionPending'
   const reported = isFirst ? await writeCondition(dependencies, object, inProgress) : object
   await dependencies.client.deleteCollection(instances, null)
   const left = await dependencies.client.list(instances, null, remainingLookedAt)
-  if (left.objects.length === 0) return letGo(dependencies, reported, completed)
+  if (left.objects.length === 0) return removeFinalizer(dependencies, reported, completed)
   await writeCondition(dependencies, reported, remaining(left))
   return { kind: 'again' }
 }
 
 /** Removes the finalizer; the definition is deleted with its last one. */
-async function letGo(dependencies: Dependencies, object: AnyObject, last: Terminating): Promise<Reconciled> {
+async function removeFinalizer(
+  dependencies: Dependencies,
+  object: AnyObject,
+  last: Terminating,
+): Promise<Reconciled> {
   const { client, names, kind } = dependencies
   const reported = await writeCondition(dependencies, object, last)
   const finalizers = (reported.metadata.finalizers ?? []).filter((one) => one !== names.definitionFinalizer)

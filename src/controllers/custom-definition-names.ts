@@ -92,7 +92,7 @@ async function reconcile(dependencies: Dependencies, group: string): Promise<Rec
   if ((await decided(dependencies, group)).length === 0) return { kind: 'done' }
   const held = await dependencies.fence.take(fenceMsMax)
   for (const decision of await decided(dependencies, group)) {
-    // Later decisions may give away what this one was to release.
+    // A later decision may assign a name that this one was to free.
     if (!(await writeStatus(dependencies, decision, held))) return { kind: 'again' }
   }
   return { kind: 'done' }
@@ -135,7 +135,7 @@ async function writeStatus(
     return true
   } catch (cause) {
     if (isLostRace(cause)) return false
-    fence.letGo()
+    fence.forget()
     throw cause
   }
 }

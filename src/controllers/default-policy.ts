@@ -31,7 +31,7 @@ export type DefaultPolicyDependencies = Pick<PolicyStepOptions, 'missingRules'> 
   readonly expected: readonly ExpectedObject[]
   /** Called when all objects grant what is expected. */
   readonly onReconciled: (writes: PolicyWrites) => void
-  /** @param name of the object, or of all work that failed */
+  /** @param name of the object that failed, or a name for all of them */
   readonly onError: (name: string, cause: unknown) => void
 }
 

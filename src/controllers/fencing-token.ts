@@ -59,10 +59,10 @@ export class FencingToken {
   }
 
   /**
-   * The outcome of a write is unknown: it must not be applied after the next decision, which takes
-   * the token again.
+   * Called when the outcome of a write is unknown. The next decision takes the token again, so that
+   * the write cannot be applied after it.
    */
-  letGo(): void {
+  forget(): void {
     this.#held = null
   }
 

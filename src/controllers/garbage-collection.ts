@@ -41,9 +41,9 @@ const limits = {
   ...defaultControllerLimits,
   keysMax: 1_000_000,
   backoffMsMax: 5000,
-  // Finalizers of dependents may keep them for days, and nothing changes when they are done.
+  // Finalizers may keep dependents for days: the owner is retried until they are gone.
   attemptsMax: Number.MAX_SAFE_INTEGER,
-  // The deletions share log writes.
+  // Concurrent writes share log writes.
   concurrency: 32,
 }
 
@@ -55,9 +55,9 @@ type Collector = GarbageCollectionDependencies & {
 }
 
 /**
- * Deletes objects whose owners are all gone, removes references to owners that are gone from the
- * others, and completes foreground and orphaning deletions. Every step starts from the most recent
- * state, so a new leader continues.
+ * Deletes objects whose owners are all gone. Where only some owners are gone, removes the
+ * references to them. Completes foreground and orphaning deletions. Every step starts from the most
+ * recent state, so a new leader continues.
  *
  * @returns the controller, and the informer that it follows; the caller starts and closes both
  * @source upstream `pkg/controller/garbagecollector`
@@ -127,6 +127,7 @@ function needsWork(collector: Collector, key: Key, object: OwnedObject): boolean
   return states.includes('misplaced') && invalidOwners(collector, key, object).length > 0
 }
 
+/** Whether the owner is gone, or waits for this dependent to be gone. */
 function isLeaving(state: OwnerState): boolean {
   return state === 'absent' || state === 'waits-for-dependents'
 }
@@ -186,7 +187,7 @@ function step(collector: Collector, key: Key, object: OwnedObject): Promise<Reco
     : awaitDependents(collector, key, object)
 }
 
-/** Deletes an object without owners, or removes its references to owners that are leaving. */
+/** Deletes an object whose owners are all leaving, or removes its references to those that are. */
 async function processDependent(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
   const states = statesOf(collector, key, object)
   const leaving = new Set(object.owners.filter((_, at) => isLeaving(states[at] ?? 'unknown')).map(uidOf))
@@ -197,7 +198,7 @@ async function processDependent(collector: Collector, key: Key, object: OwnedObj
   }
   const { graph, client } = collector
   const isAwaited = states.includes('waits-for-dependents') && graph.hasDependents(object.uid)
-  if (isAwaited && closesCircle(collector, object)) {
+  if (isAwaited && closesCycle(collector, object)) {
     await changeOwners(collector, key, () => 'not-blocking')
     // The new version is examined before it is deleted.
     return { kind: 'again' }
@@ -210,7 +211,7 @@ async function processDependent(collector: Collector, key: Key, object: OwnedObj
 }
 
 /** Whether the object blocks its owners while one of its dependents waits already. */
-function closesCircle({ graph, objects }: Collector, { uid, owners }: OwnedObject): boolean {
+function closesCycle({ graph, objects }: Collector, { uid, owners }: OwnedObject): boolean {
   if (!owners.some(({ blocks }) => blocks)) return false
   const uids = graph.dependentsOf(uid).map((dependent) => objects.get(dependent)?.uid ?? '')
   return uids.some((dependent) => graph.isDeletedInForeground(dependent))
@@ -246,7 +247,7 @@ async function orphanDependents(collector: Collector, key: Key, object: OwnedObj
     }
   })
   if (failures.length > 0) throw failures[0]
-  // Only once the references are seen to be gone.
+  // The finalizer is removed once all references are seen to be gone.
   return { kind: 'again' }
 }
 

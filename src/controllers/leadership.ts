@@ -3,7 +3,7 @@ export interface Leadership {
   readonly leading: boolean
   /**
    * Calls `listener` after each change.
-   * @returns unsubscribes
+   * @returns a function that unsubscribes the listener
    */
   onChange(listener: () => void): () => void
 }
@@ -12,7 +12,7 @@ export interface Leadership {
  * Runs `work` while this member leads. Two members may consider themselves the leader for a moment,
  * so work must be idempotent; writes have preconditions.
  *
- * @returns stops it
+ * @returns a function that stops it
  */
 export function whileLeading(
   leadership: Leadership,

@@ -62,7 +62,8 @@ async function reconcile(dependencies: NamespaceDeletionDependencies, name: stri
   if (namespace === null || !isTerminating(namespace)) return { kind: 'done' }
   if (!finalizersOf(namespace).includes(names.namespaceFinalizer)) return { kind: 'done' }
   const content = await deleteContent(dependencies, name)
-  if (content.remaining.length === 0 && content.failures.length === 0) return letGo(dependencies, namespace)
+  if (content.remaining.length === 0 && content.failures.length === 0)
+    return removeFinalizer(dependencies, namespace)
   await writeConditions(dependencies, namespace, content)
   return { kind: 'again' }
 }
@@ -125,7 +126,10 @@ function objectFinalizers(object: JsonObject): readonly string[] {
 }
 
 /** Removes this controller's finalizer; the namespace is deleted with its last one. */
-async function letGo(dependencies: NamespaceDeletionDependencies, namespace: AnyObject): Promise<Reconciled> {
+async function removeFinalizer(
+  dependencies: NamespaceDeletionDependencies,
+  namespace: AnyObject,
+): Promise<Reconciled> {
   const { client, catalog, names } = dependencies
   const definition = catalog.find('', 'v1', 'namespaces')
   if (definition === null) return { kind: 'done' }

@@ -63,7 +63,7 @@ export function sweepPeriodMs(ttlMs: number): number {
 export class ObjectExpiry {
   readonly #dependencies: ObjectExpiryDependencies
   readonly #limits: ObjectExpiryLimits
-  readonly #notes: RevisionTimeline<Note>
+  readonly #timeline: RevisionTimeline<Sample>
   #timer: Timer | null = null
   #leading = false
   #sweeping = false
@@ -74,7 +74,7 @@ export class ObjectExpiry {
   constructor(dependencies: ObjectExpiryDependencies) {
     this.#dependencies = dependencies
     this.#limits = dependencies.limits ?? defaultObjectExpiryLimits
-    this.#notes = new RevisionTimeline(dependencies.ttlMs)
+    this.#timeline = new RevisionTimeline(dependencies.ttlMs)
   }
 
   /** Objects that this process deleted. */
@@ -111,10 +111,10 @@ export class ObjectExpiry {
   #look(): void {
     const { store, clock } = this.#dependencies
     try {
-      const note = this.#notes.sample({ atMs: clock.monotonicMs(), revision: store.view().revision })
-      if (note === null || !this.#leading || this.#sweeping || note.revision <= this.#sweptUpTo) return
+      const sample = this.#timeline.sample({ atMs: clock.monotonicMs(), revision: store.view().revision })
+      if (sample === null || !this.#leading || this.#sweeping || sample.revision <= this.#sweptUpTo) return
       this.#sweeping = true
-      void this.#sweep(note.revision).finally(() => {
+      void this.#sweep(sample.revision).finally(() => {
         this.#sweeping = false
       })
     } catch (cause) {
@@ -182,7 +182,7 @@ export class ObjectExpiry {
   }
 }
 
-type Note = { readonly atMs: number; readonly revision: Revision }
+type Sample = { readonly atMs: number; readonly revision: Revision }
 
 /** Attempts per batch under concurrent writes; the rest is left to the next sweep. */
 const triesMax = 3

@@ -10,7 +10,7 @@ export type OwnedObject = {
   readonly uid: string
   readonly resourceVersion: string
   readonly owners: readonly OwnerReference[]
-  /** The treatment of its dependents by its finalizers. */
+  /** The propagation policy that its finalizers stand for. */
   readonly policy: Propagation
   readonly terminating: boolean
 }
@@ -21,8 +21,8 @@ export function isWaiting({ terminating, policy }: OwnedObject): boolean {
 }
 
 /**
- * Whether the garbage collector may have to know the object. Reads bytes only, because it is asked
- * for every write: other objects with these words do no harm.
+ * Whether the garbage collector may have to know the object. Looks for words in its bytes, because
+ * this is called for every write. False positives are harmless.
  */
 export function concernsGarbageCollection({ bytes, terminating }: StoredObject): boolean {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -13,8 +13,8 @@ export type OwnerState = 'exists' | 'waits-for-dependents' | 'absent' | 'unknown
 export type OwnerLookup = { readonly catalog: Catalog; readonly view: View; readonly graph: OwnerGraph }
 
 /**
- * Finds the owner that a reference names, in the namespace of the dependent or among the
- * cluster-scoped objects. Another object of the same name is not the owner.
+ * Returns the state of the owner that a reference names, in the namespace of the dependent or among
+ * the cluster-scoped objects. An object of the same name with another uid is not the owner.
  *
  * @param namespace of the dependent; empty: it is cluster-scoped
  */

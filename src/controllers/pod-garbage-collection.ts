@@ -29,9 +29,9 @@ export type PodGarbageCollectionDependencies = {
 
 /** A new node may be registered after its first Pods are bound to it. @source upstream: 40 s */
 const absentMsMin = 40_000
-/** Between two checks of the number of Pods that have ended, which are sorted by age. */
+/** Minimum time between two checks of the Pods that have ended: each sorts them by age. */
 const endedCheckMs = 20_000
-/** The deletions share log writes. */
+/** Pods deleted concurrently, so that they share log writes. */
 const deletedAtOnce = 32
 
 const limits = {
@@ -116,7 +116,7 @@ async function deleteEnded(collector: Collector): Promise<Reconciled> {
 /**
  * Deletes the versions of the Pods that this member has applied, without a grace period.
  *
- * @param isDue asked for each Pod in the most recent state: its node may have come back
+ * @param isDue called for each Pod in the most recent state: its node may have come back
  */
 async function deletePods(
   collector: Collector,

@@ -26,7 +26,7 @@ export type RootCaDependencies = {
 }
 
 const DESCRIPTION =
-  'CA certificates that verify the API servers of this cluster inside of it. For other uses take another bundle.'
+  'CA certificates with which clients inside this cluster verify its API servers. No other use is guaranteed.'
 
 /**
  * Publishes the CA certificates of the servers in a ConfigMap of every active namespace, for the

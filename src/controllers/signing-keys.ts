@@ -3,7 +3,7 @@ import { Controller } from './controller.ts'
 
 export type SigningKeysDependencies = {
   readonly clock: Clock
-  /** Time between two looks, and longest time between two attempts. */
+  /** Time between two checks, and longest time between two attempts. */
   readonly periodMs: number
   /** Takes the next step. @returns false: there may be more to do */
   readonly maintain: () => Promise<boolean>
@@ -14,7 +14,7 @@ const everything = 'signing keys'
 
 /**
  * Maintains the signing keys that all members share: creates the first one, seals it for members
- * that join, and rotates. It looks periodically, as time alone can make a rotation due.
+ * that join, and rotates them. It checks periodically, as time alone can make a rotation due.
  */
 export function signingKeys({ clock, periodMs, maintain, onError }: SigningKeysDependencies): {
   start(): void

@@ -29,7 +29,7 @@ export type StorageProtectionDependencies = {
 
 const limits = {
   ...defaultControllerLimits,
-  // The writes share those of the log.
+  // Concurrent writes share log writes.
   concurrency: 16,
 }
 

@@ -25,7 +25,7 @@ export class WorkQueue {
   #adds = 0
   #retries = 0
 
-  /** @param keysMax maximum number of waiting keys, at least 1; when full, `add` rejects */
+  /** @param keysMax maximum number of waiting keys, at least 1; when full, `add` returns false */
   constructor(options: { readonly clock: Clock; readonly keysMax: number }) {
     this.#clock = options.clock
     this.#keysMax = options.keysMax

@@ -58,7 +58,8 @@ export function parseExec(value: unknown, of: { readonly path: string; readonly 
     throw wrong(`exec.apiVersion must be one of ${known}`)
   }
   if (!isUnset(args) && !isTexts(args)) throw wrong('exec.args must be a list of strings')
-  if (!isUnset(installHint) && typeof installHint !== 'string') throw wrong('exec.installHint must be a text')
+  if (!isUnset(installHint) && typeof installHint !== 'string')
+    throw wrong('exec.installHint must be a string')
   if (!isUnset(provideClusterInfo) && typeof provideClusterInfo !== 'boolean')
     throw wrong('exec.provideClusterInfo must be true or false')
   return {

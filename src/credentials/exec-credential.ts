@@ -73,7 +73,7 @@ export function parseExecCredential(output: string, apiVersion: string): ExecAns
   const expiration = textOf(status, 'expirationTimestamp')
   const expiresMs = expiration === null ? null : parseTimeMs(expiration)
   if (expiration !== null && expiresMs === null)
-    return invalid('status.expirationTimestamp is not a time of RFC 3339')
+    return invalid('status.expirationTimestamp is not a time in RFC 3339 format')
   return { kind: 'issued', issued: { token, identity, expiresMs } }
 }
 

@@ -112,7 +112,7 @@ export class FileSource implements CredentialSource {
 function textAt(place: TextPlace, isAgain: boolean): string {
   if (place.kind === 'inline') return place.text
   if (isAgain && statSync(place.path, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new CredentialError('unreadable', `${place.path} is no file now`)
+    throw new CredentialError('unreadable', `${place.path} is not a file any more`)
   return readText(place.path)
 }
 

@@ -11,7 +11,7 @@ export type LeaderLogDependencies = {
 /**
  * Logs one line for each new leader, on every member: its name and term, and for how long this
  * member was without a leader, counted from its last contact with a quorum.
- * @returns stops it
+ * @returns a function that stops it
  */
 export function logLeaderChanges({ consensus, clock, log }: LeaderLogDependencies): () => void {
   let reported: { readonly leader: NodeId; readonly term: number } | null = null

@@ -9,7 +9,7 @@ import type { Json } from '../api/json.ts'
 export type Recipient = {
   /** Member ID in decimal. */
   readonly member: string
-  /** ECDSA P-256; see `MemberKey`. */
+  /** ECDSA P-256; see `memberKey`. */
   readonly publicKey: KeyObject
 }
 

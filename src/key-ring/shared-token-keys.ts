@@ -63,7 +63,11 @@ export class SharedTokenKeys implements SharedKeySource {
     for (const wake of this.#waiters) wake()
   }
 
-  /** Calls `listener` after the keys that verify have changed. @returns unsubscribes */
+  /**
+   * Calls `listener` after the keys that verify have changed.
+   *
+   * @returns a function that unsubscribes it
+   */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)

@@ -40,7 +40,7 @@ export const rotationMsMax = 3650 * dayMs
 /** A key that was replaced so long ago may be removed to make place for a new one. */
 const replacedMsMin = 366 * dayMs
 
-/** Returns the keys in the order in which a member signs: the first one that it can open. */
+/** Returns the keys in order of preference: a member signs with the first one that it can open. */
 export function signingOrder({ keys }: SigningKeys, nowMs: number): readonly SharedKey[] {
   const sealed = keys.filter((key) => key.sealed !== null).toReversed()
   const [ready, early] = [
@@ -82,7 +82,7 @@ export function keyWork(
   return withoutOldPrivateKeys(all, of.nowMs) === all ? null : 'drop-private-keys'
 }
 
-/** Whether a new key fits without one that tokens in use may need. */
+/** Whether a new key can be added without removing one that tokens in use may need. */
 export function hasPlace({ keys }: SigningKeys, nowMs: number): boolean {
   const [, second] = keys
   if (keys.length < limits.sharedSigningKeysMax) return true

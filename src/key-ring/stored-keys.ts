@@ -23,7 +23,7 @@ const signingName = 'service-accounts'
 export const signingKeysKey = keyOf({ ...internal, plural: 'signingkeys', name: signingName })
 export const signingKeysPrefix = prefixOf({ ...internal, plural: 'signingkeys', namespace: null })
 
-/** The public keys of the members: `MemberKey`s. */
+/** The public keys of the members; see `memberKey`. */
 export const memberKeysPrefix = prefixOf({ ...internal, plural: 'sealingkeys', namespace: null })
 
 export function memberKeyKey(member: string): Key {

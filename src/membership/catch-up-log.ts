@@ -25,7 +25,7 @@ const unansweredMs = 30_000
 /**
  * Logs the progress of a member that joined, until it votes or, as a pinned learner, is up to date;
  * and now and then that no member responds. Logs nothing for a member that votes already.
- * @returns stops it
+ * @returns a function that stops it
  */
 export function logCatchUp(dependencies: CatchUpLogDependencies): () => void {
   const { consensus, reports, clock, log } = dependencies

@@ -10,7 +10,7 @@ export type FailureLogDependencies = {
 }
 
 export type FailureLogOptions = {
-  /** The other server, as `authentication webhook`. */
+  /** The other server, such as `authentication webhook`. */
   readonly what: string
   /** Its URL without credentials. */
   readonly url: string

@@ -107,7 +107,7 @@ export class OutwardClient {
       const result = await this.#attempt(call, signal)
       if (this.#closed) return closed
       if (attempt >= this.#options.attemptsMax || !isTransient(result)) return resultOf(result)
-      // The first attempt on a new connection costs nothing extra.
+      // The server may have closed the idle connection: the retry on a new one begins at once.
       const isStale = result.kind === 'failed' && result.wasReused && attempt === 1
       if (!isStale) {
         await this.#pause(delayMs * (1 + (this.#dependencies.random.below(1000) / 1000) * JITTER), signal)
@@ -147,7 +147,7 @@ export class OutwardClient {
   }
 }
 
-/** As upstream: each delay is half as long again, and up to a fifth longer. */
+/** As upstream: each delay is 1.5 times the previous one, plus up to 20 % of jitter. */
 const RETRY_FACTOR = 1.5
 const JITTER = 0.2
 

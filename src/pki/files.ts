@@ -106,7 +106,7 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ['EISDIR', 'it is a directory; give a file'],
   ['ENOTDIR', 'a file stands where a directory belongs; give another path'],
   ['EEXIST', 'a file stands where a directory belongs; give another path'],
-  ['ELOOP', 'its links lead in a circle; give the file itself'],
+  ['ELOOP', 'its links form a cycle; give the file itself'],
   ['ENOSPC', 'free space on its disk'],
   ['EROFS', 'the file system is read-only; give another path'],
 ])

@@ -68,7 +68,7 @@ export class Informer<T> {
     return this.#failures
   }
 
-  /** @returns unsubscribes the listener */
+  /** @returns a function that unsubscribes the listener */
   subscribe(listener: (change: InformerChange<T>) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)

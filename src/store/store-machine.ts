@@ -202,13 +202,13 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#onRoom = wake
   }
 
-  /** Calls `listener` after each applied batch and installed snapshot. @returns unsubscribes */
+  /** Calls `listener` after each applied batch and snapshot. @returns its unsubscription */
   onApplied(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Calls `listener` when the state is quarantined. @returns unsubscribes */
+  /** Calls `listener` when the state is quarantined. @returns its unsubscription */
   onQuarantine(listener: () => void): () => void {
     this.#quarantineListeners.add(listener)
     return () => this.#quarantineListeners.delete(listener)

@@ -27,8 +27,8 @@ export type HistoryTrimmerOptions = {
  */
 export class HistoryTrimmer {
   readonly #options: HistoryTrimmerOptions
-  readonly #superseded: RevisionTimeline<Note>
-  readonly #silent: RevisionTimeline<Note>
+  readonly #superseded: RevisionTimeline<Sample>
+  readonly #silent: RevisionTimeline<Sample>
   #expiredBefore = 0
   #proposing = false
   #timer: Timer | null = null
@@ -101,6 +101,6 @@ export class HistoryTrimmer {
 }
 
 /** A sample of the applied position. */
-type Note = { readonly atMs: number; readonly revision: Revision; readonly index: LogIndex }
+type Sample = { readonly atMs: number; readonly revision: Revision; readonly index: LogIndex }
 
 const proposalMsMax = 10_000

@@ -40,7 +40,7 @@ export function appliedEntry(type: MergeType, config: JsonObject, writer: Writer
  * and does not any more, unless others own them.
  *
  * @param live without managed fields
- * @param managers of the current schema
+ * @param managers adapted to the current schema by `reconcileOwners`
  * @source structured-merge-diff `merge/update.go`, Apply
  */
 export function applyConfig(application: Application, live: JsonObject, managers: Managers): Applied {

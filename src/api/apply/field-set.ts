@@ -21,7 +21,7 @@ export function isEmptySet({ members, children }: FieldSet): boolean {
   return members.size === 0 && children.size === 0
 }
 
-/** Returns the paths of either set. */
+/** Returns the paths that are in either set. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(b) || a === b) return a
   if (isEmptySet(a)) return b
@@ -63,7 +63,7 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
   return { members, children: children ?? a.children }
 }
 
-/** Returns the paths of both sets. */
+/** Returns the paths that are in both sets. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   const members = new Set<string>()
   for (const step of smaller(a.members, b.members)) {

@@ -52,7 +52,7 @@ function isVoid(value: Json): boolean {
 }
 
 /**
- * Rejects elements of an applied object that no key identifies, or that two elements share.
+ * Rejects list elements of an applied object that lack a key, or have the key of another element.
  *
  * @throws ApiError `BadRequest`
  */

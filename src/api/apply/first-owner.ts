@@ -25,7 +25,7 @@ export function firstOwner(
 
 const FIRST_OWNER = 'before-first-apply'
 
-/** Returns an object of which only the structs are there that every object has. */
+/** Returns an object with nothing but the structs that every object of the kind has. */
 function emptyObject({ properties }: ObjectSchema): JsonObject {
   const draft: JsonObjectDraft = {}
   for (const [name, schema] of Object.entries(properties)) {

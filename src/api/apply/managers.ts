@@ -25,7 +25,7 @@ export type Managers = ReadonlyMap<string, ManagedEntry>
 export type ManagerIdentity = Pick<ManagedEntry, 'manager' | 'operation' | 'apiVersion' | 'subresource'>
 
 /**
- * Entries of the same identity are one. Appliers stay the same in every version.
+ * Entries with the same identity are merged. The identity of an applier contains no version.
  *
  * @source apiserver `fieldmanager/internal/managedfields.go`, BuildManagerIdentifier
  */
@@ -117,7 +117,7 @@ function secondsOf({ time }: ManagedEntry): number {
 }
 
 /**
- * Unites the oldest entries of updates of each version while there are more than `max`.
+ * Merges the oldest entries of updates of each version while there are more than `max`.
  *
  * @source apiserver `fieldmanager/capmanagers.go`
  */

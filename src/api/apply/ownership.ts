@@ -26,9 +26,9 @@ export type Change = {
 }
 
 /**
- * Takes added and changed fields from the other managers, and removed ones from all.
+ * Takes added, changed and removed fields from all managers but the writer.
  *
- * @param manager identity of the writer, which keeps its own
+ * @param manager identity of the writer, whose entry stays as it is
  * @source structured-merge-diff `merge/update.go`
  */
 export function transferFields(
@@ -62,7 +62,7 @@ export type Writer = Omit<ManagerIdentity, 'operation'> & {
 /**
  * Returns the owners after an update: the writer owns all that it added or changed.
  *
- * @param managers before, of the current schema
+ * @param managers before the update, adapted to the current schema by `reconcileOwners`
  * @param updatersMax see `capUpdaters`
  */
 export function trackUpdate(
@@ -86,8 +86,8 @@ export function trackUpdate(
 }
 
 /**
- * Adapts owners to the current schema: the owner of a part of a value that became
- * atomic owns the whole.
+ * Adapts owners to the current schema: the owner of a part of a value that became atomic owns the
+ * whole.
  *
  * @source structured-merge-diff `typed/reconcile_schema.go`; spec 4.10
  */

@@ -74,7 +74,7 @@ function checkString(schema: StringSchema, value: string): ScalarCheck {
 
 function notATime(value: string): ScalarCheck {
   const shown = JSON.stringify(value.slice(0, 64))
-  return { kind: 'malformed', words: `parsing time ${shown}: not a time as RFC 3339 writes it` }
+  return { kind: 'malformed', words: `parsing time ${shown}: not a time in RFC 3339 format` }
 }
 
 function checkQuantity(value: Json): ScalarCheck {

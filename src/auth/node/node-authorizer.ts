@@ -20,7 +20,7 @@ export type NodeAuthorizerDependencies = {
 /**
  * Allows nodes (`system:node:NAME` in the group `system:nodes`) what they need to run their Pods,
  * and of Secrets, ConfigMaps, claims, volumes, attachments and tokens only those of these Pods. It
- * has no opinion on other users, and on everything that it does not allow.
+ * has no opinion on other users, or on anything that it does not allow.
  *
  * @source spec 5.7; upstream `plugin/pkg/auth/authorizer/node/node_authorizer.go`, release 1.24
  */
@@ -31,7 +31,7 @@ export function nodeAuthorizer(dependencies: NodeAuthorizerDependencies): Author
     authorize: (user, action) => {
       if (!user.groups.includes(GROUP_NODES)) return noOpinion('')
       const node = nodeOf(user)
-      if (node === null) return noOpinion('the name of the user is not that of a node')
+      if (node === null) return noOpinion('the name of the user does not name a node')
       const refusal = action.kind === 'path' ? UNDECIDED : decide(dependencies, node, action)
       if (refusal !== UNDECIDED) return refusal === null ? allowed : noOpinion(refusal)
       return rules.allows(action) ? allowed : noOpinion('')
@@ -61,54 +61,54 @@ function decide(
     switch (resource) {
       case 'secrets':
       case 'configmaps':
-        return misread(action) ?? needed(resource)
+        return readRefusal(action) ?? needed(resource)
       case 'persistentvolumeclaims':
-        return (subresource === 'status' ? misupdated(action) : misgot(action)) ?? needed(resource)
+        return (subresource === 'status' ? statusRefusal(action) : getRefusal(action)) ?? needed(resource)
       case 'persistentvolumes':
-        return misgot(action) ?? related(graph.needsVolume(node, action.name))
+        return getRefusal(action) ?? related(graph.needsVolume(node, action.name))
       case 'serviceaccounts':
-        return misissued(action) ?? needed(resource)
+        return tokenRefusal(action) ?? needed(resource)
     }
   }
   if (group === names.group('storage') && resource === 'volumeattachments')
-    return misgot(action) ?? related(graph.isAttachedTo(node, action.name))
-  if (group === names.group('storage') && resource === 'csinodes') return misowned(action, node)
+    return getRefusal(action) ?? related(graph.isAttachedTo(node, action.name))
+  if (group === names.group('storage') && resource === 'csinodes') return ownObjectRefusal(action, node)
   if (group === names.group('coordination') && resource === 'leases') {
     const { nodeLeaseNamespace } = names
-    if (action.namespace === nodeLeaseNamespace) return misowned(action, node)
+    if (action.namespace === nodeLeaseNamespace) return ownObjectRefusal(action, node)
     return `can only access leases in the namespace ${nodeLeaseNamespace}`
   }
   return UNDECIDED
 }
 
 /** A list or watch names one object by its field selector. */
-function misread({ verb, subresource, namespace, name }: ResourceAction): string | null {
+function readRefusal({ verb, subresource, namespace, name }: ResourceAction): string | null {
   if (!['get', 'list', 'watch'].includes(verb)) return 'can only read resources of this type'
   if (subresource !== '') return 'cannot read subresources'
   if (namespace === '') return 'can only read resources of one namespace'
   return name === '' ? NO_NAME : null
 }
 
-function misgot({ verb, subresource, name }: ResourceAction): string | null {
+function getRefusal({ verb, subresource, name }: ResourceAction): string | null {
   if (verb !== 'get') return 'can only get individual resources of this type'
   if (subresource !== '') return 'cannot get subresources'
   return name === '' ? NO_NAME : null
 }
 
-function misupdated({ verb, name }: ResourceAction): string | null {
+function statusRefusal({ verb, name }: ResourceAction): string | null {
   if (verb !== 'update' && verb !== 'patch') return 'can only update the status of this type'
   return name === '' ? NO_NAME : null
 }
 
-function misissued({ verb, subresource, name }: ResourceAction): string | null {
+function tokenRefusal({ verb, subresource, name }: ResourceAction): string | null {
   if (verb !== 'create' || subresource !== 'token') return 'can only create tokens for individual accounts'
   return name === '' ? NO_NAME : null
 }
 
 /** Objects that have the name of their node. A new one is checked by admission. */
-function misowned({ verb, subresource, name }: ResourceAction, node: string): string | null {
+function ownObjectRefusal({ verb, subresource, name }: ResourceAction, node: string): string | null {
   if (!['get', 'create', 'update', 'patch', 'delete'].includes(verb))
-    return 'can only get, create, update, patch or delete the own object of this type'
+    return 'can only get, create, update, patch or delete its own object of this type'
   if (subresource !== '') return 'cannot access subresources'
   return verb === 'create' || name === node ? null : 'can only access the object with the name of the node'
 }

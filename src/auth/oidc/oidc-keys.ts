@@ -17,9 +17,9 @@ export type OidcKeysDependencies = {
 }
 
 /**
- * The signing keys of an OpenID provider, which it publishes. They are fetched when they are first
- * needed, after a time, and when a token has an unknown key, at limited frequency. While the
- * provider cannot be reached the last keys stay in use.
+ * The signing keys that an OpenID provider publishes. They are fetched when they are first needed,
+ * when they are older than `oidcKeysMsMax`, and when a token is signed with an unknown key, at
+ * limited frequency. While the provider cannot be reached the last keys stay in use.
  *
  * @source OpenID Connect Discovery 1.0
  */
@@ -30,7 +30,7 @@ export class OidcKeys {
   #endpoint: { readonly url: string; readonly client: Pick<OutwardClient, 'call' | 'close'> } | null = null
   #keys: OidcKeySet | null = null
   #fetching: Promise<void> | null = null
-  /** No fetch begins before. */
+  /** No fetch begins before this time on the monotonic clock. */
   #nextMs = 0
   #fetchedMs = 0
 
@@ -88,7 +88,7 @@ export class OidcKeys {
   async #read(): Promise<OidcKeySet | string> {
     const discovery = await documentOf(this.#provider)
     if (typeof discovery === 'string') return `discovery: ${discovery}`
-    if (discovery['issuer'] !== this.#issuer) return 'discovery: the issuer is another one'
+    if (discovery['issuer'] !== this.#issuer) return 'discovery: the document names another issuer'
     const address = discovery['jwks_uri']
     if (typeof address !== 'string' || !URL.canParse(address) || new URL(address).protocol !== 'https:') {
       return 'discovery: jwks_uri is not an https URL'

@@ -79,7 +79,11 @@ export class Catalog {
     return this.#custom.replace(kinds, objects)
   }
 
-  /** @param listener called after each change of the custom kinds. @returns unsubscribes it */
+  /**
+   * Calls `listener` after each change of the custom kinds.
+   *
+   * @returns a function that unsubscribes it
+   */
   onChange(listener: () => void): () => void {
     return this.#custom.onChange(listener)
   }

@@ -48,13 +48,13 @@ export function objectFraming(frames: EventFrames, { type }: Pick<Form, 'type'>)
 /** Converts each event once for all watches that share the form. */
 export function convertedFraming(frames: EventFrames, form: Form, { encoding }: Converted): Framing {
   const { schema, shown, type } = form
-  const known = `${encoding} ${type.kind} ${type.apiVersion}`
+  const formKey = `${encoding} ${type.kind} ${type.apiVersion}`
   const framed = (kind: WatchEventType, bytes: Uint8Array): Uint8Array =>
     eventIn(encoding, kind, schema, shown(parseBytes(bytes)))
   return {
     parsesObjects: true,
     frame: (event, kind) =>
-      frames.converted(event, `${kind} ${known}`, () => framed(kind, bytesFor(event, kind))),
+      frames.converted(event, `${kind} ${formKey}`, () => framed(kind, bytesFor(event, kind))),
     initial: (stored) => [framed('ADDED', stored.bytes)],
     bookmark: (revision, annotation) =>
       eventIn(encoding, 'BOOKMARK', schema, { ...type, metadata: bookmarkMetadata(revision, annotation) }),

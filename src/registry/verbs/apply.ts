@@ -32,7 +32,7 @@ import type { ReadSet } from '../shared/read-set.ts'
  * Server-side apply: sets the fields that the body has, creates a missing object, and removes what
  * the same manager applied before and does not any more.
  *
- * @param view the applier owns the members of the object behind those of the view
+ * @param view such as `scale`: the applier owns the members of the object that the view shows
  * @throws ApiError `Conflict` with a cause per field that another manager owns, unless forced
  * @source spec 4.10
  */
@@ -53,7 +53,7 @@ export function apply(
     options,
     decode: () => {
       const read = (sent: AnyObject): Sent => {
-        const config = view === null ? sent : configBehind(view, request, sent)
+        const config = view === null ? sent : configOfView(view, request, sent)
         return { config, application: applicationOf(dependencies, request, { config, writer, subresource }) }
       }
       const config = withValueLimit(dependencies, request, (valuesMax) =>
@@ -75,7 +75,7 @@ export function apply(
 }
 
 /** Returns the applied object that has the members of the view. @throws ApiError `Invalid` */
-function configBehind(
+function configOfView(
   { body, view }: ViewSubresource,
   { definition }: WriteRequest,
   sent: AnyObject,
@@ -121,8 +121,8 @@ function applicationOf(
 }
 
 /**
- * Returns the object without the members that a write of this path does not set: their managers are
- * others.
+ * Returns the object without the members that a write of this path does not set: they belong to
+ * other managers.
  */
 function settable<Object extends JsonObject>(
   { definition }: WriteRequest,
@@ -181,7 +181,7 @@ function ownersOf(type: MergeType, { metadata }: AnyObject): Managers | null {
   return managers === null || managers.size === 0 ? null : reconcileOwners(type, managers)
 }
 
-/** The first apply of an object without owners makes one of all that is there. */
+/** The first apply of an object without owners makes one manager the owner of all its fields. */
 function firstOwners(schema: ObjectSchema, live: JsonObject, writer: Writer): Managers {
   const first = firstOwner(schema, live, writer)
   return new Map([[identityOf(first), first]])

@@ -10,7 +10,7 @@ import { resourceOf } from '../kinds/definition.ts'
 import { readDeleteOptions } from '../writing/read-delete-options.ts'
 import type { DeleteOptions } from '../calls/delete-options.ts'
 import { onceByKeyInCollection } from '../writing/idempotent-collection.ts'
-import type { IsMeant } from '../writing/idempotent-collection.ts'
+import type { IsIncluded } from '../writing/idempotent-collection.ts'
 import { removeWith } from './delete.ts'
 import { statusResponse } from '../calls/document-response.ts'
 import { readListOptions } from '../calls/query-options.ts'
@@ -36,8 +36,8 @@ export async function removeCollection(
   const options = readDeleteOptions(dependencies, request)
   const list = readListOptions(request.query)
   const selection = selectionOf(definition, target, list)
-  const isMeant = await onceByKeyInCollection(dependencies, request, options)
-  const removal: Removal = { options, isMeant, deleted: 0 }
+  const isIncluded = await onceByKeyInCollection(dependencies, request, options)
+  const removal: Removal = { options, isIncluded, deleted: 0 }
   if (list.wanted.kind === 'exact' || list.continueToken !== null) {
     const { batches } = await readPage(dependencies, request, list, selection)
     for await (const batch of batches) await removeAll(dependencies, request, removal, batch)
@@ -79,7 +79,7 @@ async function removeNewest(
 type Removal = {
   readonly options: DeleteOptions
   /** null: all objects that are selected. */
-  readonly isMeant: IsMeant | null
+  readonly isIncluded: IsIncluded | null
   /** Number of objects deleted so far. */
   deleted: number
 }
@@ -109,17 +109,17 @@ async function removeAll(
 function partlyDeleted(deleted: number, cause: unknown): unknown {
   if (deleted === 0 || !(cause instanceof ApiError) || !statesOutcome(cause)) return cause
   const details = { ...cause.details, causes: [outcomeUnknown] }
-  const message = `Timeout: ${deleted} objects were deleted, the others may have been or may still be`
+  const message = `Timeout: ${deleted} objects were deleted, the others may have been deleted, or may still be`
   return new ApiError(cause.code, message, details, { cause })
 }
 
 async function removeOne(
   dependencies: VerbDependencies,
   request: WriteRequest,
-  { options, isMeant }: Removal,
+  { options, isIncluded }: Removal,
   stored: StoredObject,
 ): Promise<void> {
-  if (isMeant !== null && !(await isMeant(stored))) return
+  if (isIncluded !== null && !(await isIncluded(stored))) return
   const { namespace, name } = partsOf(stored.key)
   const target = { namespace: namespace === '' ? null : namespace, name, subresource: null }
   try {
@@ -127,12 +127,12 @@ async function removeOne(
     const admission = new AdmissionContext(request.context, dependencies)
     const { definition, context, query, body, contentType } = request
     const one = { definition, context, query, body, contentType, target, admission }
-    // Another object of that name is not meant.
-    const uid = isMeant === null ? options.uid : (options.uid ?? stored.uid)
+    // A later object of the same name is not deleted.
+    const uid = isIncluded === null ? options.uid : (options.uid ?? stored.uid)
     await removeWith(dependencies, one, { ...options, uid })
   } catch (cause) {
     if (!(cause instanceof ApiError)) throw cause
-    const isReplaced = cause.code === 'Conflict' && isMeant !== null && !hasPreconditions(options)
+    const isReplaced = cause.code === 'Conflict' && isIncluded !== null && !hasPreconditions(options)
     const isGone = cause.code === 'NotFound' || isReplaced
     if (!isGone) throw cause
   }

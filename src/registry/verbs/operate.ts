@@ -82,7 +82,7 @@ function withName(body: AnyObject, { namespace, name }: Target): AnyObject {
 /** @throws ApiError */
 function operationAt({ definition, target }: VerbRequest): OperationSubresource {
   const operation = operationOf(definition, target)
-  assert(operation !== null, 'a subresource is asked for')
+  assert(operation !== null, 'a subresource is requested')
   return operation
 }
 
@@ -96,11 +96,12 @@ function operatedObject(
   { metadata }: AnyObject,
 ): WriteRequest {
   const { group, version, aliasOfSubresource } = request.definition
-  if (!metadata.name) throw badRequest('name is required: it is that of the object meant')
+  if (!metadata.name)
+    throw badRequest('metadata.name is required: the name of the object that the request is for')
   const { plural, subresource } = aliasOfSubresource ?? { plural: '', subresource: '' }
-  const meant = dependencies.catalog.find(group, version, plural)
-  assert(meant !== null, `there are ${plural}`)
-  return { ...request, definition: meant, target: { ...request.target, name: metadata.name, subresource } }
+  const operated = dependencies.catalog.find(group, version, plural)
+  assert(operated !== null, `there are ${plural}`)
+  return { ...request, definition: operated, target: { ...request.target, name: metadata.name, subresource } }
 }
 
 type Task = {

@@ -135,7 +135,7 @@ function changed(
   { kind, current, patched }: { readonly kind: DecodedKind; readonly current: Json; readonly patched: Json },
   shaping: ShapeOptions,
 ): AnyObject {
-  if (!isJsonObject(patched)) throw badRequest('the patch leaves no object')
+  if (!isJsonObject(patched)) throw badRequest('the result of the patch is not an object')
   // Operations can nest deeper than any body: each adds where the previous one ended.
   checkBuilt(patched, current)
   const object = shape(dependencies, kind, checkType(patched, kind), shaping)

@@ -83,6 +83,6 @@ export function removalError(definition: ResourceDefinition, name: string, lost:
     definition.isNamespaceKind === true
       ? 'the system is ensuring all content is removed from this namespace. ' +
         'Upon completion, this namespace will automatically be purged by the system.'
-      : 'there are objects left of what it defines: once they are gone, it goes by itself'
+      : 'objects of the kind that it defines remain: it is removed once they are deleted'
   return conflict(resourceOf(definition), name, words)
 }

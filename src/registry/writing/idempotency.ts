@@ -82,7 +82,9 @@ export function keyedWrite(
   // A token is not stored.
   if (isOperation && operationOf(definition, target)?.returnsBody === true) return null
   if (definition.hooks.membershipChanges !== undefined)
-    throw badRequest('the header Idempotency-Key is not supported for members: name the version in the body')
+    throw badRequest(
+      'the header Idempotency-Key is not supported for members: send metadata.resourceVersion instead',
+    )
   return {
     ...{ dependencies, request, options },
     key: keyOf({ ...place, namespace: '', name: recordName(request, options, idempotencyKey) }),

@@ -13,7 +13,7 @@ import type { KeyedWrite } from './idempotency.ts'
 import { sizeError } from './storage-quota.ts'
 
 /** Returns whether an object is one of those that the deletion of a collection is about. */
-export type IsMeant = (stored: StoredObject) => Promise<boolean>
+export type IsIncluded = (stored: StoredObject) => Promise<boolean>
 
 /**
  * Makes the deletion of a collection concern each object once for its idempotency key. The first
@@ -27,7 +27,7 @@ export async function onceByKeyInCollection(
   dependencies: VerbDependencies,
   request: WriteRequest,
   options: DeleteOptions,
-): Promise<IsMeant | null> {
+): Promise<IsIncluded | null> {
   const write = keyedWrite(dependencies, request, { kind: 'DeleteOptions', ...options })
   if (write === null) return null
   const at = await beginningOf(write)

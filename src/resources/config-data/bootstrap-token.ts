@@ -38,14 +38,15 @@ function checkPart(data: JsonObject, key: string, length: number, found: Finding
 
 function checkExpiration(data: JsonObject, found: Findings): void {
   if (!Object.hasOwn(data, 'expiration') || parseTime(textOf(data, 'expiration')) !== null) return
-  found.add(invalid(keyPath('data', 'expiration'), redacted, 'must be a time as RFC 3339 writes it'))
+  found.add(invalid(keyPath('data', 'expiration'), redacted, 'must be a time in RFC 3339 format'))
 }
 
 function checkGroups(data: JsonObject, found: Findings): void {
   if (!Object.hasOwn(data, 'auth-extra-groups')) return
   const groups = textOf(data, 'auth-extra-groups').split(',')
   if (groups.every((group) => /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/.test(group))) return
-  const words = 'each group must start with system:bootstrappers: and consist of a-z, 0-9, `:` and `-`'
+  const words =
+    'each group must start with system:bootstrappers:, consist of a-z, 0-9, `:` and `-`, and end with a letter or digit'
   found.add(invalid(keyPath('data', 'auth-extra-groups'), redacted, words))
 }
 

@@ -34,7 +34,7 @@ const nonResourceAttributesSchema = struct(
   },
 )
 
-const deedFields: { readonly [name: string]: Field } = {
+const actionFields: { readonly [name: string]: Field } = {
   resourceAttributes: maybe(1, resourceAttributesSchema, 'Action on a resource.'),
   nonResourceAttributes: maybe(2, nonResourceAttributesSchema, 'Action on a URL path.'),
 }
@@ -42,14 +42,14 @@ const deedFields: { readonly [name: string]: Field } = {
 export const selfSubjectAccessReviewSpecSchema = struct(
   'authorization.v1.SelfSubjectAccessReviewSpec',
   'Action of the caller to check; exactly one kind of attributes is set.',
-  deedFields,
+  actionFields,
 )
 
 export const subjectAccessReviewSpecSchema = struct(
   'authorization.v1.SubjectAccessReviewSpec',
   'Action of a user to check; exactly one kind of attributes is set.',
   {
-    ...deedFields,
+    ...actionFields,
     user: text(3, 'Who.'),
     groups: texts(4, 'Groups of the user.'),
     extra: mapOf(5, extraValueSchema, 'Extra attributes of the user.'),

@@ -166,7 +166,7 @@ function registerSeries(registry: Registry, series: ReadonlyMap<string, RequestS
   })
   const serviceLevel = {
     name: 'apiserver_request_slo_duration_seconds',
-    help: 'As apiserver_request_duration_seconds, without the time of webhooks, of which there are none.',
+    help: 'As apiserver_request_duration_seconds, without the time of admission webhooks, which are not called yet.',
     labelNames: streamLabelNames,
     buckets: upstreamBounds,
   }

@@ -28,7 +28,7 @@ export function jsonBody(request: Request, fields: readonly string[]): JsonObjec
  * @throws ApiError `BadRequest` naming the field
  */
 export function field<T>(name: string, value: unknown, parse: (text: string) => T): T {
-  if (typeof value !== 'string') throw badRequest(`${name} must be a text`)
+  if (typeof value !== 'string') throw badRequest(`${name} must be a string`)
   try {
     return parse(value)
   } catch (cause) {

@@ -63,7 +63,7 @@ export class Cursor implements WatchCursor {
 
   next(limit: number): readonly StoreEvent[] | Promise<readonly StoreEvent[]> {
     assert(this.#state !== 'reading', 'a cursor is asked one thing at a time')
-    assert(limit >= 1, 'at least one event is asked for')
+    assert(limit >= 1, 'at least one event is requested')
     if (this.#state === 'closed') return []
     this.#checkEra()
     this.#leave()

@@ -63,7 +63,7 @@ void test('a rule needs verb, group and resource; a star stands for all', () => 
   assert.ok(!ruleAllows(all, path('/metrics')))
 })
 
-void test('a resource does not cover its subresources, a star before the slash covers that one everywhere', () => {
+void test('a resource does not cover its subresources, and */status covers the status of every resource', () => {
   const plain: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['pods'] }
   assert.ok(!ruleAllows(plain, on('pods/exec')))
   const status: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['*/status'] }
@@ -156,7 +156,7 @@ void test('built-in rules: masters may do everything, other users read discovery
   assert.ok(!may(anonymous, review))
 })
 
-void test('spec 5.7: of several modes the first with an opinion decides, and none means no', async () => {
+void test('spec 5.7: of several modes the first with an opinion decides, and without any there is none', async () => {
   const user = anonymous
   const rules = staticRules({ roles: [], bindings: [] })
   const kindOf = async (modes: string[]): Promise<string> =>

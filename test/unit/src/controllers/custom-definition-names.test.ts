@@ -155,7 +155,7 @@ async function live(seed: number): Promise<void> {
   const one = () => ['Alfa', 'Bravo', 'Charlie', 'Delta', 'Echo'][random.below(5)] ?? ''
   const nameOf = (of: string) => `${of.toLowerCase()}s.example.com`
   const leaders: (() => void)[] = []
-  const deeds = [
+  const actions = [
     () => void tried(member.define({ kind: one(), names: requested() })),
     () => void tried(member.api.patch({ kind, name: nameOf(one()), body: { spec: { names: requested() } } })),
     () => void tried(member.api.delete({ kind, name: nameOf(one()) })),
@@ -163,7 +163,7 @@ async function live(seed: number): Promise<void> {
     () => leaders.splice(random.below(leaders.length + 1), 1)[0]?.(),
   ]
   for (let step = 0; step < 60; step++) {
-    deeds[random.below(deeds.length)]?.()
+    actions[random.below(actions.length)]?.()
     for (let turns = random.below(12); turns > 0; turns--) await turn()
     member.api.clock.advance(20)
     checkNames(member, `SEED=${seed}, step ${step}`)

@@ -14,7 +14,7 @@ import { Fixture } from '../registry/fixture.ts'
 
 const errors: unknown[] = []
 
-/** The controller of a member that leads. @returns stops it */
+/** Starts the controller of a member that leads. @returns a function that stops it */
 function lead({ clock, catalog, registry, store }: Fixture): () => void {
   const prefix = (plural: string) => prefixOf({ group: '', plural, namespace: null })
   const namespaces = new Informer({

@@ -77,7 +77,7 @@ export class Member {
    * Starts the controllers as on a leader; another member over the same store may act as leader,
    * too.
    *
-   * @returns stops them
+   * @returns a function that stops them
    */
   leader(): () => void {
     const { clock, catalog, registry, store } = this.api

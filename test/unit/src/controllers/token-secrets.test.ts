@@ -41,7 +41,7 @@ class Kit {
     return new Kit(api)
   }
 
-  /** The controller of a member that leads. @returns stops it */
+  /** Starts the controller of a member that leads. @returns a function that stops it */
   lead(rootCa: string | null = 'CA'): () => void {
     const { clock, names, catalog, registry, store } = this.api
     const prefix = (plural: string) => prefixOf({ group: '', plural, namespace: null })

@@ -79,7 +79,7 @@ void test('an invalid section is refused with the user and the field', () => {
     [{ ...valid, env: [{ value: 'b' }] }, /each entry of exec\.env needs a name/],
     [{ ...valid, env: [{ name: 'A=B', value: 'b' }] }, /each entry of exec\.env needs a name/],
     [{ ...valid, env: [{ name: 'A', value: 1 }] }, /each entry of exec\.env needs a name/],
-    [{ ...valid, installHint: 1 }, /exec\.installHint must be a text$/],
+    [{ ...valid, installHint: 1 }, /exec\.installHint must be a string$/],
     [{ ...valid, provideClusterInfo: 'yes' }, /exec\.provideClusterInfo must be true or false$/],
   ]
   for (const [section, words] of table) {

@@ -86,7 +86,7 @@ void test('an incomplete or other answer is refused without showing it', () => {
     ],
     [
       answer({ token: secret, expirationTimestamp: 'tomorrow' }),
-      /expirationTimestamp is not a time of RFC 3339/,
+      /expirationTimestamp is not a time in RFC 3339 format/,
     ],
     [answer({ token: secret, expirationTimestamp: 5 }), /status\.expirationTimestamp is not a string/],
   ]

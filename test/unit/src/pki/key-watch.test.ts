@@ -148,7 +148,7 @@ const spoilt: readonly (readonly [what: string, spoil: Spoil, says: RegExp])[] =
     /--client-ca-file .* is damaged \(the CERTIFICATE in PEM text has no end\)/,
   ],
   [
-    'an authority of peers that did not issue the own certificate',
+    'an authority of peers that did not issue the certificate of the member',
     ({ paths }) => copyFileSync(paths.ca.certificate, paths.peerCa.certificate),
     /--peer-cert-file .* was not issued by --peer-ca-file/,
   ],

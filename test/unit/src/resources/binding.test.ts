@@ -164,7 +164,7 @@ void test('a dry run of a binding changes nothing, and is rejected for the same 
   for (const way of ways(bodyOf())) assert.equal((await refused(api.create({ ...way, query }))).code, 409)
 })
 
-void test('the later of two concurrent bindings is rejected', async (t) => {
+void test('of concurrent bindings of a Pod one succeeds, and the others are rejected', async (t) => {
   const api = await open(t)
   await createPod(api)
   const requested = ['m1', 'm2', 'm3'].map((name) => bind(api, bodyOf({}, { name })))

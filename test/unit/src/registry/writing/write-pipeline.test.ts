@@ -98,7 +98,7 @@ const otherVersion: JsonObject = { metadata: { resourceVersion: '1' } }
 const otherUid: JsonObject = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: 'x' } }
 const labelled: JsonObject = { metadata: { labels: { a: 'b' } } }
 
-void test('a refusal, a dry run and a write without a change are evaluated once, after one barrier', async (t) => {
+void test('a refused write, a dry run and a write without a change are evaluated once, after one barrier', async (t) => {
   const { api, counted } = await open(t)
   await api.configMap('a')
   counted()
@@ -111,7 +111,7 @@ void test('a refusal, a dry run and a write without a change are evaluated once,
   }
 })
 
-void test('a refusal of a custom kind is evaluated once, after one barrier', async (t) => {
+void test('a refused write of a custom kind is evaluated once, after one barrier', async (t) => {
   const { api, counted } = await open(t)
   const kind = await defineGadgets(api)
   const valid = { spec: { count: 1 } }
@@ -240,7 +240,7 @@ void test('a webhook plugin is called again when the object differs, with the sa
   assert.equal(new Set(calls.map(({ context }) => context.requestUid)).size, 1)
 })
 
-void test('a refusal of a webhook plugin is cached', async (t) => {
+void test('a refusal by a webhook plugin is cached', async (t) => {
   const { plugin, calls } = remote(() => {
     throw forbidden({ group: '', resource: 'configmaps' }, 'a', 'no')
   })

@@ -96,7 +96,7 @@ void test('a late retry of an acknowledged command has neither effect nor outcom
   assert.equal(machine.state.revision, 2)
 })
 
-void test('only outcomes of the own session are returned', () => {
+void test("only outcomes of the caller's session are returned", () => {
   const { machine, log } = start()
   const entries = [
     log.command(write(put(key, '1')), { session: 8 }),
