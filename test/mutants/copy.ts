@@ -55,7 +55,7 @@ function isNoSource(path: string): boolean {
   return extname(path) !== '.ts'
 }
 
-/** Hard, because a module is known by its real path. */
+/** Makes a hard link, because Node identifies a module by its real path. */
 function linkOrCopy(from: string, to: string): void {
   try {
     linkSync(from, to)

@@ -16,7 +16,7 @@ export const divergences: readonly Divergence[] = ['bit-flip', 'skipped']
  */
 export class StateCondition {
   #pending: Divergence | null = null
-  /** Since this state replaced another, or was read from disk. */
+  /** True until the first comparison after this state replaced another or was read from disk. */
   #isNew = true
   #injected = false
   #isWrong = false
@@ -50,7 +50,7 @@ export class StateCondition {
     this.#pending = null
   }
 
-  /** Another state begins: that of another member, or the content of the own disk. */
+  /** Another state begins: that of another member, or the content of its own disk. */
   begins(): void {
     this.#isNew = true
   }

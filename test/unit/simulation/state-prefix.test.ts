@@ -1,6 +1,6 @@
 /*
- * Goal: a member whose state differs from the state at its log index is found, and so is one with
- * other bytes.
+ * Goal: a member whose objects or revisions differ from the state at its log index is detected, and
+ * so is one whose objects have the right revisions but other bytes.
  * Method: the real machine and the naive replay get the same entries, then different ones.
  */
 import assert from 'node:assert/strict'
@@ -13,7 +13,7 @@ import { emptyState } from '../../../src/store/machine/state.ts'
 import type { Command } from '../../../src/store/command.ts'
 import { configMapKey, LogWriter, ownSession, put, remove, write } from '../../../fixtures/store-kit.ts'
 
-/** Each gets its own commands. @returns the machine's state, and the reference */
+/** Applies commands to a machine, and others to the reference. @returns both */
 function both(machines: readonly Command[], true_: readonly Command[]): [Machine, Truth] {
   const machine = new Machine(emptyState())
   const truth = new Truth()
@@ -55,19 +55,19 @@ void test('a command takes effect once, and only in the term it was made for', (
   checkPrefix(1, machine.state, truth)
 })
 
-void test('I12: two revisions at one index are found', () => {
+void test('I12: two revisions at one index are detected', () => {
   const [machine, truth] = both([write(put(a, '1')), write(put(a, '2'))], first)
   finds(/^I12 /, () => checkRevision(1, machine.state, truth))
 })
 
-void test('I11: a partially applied command, and another object, are found', () => {
+void test('I11: a partially applied command, and a missing object, are detected', () => {
   const [machine, truth] = both([write(put(a, '1'), put(a, '1')), write(put(a, '2'))], first)
   finds(/^I11 /, () => checkPrefix(1, machine.state, truth))
   const [gone, here] = both([...first, write(remove(b))], [...first, write(put(b, '2'))])
   finds(/^I11 /, () => checkPrefix(1, gone.state, here))
 })
 
-void test('I14: other content is found', () => {
+void test('I14: an object with the right revision and other bytes is detected', () => {
   const [machine, truth] = both([...first, write(put(b, 'x'))], [...first, write(put(b, 'y'))])
   finds(/^I14 /, () => checkPrefix(1, machine.state, truth))
 })
