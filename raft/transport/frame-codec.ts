@@ -275,7 +275,8 @@ function readOpening(reader: BinaryReader, end: number): SnapshotFrame {
     else skipField(reader, head >>> 3, head & 7)
   }
   expectEnd(reader, end)
-  if (hello === null || snapshot === null) throw malformed('a snapshot opens with its sender and its place')
+  if (hello === null || snapshot === null)
+    throw malformed('a snapshot opening needs a hello and the metadata of the snapshot')
   return { kind: 'opening', hello, term: term(senderTerm), purpose, snapshot }
 }
 

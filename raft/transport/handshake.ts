@@ -16,8 +16,9 @@ export type HandshakeContext = {
   readonly peers: ReadonlyMap<NodeId, MemberInfo>
   /** See `Transport.setPeers`. */
   readonly decidedIndex: LogIndex
-  /** See `TransportReceiver`, also for the next one. */
+  /** See `TransportReceiver`. */
   readonly identity: () => PeerIdentity
+  /** See `TransportReceiver`. */
   readonly verify: (peer: NodeId, identity: PeerIdentity) => Promise<PeerVerdict>
 }
 
@@ -113,8 +114,8 @@ export function otherCluster(peerName: string, theirs: PeerIdentity, own: PeerId
   }
   return (
     `member "${printable(peerName)}" belongs to cluster ${printable(theirs.clusterId)}, this member to cluster ` +
-    `${printable(own.clusterId)}, which was founded separately: give the wrong one of the two the data directory of this ` +
-    'cluster, or other addresses'
+    `${printable(own.clusterId)}, which was founded separately: give the member that is in the wrong cluster the data directory of ` +
+    'the right one, or give it other addresses'
   )
 }
 

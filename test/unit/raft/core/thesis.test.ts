@@ -409,7 +409,7 @@ void test('a write from before the candidacy does not make its vote durable', ()
   assert.equal(solo.raft.status().role, 'leader')
 })
 
-void test('thesis 9.6: a grant for another term belongs to an older pre-vote', () => {
+void test('thesis 9.6: a grant for another term does not count in the current pre-vote', () => {
   const solo = new Solo({ term: 3 })
   solo.raft.campaign()
   solo.work()
