@@ -106,7 +106,7 @@ export class LocalTarget implements ChaosTarget {
     startProcess(this.#member(member))
   }
 
-  end(member: string, how: 'killed' | 'asked'): void {
+  end(member: string, how: 'killed' | 'terminated'): void {
     this.#signal(member, how === 'killed' ? 'SIGKILL' : 'SIGTERM')
   }
 

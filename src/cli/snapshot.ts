@@ -78,7 +78,7 @@ function chosen({ kubeconfig, endpoint }: SaveFlags): readonly Endpoint[] {
   const found = all.filter(({ name, url }) => name === endpoint || url === endpoint)
   if (found.length > 0) return found
   const known = all.map(({ name }) => name).join(', ')
-  throw new CliError('failed', `${kubeconfig} knows no member ${endpoint}: it knows ${known}`)
+  throw new CliError('failed', `${kubeconfig} has no member ${endpoint}: it has ${known}`)
 }
 
 /** Returns the first stream that starts; members that cannot provide one are skipped. */

@@ -46,7 +46,7 @@ export const accessFlags = {
   'authentication-token-webhook-cache-ttl': duration(
     120_000,
     keptMs,
-    'How long an answer of that server is kept; 0: not at all.',
+    'How long an answer of the token webhook is kept; 0: not at all.',
   ),
   'authentication-token-webhook-version': reviewVersion('TokenReview'),
   'enable-bootstrap-token-auth': toggle(
@@ -114,12 +114,12 @@ export const accessFlags = {
   'authorization-webhook-cache-authorized-ttl': duration(
     300_000,
     keptMs,
-    'How long a permission that it gave is kept; 0: not at all.',
+    'How long a permission from the authorization webhook is kept; 0: not at all.',
   ),
   'authorization-webhook-cache-unauthorized-ttl': duration(
     30_000,
     keptMs,
-    'How long any other decision of it is kept; 0: not at all.',
+    'How long any other decision of the authorization webhook is kept; 0: not at all.',
   ),
   'authorization-webhook-version': reviewVersion('SubjectAccessReview'),
 } as const

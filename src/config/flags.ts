@@ -187,7 +187,7 @@ export const flags = {
   'shutdown-grace-duration': duration(
     10_000,
     { minMs: 0, maxMs: hourMs },
-    'How long requests in progress may take to finish after that.',
+    'How long requests in progress may take to finish after --shutdown-delay-duration.',
   ),
   'livez-grace-period': duration(
     0,
@@ -233,7 +233,7 @@ export const flags = {
   'log-retention-bytes': wholeNumber(
     64 * mebibyte,
     { min: 0, max: 1024 * 1024 * mebibyte },
-    'Limit in bytes of those entries. While a connected member needs them, four times as many, or as many as the snapshot it starts from has.',
+    'Limit in bytes of the log entries kept for lagging members. While a connected member needs them: four times as many, or as many as the snapshot that it starts from has.',
   ),
 
   'log-level': choice(

@@ -125,7 +125,11 @@ const columns: readonly Column[] = [
     if (requests.length === 0) return '<unset>'
     return requests.map((request) => textMember(request, 'audience')).join(',')
   }),
-  flagColumn('RequiresRepublish', 'Whether it is asked to mount again and again.', 'requiresRepublish'),
+  flagColumn(
+    'RequiresRepublish',
+    'Whether mounted volumes are published again periodically.',
+    'requiresRepublish',
+  ),
   textColumn('Modes', 'Which volumes it has.', (object) => {
     const modes = textsMember(objectMember(object, 'spec'), 'volumeLifecycleModes')
     return modes.length === 0 ? '<none>' : modes.join(',')

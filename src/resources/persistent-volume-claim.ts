@@ -103,7 +103,7 @@ function columnsFor(names: Names): readonly Column[] {
     textColumn('Access Modes', 'The ways of use that volume allows.', (object) =>
       bound(object) ? shortAccessModes(status(object)) : '',
     ),
-    textColumn('StorageClass', 'The class that was asked for.', (object) => storageClassOf(object, names)),
+    textColumn('StorageClass', 'The requested class.', (object) => storageClassOf(object, names)),
     ageColumn,
     volumeModeColumn,
   ]

@@ -149,7 +149,7 @@ export function notConvertible(
   const what = name === '' ? spell(of) : `${spell(of)} ${JSON.stringify(name)}`
   const message =
     `${what} cannot be converted to version ${versions.version}: the conversion webhook of the definition is not called ` +
-    `by this release; ask for version ${versions.stored}, in which it is stored`
+    `by this release; request version ${versions.stored}, in which it is stored`
   return new ApiError('NotImplemented', message, about(of, name))
 }
 

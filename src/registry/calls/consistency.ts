@@ -10,7 +10,7 @@ import type { Query, WantedRevision } from './query-options.ts'
  * - `lease`: the same without a quorum round, if the contacted member is a leader with a lease
  * - `bounded`: at most the given number of ms stale, proven without synchronized clocks
  * - `any`: the state of this member, however stale
- * - `log`: after an entry of its own in the log, for comparison
+ * - `log`: after a log entry that is appended for this read, for comparison
  */
 export type ReadMode =
   | Extract<WantedRevision, { readonly kind: 'most-recent' | 'any' }>
@@ -37,7 +37,7 @@ export type ReadProof = {
 
 export type ProvenMode = 'linearizable' | 'lease' | 'bounded' | 'any' | 'log' | 'not-older-than' | 'exact'
 
-/** Longest accepted bound in ms. Longer bounds are equivalent to `any`. */
+/** Longest accepted bound in ms. Longer: 400, because `any` serves the same purpose. */
 const boundMsMax = 600_000
 
 const allowed = `linearizable, lease, bounded=<1 to ${boundMsMax} ms>, any, log`

@@ -11,7 +11,7 @@ import type { AnyObject, Cell, ResourceDefinition } from '../kinds/definition.ts
 /** How much of its object each row carries. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object'
 
-/** The table that one request asks for. */
+/** The table that a request wants as its response. */
 export type TableShape = {
   /** apiVersion of the table and of the metadata in its rows, as the client named it. */
   readonly apiVersion: string

@@ -135,7 +135,7 @@ function* doubled(items: readonly JsonObject[], member: string, path: string): G
   }
 }
 
-/** Yields amounts of bytes that are not integers. */
+/** Yields a warning for each amount of bytes that is not an integer. */
 function* partsOfBytes(amounts: JsonObject, path: string): Generator<string> {
   for (const resource of ['memory', 'ephemeral-storage']) {
     const text = textMember(amounts, resource)

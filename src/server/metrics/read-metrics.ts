@@ -4,10 +4,10 @@ import type { BucketSeries } from '../../metrics/bucket-histogram.ts'
 import type { ProvenMode, ReadProof } from '../../registry/calls/consistency.ts'
 
 /**
- * - `total`: from the first line of the request to the end of its response; not of watches
- * - `read_index`: waiting for a quorum, or for an entry of its own
+ * - `total`: from the first line of the request to the end of its response; not for watches
+ * - `read_index`: waiting for a quorum, or for the log entry of the read
  * - `apply`: waiting until that index is applied here
- * - `encode`: from the choice of the state until the last byte was written; not of watches
+ * - `encode`: from the choice of the state until the last byte is written; not for watches
  */
 const phases = ['total', 'read_index', 'apply', 'encode'] as const
 type Phase = (typeof phases)[number]

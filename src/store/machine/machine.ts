@@ -131,7 +131,7 @@ export class Machine {
     const { index, command } = proposal
     const { session, sequence, acknowledgedBelow } = proposal.envelope
     const { sessions } = this.state
-    sessions.heard(session, acknowledgedBelow, index)
+    sessions.recordActivity(session, acknowledgedBelow, index)
     const known = sessions.outcomeOf(session, sequence)
     if (known === 'settled') return
     // A retry of an applied command has its first outcome, regardless of its term.

@@ -27,7 +27,7 @@ export class Sessions {
    * Records a command of `session` at `index`.
    * @param acknowledgedBelow outcomes of lower sequences are no longer needed
    */
-  heard(id: number, acknowledgedBelow: number, index: LogIndex): void {
+  recordActivity(id: number, acknowledgedBelow: number, index: LogIndex): void {
     let session = this.#sessions.get(id)
     if (session === undefined) {
       if (this.#sessions.size >= sessionsMax) this.#forgetOldest()
@@ -54,7 +54,7 @@ export class Sessions {
     return session.outcomes.get(sequence) ?? null
   }
 
-  /** Called after `heard`. */
+  /** Called after `recordActivity`. */
   settle(id: number, sequence: number, outcome: Outcome): void {
     const session = this.#sessions.get(id)
     assert(session !== undefined, 'a session that settles is known')

@@ -62,7 +62,7 @@ export class Cursor implements WatchCursor {
   }
 
   next(limit: number): readonly StoreEvent[] | Promise<readonly StoreEvent[]> {
-    assert(this.#state !== 'reading', 'a cursor is asked one thing at a time')
+    assert(this.#state !== 'reading', 'a cursor handles one call at a time')
     assert(limit >= 1, 'at least one event is requested')
     if (this.#state === 'closed') return []
     this.#checkEra()
@@ -113,7 +113,7 @@ export class Cursor implements WatchCursor {
   }
 
   /** Called by the hub: runs the wake-up. */
-  ring(): void {
+  runWakeUp(): void {
     if (this.#state !== 'woken') return
     this.#state = 'idle'
     this.#wake()

@@ -157,17 +157,17 @@ export class WatchHub implements CursorHost {
     const { clock, limits } = this.#options
     const until = clock.monotonicMs() + limits.wakeSliceMs
     const queue = this.#toWake
-    let rung = 0
-    while (rung < queue.length) {
-      queue[rung]?.ring()
-      rung++
-      if (rung % ringsPerLook === 0 && clock.monotonicMs() >= until) break
+    let woken = 0
+    while (woken < queue.length) {
+      queue[woken]?.runWakeUp()
+      woken++
+      if (woken % wakeUpsPerClockRead === 0 && clock.monotonicMs() >= until) break
     }
-    this.#toWake = queue.slice(rung)
+    this.#toWake = queue.slice(woken)
     this.#waking = this.#toWake.length > 0
     if (this.#waking) clock.soon(() => this.#slice())
   }
 }
 
 /** Reading the clock costs about as much as waking an idle cursor. */
-const ringsPerLook = 8
+const wakeUpsPerClockRead = 8

@@ -33,7 +33,7 @@ function checkNames(member: Member, of: string): void {
   const had = all.flatMap(({ accepted }) => [
     ...new Set([accepted.plural, accepted.singular, ...accepted.shortNames].filter((one) => one !== '')),
   ])
-  assert.equal(new Set(had).size, had.length, `${of}: ${had.join(' ')} are had twice`)
+  assert.equal(new Set(had).size, had.length, `${of}: ${had.join(' ')} are used twice`)
   const established = all.filter((one) => isEstablished(one)).length
   assert.ok(established <= establishedMax, `${of}: ${established} are established`)
 }
@@ -175,7 +175,7 @@ async function live(seed: number): Promise<void> {
   checkNames(member, `SEED=${seed}, at the end`)
   for (const definition of definitionsOf(member)) {
     const { conditions } = definition
-    assert.ok(conditions.length >= 2, `SEED=${seed}: nothing was decided of ${definition.name}`)
+    assert.ok(conditions.length >= 2, `SEED=${seed}: nothing was decided about ${definition.name}`)
   }
   await member.close()
 }

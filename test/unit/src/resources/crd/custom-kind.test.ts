@@ -547,7 +547,7 @@ void test('with webhook conversion, other versions than the stored one are refus
     const body = gadget({ count: 2 })
     const message =
       'gadgets.test.example cannot be converted to version v2: the conversion webhook of the definition is not called ' +
-      'by this release; ask for version v1, in which it is stored'
+      'by this release; request version v1, in which it is stored'
     for (const call of [
       api.get({ kind: v2, name: 'a' }),
       api.list({ kind: v2 }),

@@ -44,16 +44,16 @@ const outcomes: readonly Outcome[] = [
 
 void test('an outcome is kept until its sequence is acknowledged', () => {
   const sessions = new Sessions()
-  sessions.heard(1, 1, logIndex(1))
+  sessions.recordActivity(1, 1, logIndex(1))
   sessions.settle(1, 1, { kind: 'nothing' })
   assert.deepEqual(sessions.outcomeOf(1, 1), { kind: 'nothing' })
   assert.equal(sessions.outcomeOf(1, 2), null)
   assert.equal(sessions.outcomeOf(2, 1), null)
   sessions.settle(1, 2, { kind: 'nothing' })
-  sessions.heard(1, 2, logIndex(2))
+  sessions.recordActivity(1, 2, logIndex(2))
   assert.equal(sessions.outcomeOf(1, 1), 'settled')
   assert.deepEqual(sessions.outcomeOf(1, 2), { kind: 'nothing' }, 'not acknowledged yet')
-  sessions.heard(1, 1, logIndex(3))
+  sessions.recordActivity(1, 1, logIndex(3))
   assert.equal(sessions.outcomeOf(1, 1), 'settled')
 })
 
@@ -64,7 +64,7 @@ void test('only sessions that are idle for long are removed, with their outcomes
     [2, 20],
     [3, 30],
   ] as const) {
-    sessions.heard(session, 1, logIndex(index))
+    sessions.recordActivity(session, 1, logIndex(index))
     sessions.settle(session, 1, { kind: 'nothing' })
   }
   assert.equal(sessions.expire(20), 1)
@@ -77,7 +77,7 @@ void test('only sessions that are idle for long are removed, with their outcomes
 
 void test('every kind of outcome reads back from its record', () => {
   const sessions = new Sessions()
-  sessions.heard(5, 3, logIndex(9))
+  sessions.recordActivity(5, 3, logIndex(9))
   outcomes.forEach((outcome, at) => sessions.settle(5, at + 3, outcome))
   const loaded = new Sessions()
   for (const [id, record] of sessions.takeChanges()) loaded.load(id, record ?? assert.fail())
@@ -93,7 +93,7 @@ void test('records that follow the changes give the same sum, whatever happened 
   for (let at = 1; at <= 3000; at++) {
     const id = 1 + random.below(6)
     const index = logIndex(at)
-    sessions.heard(id, Math.max(1, at - random.below(50)), index)
+    sessions.recordActivity(id, Math.max(1, at - random.below(50)), index)
     if (random.chance(0.8)) sessions.settle(id, at, random.pick(outcomes))
     if (random.chance(0.01)) sessions.expire(at - random.below(20))
     if (random.chance(0.1)) sumOf(sessions)
@@ -112,7 +112,7 @@ void test('records that follow the changes give the same sum, whatever happened 
 void test('when there are too many sessions, the one idle for longest is removed', () => {
   const sessions = new Sessions()
   for (let id = 1; id <= 4097; id++) {
-    sessions.heard(id, 1, logIndex(id))
+    sessions.recordActivity(id, 1, logIndex(id))
     sessions.settle(id, 1, { kind: 'nothing' })
   }
   assert.equal(sessions.size, 4096)
@@ -122,7 +122,7 @@ void test('when there are too many sessions, the one idle for longest is removed
 
 void test('a damaged record, or that of another session, is refused', () => {
   const sessions = new Sessions()
-  sessions.heard(5, 1, logIndex(1))
+  sessions.recordActivity(5, 1, logIndex(1))
   sessions.settle(5, 1, { kind: 'done', revisions: [revision(4)] })
   const record = sessions.takeChanges().get(5) ?? assert.fail()
   for (let at = 0; at < record.byteLength; at++) {
