@@ -41,7 +41,7 @@ export async function apply({ spec, targets, forMs }: ActiveFault, target: Chaos
         target.end(member, 'killed')
         break
       case 'stop':
-        target.end(member, 'asked')
+        target.end(member, 'terminated')
         break
       case 'pause':
         target.pause(member)

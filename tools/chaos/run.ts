@@ -191,7 +191,7 @@ class Run {
     const { target } = this.#options
     for (const member of target.members) {
       if (this.#stop.signal.aborted) return
-      target.end(member, 'asked')
+      target.end(member, 'terminated')
       await this.#awaitEnd(member)
       await this.#awaitReady(member, false)
     }

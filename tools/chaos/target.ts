@@ -15,7 +15,7 @@ export interface ChaosTarget {
   isRunning(member: string): boolean
   start(member: string): void
   /** Sends SIGKILL or SIGTERM to a running member, which ends some time later. */
-  end(member: string, how: 'killed' | 'asked'): void
+  end(member: string, how: 'killed' | 'terminated'): void
   /** Stops a member with SIGSTOP until `resume`, or until this process ends. */
   pause(member: string): void
   resume(member: string): void

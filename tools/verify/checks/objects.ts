@@ -91,7 +91,7 @@ function replacesSameVersion(one: Call, other: Call): boolean {
 }
 
 /**
- * Returns whether the call was acknowledged before the unexplained call began, and its write was
+ * Returns whether the call was acknowledged before the unexplained call ended, and its write was
  * never read.
  */
 function isLost({ request, answer, end }: Call, bad: Call, index: HistoryIndex): boolean {
