@@ -32,7 +32,7 @@ async function ask(url: string, encoding: string | null, method?: string): Promi
   return { status: response.statusCode ?? 0, headers: response.headers, bytes: Buffer.concat(chunks) }
 }
 
-/** Returns a list of about `kib` KiB of random text, in pieces of 64 KiB. */
+/** Returns a list of about this many KiB of random text, in pieces of 64 KiB. */
 function listOf(kibibytes: number): Buffer[] {
   const random = new SeededRandom(kibibytes)
   const pieces = [Buffer.from('{"items":["')]

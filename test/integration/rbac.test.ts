@@ -181,7 +181,7 @@ void test('a role or a binding with permissions that its author does not have is
   assert.equal((await asker.make('ClusterRole', 'all', { aggregationRule, rules: [] }, JANE)).status, 403)
 })
 
-void test('spec 5.7: verb escalate on a role, and bind on the role of a binding, permit more than one has', async (t) => {
+void test('spec 5.7: verb escalate on a role, and bind on the role of a binding, permit rules that the user does not have', async (t) => {
   const asker = await open(t)
   const apiGroups = ['rbac.authorization.orch.io']
   const rules = [
@@ -240,7 +240,7 @@ void test('spec 5.4: a caller that may impersonate a user acts as it, and only a
   assert.match(asNobody.doc.message ?? '', /User "nobody" cannot list/)
 })
 
-void test('a member whose rules may be out of date answers 503 to all but health', async (t) => {
+void test('a member whose rules may be out of date answers 503 to all but health, metrics and its status', async (t) => {
   let isStale = false
   const api = await SpecServer.start(t, { dependencies: { isAccessStale: () => isStale } })
   assert.equal((await api.ask('GET', CM)).status, 200)

@@ -127,11 +127,7 @@ void test('an invalid save fails with a one-line error', async () => {
       /cannot create .*no\/such\/x \(ENOENT\): the directory .*no\/such does not exist: create it/,
       1,
     ],
-    [
-      ['save', join(home, 'x'), ...kubeconfig, '--endpoint', 'n9'],
-      /knows no member n9: it knows n1, n2, n3/,
-      1,
-    ],
+    [['save', join(home, 'x'), ...kubeconfig, '--endpoint', 'n9'], /has no member n9: it has n1, n2, n3/, 1],
     [
       ['save', join(home, 'x'), ...kubeconfig, '--key-file', there],
       /there has 4 bytes, a key has at least 32/,

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { dependentsRun } from '../support/runs/dependents-run.ts'
 
 void test(
-  'ten thousand dependents in each mode, with the leader killed half-way',
+  'all of ten thousand dependents are deleted or orphaned, though the leader is killed half-way',
   { timeout: 1_800_000 },
   (t) => dependentsRun(t, Number(process.env['DEPENDENTS'] ?? 10_000)),
 )

@@ -88,7 +88,7 @@ export class ConsensusCheckers {
   /** @param commit its commit index, at least */
   #leads(member: number, term: number, commit: number): void {
     if (!this.#elections.leads(member, term)) return
-    this.memberships.leads(member, term, this.#logs.logs.get(member)?.goesBy(commit) ?? [])
+    this.memberships.leads(member, term, this.#logs.logs.get(member)?.usableConfigurations(commit) ?? [])
   }
 
   #checkConfigurations(member: number, entries: readonly Entry[]): void {

@@ -100,7 +100,7 @@ export class DurablePromises {
     const log = this.#logs.get(member)
     if (log === undefined) return
     const isVoter = log
-      .goesBy(log.checked)
+      .usableConfigurations(log.checked)
       .some(({ configuration: { voters, votersOutgoing } }) =>
         [...voters, ...(votersOutgoing ?? [])].some((voter) => voter === member),
       )

@@ -76,18 +76,18 @@ export class Memberships {
    * §4.2.2): it commits the entry again, and steps down. It is wrong if its log lacks the committed
    * configuration, or if it knows that it is committed.
    *
-   * @param goesBy the committed configuration that it knows, and later ones in its log; the newest
+   * @param usable the committed configuration that it knows, and later ones in its log; the newest
    *   first, empty: not known
    * @throws Finding
    */
-  leads(member: number, term: number, goesBy: readonly Placed[]): void {
+  leads(member: number, term: number, usable: readonly Placed[]): void {
     this.#leaders.set(term, member)
     if (!this.#founding.members.some(({ id }) => id === member)) this.#met.add('joined-leads')
     if (votes(this.#decided.configuration, member)) return
-    const [newest] = goesBy
+    const [newest] = usable
     const hasIt = newest !== undefined && (newest.index > this.#decided.index || this.#isDecided(newest))
-    if (hasIt && goesBy.some(({ configuration }) => votes(configuration, member))) return
-    const decided = `by what entry ${this.#decided.index} decided it does not vote`
+    if (hasIt && usable.some(({ configuration }) => votes(configuration, member))) return
+    const decided = `entry ${this.#decided.index} decided that it does not vote`
     throw new Finding('I8 leads', `${member} begins to lead in term ${term}; ${decided}`)
   }
 

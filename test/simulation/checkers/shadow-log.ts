@@ -54,7 +54,7 @@ export class ShadowLog {
    * The configurations that a member with this commit index may use: the latest that it knows to be
    * committed, and all later ones, the newest first.
    */
-  goesBy(commit: number): readonly Placed[] {
+  usableConfigurations(commit: number): readonly Placed[] {
     const { at } = this.configurationsAt(commit)
     return [...this.configurations().filter(({ index }) => index > at.index), at]
   }
