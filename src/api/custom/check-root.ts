@@ -4,6 +4,7 @@ import { isJsonList, isJsonObject, memberOf } from '../json.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { fieldAt } from '../schema/path.ts'
+import { isKnownKeyword } from './keywords.ts'
 import type { MarkerNames } from './structural.ts'
 
 /**
@@ -23,9 +24,12 @@ export function checkRoot(
   }
   if (!statusSubresource) return
   // A status update is validated against the schema of `status` alone.
-  const others = Object.keys(json).filter((name) => isSet(json[name]) && !besideStatus(markers).has(name))
+  const allowedWords = besideStatus(markers)
+  const others = Object.keys(json).filter(
+    (name) => isSet(json[name]) && isKnownKeyword(name, markers) && !allowedWords.has(name),
+  )
   if (others.length > 0) {
-    const allowed = [...besideStatus(markers)].join(' ')
+    const allowed = [...allowedWords].join(' ')
     const words = `only [${allowed}] fields are allowed at the root of the schema if the status subresource is enabled`
     found.add(invalid(at, others.join(', '), words))
   }

@@ -23,7 +23,7 @@ export function conformCustom(root: Structural, object: JsonObject): Conformed {
   const rest = withoutHead(object)
   const body = pruneObject(root, rest, null, { unknown, keeps: root.preserveUnknown })
   const same = typed.value === head && body === rest
-  return { value: same ? object : { ...typed.value, ...body }, unknown }
+  return { value: same ? object : { ...typed.value, ...body }, unknown, kept: [] }
 }
 
 const HEAD = ['apiVersion', 'kind', 'metadata'] as const

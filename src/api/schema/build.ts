@@ -132,7 +132,7 @@ export function quantities(number: number, words: string, rules: MapRules = {}):
   return mapOf(number, { type: 'quantity' }, words, rules)
 }
 
-type StructRules = Pick<ObjectSchema, 'mapType' | 'patchStrategy' | 'unions'> & {
+type StructRules = Pick<ObjectSchema, 'keepsUnknown' | 'mapType' | 'patchStrategy' | 'unions'> & {
   readonly check?: ShapeCheck
   /**
    * Structs whose members are inlined into this one in JSON, by the field number of their own

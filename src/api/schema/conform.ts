@@ -27,8 +27,10 @@ export type Conformed = {
    * mean the same as absent. The identical object if it was canonical already.
    */
   readonly value: JsonObject
-  /** Paths of unknown members, at most `UNKNOWN_MAX`. */
+  /** Paths of unknown members that were dropped, at most `UNKNOWN_MAX`. */
   readonly unknown: readonly string[]
+  /** Paths of unknown members that were kept, at most `UNKNOWN_MAX`; see `keepsUnknown`. */
+  readonly kept: readonly string[]
 }
 
 /** Limit on the unknown members that are reported. */
@@ -62,9 +64,10 @@ export function conformAt(
   at: Path | null,
   fractions = NO_FRACTIONS,
 ): ({ readonly kind: 'ok' } & Conformed) | { readonly kind: 'mismatch'; readonly words: string } {
-  const walk: Walk = { unknown: [], fractions, fractionsOf: new Map() }
+  const walk: Walk = { unknown: [], kept: [], fractions, fractionsOf: new Map() }
   try {
-    return { kind: 'ok', value: conformObject(schema, object, at, walk), unknown: walk.unknown }
+    const value = conformObject(schema, object, at, walk)
+    return { kind: 'ok', value, unknown: walk.unknown, kept: walk.kept }
   } catch (error) {
     if (error instanceof Mismatch) return { kind: 'mismatch', words: error.message }
     throw error
@@ -74,6 +77,11 @@ export function conformAt(
 /** The message of `fieldValidation` for an unknown member; warnings have one each. */
 export function unknownFieldWords(path: string): string {
   return `unknown field "${path}"`
+}
+
+/** The warning for an unknown member that is kept. */
+export function keptFieldWords(path: string): string {
+  return `${unknownFieldWords(path)}: stored, but this release does not know what it means`
 }
 
 /**
@@ -93,6 +101,7 @@ function cannotBeHandled(object: JsonObject, why: string): ApiError {
 
 type Walk = {
   readonly unknown: string[]
+  readonly kept: string[]
   readonly fractions: Fractions
   /** Fractions inside of a container, looked up once for all its members. */
   readonly fractionsOf: Map<Path, Fractions>
@@ -160,7 +169,13 @@ function conformObject(schema: ObjectSchema, object: JsonObject, path: Path | nu
     const value = object[name] as Json
     const type = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
     if (type === undefined) {
-      if (walk.unknown.length < UNKNOWN_MAX) walk.unknown.push(spellPath(member(path, name)))
+      const isKept = schema.keepsUnknown === true && value !== null
+      const found = isKept ? walk.kept : walk.unknown
+      if (found.length < UNKNOWN_MAX) found.push(spellPath(member(path, name)))
+      if (isKept) {
+        if (isMadeAnew) setMember((draft ??= {}), name, value)
+        continue
+      }
     } else {
       const next = value === null ? null : conformValue(type, value, member(path, name), walk)
       const isPresent = next !== null && !isOmitted(type, next, name, schema)

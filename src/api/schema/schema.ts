@@ -93,6 +93,11 @@ export type ObjectSchema = Common & {
    * protobuf message, and OpenAPI does not describe its members.
    */
   readonly instead?: readonly (BooleanSchema | ListSchema)[]
+  /**
+   * Members that `properties` lacks are stored as they were sent, with a warning, because later
+   * releases of the API have them. Unset: they are dropped.
+   */
+  readonly keepsUnknown?: true
   /** Server-side apply: the struct is replaced as a whole. */
   readonly mapType?: 'atomic'
   /**

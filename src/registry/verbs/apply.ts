@@ -57,7 +57,11 @@ export function apply(
         return { config, application: applicationOf(dependencies, request, { config, writer, subresource }) }
       }
       const config = withValueLimit(dependencies, request, (valuesMax) =>
-        readConfig(dependencies, request, { kind: view?.body ?? definition, valuesMax }),
+        readConfig(dependencies, request, {
+          kind: view?.body ?? definition,
+          validation: options.fieldValidation,
+          valuesMax,
+        }),
       )
       return config instanceof Promise ? config.then(read) : read(config)
     },

@@ -15,6 +15,7 @@ import {
   bodyText,
   checkNames,
   checkType,
+  conformed,
   duplicateFieldWarnings,
   shape,
   withValueLimit,
@@ -138,7 +139,9 @@ function changed(
   if (!isJsonObject(patched)) throw badRequest('the result of the patch is not an object')
   // Operations can nest deeper than any body: each adds where the previous one ended.
   checkBuilt(patched, current)
-  const object = shape(dependencies, kind, checkType(patched, kind), shaping)
+  const keptBefore = (): readonly string[] =>
+    isJsonObject(current) ? conformed(dependencies, kind, current).kept : []
+  const object = shape(dependencies, kind, checkType(patched, kind), { ...shaping, keptBefore })
   checkNames(object, target)
   return object
 }

@@ -10,7 +10,7 @@ import { decodeProtobuf } from '../../api/codec/protobuf.ts'
 import { checkJsonValues, jsonValues, tooManyValues } from '../../api/codec/value-count.ts'
 import { parseYamlObject } from '../../api/codec/yaml.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
-import { conform, strictDecodingError, unknownFieldWords } from '../../api/schema/conform.ts'
+import { conform, keptFieldWords, strictDecodingError, unknownFieldWords } from '../../api/schema/conform.ts'
 import type { Conformed } from '../../api/schema/conform.ts'
 import { applyDefaults } from '../../api/schema/default.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
@@ -143,6 +143,8 @@ export type ShapeOptions = {
   readonly found: readonly string[]
   /** Fractions of the body, if the object is one. */
   readonly fractions?: Fractions
+  /** Unknown members that the stored object has already. Unset: none. */
+  readonly keptBefore?: () => readonly string[]
   readonly warn: (text: string) => void
 }
 
@@ -159,16 +161,27 @@ export function shape(
 ): AnyObject {
   const { structural } = kind
   const schema = dependencies.schemas.of(kind)
-  const { value, unknown } = conformed(dependencies, kind, object, options.fractions)
+  const { value, unknown, kept } = conformed(dependencies, kind, object, options.fractions)
   const findings =
     options.validation === 'Ignore' ? [] : [...options.found, ...unknown.map(unknownFieldWords)]
-  if (findings.length > 0 && options.validation === 'Strict') throw strictDecodingError(object, findings)
-  for (const finding of findings.slice(0, dependencies.limits.fieldWarningsMax)) options.warn(finding)
+  if (options.validation === 'Strict') {
+    const wrong = [...findings, ...addedIn(kept, options).map(unknownFieldWords)]
+    if (wrong.length > 0) throw strictDecodingError(object, wrong)
+  }
+  const warnings = [...findings, ...kept.map(keptFieldWords)]
+  for (const warning of warnings.slice(0, dependencies.limits.fieldWarningsMax)) options.warn(warning)
   const complete = value['metadata'] === undefined ? { ...value, metadata: {} } : value
   const whole = structural?.applyDefaults(complete) ?? applyDefaults(schema, complete)
   // Conforming to a schema with metadata checks the type.
   const typed = whole as AnyObject
   return kind.hooks?.fillDefaults?.(typed) ?? typed
+}
+
+/** A patch is not refused because of unknown members that the object had before. */
+function addedIn(kept: readonly string[], { keptBefore }: ShapeOptions): readonly string[] {
+  if (kept.length === 0 || keptBefore === undefined) return kept
+  const before = new Set(keptBefore())
+  return kept.filter((path) => !before.has(path))
 }
 
 /** Conforms an object to its kind, without defaults. @throws ApiError `BadRequest` */

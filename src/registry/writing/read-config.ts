@@ -3,6 +3,8 @@ import { mergeTypeOf } from '../../api/apply/merge-type.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
 import { badRequest } from '../../api/errors/standard-errors.ts'
 import { objectMember, textMember } from '../../api/json.ts'
+import { keptFieldWords } from '../../api/schema/conform.ts'
+import type { FieldValidation } from '../calls/query-options.ts'
 import type { WriteRequest } from '../calls/verb.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { apiVersionOf } from '../kinds/definition.ts'
@@ -20,11 +22,11 @@ import { yieldToEventLoop } from '../shared/yield-budget.ts'
 export function readConfig(
   dependencies: VerbDependencies,
   request: WriteRequest,
-  { kind, valuesMax }: ConfigReading,
+  reading: ConfigReading,
 ): AnyObject | Promise<AnyObject> {
-  const sent = parseConfig(request.body, valuesMax)
+  const sent = parseConfig(request.body, reading.valuesMax)
   request.context.received?.(sent.value)
-  const checked = (): AnyObject => checkConfig(dependencies, request, kind, sent)
+  const checked = (): AnyObject => checkConfig(dependencies, request, reading, sent)
   return request.body.byteLength <= dependencies.limits.writeTurnBytes
     ? checked()
     : yieldToEventLoop(dependencies.clock).then(checked)
@@ -33,6 +35,7 @@ export function readConfig(
 export type ConfigReading = {
   /** That of the path, or of the view. */
   readonly kind: DecodedKind
+  readonly validation: FieldValidation
   readonly valuesMax: number
 }
 
@@ -49,8 +52,8 @@ function parseConfig(body: Uint8Array, valuesMax: number): Body {
 
 function checkConfig(
   dependencies: VerbDependencies,
-  { target }: WriteRequest,
-  kind: DecodedKind,
+  { target, context }: WriteRequest,
+  { kind, validation }: ConfigReading,
   { value, found, fractions }: Body,
 ): AnyObject {
   const doubled = found()
@@ -61,13 +64,15 @@ function checkConfig(
   const typed = checkType(value, kind)
   const metadata = objectMember(typed, 'metadata')
   if ((metadata['managedFields'] ?? null) !== null) throw badRequest('metadata.managedFields must be nil')
-  const { unknown } = conformed(dependencies, kind, typed, fractions)
-  if (unknown.length > 0) {
-    const paths = unknown.map((path) => `.${path}: field not declared in schema`).join(', ')
+  const { unknown, kept } = conformed(dependencies, kind, typed, fractions)
+  const undeclared = validation === 'Strict' ? [...unknown, ...kept] : unknown
+  if (undeclared.length > 0) {
+    const paths = undeclared.map((path) => `.${path}: field not declared in schema`).join(', ')
     throw badRequest(
       `failed to create typed patch object (${target.name}; ${apiVersionOf(kind)}, Kind=${kind.kind}): ${paths}`,
     )
   }
+  for (const path of kept.slice(0, dependencies.limits.fieldWarningsMax)) context.warn(keptFieldWords(path))
   checkElements(mergeTypeOf(dependencies.schemas.of(kind)), typed)
   const named = { ...typed, metadata: { ...metadata, name: metadata['name'] ?? target.name ?? '' } }
   // Conforming to a schema with metadata checked the type.

@@ -1,8 +1,9 @@
 import type { Names } from '../../api/metadata/names.ts'
-import { bytes, flag, int32, listOf, maybe, part, struct, text, texts, time } from '../../api/schema/build.ts'
+import { bytes, flag, int32, listOf, maybe, part, text, texts, time } from '../../api/schema/build.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 import { checkWebhookClient, checkWebhookService } from '../webhooks/webhook-client.ts'
 import { jsonSchemaProps } from './json-schema-props.ts'
+import { openStruct } from './open-struct.ts'
 
 /**
  * The schema of a definition. It has no protobuf field numbers, like the custom kinds that
@@ -11,7 +12,7 @@ import { jsonSchemaProps } from './json-schema-props.ts'
  * @source apiextensions/v1; spec 4.7
  */
 export function definitionSchema(names: Names): ObjectSchema {
-  const { properties, required = [] } = struct('apiextensions.v1.CustomResourceDefinition', '', {
+  const { properties, required = [] } = openStruct('apiextensions.v1.CustomResourceDefinition', '', {
     spec: part(2, specSchema(names), 'Specification of the resource.', { required: true, always: true }),
     status: part(3, statusSchema, 'Observed state of the definition; set by the server.'),
   })
@@ -21,22 +22,27 @@ export function definitionSchema(names: Names): ObjectSchema {
     description: 'Defines a custom resource that the server serves like a built-in one.',
     properties,
     required,
+    keepsUnknown: true,
   }
 }
 
-const namesSchema = struct('apiextensions.v1.CustomResourceDefinitionNames', 'Names of a custom resource.', {
-  plural: text(1, 'Plural name, as in paths; the definition is named PLURAL.GROUP.', {
-    required: true,
-    always: true,
-  }),
-  singular: text(2, 'Singular name; defaults to the kind in lower case.'),
-  shortNames: texts(3, 'Short names for clients.'),
-  kind: text(4, 'Kind of the objects: CamelCase and singular.', { required: true, always: true }),
-  listKind: text(5, 'Kind of lists; defaults to KINDList.'),
-  categories: texts(6, 'Categories that include the resource, such as all.'),
-})
+const namesSchema = openStruct(
+  'apiextensions.v1.CustomResourceDefinitionNames',
+  'Names of a custom resource.',
+  {
+    plural: text(1, 'Plural name, as in paths; the definition is named PLURAL.GROUP.', {
+      required: true,
+      always: true,
+    }),
+    singular: text(2, 'Singular name; defaults to the kind in lower case.'),
+    shortNames: texts(3, 'Short names for clients.'),
+    kind: text(4, 'Kind of the objects: CamelCase and singular.', { required: true, always: true }),
+    listKind: text(5, 'Kind of lists; defaults to KINDList.'),
+    categories: texts(6, 'Categories that include the resource, such as all.'),
+  },
+)
 
-const serviceReferenceSchema = struct(
+const serviceReferenceSchema = openStruct(
   'apiextensions.v1.ServiceReference',
   'Reference to a Service.',
   {
@@ -48,7 +54,7 @@ const serviceReferenceSchema = struct(
   { check: checkWebhookService },
 )
 
-const clientConfigSchema = struct(
+const clientConfigSchema = openStruct(
   'apiextensions.v1.WebhookClientConfig',
   'Address of a webhook.',
   {
@@ -59,7 +65,7 @@ const clientConfigSchema = struct(
   { check: checkWebhookClient },
 )
 
-const webhookConversionSchema = struct(
+const webhookConversionSchema = openStruct(
   'apiextensions.v1.WebhookConversion',
   'Settings of a conversion webhook.',
   {
@@ -71,7 +77,7 @@ const webhookConversionSchema = struct(
   },
 )
 
-const conversionSchema = struct(
+const conversionSchema = openStruct(
   'apiextensions.v1.CustomResourceConversion',
   'Conversion between versions of the resource.',
   {
@@ -83,7 +89,7 @@ const conversionSchema = struct(
   },
 )
 
-const columnSchema = struct('apiextensions.v1.CustomResourceColumnDefinition', 'A printer column.', {
+const columnSchema = openStruct('apiextensions.v1.CustomResourceColumnDefinition', 'A printer column.', {
   name: text(1, 'Header of the column.', { required: true, always: true }),
   type: text(2, 'Type of the values.', { required: true, always: true }),
   format: text(3, 'Format of the values, for clients.'),
@@ -95,13 +101,13 @@ const columnSchema = struct('apiextensions.v1.CustomResourceColumnDefinition', '
   }),
 })
 
-const selectableFieldSchema = struct(
+const selectableFieldSchema = openStruct(
   'apiextensions.v1.SelectableField',
   'A field that field selectors may use.',
   { jsonPath: text(1, 'JSONPath of the field, such as .spec.color.', { required: true, always: true }) },
 )
 
-const scaleSchema = struct(
+const scaleSchema = openStruct(
   'apiextensions.v1.CustomResourceSubresourceScale',
   'Paths of the scale subresource.',
   {
@@ -119,13 +125,13 @@ const scaleSchema = struct(
   },
 )
 
-const subresourcesSchema = struct(
+const subresourcesSchema = openStruct(
   'apiextensions.v1.CustomResourceSubresources',
   'Subresources of the custom resource.',
   {
     status: maybe(
       1,
-      struct('apiextensions.v1.CustomResourceSubresourceStatus', 'The status subresource.', {}),
+      openStruct('apiextensions.v1.CustomResourceSubresourceStatus', 'The status subresource.', {}),
       'Enables the status subresource; the main path ignores changes of status then.',
     ),
     scale: maybe(2, scaleSchema, 'Enables the scale subresource.'),
@@ -133,10 +139,14 @@ const subresourcesSchema = struct(
 )
 
 function specSchema(names: Names): ObjectSchema {
-  const validation = struct('apiextensions.v1.CustomResourceValidation', 'Validation of custom objects.', {
-    openAPIV3Schema: maybe(1, jsonSchemaProps(names), 'OpenAPI v3 schema of the objects.'),
-  })
-  const version = struct(
+  const validation = openStruct(
+    'apiextensions.v1.CustomResourceValidation',
+    'Validation of custom objects.',
+    {
+      openAPIV3Schema: maybe(1, jsonSchemaProps(names), 'OpenAPI v3 schema of the objects.'),
+    },
+  )
+  const version = openStruct(
     'apiextensions.v1.CustomResourceDefinitionVersion',
     'A version of a custom resource.',
     {
@@ -156,7 +166,7 @@ function specSchema(names: Names): ObjectSchema {
       selectableFields: listOf(9, selectableFieldSchema, 'Fields that field selectors may use.'),
     },
   )
-  return struct('apiextensions.v1.CustomResourceDefinitionSpec', 'Specification of a custom resource.', {
+  return openStruct('apiextensions.v1.CustomResourceDefinitionSpec', 'Specification of a custom resource.', {
     group: text(1, 'API group, such as example.com; part of the paths.', { required: true, always: true }),
     names: part(3, namesSchema, 'Names of the resource.', { required: true, always: true }),
     scope: text(4, 'Scope of the resource: Namespaced or Cluster.', {
@@ -169,7 +179,7 @@ function specSchema(names: Names): ObjectSchema {
   })
 }
 
-const conditionSchema = struct(
+const conditionSchema = openStruct(
   'apiextensions.v1.CustomResourceDefinitionCondition',
   'A condition of a definition.',
   {
@@ -184,7 +194,7 @@ const conditionSchema = struct(
   },
 )
 
-const statusSchema = struct(
+const statusSchema = openStruct(
   'apiextensions.v1.CustomResourceDefinitionStatus',
   'Observed state of a definition.',
   {

@@ -1,7 +1,8 @@
 import type { Names } from '../../api/metadata/names.ts'
-import { double, flag, int64, listOf, mapOf, maybe, struct, text, texts } from '../../api/schema/build.ts'
+import { double, flag, int64, listOf, mapOf, maybe, text, texts } from '../../api/schema/build.ts'
 import type { Field } from '../../api/schema/build.ts'
 import type { AnySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts'
+import { openStruct } from './open-struct.ts'
 
 /**
  * The schema of JSON schemas in definitions, in the dialect of OpenAPI 3.0. It is recursive: code
@@ -18,6 +19,7 @@ export function jsonSchemaProps(names: Names): ObjectSchema {
     description: 'A JSON Schema, limited to the subset of OpenAPI 3.0.',
     properties,
     protobuf,
+    keepsUnknown: true,
   }
   const fields = { ...ownFields(itself), ...markerFields(names.schemaMarkerPrefix) }
   for (const [name, { number, schema }] of Object.entries(fields)) {
@@ -109,7 +111,7 @@ function markerFields(prefix: string): { readonly [name: string]: Field } {
   }
 }
 
-const externalDocs = struct(
+const externalDocs = openStruct(
   'apiextensions.v1.ExternalDocumentation',
   'Reference to external documentation.',
   {
@@ -118,7 +120,7 @@ const externalDocs = struct(
   },
 )
 
-const validationRule = struct('apiextensions.v1.ValidationRule', 'A validation rule.', {
+const validationRule = openStruct('apiextensions.v1.ValidationRule', 'A validation rule.', {
   rule: text(1, 'The expression.', { required: true }),
   message: text(2, 'Error message when the rule fails.'),
   messageExpression: text(3, 'Expression that computes the error message.'),

@@ -1,3 +1,4 @@
+import { isKnownKeyword } from '../../api/custom/keywords.ts'
 import { publishV2 } from '../../api/custom/publish.ts'
 import { withChildren } from '../../api/custom/schema-children.ts'
 import { markerNames } from '../../api/custom/structural.ts'
@@ -21,7 +22,8 @@ export type PublishedWith = {
 
 /**
  * Returns the published schema of a custom kind: that of its author, with the shared members of all
- * objects, and with its extensions also under the names that existing clients look for.
+ * objects, and with its extensions also under the names that existing clients look for. Unknown
+ * keywords are left out.
  *
  * @param schema OpenAPI 3.0, the extensions in the domain's spelling; null: only that it is an
  * object
@@ -41,14 +43,16 @@ const OBJECT: JsonObject = { type: 'object' }
 
 function published(schema: JsonObject, context: PublishedWith): JsonObject {
   const { names, dialect, shared } = context
+  const markers = markerNames(names.schemaMarkerPrefix)
   const result: JsonObjectDraft = {}
   for (const [word, inner] of Object.entries(withChildren(schema, (child) => published(child, context)))) {
+    if (!isKnownKeyword(word, markers)) continue
     setMember(result, word, inner)
     if (word.startsWith(names.schemaMarkerPrefix)) {
       result[`${names.clientMarkerPrefix}${word.slice(names.schemaMarkerPrefix.length)}`] = inner
     }
   }
-  const { embedded, preserveUnknown } = markerNames(names.schemaMarkerPrefix)
+  const { embedded, preserveUnknown } = markers
   const isOpen = memberOf(schema, preserveUnknown) === true || memberOf(schema, 'type') !== 'object'
   if (memberOf(schema, embedded) === true && !(dialect === 'v2' && isOpen)) {
     result['properties'] = { ...objectMember(result, 'properties'), ...shared }

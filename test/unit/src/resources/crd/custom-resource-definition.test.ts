@@ -6,8 +6,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { jsonText } from '../../../../../src/api/codec/json-text.ts'
+import { isKnownKeyword } from '../../../../../src/api/custom/keywords.ts'
+import { markerNames } from '../../../../../src/api/custom/structural.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
+import { namesOf } from '../../../../../src/api/metadata/names.ts'
 import type { ApiDomain } from '../../../../../src/api/metadata/names.ts'
+import { jsonSchemaProps } from '../../../../../src/resources/crd/json-schema-props.ts'
 import { Fixture, causes, refused } from '../../registry/fixture.ts'
 import { definitionBody, definitionKind as kind, without } from './definition-samples.ts'
 import { refusesChange, refusesNew } from '../common/broken-rules.ts'
@@ -368,11 +373,16 @@ void test('a status write changes the status only, and a PUT needs the version t
   assert.deepEqual([seen.code, causes(seen)], [422, ['FieldValueInvalid metadata.resourceVersion']])
 })
 
-void test('unknown keywords of a schema are reported and dropped at any depth', async (t) => {
-  const api = await open(t, 'k8s.io')
-  const inner = { type: 'object', maxlength: 3, properties: { a: { type: 'string', nonsense: 1 } } }
+/** A definition with members of later releases at every level. */
+function laterDefinition(): JsonObject {
+  const inner = {
+    type: 'object',
+    maxlength: 3,
+    properties: { a: { type: 'string', nonsense: { b: [null, 1] } } },
+  }
   const openAPIV3Schema = {
     type: 'object',
+    'x-kubernetes-later': true,
     properties: {
       spec: { type: 'object', additionalProperties: inner },
       open: {
@@ -382,30 +392,103 @@ void test('unknown keywords of a schema are reported and dropped at any depth', 
       },
     },
   }
-  const body = { ...definitionBody(), ...version({ schema: { openAPIV3Schema } }) }
-  const whole = { ...definitionBody(), spec: { ...definitionBody().spec, ...(body.spec as JsonObject) } }
-  const strict = await refused(api.create({ kind, body: whole, query: { fieldValidation: 'Strict' } }))
-  const path = `${at}.schema.openAPIV3Schema.properties`
-  for (const field of [
-    `${path}[spec].additionalProperties.maxlength`,
-    `${path}[spec].additionalProperties.properties[a].nonsense`,
-    `${path}[open].x-orch-preserve-unknown-fields`,
-  ]) {
-    assert.ok(strict.message.includes(`unknown field "${field}"`), strict.message)
+  const later = { schema: { openAPIV3Schema, dialect: 'next' }, subresources: { status: { a: 1 }, log: {} } }
+  const base = definitionBody({ version: { ...later, ratcheting: 'Off' } })
+  return {
+    ...base,
+    spec: { ...base.spec, names: { ...(base.spec['names'] as JsonObject), emoji: 'x' }, quota: 3n },
   }
-  const { object } = await api.create({ kind, body: whole })
-  const kept = {
-    type: 'object',
-    properties: {
-      spec: {
-        type: 'object',
-        additionalProperties: { type: 'object', properties: { a: { type: 'string' } } },
-      },
-      open: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-    },
+}
+
+const laterFields = [
+  'spec.names.emoji',
+  `${at}.schema.openAPIV3Schema.x-kubernetes-later`,
+  `${at}.schema.openAPIV3Schema.properties[spec].additionalProperties.maxlength`,
+  `${at}.schema.openAPIV3Schema.properties[spec].additionalProperties.properties[a].nonsense`,
+  `${at}.schema.openAPIV3Schema.properties[open].x-orch-preserve-unknown-fields`,
+  `${at}.schema.dialect`,
+  `${at}.subresources.status.a`,
+  `${at}.subresources.log`,
+  `${at}.ratcheting`,
+  'spec.quota',
+]
+
+void test('spec 4.2: members of a definition that are unknown are stored and warned of, and refused only by Strict', async (t) => {
+  const rawBody = jsonText(laterDefinition())
+  const wanted = { ...(laterDefinition()['spec'] as JsonObject), quota: 3 }
+  const warnings = laterFields.map(
+    (field) => `unknown field "${field}": stored, but this release does not know what it means`,
+  )
+  for (const mode of ['Strict', 'Warn', 'Ignore']) {
+    const api = await open(t, 'k8s.io')
+    const create = api.create({ kind, rawBody, query: { fieldValidation: mode } })
+    if (mode === 'Strict') {
+      const { code, message } = await refused(create)
+      const words = laterFields.map((field) => `unknown field "${field}"`).join(', ')
+      assert.deepEqual([code, message.split('strict decoding error: ')[1]], [400, words])
+      assert.equal((await refused(api.get({ kind, name }))).code, 404)
+      continue
+    }
+    const made = await create
+    assert.deepEqual(api.warnings.splice(0).sort(), [...warnings].sort())
+    const got = await api.get({ kind, name })
+    assert.equal(got.text, made.text)
+    const { names: named, conversion, ...spec } = got.object['spec'] as JsonObject
+    assert.deepEqual({ ...spec, names: without(without(named as object, 'singular'), 'listKind') }, wanted)
+    assert.deepEqual(conversion, { strategy: 'None' })
   }
-  const [stored] = (object['spec'] as { readonly versions: readonly JsonObject[] }).versions
-  assert.deepEqual(stored?.['schema'], { openAPIV3Schema: kept })
+})
+
+void test('a definition with unknown members can be patched and applied, and Strict refuses added ones only', async (t) => {
+  const api = await open(t, 'k8s.io')
+  await api.create({ kind, rawBody: jsonText(laterDefinition()) })
+  const strict = { fieldValidation: 'Strict' }
+  const labelled = await api.patch({ kind, name, query: strict, body: { metadata: { labels: { a: 'b' } } } })
+  assert.equal((labelled.object['spec'] as JsonObject)['quota'], 3)
+  assert.equal(labelled.object.metadata.generation, 1)
+  const added = await refused(api.patch({ kind, name, query: strict, body: { spec: { more: 1 } } }))
+  assert.match(added.message, /strict decoding error: unknown field "spec.more"$/)
+  const removed = await api.patch({ kind, name, body: { spec: { quota: null } } })
+  assert.equal((removed.object['spec'] as JsonObject)['quota'], undefined)
+  assert.equal(removed.object.metadata.generation, 2)
+
+  const apply = (of: JsonObject, more: { readonly [name: string]: string } = {}) =>
+    api.patch({
+      ...{ kind, name, contentType: 'application/apply-patch+yaml' },
+      query: { fieldManager: 'a', force: 'true', ...more },
+      body: { apiVersion: 'apiextensions.k8s.io/v1', kind, ...definitionBody(), ...of },
+    })
+  const spec = { ...definitionBody().spec, quota: { max: 4 } }
+  api.warnings.splice(0)
+  const applied = await apply({ spec })
+  assert.deepEqual((applied.object['spec'] as JsonObject)['quota'], { max: 4 })
+  assert.match(api.warnings.join(), /unknown field "spec.quota": stored/)
+  assert.match((await refused(apply({ spec }, strict))).message, /.spec.quota: field not declared in schema$/)
+  const without = await apply({})
+  assert.equal((without.object['spec'] as JsonObject)['quota'], undefined)
+})
+
+void test('many unknown members are all stored, and warnings of them are limited', async (t) => {
+  const api = await open(t, 'k8s.io')
+  const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`u${index}`, index]))
+  const { object } = await api.create({ kind, body: definitionBody({ version: many }) })
+  const [stored = {}] = (object['spec'] as { readonly versions: readonly JsonObject[] }).versions
+  assert.equal(Object.keys(stored).filter((key) => key.startsWith('u')).length, 1000)
+  assert.ok(api.warnings.length > 0 && api.warnings.length <= 64, String(api.warnings.length))
+})
+
+void test('each keyword that definitions declare is known, and no other', () => {
+  for (const domain of ['orch.io', 'k8s.io'] as const) {
+    const names = namesOf(domain)
+    const markers = markerNames(names.schemaMarkerPrefix)
+    const declared = Object.keys(jsonSchemaProps(names).properties)
+    assert.equal(declared.length, 44)
+    assert.deepEqual(
+      declared.filter((word) => !isKnownKeyword(word, markers)),
+      [],
+    )
+    assert.ok(!isKnownKeyword('x-kubernetes-later', markers) && !isKnownKeyword('maxlength', markers))
+  }
 })
 
 void test('parts that are not enforced yet are stored unchanged, with a warning for each, in both domains', async (t) => {

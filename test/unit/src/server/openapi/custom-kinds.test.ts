@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { withChildren } from '../../../../../src/api/custom/schema-children.ts'
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
 import { isJsonList, isJsonObject, objectMember } from '../../../../../src/api/json.ts'
 import { namesOf } from '../../../../../src/api/metadata/names.ts'
@@ -200,6 +201,20 @@ for (const names of [upstream, orch]) {
     }
   })
 }
+
+void test('keywords that this release does not know are not published', async () => {
+  for (const names of [upstream, orch]) {
+    const known = tabSchema(names.schemaMarkerPrefix)
+    const later = { later: { type: 'string' }, 'x-later': 1, [`${names.schemaMarkerPrefix}later`]: true }
+    const withLater = (json: JsonObject): JsonObject => ({ ...withChildren(json, withLater), ...later })
+    const [all, plain] = [new Documents(names), new Documents(names)]
+    all.catalog.setCustom([tabs(names, withLater(known))])
+    plain.catalog.setCustom([tabs(names, known)])
+    const path = 'apis/stable.example.com/v1'
+    assert.deepEqual(await all.v2(), await plain.v2())
+    assert.deepEqual(all.v3(path), plain.v3(path))
+  }
+})
 
 void test('version 3 has all of a schema, version 2 what it can express', async () => {
   const all = new Documents()
