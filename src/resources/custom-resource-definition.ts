@@ -48,7 +48,7 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
       blocksDeletion: ({ metadata }) => typeof metadata.deletionTimestamp !== 'string',
       validateNew: (object, found) => checkNewDefinition(object, names, found),
       validateUpdate: (object, current, found) => checkChangedDefinition(object, current, names, found),
-      warnings: (object) => definitionWarnings(object, names),
+      warnings: definitionWarnings,
     },
     subresources: [{ ...statusSubresource(checkStatus), prepareForUpdate: onlyStatus }],
   } satisfies ResourceDefinition

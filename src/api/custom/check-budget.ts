@@ -8,6 +8,9 @@ import { customLimits } from './limits.ts'
 export type CheckBudget = {
   /** Instructions of regular expressions. */
   patternsSizeLeft: number
+  /** Rules that are expressions, and their characters. */
+  rulesLeft: number
+  ruleCharactersLeft: number
   /** Shared by all values that defaults are checked against. */
   readonly work: StepBudget
 }
@@ -15,6 +18,8 @@ export type CheckBudget = {
 export function newCheckBudget(): CheckBudget {
   return {
     patternsSizeLeft: customLimits.definitionPatternsSizeMax,
+    rulesLeft: customLimits.rulesMax,
+    ruleCharactersLeft: customLimits.ruleCharactersMax,
     work: new StepBudget(customLimits.validationStepsMax),
   }
 }

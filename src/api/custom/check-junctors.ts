@@ -3,9 +3,15 @@ import type { Path } from '../schema/path.ts'
 import { fieldAt, listIndex, mapKey, member, spellPath } from '../schema/path.ts'
 import type { Findings } from '../errors/findings.ts'
 import { hasOnlyType } from './has-only-type.ts'
+import { checkRuleTexts } from './rules/check-rule-texts.ts'
 import type { MarkerNames, Structural } from './structural.ts'
 
-type Check = { readonly markers: MarkerNames; readonly findings: Findings }
+type Check = {
+  readonly markers: MarkerNames
+  readonly findings: Findings
+  /** Only `allOf` may contain rules: in other junctors it is unknown which schema applies. */
+  readonly forbidsRules?: boolean
+}
 
 /**
  * The schema for the same value outside of junctors, and its path. null: there is none, which was
@@ -42,20 +48,27 @@ function isIntOrString(anyOf: readonly Structural[]): boolean {
 
 function checkEach(node: Structural, at: Path, shape: Shape, check: Check, skip: Skip): void {
   const { allOf, anyOf, oneOf, not } = node.rules
+  const others = { ...check, forbidsRules: true }
   const all = (name: string, nodes: readonly Structural[], skips: (index: number) => Skip): void => {
     const list = member(at, name)
-    nodes.forEach((inside, index) => checkInside(inside, listIndex(list, index), shape, check, skips(index)))
+    const inner = name === 'allOf' ? check : others
+    nodes.forEach((inside, index) => checkInside(inside, listIndex(list, index), shape, inner, skips(index)))
   }
   if (!skip.anyOf) all('anyOf', anyOf, () => SKIP_NONE)
   all('allOf', allOf, (index) => ({ anyOf: skip.firstAllOf && index === 0, firstAllOf: false }))
   all('oneOf', oneOf, () => SKIP_NONE)
-  if (not !== null) checkInside(not, member(at, 'not'), shape, check, SKIP_NONE)
+  if (not !== null) checkInside(not, member(at, 'not'), shape, others, SKIP_NONE)
 }
 
 function checkInside(node: Structural, at: Path, shape: Shape, check: Check, skip: Skip): void {
   const { findings, markers } = check
   if (findings.isFull) return
   checkEach(node, at, shape, check, skip)
+  const rulesAt = member(at, markers.validations)
+  if (check.forbidsRules !== true) checkRuleTexts(node, rulesAt, findings)
+  else if (node.validations.length > 0) {
+    findings.add(fieldForbidden(rulesAt, 'must be empty to be structural'))
+  }
   for (const [name, isSet, words] of shapeWords(node, markers)) {
     if (isSet) findings.add(fieldForbidden(fieldAt(at, name), `must be ${words} to be structural`))
   }

@@ -5,6 +5,7 @@ import type { CheckBudget } from './check-budget.ts'
 import { checkDefaults } from './check-defaults.ts'
 import { checkKeywords } from './check-keywords.ts'
 import { checkRoot } from './check-root.ts'
+import { checkExpressions } from './rules/check-expressions.ts'
 import { checkSize } from './check-size.ts'
 import { checkStructure } from './check-structure.ts'
 import { Findings } from '../errors/findings.ts'
@@ -19,6 +20,8 @@ export type CheckOptions = {
   readonly statusSubresource: boolean
   /** Shared by all versions of a definition. Unset: there is only this one. */
   readonly budget?: CheckBudget
+  /** The schema that an update replaces. Unset: there is none. */
+  readonly before?: JsonObject
 }
 
 /** Checks all rules for the schema of a definition; see `checkStructural`. */
@@ -26,19 +29,26 @@ export function checkSchema(
   json: JsonObject,
   at: Path,
   markers: MarkerNames,
-  { statusSubresource, budget = newCheckBudget() }: CheckOptions,
+  { statusSubresource, before, budget = newCheckBudget() }: CheckOptions,
   found: Findings,
 ): void {
   const findings = new Findings()
   // A schema that is too large is not processed further.
   if (checkSize(json, at, budget, findings))
-    checkRules(json, at, { markers, statusSubresource, budget, findings })
+    checkRules(json, at, { markers, statusSubresource, before, budget, findings })
   found.merge(findings)
 }
 
-type RulesCheck = Required<CheckOptions> & { readonly markers: MarkerNames; readonly findings: Findings }
+type RulesCheck = {
+  readonly markers: MarkerNames
+  readonly statusSubresource: boolean
+  readonly before: JsonObject | undefined
+  readonly budget: CheckBudget
+  readonly findings: Findings
+}
 
-function checkRules(json: JsonObject, at: Path, { statusSubresource, budget, ...check }: RulesCheck): void {
+function checkRules(json: JsonObject, at: Path, options: RulesCheck): void {
+  const { statusSubresource, before, budget, ...check } = options
   const { markers, findings } = check
   checkRoot(json, at, markers, statusSubresource, findings)
   const root = readStructural(json, markers)
@@ -46,4 +56,7 @@ function checkRules(json: JsonObject, at: Path, { statusSubresource, budget, ...
   checkKeywords(json, at, { isRoot: true, insideMeta: false, noDefaults: null }, check)
   // Defaults are checked against the schema, so the schema must be valid first.
   if (findings.count === 0) checkDefaults(root, at, budget.work, findings)
+  if (findings.count > 0) return
+  const old = before === undefined ? null : readStructural(before, markers)
+  checkExpressions(root, at, { marker: markers.validations, budget, before: old }, findings)
 }

@@ -2,6 +2,7 @@ import { fieldForbidden, invalid, required } from '../errors/field-error.ts'
 import type { Path } from '../schema/path.ts'
 import { fieldAt, mapKey, member, spellPath } from '../schema/path.ts'
 import { checkJunctors } from './check-junctors.ts'
+import { checkRuleTexts } from './rules/check-rule-texts.ts'
 import type { Findings } from '../errors/findings.ts'
 import { hasOnlyType } from './has-only-type.ts'
 import type { MarkerNames, Structural } from './structural.ts'
@@ -38,6 +39,7 @@ function checkNode(node: Structural, at: Path, level: Level, check: Check): void
   }
   checkType(node, at, level, check)
   checkObject(node, at, level, check)
+  checkRuleTexts(node, member(at, check.markers.validations), findings)
   checkJunctors(node, at, { node, at }, check)
 }
 

@@ -13,7 +13,9 @@ export function hasOnlyType(node: Structural, type: Structural['type']): boolean
 }
 
 function isMarked(node: Structural): boolean {
-  const { preserveUnknown, embedded, intOrString, listType, listMapKeys, mapType } = node
+  const { preserveUnknown, embedded, intOrString, listType, listMapKeys, mapType, validations } = node
   const isFlagged = preserveUnknown || embedded || intOrString
-  return isFlagged || listType !== null || listMapKeys.length > 0 || mapType !== null
+  return (
+    isFlagged || listType !== null || listMapKeys.length > 0 || mapType !== null || validations.length > 0
+  )
 }

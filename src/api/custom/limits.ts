@@ -20,6 +20,24 @@ export const customLimits = Object.freeze({
   patternsSizeMax: 50_000,
   definitionPatternsSizeMax: 200_000,
   /**
+   * Rules of one definition that are expressions, and their characters in all. More: the definition
+   * is rejected. Each member compiles them when the first object arrives.
+   */
+  rulesMax: 1000,
+  ruleCharactersMax: 128 * 1024,
+  /**
+   * Estimated cost of one expression for all values that it may apply to, and of all expressions of
+   * a version, as upstream. More: the definition is rejected.
+   */
+  ruleCostMax: 10_000_000,
+  versionRuleCostMax: 100_000_000,
+  /** Cost of all expressions that one write evaluates, as upstream. When spent: 422. */
+  writeRuleCostMax: 10_000_000,
+  /**
+   * Bytes of a message that an expression makes, as upstream. Longer: the fixed message is used.
+   */
+  ruleMessageBytesMax: 5 * 1024,
+  /**
    * Steps for checking one object, or all defaults of one definition: one for each value under each
    * schema that applies to it, for each 4 members of an object, for each 64 characters of a text
    * whose length or format is checked, and for each 64 instructions that a regular expression may

@@ -11,7 +11,9 @@ import { defaultCustom } from './default-custom.ts'
 import { publishWhole } from './publish.ts'
 import { markerNames, readStructural } from './structural.ts'
 import type { Structural } from './structural.ts'
-import { validateCustom } from './validate-custom.ts'
+import { compileRules } from './rules/rule-tree.ts'
+import { validateObject } from './validate-object.ts'
+import type { ReplacedObject } from './validate-object.ts'
 import { objectSchemaOf } from './value-schema.ts'
 
 /**
@@ -27,8 +29,8 @@ export type CompiledSchema = {
   readonly conform: (object: JsonObject) => Conformed
   /** Used instead of `applyDefaults`. @throws ApiError RequestEntityTooLarge */
   readonly applyDefaults: (object: JsonObject) => JsonObject
-  /** Used instead of `validateSchema`. */
-  readonly validate: (object: JsonObject, found: Findings) => void
+  /** Used instead of `validateSchema`. @param replaced null: the object is new */
+  readonly validate: (object: JsonObject, replaced: ReplacedObject | null, found: Findings) => void
   /**
    * The schema for OpenAPI 3.0: as the author wrote it, with apiVersion, kind and metadata, where
    * metadata is just an object. `publishV2` converts it to OpenAPI 2.0.
@@ -61,6 +63,7 @@ export function compileStructural(schemaJson: JsonObject, names: Names): Compile
   const markers = markerNames(names.schemaMarkerPrefix)
   const root = once((): Structural => readStructural(schemaJson, markers))
   const schema = once(() => objectSchemaOf(root()))
+  const rules = once(() => compileRules(root()))
   const published = once(() => publishWhole(schemaJson))
   return {
     get schema() {
@@ -71,7 +74,7 @@ export function compileStructural(schemaJson: JsonObject, names: Names): Compile
     },
     conform: (object) => conformCustom(root(), object),
     applyDefaults: (object) => defaultCustom(root(), object),
-    validate: (object, found) => validateCustom(root(), object, found),
+    validate: (object, replaced, found) => validateObject({ root: root(), rules }, object, replaced, found),
   }
 }
 

@@ -43,6 +43,19 @@ export type Structural = {
   readonly listMapKeys: readonly string[]
   readonly mapType: 'atomic' | 'granular' | null
   readonly rules: ValueRules
+  /** Rules written as expressions; see `rules/`. */
+  readonly validations: readonly ValidationRule[]
+}
+
+/** A rule that an expression defines. Empty texts: not specified. */
+export type ValidationRule = {
+  readonly rule: string
+  readonly message: string
+  readonly messageExpression: string
+  readonly reason: string
+  readonly fieldPath: string
+  /** null: not specified. */
+  readonly optionalOldSelf: boolean | null
 }
 
 /** The constraints on a value beyond its type. null and empty: not specified. */
@@ -124,6 +137,19 @@ export function readStructural(json: JsonObject, markers: MarkerNames): Structur
     listMapKeys: textsMember(json, markers.listMapKeys),
     mapType: wordOf(json, markers.mapType, ['atomic', 'granular']),
     rules: readRules(json, read),
+    validations: objectsMember(json, markers.validations).map(readValidation),
+  }
+}
+
+function readValidation(json: JsonObject): ValidationRule {
+  const optionalOldSelf = memberOf(json, 'optionalOldSelf')
+  return {
+    rule: textMember(json, 'rule'),
+    message: textMember(json, 'message'),
+    messageExpression: textMember(json, 'messageExpression'),
+    reason: textMember(json, 'reason'),
+    fieldPath: textMember(json, 'fieldPath'),
+    optionalOldSelf: typeof optionalOldSelf === 'boolean' ? optionalOldSelf : null,
   }
 }
 

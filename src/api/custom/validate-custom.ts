@@ -20,19 +20,43 @@ import {
 } from './value-rules.ts'
 import { allowedTypes, isOfType, typeOfValue } from './value-type.ts'
 
+export type ValidationSinks = {
+  /** Errors of single values. */
+  readonly values: Findings
+  /** Repeated elements of lists. */
+  readonly lists: Findings
+  /** All other errors. */
+  readonly others: Findings
+}
+
 /**
  * Validates an object against the schema of its definition: types, rules for values, junctors,
  * distinct elements of sets and maps, and embedded objects.
  *
  * @param object as `conformCustom` and `defaultCustom` leave it
- * @param findings if the step limit ended the check, the last finding reports that
+ * @returns whether it was checked completely; if the step limit ended the check, the last finding
+ * reports that
  */
-export function validateCustom(root: Structural, object: JsonObject, findings: Findings): void {
+export function validateCustom(root: Structural, object: JsonObject, sinks: ValidationSinks): boolean {
   const work = new StepBudget(customLimits.validationStepsMax)
-  bounded(findings, () => {
-    check(root, object, null, findings, work)
-    checkShapes({ ...root, embedded: false }, object, null, { findings, work })
+  return bounded(sinks.others, () => {
+    check(root, object, null, sinks.values, work)
+    checkShapes({ ...root, embedded: false }, object, null, {
+      findings: sinks.others,
+      lists: sinks.lists,
+      work,
+    })
   })
+}
+
+/** Returns whether a list of an object repeats an element that must be unique. */
+export function repeatsElements(root: Structural, object: JsonObject): boolean {
+  const work = new StepBudget(customLimits.validationStepsMax)
+  const lists = new Findings()
+  bounded(new Findings(), () => {
+    checkShapes({ ...root, embedded: false }, object, null, { findings: new Findings(), lists, work })
+  })
+  return lists.count > 0
 }
 
 /**
@@ -48,16 +72,19 @@ export function validateValue(
 ): void {
   bounded(findings, () => {
     check(node, value, at, findings, work)
-    checkShapes(node, value, at, { findings, work })
+    checkShapes(node, value, at, { findings, lists: findings, work })
   })
 }
 
-function bounded(findings: Findings, go: () => void): void {
+/** @returns whether the check ended within its budget */
+function bounded(findings: Findings, go: () => void): boolean {
   try {
     go()
+    return true
   } catch (error) {
     if (!(error instanceof StepBudgetExceeded)) throw error
     findings.add(error.finding)
+    return false
   }
 }
 

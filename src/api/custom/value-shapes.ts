@@ -14,7 +14,12 @@ import type { StepBudget } from '../step-budget.ts'
 import type { Structural } from './structural.ts'
 import { sortedText } from './sorted-text.ts'
 
-type Check = { readonly findings: Findings; readonly work: StepBudget }
+type Check = {
+  readonly findings: Findings
+  /** Receives the errors of lists. */
+  readonly lists: Findings
+  readonly work: StepBudget
+}
 
 /**
  * Checks rules that involve more than a single value: embedded objects are valid objects, elements
@@ -24,7 +29,7 @@ type Check = { readonly findings: Findings; readonly work: StepBudget }
  */
 export function checkShapes(node: Structural, value: Json, at: Path | null, check: Check): void {
   check.work.spend(1, at)
-  if (check.findings.isFull) return
+  if (check.findings.isFull || check.lists.isFull) return
   if (isJsonObject(value)) {
     if (node.embedded) checkEmbedded(value, at, check.findings)
     checkMembers(node, value, at, check)
@@ -54,7 +59,7 @@ function checkMembers(
 }
 
 /** @param keys identify the elements */
-function checkSet(keys: readonly Json[], at: Path | null, { findings, work }: Check): void {
+function checkSet(keys: readonly Json[], at: Path | null, { lists, work }: Check): void {
   const seen = new Map<string, number>()
   keys.forEach((key, index) => {
     const text = sortedText(key)
@@ -62,7 +67,7 @@ function checkSet(keys: readonly Json[], at: Path | null, { findings, work }: Ch
     const times = seen.get(text) ?? 0
     seen.set(text, times + 1)
     // A value is reported once, however often it is repeated.
-    if (times === 1) findings.add(duplicate(listIndex(at, index), key))
+    if (times === 1) lists.add(duplicate(listIndex(at, index), key))
   })
 }
 
@@ -71,7 +76,7 @@ function checkMap({ listMapKeys }: Structural, list: readonly Json[], at: Path |
   for (const [index, item] of list.entries()) {
     if (item !== null && !isJsonObject(item)) {
       const words = 'must be an object for an array of list-type map'
-      check.findings.add(invalid(listIndex(at, index), item, words))
+      check.lists.add(invalid(listIndex(at, index), item, words))
       return
     }
     check.work.spend(listMapKeys.length, at)

@@ -51,7 +51,7 @@ export function draftRewrite(
   rewrite: Rewrite,
   reads: ReadSet,
 ): Draft {
-  const { definition, target, admission } = request
+  const { definition, target, admission, context } = request
   const stored = reads.get(keyOfTarget(definition, target))
   if (stored === null) {
     if (rewrite.onMissing !== undefined) return rewrite.onMissing(reads)
@@ -70,7 +70,8 @@ export function draftRewrite(
     prepare: (object) => prepare?.(object, current, admission.writing) ?? object,
     manage: manageRewrite(dependencies, request, rewrite, { changed, current }),
     validate: (object) => {
-      validateChangedObject(definition, subresource, object, current)
+      const tolerated = validateChangedObject(definition, subresource, object, current)
+      for (const words of tolerated.slice(0, dependencies.limits.fieldWarningsMax)) context.warn(words)
       if (subresource === null) warnOfObject(dependencies, request, object, current)
     },
     plan: (object) => planRewrite(dependencies, request, rewrite, { object, current, stored }),

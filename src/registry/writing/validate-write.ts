@@ -1,6 +1,6 @@
-import { invalid } from '../../api/errors/field-error.ts'
-import { requireValid } from '../../api/errors/findings.ts'
-import type { Findings } from '../../api/errors/findings.ts'
+import type { ReplacedObject } from '../../api/custom/validate-object.ts'
+import { formatFindings, invalid } from '../../api/errors/field-error.ts'
+import { Findings, requireValid } from '../../api/errors/findings.ts'
 import type { Json } from '../../api/json.ts'
 import { validateMetaOnCreate, validateMetaOnUpdate } from '../../api/metadata/object-meta.ts'
 import type { ObjectMeta } from '../../api/metadata/object.ts'
@@ -18,32 +18,42 @@ export function validateNewObject(definition: ResourceDefinition, object: AnyObj
   const name = object.metadata.name ?? object.metadata.generateName ?? ''
   requireValid(definition, name, (found) => {
     validateMetaOnCreate(object.metadata, rules, found)
-    validateShape(definition, object, found)
+    validateShape(definition, object, null, found)
     hooks.validate?.(object, found)
     hooks.validateNew?.(object, found)
   })
 }
 
-/** @param subresource null: the whole object was written */
+/**
+ * @param subresource null: the whole object was written
+ * @returns errors in values that the write leaves as they were, which do not fail it
+ */
 export function validateChangedObject(
   definition: ResourceDefinition,
   subresource: PartSubresource | null,
   object: AnyObject,
   current: AnyObject,
-): void {
+): readonly string[] {
+  const tolerated = new Findings()
   const { hooks, allowsUnqualifiedFinalizers: plainFinalizers = false } = definition
   requireValid(definition, object.metadata.name ?? '', (found) => {
     validateMetaOnUpdate(object.metadata, current.metadata, { plainFinalizers }, found)
-    validateShape(definition, object, found)
+    validateShape(definition, object, { object: current, tolerated }, found)
     if (subresource === null) {
       hooks.validate?.(object, found)
       hooks.validateUpdate?.(object, current, found)
     } else subresource.validateUpdate?.(object, current, found)
   })
+  return formatFindings(tolerated.list).map(({ field, message }) => `${field}: ${message}`)
 }
 
-function validateShape({ structural, schema }: ResourceDefinition, object: AnyObject, found: Findings): void {
-  if (structural !== undefined) structural.validate(object, found)
+function validateShape(
+  { structural, schema }: ResourceDefinition,
+  object: AnyObject,
+  replaced: ReplacedObject | null,
+  found: Findings,
+): void {
+  if (structural !== undefined) structural.validate(object, replaced, found)
   else validateSchema(schema, object, found)
 }
 

@@ -5,7 +5,7 @@ import { customLimits } from '../../api/custom/limits.ts'
 import { checkStructural } from '../../api/custom/structural-schema.ts'
 import { invalid, notSupported, required, tooMany } from '../../api/errors/field-error.ts'
 import { equalJson, isJsonObject, memberOf, objectMember, objectsMember, textMember } from '../../api/json.ts'
-import type { JsonObject } from '../../api/json.ts'
+import type { Json, JsonObject } from '../../api/json.ts'
 import { checkDns1035Label, checkDns1123Subdomain } from '../../api/metadata/name-rules.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import { fieldAt, listIndex, member } from '../../api/schema/path.ts'
@@ -128,7 +128,7 @@ function checkVersions(spec: JsonObject, before: JsonObject | null, names: Names
     checkVersion(version, place, found)
     if (!equalJson(memberOf(version, 'selectableFields'), memberOf(same ?? {}, 'selectableFields')))
       checkSelectableFields(version, place, found)
-    if (!isSameShape(version, same)) checkSchemaOf(version, place, names, budget, found)
+    if (!isSameShape(version, same)) checkSchemaOf({ version, same }, place, names, budget, found)
   }
   const every = versions.map((version) => textMember(version, 'name'))
   const shown = every.join(',')
@@ -148,21 +148,33 @@ function versionIn(spec: JsonObject, name: string): JsonObject | undefined {
 /** An unchanged schema is not validated again: a later release may have stricter rules. */
 function isSameShape(version: JsonObject, before: JsonObject | undefined): boolean {
   if (before === undefined) return false
-  const shapeOf = (of: JsonObject) => memberOf(objectMember(of, 'schema'), 'openAPIV3Schema')
-  return equalJson(shapeOf(version), shapeOf(before)) && hasStatus(version) === hasStatus(before)
+  return equalJson(schemaOf(version), schemaOf(before)) && hasStatus(version) === hasStatus(before)
+}
+
+function schemaOf(version: JsonObject): Json | undefined {
+  return memberOf(objectMember(version, 'schema'), 'openAPIV3Schema')
+}
+
+type ChangedVersion = {
+  readonly version: JsonObject
+  /** The version of that name that an update replaces. */
+  readonly same: JsonObject | undefined
 }
 
 function checkSchemaOf(
-  version: JsonObject,
+  { version, same }: ChangedVersion,
   place: Path,
   names: Names,
   budget: CheckBudget,
   found: Findings,
 ): void {
-  const schema = memberOf(objectMember(version, 'schema'), 'openAPIV3Schema')
+  const schema = schemaOf(version)
   if (!isJsonObject(schema)) return
+  const before = same === undefined ? undefined : schemaOf(same)
   const at = member(member(place, 'schema'), 'openAPIV3Schema')
-  checkStructural(schema, at, names, { statusSubresource: hasStatus(version), budget }, found)
+  const options = { statusSubresource: hasStatus(version), budget }
+  const all = isJsonObject(before) ? { ...options, before } : options
+  checkStructural(schema, at, names, all, found)
 }
 
 function hasStatus(version: JsonObject): boolean {

@@ -97,17 +97,12 @@ function markerFields(prefix: string): { readonly [name: string]: Field } {
     [`${prefix}list-map-keys`]: texts(41, 'Properties that identify the items of a list of type map.'),
     [`${prefix}list-type`]: text(42, 'List type: atomic, set or map.', optional),
     [`${prefix}map-type`]: text(43, 'Map type: atomic or granular.', optional),
-    [`${prefix}validations`]: listOf(
-      44,
-      validationRule,
-      'Validation rules as expressions; stored, but not evaluated yet.',
-      {
-        listType: 'map',
-        listMapKeys: ['rule'],
-        patchMergeKey: 'rule',
-        patchStrategy: 'merge',
-      },
-    ),
+    [`${prefix}validations`]: listOf(44, validationRule, 'Validation rules as expressions.', {
+      listType: 'map',
+      listMapKeys: ['rule'],
+      patchMergeKey: 'rule',
+      patchStrategy: 'merge',
+    }),
   }
 }
 

@@ -30,7 +30,7 @@ function specOf(schema: CompiledSchema, spec: Json): Json | undefined {
 
 function wrong(schema: CompiledSchema, spec: Json): readonly string[] {
   const causes = causesOf((found) => {
-    schema.validate({ ...HEAD, spec }, found)
+    schema.validate({ ...HEAD, spec }, null, found)
   })
   return causes.map(({ reason, field, message }) => `${reason} ${field}: ${message}`)
 }

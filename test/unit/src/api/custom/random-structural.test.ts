@@ -70,7 +70,7 @@ void test('conforming is idempotent, and a valid object is returned as it was wr
         const object = decoded(schema, objectOf(randomValueOf(json, random)))
         if (object === null) continue
         const causes = causesOf((found) => {
-          schema.validate(object, found)
+          schema.validate(object, null, found)
         })
         if (!isTaken) continue
         seen.taken++
@@ -84,7 +84,7 @@ void test('conforming is idempotent, and a valid object is returned as it was wr
           const read = decoded(schema, parseJsonObject(jsonText(object)))
           assert.ok(equalJson(read ?? null, object), 'what was written is read')
           const rest = causesOf((found) => {
-            schema.validate(object, found)
+            schema.validate(object, null, found)
           })
           assert.deepEqual(rest, [])
         }
@@ -111,7 +111,7 @@ void test('an invalid schema is rejected or ignored, and never causes an interna
       const object = decoded(schema, objectOf(randomValue(random)))
       if (object === null) return
       causesOf((found) => {
-        schema.validate(object, found)
+        schema.validate(object, null, found)
       })
     })
   }

@@ -19,7 +19,7 @@ function wrong(a: JsonObject, value: Json, names = namesOf('orch.io')): readonly
   const { validate } = compileStructural({ type: 'object', properties: { a } }, names)
   const object = { apiVersion: 'example.com/v1', kind: 'Thing', a: value }
   const causes = causesOf((found) => {
-    validate(object, found)
+    validate(object, null, found)
   })
   return causes.map(({ reason, field, message }) => `${reason} ${field}: ${message}`)
 }

@@ -79,7 +79,7 @@ void describe('an error is at most 64 KiB', () => {
             },
           },
           namesOf('k8s.io'),
-        ).validate({ apiVersion: 'v1', kind: 'K', a: { [key]: numbered(5000, () => 2) } }, found),
+        ).validate({ apiVersion: 'v1', kind: 'K', a: { [key]: numbered(5000, () => 2) } }, null, found),
     ],
   ] as const) {
     void test(title, () => {

@@ -1,0 +1,95 @@
+import { equalJson, isJsonList, isJsonObject, memberOf } from '../json.ts'
+import type { Json, JsonObject } from '../json.ts'
+import type { Path } from '../schema/path.ts'
+import { elementsByKey } from './elements-by-key.ts'
+import type { Structural } from './structural.ts'
+
+/**
+ * Finds the values of an updated object that are as they were before. Errors in those do not fail the
+ * update: a definition may have got stricter since the object was written.
+ *
+ * @source apiserver `pkg/cel/common/equality.go`; release 1.30 with CRDValidationRatcheting
+ */
+export class UnchangedValues {
+  readonly #root: Found
+  readonly #found = new Map<Path, Found>()
+
+  constructor(schema: Structural, value: JsonObject, old: JsonObject) {
+    this.#root = new Found(schema, value, old, null)
+  }
+
+  /**
+   * Returns whether the value at a path is unchanged. For a value without a predecessor: whether
+   * the nearest value around it that has one is unchanged.
+   */
+  has(at: Path | null): boolean {
+    // Both objects were converted to the same version, so these do not show what was changed.
+    if (at !== null && at.parent === null && (at.step === 'apiVersion' || at.step === 'kind')) return false
+    return this.#find(at).isSame
+  }
+
+  #find(at: Path | null): Found {
+    if (at === null) return this.#root
+    let found = this.#found.get(at)
+    if (found === undefined) {
+      const around = this.#find(at.parent)
+      found = around.isAt(at.parent) ? (around.inside(at) ?? around) : around
+      this.#found.set(at, found)
+    }
+    return found
+  }
+}
+
+/** A value and the one that it replaces. */
+class Found {
+  readonly #schema: Structural
+  readonly #value: Json
+  readonly #old: Json
+  readonly #at: Path | null
+  #isSame: boolean | null = null
+  #byKey: ((item: Json) => Json | undefined) | null = null
+
+  constructor(schema: Structural, value: Json, old: Json, at: Path | null) {
+    this.#schema = schema
+    this.#value = value
+    this.#old = old
+    this.#at = at
+  }
+
+  get isSame(): boolean {
+    this.#isSame ??= equalJson(this.#value, this.#old)
+    return this.#isSame
+  }
+
+  isAt(at: Path | null): boolean {
+    return this.#at === at
+  }
+
+  /** @returns null: there is no value, or none that it replaces */
+  inside(at: Path): Found | null {
+    return typeof at.step === 'number' ? this.#item(at, at.step) : this.#member(at, at.step)
+  }
+
+  #member(at: Path, name: string): Found | null {
+    if (!isJsonObject(this.#value) || !isJsonObject(this.#old)) return null
+    const { properties, additional } = this.#schema
+    const schema = properties.get(name) ?? (typeof additional === 'object' ? additional : null)
+    const value = memberOf(this.#value, name)
+    const old = memberOf(this.#old, name)
+    if (schema === null || value === undefined || old === undefined) return null
+    return new Found(schema, value, old, at)
+  }
+
+  #item(at: Path, index: number): Found | null {
+    const { items, listType } = this.#schema
+    if (!isJsonList(this.#value) || !isJsonList(this.#old) || items === null) return null
+    const value = this.#value[index]
+    if (value === undefined) return null
+    let old: Json | undefined
+    if (listType === 'map') {
+      this.#byKey ??= elementsByKey(this.#schema, this.#old)
+      old = this.#byKey(value)
+    } else if (listType === null) old = this.#old[index]
+    return old === undefined ? null : new Found(items, value, old, at)
+  }
+}

@@ -1,0 +1,97 @@
+import { Findings } from '../errors/findings.ts'
+import type { Finding } from '../errors/field-error.ts'
+import type { JsonObject } from '../json.ts'
+import type { Path } from '../schema/path.ts'
+import { evaluateRules } from './rules/evaluate-rules.ts'
+import type { RuleNode } from './rules/rule-tree.ts'
+import type { Structural } from './structural.ts'
+import { UnchangedValues } from './unchanged-values.ts'
+import { repeatsElements, validateCustom } from './validate-custom.ts'
+
+/** The object that an update replaces. */
+export type ReplacedObject = {
+  readonly object: JsonObject
+  /** Receives the errors in values that the update leaves as they were. */
+  readonly tolerated: Findings
+}
+
+export type ValidatedBy = {
+  readonly root: Structural
+  /** null: the schema has no rules. */
+  readonly rules: () => RuleNode | null
+}
+
+/**
+ * Validates an object against the schema of its definition, and then by its rules.
+ *
+ * @param replaced null: the object is new
+ * @source apiextensions `pkg/registry/customresource/{strategy,validator}.go`
+ */
+export function validateObject(
+  { root, rules }: ValidatedBy,
+  object: JsonObject,
+  replaced: ReplacedObject | null,
+  found: Findings,
+): void {
+  const change =
+    replaced === null ? null : { ...replaced, unchanged: new UnchangedValues(root, object, replaced.object) }
+  const values = change === null ? found : new ToleratingFindings(change.unchanged, change.tolerated)
+  const lists = new Findings()
+  const isComplete = validateCustom(root, object, { values, lists, others: found })
+  if (values !== found) found.merge(values)
+  if (lists.count > 0) {
+    // As upstream: an object that repeated elements before may still do so.
+    const isOld = replaced !== null && repeatsElements(root, replaced.object)
+    const sink = isOld ? replaced.tolerated : found
+    sink.merge(lists)
+  }
+  if (!isComplete) return
+  const tree = rules()
+  if (tree === null) return
+  if (found.list.some(isBlocking)) found.add(RULES_NOT_CHECKED)
+  else evaluateRules(tree, object, change, found)
+}
+
+/** Passes on the errors of unchanged values. */
+class ToleratingFindings extends Findings {
+  readonly #unchanged: UnchangedValues
+  readonly #tolerated: Findings
+
+  constructor(unchanged: UnchangedValues, tolerated: Findings) {
+    super()
+    this.#unchanged = unchanged
+    this.#tolerated = tolerated
+  }
+
+  override add(finding: Finding | null): void {
+    if (finding !== null && isPath(finding.field) && this.#unchanged.has(finding.field)) {
+      this.#tolerated.add(finding)
+    } else super.add(finding)
+  }
+}
+
+function isPath(field: Finding['field']): field is Path | null {
+  return typeof field !== 'string'
+}
+
+/** With these errors, values may not have the types that expressions were compiled for. */
+function isBlocking({ reason }: Finding): boolean {
+  return BLOCKING.has(reason)
+}
+
+const BLOCKING: ReadonlySet<string> = new Set([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+])
+
+const RULES_NOT_CHECKED: Finding = {
+  reason: 'FieldValueInvalid',
+  field: '<nil>',
+  words: 'Invalid value',
+  value: { of: 'null' },
+  detail:
+    'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+}

@@ -1,0 +1,313 @@
+/*
+ * Goal: rules of a definition are checked when it is written: their texts, the types of their
+ * expressions, what these may cost, and where they may refer to the old value.
+ * Method: for each requirement the smallest schema that violates it, with the causes at their
+ * paths; the same for updates of definitions whose rules were stored before.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { newCheckBudget } from '../../../../../src/api/custom/check-budget.ts'
+import { customLimits } from '../../../../../src/api/custom/limits.ts'
+import { checkStructural } from '../../../../../src/api/custom/structural-schema.ts'
+import { causesOf } from '../../../../../src/api/errors/findings.ts'
+import type { Json, JsonObject } from '../../../../../src/api/json.ts'
+import { namesOf } from '../../../../../src/api/metadata/names.ts'
+import { member } from '../../../../../src/api/schema/path.ts'
+
+const X = 'x-kubernetes-'
+const at = member(null, 's')
+
+/** @returns path and message of each cause */
+function wrong(schema: JsonObject, before?: JsonObject): readonly string[] {
+  const causes = causesOf((found) => {
+    const options = { statusSubresource: false, ...(before === undefined ? {} : { before }) }
+    checkStructural(schema, at, namesOf('k8s.io'), options, found)
+  })
+  return causes.map(({ field, message }) => `${field}: ${message}`)
+}
+
+function around(a: JsonObject): JsonObject {
+  return { type: 'object', properties: { a } }
+}
+
+function ruled(schema: JsonObject, ...rules: readonly (string | JsonObject)[]): JsonObject {
+  return { ...schema, [`${X}validations`]: rules.map((rule) => (typeof rule === 'string' ? { rule } : rule)) }
+}
+
+const text = { type: 'string', maxLength: 10 }
+const count = { type: 'integer' }
+const P = `s.properties[a].${X}validations[0]`
+const HINT =
+  '(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)'
+
+for (const [what, rule, words] of [
+  ['without an expression', { rule: ' ' }, `${P}.rule: Required value: rule is not specified`],
+  [
+    'with an empty message',
+    { rule: 'true', message: ' ' },
+    `${P}.message: Invalid value: " ": message must be non-empty if specified`,
+  ],
+  [
+    'with a message of two lines',
+    { rule: 'true', message: 'a\nb' },
+    `${P}.message: Invalid value: "a\\nb": message must not contain line breaks`,
+  ],
+  [
+    'of two lines without a message',
+    { rule: 'self > 1 &&\nself < 3' },
+    `${P}.message: Required value: message or messageExpression must be specified if rule contains line breaks`,
+  ],
+  [
+    'with an empty messageExpression',
+    { rule: 'true', messageExpression: ' ' },
+    `${P}.messageExpression: Required value: messageExpression must be non-empty if specified`,
+  ],
+  [
+    'with another reason',
+    { rule: 'true', reason: 'Wrong' },
+    `${P}.reason: Unsupported value: "Wrong": supported values: "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"`,
+  ],
+  [
+    'with a fieldPath that the schema lacks',
+    { rule: 'true', fieldPath: '.b' },
+    `${P}.fieldPath: Invalid value: ".b": fieldPath must be a valid path`,
+  ],
+  [
+    'with an empty fieldPath',
+    { rule: 'true', fieldPath: ' ' },
+    `${P}.fieldPath: Invalid value: " ": fieldPath must be non-empty if specified`,
+  ],
+  [
+    'that does not compile',
+    { rule: 'self.foo > 1' },
+    new RegExp(
+      `${escaped(`${P}.rule: Invalid value: "self.foo > 1": compilation failed: ERROR: <input>:1:5: `)}`,
+    ),
+  ],
+  [
+    'that is no condition',
+    { rule: 'self + 1' },
+    `${P}.rule: Invalid value: "self + 1": cel expression must evaluate to a bool`,
+  ],
+  [
+    'whose message does not compile',
+    { rule: 'self > 1', messageExpression: 'selff' },
+    /messageExpression: Invalid value: "selff": messageExpression compilation failed: ERROR/,
+  ],
+  [
+    'whose message is no text',
+    { rule: 'self > 1', messageExpression: 'self' },
+    `${P}.messageExpression: Invalid value: "self": messageExpression must evaluate to a string`,
+  ],
+  [
+    'without an old value, which may be absent',
+    { rule: 'self > 1', optionalOldSelf: true },
+    `${P}.optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule`,
+  ],
+  [
+    'that uses an optional old value as if it were there',
+    { rule: 'self > oldSelf', optionalOldSelf: true },
+    /rule: Invalid value: "self > oldSelf": compilation failed: ERROR: .*no matching overload/,
+  ],
+] as const) {
+  void test(`a rule ${what} is refused`, () => {
+    const found = wrong(around(ruled(count, rule)))
+    assert.equal(found.length, 1, found.join('\n'))
+    if (typeof words === 'string') assert.deepEqual(found, [words])
+    else assert.match(found.join(), words)
+  })
+}
+
+function escaped(words: string): string {
+  return words.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
+
+for (const [what, schema] of [
+  ['compares numbers', ruled(count, 'self >= 0 && self < 10')],
+  ['has several lines and a message', ruled(count, { rule: 'self > 1 &&\nself < 3', message: 'no' })],
+  [
+    'has several lines and makes its message',
+    ruled(count, { rule: 'self > 1 &&\nself < 3', messageExpression: '"no"' }),
+  ],
+  ['names a field', ruled(struct({ b: text }), { rule: 'has(self.b)', fieldPath: '.b' })],
+  [
+    'names a key of a map',
+    ruled(mapOf(text), { rule: 'true', fieldPath: ".b['c']" }, { rule: 'true', fieldPath: ".b['it\\'s']" }),
+  ],
+  ['is a transition rule', ruled(text, 'self == oldSelf')],
+  [
+    'allows the old value to be absent',
+    ruled(text, { rule: 'oldSelf.hasValue() || self == "a"', optionalOldSelf: true }),
+  ],
+  [
+    'escapes names',
+    ruled(struct({ 'a-b': count, 'c.d/e': count, f__g: count, namespace: count }), ESCAPED()),
+  ],
+  [
+    'is about a value of two types',
+    ruled({ [`${X}int-or-string`]: true }, 'type(self) == int ? self > 1 : self == "a"'),
+  ],
+  [
+    'reads times, durations and bytes',
+    ruled(
+      struct({
+        at: { type: 'string', format: 'date-time' },
+        on: { type: 'string', format: 'date' },
+        every: { type: 'string', format: 'duration' },
+        raw: { type: 'string', format: 'byte', maxLength: 8 },
+      }),
+      'self.at > self.on && self.every < duration("1h") && size(self.raw) > 1',
+    ),
+  ],
+  [
+    'reads the names of an embedded object',
+    ruled(
+      { type: 'object', [`${X}embedded-resource`]: true, [`${X}preserve-unknown-fields`]: true },
+      'self.kind == "Pod" && self.metadata.name.startsWith("a")',
+    ),
+  ],
+  ['is inside of allOf', { ...count, allOf: [ruled({ minimum: 1 }, 'self < 9')] }],
+] as const) {
+  void test(`a rule that ${what} is accepted`, () => {
+    assert.deepEqual(wrong(around(schema)), [])
+  })
+}
+
+function struct(properties: { readonly [name: string]: JsonObject }): JsonObject {
+  return { type: 'object', properties }
+}
+
+function mapOf(values: JsonObject): JsonObject {
+  return struct({ b: { type: 'object', additionalProperties: values } })
+}
+
+function ESCAPED(): string {
+  return 'self.a__dash__b + self.c__dot__d__slash__e + self.f__underscores__g + self.__namespace__ > 1'
+}
+
+void test('rules at the root read kind, apiVersion and the names in metadata', () => {
+  const reads =
+    'self.kind == "A" && self.apiVersion != "" && self.metadata.name != self.metadata.generateName'
+  assert.deepEqual(wrong(ruled({ type: 'object' }, reads)), [])
+  assert.match(
+    wrong(ruled({ type: 'object' }, 'has(self.metadata.labels)')).join(),
+    /undefined field 'labels'/,
+  )
+})
+
+void test('values of any type cannot have rules', () => {
+  const found = wrong(around(ruled({ [`${X}preserve-unknown-fields`]: true }, 'true')))
+  assert.deepEqual(found, [
+    `${P}.rule: Invalid value: "true": expressions cannot read values whose schema has no type; specify one`,
+  ])
+})
+
+void test('rules inside of anyOf, oneOf and not are refused', () => {
+  const rule = ruled({}, 'true')
+  for (const [junctor, path] of [
+    [{ anyOf: [rule] }, 'anyOf[0]'],
+    [{ oneOf: [rule] }, 'oneOf[0]'],
+    [{ not: rule }, 'not'],
+    [{ anyOf: [{ allOf: [rule] }] }, 'anyOf[0].allOf[0]'],
+  ] as const) {
+    assert.deepEqual(wrong(around({ ...count, ...junctor })), [
+      `s.properties[a].${path}.${X}validations: Forbidden: must be empty to be structural`,
+    ])
+  }
+})
+
+void test('the old value is only known outside of lists whose elements have no keys', () => {
+  const item = ruled(struct({ k: text }), 'self.k == oldSelf.k')
+  const list = (more: JsonObject): JsonObject => ({ type: 'array', maxItems: 5, items: item, ...more })
+  const words = 'oldSelf cannot be used on the uncorrelatable portion of the schema within s.properties[a]'
+  const field = `s.properties[a].items.${X}validations[0].rule: Invalid value: "self.k == oldSelf.k": ${words}`
+  assert.deepEqual(wrong(around(list({}))), [field])
+  assert.deepEqual(wrong(around(list({ [`${X}list-type`]: 'atomic' }))), [field])
+  const keyed = { [`${X}list-type`]: 'map', [`${X}list-map-keys`]: ['k'] }
+  const required = { ...item, required: ['k'] }
+  assert.deepEqual(wrong(around(list({ ...keyed, items: required }))), [])
+  assert.deepEqual(wrong(around({ type: 'object', maxProperties: 5, additionalProperties: item })), [])
+})
+
+void test('a rule that may cost too much is refused, with a hint about limits', () => {
+  const names = (more: JsonObject, items: JsonObject = { type: 'string' }): JsonObject =>
+    ruled({ type: 'array', items, ...more }, 'self.all(x, self.all(y, x == y || x != "a"))')
+  const found = wrong(around(names({})))
+  assert.equal(
+    found[0],
+    `${P}.rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x ${HINT}`,
+  )
+  assert.deepEqual(found.slice(1), [
+    `${P}.rule: Forbidden: contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema`,
+    `s: Forbidden: ${X}validations estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of more than 100x ${HINT}`,
+  ])
+  assert.deepEqual(wrong(around(names({ maxItems: 10 }, text))), [])
+})
+
+void test('a rule is counted once for each value that the lists and maps around it allow', () => {
+  const leaf = ruled({ type: 'string', maxLength: 1000 }, 'self.contains("a")')
+  const list = (items: JsonObject, maxItems?: number): JsonObject => ({
+    ...{ type: 'array', items },
+    ...(maxItems === undefined ? {} : { maxItems }),
+  })
+  assert.deepEqual(wrong(around(leaf)), [])
+  assert.deepEqual(wrong(around(list(list(leaf, 10), 100))), [])
+  assert.match(wrong(around(list(list(leaf, 1000), 1000))).join(), /estimated rule cost exceeds budget/)
+  assert.match(wrong(around(list(leaf))).join(), /estimated rule cost exceeds budget by factor of/)
+})
+
+void test('many rules may cost too much together', () => {
+  const leaf = ruled({ type: 'string', maxLength: 3000 }, 'self.contains("a")')
+  const list = { type: 'array', items: leaf, maxItems: 7000 }
+  const properties = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`p${index}`, list]))
+  const found = wrong({ type: 'object', properties })
+  assert.equal(found.filter((words) => words.includes('contributed to')).length, 4)
+  assert.match(
+    found.at(-1) ?? '',
+    /^s: Forbidden: .* total for entire OpenAPIv3 schema exceeds budget by factor of 1\./,
+  )
+  assert.equal(found.length, 5)
+})
+
+void test('rules beyond the limits of a definition are refused before they are compiled', () => {
+  const many = Array.from({ length: customLimits.rulesMax + 1 }, () => 'self > 1')
+  assert.match(wrong(around(ruled(count, ...many))).join(), /: Forbidden: a definition may have at most/)
+  const long = Array.from({ length: 20 }, () => `self > ${'1'.repeat(10)}${' '.repeat(8000)}`)
+  assert.match(wrong(around(ruled(count, ...long))).join(), /: Forbidden: a definition may have at most/)
+  const budget = newCheckBudget()
+  assert.deepEqual([budget.rulesLeft, budget.ruleCharactersLeft], [1000, 131_072])
+})
+
+void test('an update may keep rules that are broken already, and adds no others', () => {
+  const broken = ruled(count, 'self.foo')
+  const stored = struct({ a: broken })
+  assert.equal(wrong(stored).length, 1)
+  assert.deepEqual(wrong(struct({ a: broken, b: text }), stored), [])
+  // Another rule before it, and a new broken one.
+  const more = ruled(count, 'self > 1', 'self.foo', 'self.bar')
+  const found = wrong(struct({ a: more }), stored)
+  assert.deepEqual(
+    found.map((words) => words.split(': ')[0]),
+    [`s.properties[a].${X}validations[2].rule`],
+  )
+  // The rule was valid, until its field was removed.
+  const valid = ruled(struct({ c: count, d: count }), 'self.c > 1')
+  assert.equal(
+    wrong(struct({ a: ruled(struct({ d: count }), 'self.c > 1') }), struct({ a: valid })).length,
+    1,
+  )
+})
+
+void test('an update may keep rules that cost too much together', () => {
+  const leaf = ruled({ type: 'string', maxLength: 3000 }, 'self.contains("a")')
+  const list = { type: 'array', items: leaf, maxItems: 7000 }
+  const entries = Array.from({ length: 20 }, (_, index): [string, JsonObject] => [`p${index}`, list])
+  const stored = struct(Object.fromEntries(entries))
+  assert.deepEqual(wrong(struct({ ...Object.fromEntries(entries), b: text }), stored), [])
+})
+
+void test('only rules of valid schemas are compiled', () => {
+  const found = wrong(struct({ a: ruled(count, 'self.foo'), b: { type: 'text' } as Json as JsonObject }))
+  assert.ok(found.length > 0)
+  assert.doesNotMatch(found.join(), /compilation failed/)
+})
