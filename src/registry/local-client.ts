@@ -130,7 +130,7 @@ export class LocalClient {
       definition,
       context: {
         user,
-        userAgent: '',
+        userAgent: ownUserAgent,
         deadlineMs: clock.monotonicMs() + timeoutMs,
         signal: neverAborted,
         warn: () => undefined,
@@ -143,6 +143,8 @@ export class LocalClient {
   }
 }
 
+/** The manager of the fields that the server's own controllers write. */
+const ownUserAgent = 'orch-apiserver'
 const neverAborted = new AbortController().signal
 const noQuery: ReadonlyMap<string, readonly string[]> = new Map()
 const noBody = new Uint8Array(0)

@@ -1,7 +1,7 @@
-import type { JsonObject, JsonObjectDraft } from '../json.ts'
-import { setMember } from '../json.ts'
+import type { JsonObject } from '../json.ts'
 import type { ObjectSchema } from '../schema/schema.ts'
 import { compareValues } from './compare-values.ts'
+import { emptyObject } from './empty-object.ts'
 import { union } from './field-set.ts'
 import type { ManagedEntry } from './managers.ts'
 import { mergeTypeOf } from './merge-type.ts'
@@ -24,13 +24,3 @@ export function firstOwner(
 }
 
 const FIRST_OWNER = 'before-first-apply'
-
-/** Returns an object with nothing but the structs that every object of the kind has. */
-function emptyObject({ properties }: ObjectSchema): JsonObject {
-  const draft: JsonObjectDraft = {}
-  for (const [name, schema] of Object.entries(properties)) {
-    if (schema.type !== 'object' || schema.zeroMatters === true || schema.instead !== undefined) continue
-    setMember(draft, name, emptyObject(schema))
-  }
-  return draft
-}

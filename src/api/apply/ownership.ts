@@ -23,6 +23,8 @@ export type Change = {
   readonly type: MergeType
   readonly before: JsonObject
   readonly after: JsonObject
+  /** Paths that are not compared: the server sets them. Unset: none. */
+  readonly except?: FieldSet
 }
 
 /**
@@ -31,12 +33,8 @@ export type Change = {
  * @param manager identity of the writer, whose entry stays as it is
  * @source structured-merge-diff `merge/update.go`
  */
-export function transferFields(
-  { type, before, after }: Change,
-  managers: Managers,
-  manager: string,
-): Transfer {
-  const comparison = compareValues(type, before, after)
+export function transferFields(change: Change, managers: Managers, manager: string): Transfer {
+  const comparison = comparisonOf(change)
   const set = union(comparison.modified, comparison.added)
   const conflicts = new Map<string, ManagedEntry>()
   const left = new Map<string, ManagedEntry>()
@@ -53,28 +51,44 @@ export function transferFields(
   return { managers: left, conflicts, comparison }
 }
 
+function comparisonOf({ type, before, after, except }: Change): Comparison {
+  const all = compareValues(type, before, after)
+  if (except === undefined || isEmptySet(except)) return all
+  return {
+    added: difference(all.added, except),
+    modified: difference(all.modified, except),
+    removed: difference(all.removed, except),
+  }
+}
+
 /** A writer at a time. */
 export type Writer = Omit<ManagerIdentity, 'operation'> & {
   /** RFC 3339, whole seconds. */
   readonly time: string
 }
 
+export type UpdateOptions = {
+  readonly writer: Writer
+  /** Paths that the writer owns even if it did not change them. Unset: none. */
+  readonly claimed?: FieldSet
+  /** See `capUpdaters`. */
+  readonly updatersMax: number
+}
+
 /**
  * Returns the owners after an update: the writer owns all that it added or changed.
  *
  * @param managers before the update, adapted to the current schema by `reconcileOwners`
- * @param updatersMax see `capUpdaters`
  */
 export function trackUpdate(
   change: Change,
   managers: Managers,
-  writer: Writer,
-  updatersMax: number,
+  { writer, claimed = emptySet, updatersMax }: UpdateOptions,
 ): Managers {
   // No entry has this identity: the writer's own earlier entry loses what it sets again.
   const { managers: left, comparison } = transferFields(change, managers, '')
   const { added, modified } = comparison
-  const fields = withoutServerFields(union(modified, added))
+  const fields = withoutServerFields(union(union(modified, added), claimed))
   if (isEmptySet(fields)) return left
   const { manager, apiVersion, subresource, time } = writer
   const entry = { manager, apiVersion, subresource, time, operation: 'Update', fields }

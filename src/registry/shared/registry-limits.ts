@@ -16,7 +16,7 @@ export type RegistryLimits = {
   readonly managedUpdatersMax: number
   /**
    * Paths with owners in one object, each counted for each of its owners; one costs some 10
-   * microseconds. An apply or an update that would have more: 413.
+   * microseconds. More: an apply is refused with 413, other writes store the object without owners.
    */
   readonly managedPathsMax: number
   /**

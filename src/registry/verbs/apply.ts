@@ -206,7 +206,7 @@ function draftMissing(
   checkCreatable(request, config)
   const object = conformed(dependencies, definition, config).value as AnyObject
   const sent = reshapeObject(dependencies, definition, object)
-  const draft = draftCreate(dependencies, request, { sent, stamps, dryRun: options.dryRun }, reads)
+  const draft = draftCreate(dependencies, request, { sent, stamps, options, isApply: true }, reads)
   const { type, entry } = application
   const applier = identityOf(entry)
   const entries = managedFieldsOf(new Map([[applier, entry]]))

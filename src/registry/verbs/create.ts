@@ -17,12 +17,13 @@ import { definitionTerminating } from '../kinds/definition-basis.ts'
 import { placeOf, resourceOf } from '../kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
 import { bytesAt, documentResponse } from '../calls/document-response.ts'
-import { encode, parseStored, withRevision } from '../kinds/encode.ts'
+import { parseStored, withRevision } from '../kinds/encode.ts'
 import { restampCreated, stampCreated } from '../kinds/metadata.ts'
 import { isUnversioned, readWriteOptions } from '../calls/query-options.ts'
 import type { WriteOptions } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ReadSet } from '../shared/read-set.ts'
+import { encodeManaged, trackFields, writerOf } from '../writing/manage-fields.ts'
 import { reviewWrite } from '../writing/review-write.ts'
 import { validateAmong, validateNewObject, warnOfObject } from '../writing/validate-write.ts'
 import { planPut } from '../writing/retry-on-conflict.ts'
@@ -48,8 +49,7 @@ export function create(dependencies: VerbDependencies, request: WriteRequest): P
   return runWrite(dependencies, request, {
     options: { kind: 'CreateOptions', ...options },
     decode,
-    draft: (sent, reads) =>
-      draftCreate(dependencies, request, { sent, stamps, dryRun: options.dryRun }, reads),
+    draft: (sent, reads) => draftCreate(dependencies, request, { sent, stamps, options }, reads),
     retry: {
       attemptsMax: dependencies.limits.generateNameAttemptsMax,
       key: null,
@@ -136,14 +136,16 @@ export type Creation = {
   /** The decoded object with defaults. */
   readonly sent: AnyObject
   readonly stamps: Stamps
-  readonly dryRun: boolean
+  readonly options: Pick<WriteOptions, 'dryRun' | 'fieldManager'>
+  /** A server-side apply. Unset: it is not. */
+  readonly isApply?: boolean
 }
 
 /** Drafts one evaluation. @throws ApiError */
 export function draftCreate(
   dependencies: VerbDependencies,
   request: WriteRequest,
-  { sent, stamps, dryRun }: Creation,
+  { sent, stamps, options, isApply = false }: Creation,
   reads: ReadSet,
 ): Draft {
   const { definition, admission } = request
@@ -156,12 +158,16 @@ export function draftCreate(
     current: null,
     reshape: (mutated) => restampCreated(reshapeObject(dependencies, definition, mutated), stamped),
     prepare: (object) => prepareForCreate?.(object, admission.writing) ?? object,
+    manage: trackFields(dependencies, request, writerOf(request, options.fieldManager), {
+      current: null,
+      sent: sent.metadata.managedFields,
+    }),
     validate: (object) => {
       validateNewObject(definition, object)
       warnOfObject(dependencies, request, object, null)
     },
     plan: (object) =>
-      planCreate(dependencies, request, object, { reads, dryRun, isGenerated: stamps.isGenerated }),
+      planCreate(dependencies, request, object, { reads, options, isApply, isGenerated: stamps.isGenerated }),
   }
 }
 
@@ -169,7 +175,10 @@ function planCreate(
   dependencies: VerbDependencies,
   request: WriteRequest,
   object: AnyObject,
-  of: { readonly reads: ReadSet; readonly dryRun: boolean; readonly isGenerated: boolean },
+  of: Required<Pick<Creation, 'options' | 'isApply'>> & {
+    readonly reads: ReadSet
+    readonly isGenerated: boolean
+  },
 ): Plan {
   const { definition, target } = request
   const { namespace } = target
@@ -181,14 +190,14 @@ function planCreate(
   const everyone = prefixOf({ ...placeOf(definition), namespace: null })
   validateAmong(definition, object, () => of.reads.list(everyone).map(parseStored))
   checkLevel(definition, of.reads)
-  const encoded = encode(object)
+  const encoded = encodeManaged(dependencies, request, object, { isApply: of.isApply })
   checkValueCount(encoded.bytes, null)
   const conditions: Condition[] = [{ kind: 'absent' }]
   if (namespace !== null) conditions.push({ kind: 'namespace-active', namespace })
   return planPut(
     { kind: 'put', key, conditions, object: encoded },
     {
-      dryRun: of.dryRun ? documentResponse(201, withRevision(encoded, null)) : null,
+      dryRun: of.options.dryRun ? documentResponse(201, withRevision(encoded, null)) : null,
       done: (revision) =>
         documentResponse(201, bytesAt(dependencies.store.view().get(key), encoded, revision)),
     },

@@ -1,4 +1,5 @@
 import { assert } from '../../../base/assert.ts'
+import { fieldsOfJsonPatch, fieldsOfMergePatch } from '../../api/apply/fields-sent.ts'
 import { badRequest } from '../../api/errors/standard-errors.ts'
 import { checkBuilt, parseJson, parseJsonObject } from '../../api/codec/json.ts'
 import { checkJsonValues } from '../../api/codec/value-count.ts'
@@ -26,6 +27,7 @@ import { withManagedFieldsMember } from '../kinds/metadata.ts'
 import { readWriteOptions, refuseForce } from '../calls/query-options.ts'
 import type { FieldValidation } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
+import type { FieldsSent } from '../writing/manage-fields.ts'
 import { draftRewrite, requireVersion, rewriteRetry } from '../writing/rewrite.ts'
 import { partOf, viewOf } from '../calls/subresource.ts'
 import { yieldToEventLoop } from '../shared/yield-budget.ts'
@@ -60,13 +62,13 @@ export async function patch(dependencies: VerbDependencies, request: WriteReques
       withValueLimit(dependencies, request, (valuesMax) =>
         readPatch(dependencies, request, { kind, format, validation, valuesMax }),
       ),
-    draft: ({ apply, found }, reads) => {
+    draft: ({ apply, found, fieldsSent }, reads) => {
       const shaping = { validation, found, warn }
       const patched = (current: AnyObject): AnyObject =>
         changed(dependencies, request, { kind, current, patched: apply(current) }, shaping)
       const change =
         view === null ? patched : changeThroughView(view, (current) => patched(view.view.patched(current)))
-      const rewrite = { subresource, options, change: requireVersion(request, change) }
+      const rewrite = { subresource, options, change: requireVersion(request, change), fieldsSent }
       return draftRewrite(dependencies, request, rewrite, reads)
     },
     retry: rewriteRetry(dependencies, request, options),
@@ -87,6 +89,7 @@ function formatOf({ definition, contentType }: WriteRequest, view: ViewSubresour
 type Apply = (current: AnyObject) => Json
 type ReadPatch = {
   readonly apply: Apply
+  readonly fieldsSent: FieldsSent
   /** Warnings about the patch itself. */
   readonly found: readonly string[]
 }
@@ -116,7 +119,12 @@ function readPatch(
       (words) => `json patch ${words}`,
     )
   }
-  const read = (): ReadPatch => ({ apply: applyOf(dependencies, kind, format, patch), found: found() })
+  const fieldsSent: FieldsSent = (type, object) =>
+    isJsonObject(patch) ? fieldsOfMergePatch(type, patch, object) : fieldsOfJsonPatch(type, patch, object)
+  const read = (): ReadPatch => ({
+    ...{ apply: applyOf(dependencies, kind, format, patch), fieldsSent },
+    found: found(),
+  })
   return request.body.byteLength <= dependencies.limits.writeTurnBytes
     ? read()
     : yieldToEventLoop(dependencies.clock).then(read)

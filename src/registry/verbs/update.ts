@@ -45,7 +45,7 @@ export async function update(dependencies: VerbDependencies, request: WriteReque
           throw notFound(resourceOf(definition), target.name ?? '')
         }
         checkCreatable(request, sent)
-        const draft = draftCreate(dependencies, request, { sent, stamps, dryRun: options.dryRun }, reads)
+        const draft = draftCreate(dependencies, request, { sent, stamps, options }, reads)
         return { ...draft, createsByUpdate: true }
       }
       const rewrite = { subresource, options, change: requireVersion(request, change), onMissing }

@@ -1,5 +1,7 @@
 import { compareValues } from '../../api/apply/compare-values.ts'
-import { difference, intersection, isEmptySet, sizeOf, union } from '../../api/apply/field-set.ts'
+import { emptyObject } from '../../api/apply/empty-object.ts'
+import { difference, emptySet, intersection, isEmptySet, sizeOf, union } from '../../api/apply/field-set.ts'
+import type { FieldSet } from '../../api/apply/field-set.ts'
 import { readManagers, isReset, managedFieldsOf } from '../../api/apply/managers.ts'
 import type { ManagedEntry, Managers } from '../../api/apply/managers.ts'
 import { mergeTypeOf } from '../../api/apply/merge-type.ts'
@@ -11,20 +13,22 @@ import { equalJson, objectMember, withoutMembers } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { fieldManagerOf } from '../../api/metadata/object-meta.ts'
 import type { ObjectMeta } from '../../api/metadata/object.ts'
+import type { EncodedObject } from '../../store/command.ts'
 import type { WriteRequest } from '../calls/verb.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { apiVersionOf } from '../kinds/definition.ts'
 import type { AnyObject } from '../kinds/definition.ts'
+import { encode } from '../kinds/encode.ts'
 
 /** Sets `metadata.managedFields` of an object that is complete but for them. */
-export type ManageFields = (object: AnyObject, without: WithoutAdmission) => AnyObject
+export type ManageFields = (object: AnyObject, before: Steps) => AnyObject
 
-/** The object without the changes of admission, which have no owner. */
-export type WithoutAdmission = {
+/** Earlier steps of the object. What admission and the server changed since has no owner. */
+export type Steps = {
   /** As the request has it. */
   readonly drafted: AnyObject
-  /** With the fields that the server sets. */
-  readonly prepared: () => AnyObject
+  /** After admission, before the server sets fields. Identical if admission changed nothing. */
+  readonly shaped: AnyObject
 }
 
 type Entries = readonly JsonObject[]
@@ -60,65 +64,132 @@ export type GivenOwners = {
  * written.
  */
 export function giveManagedFields({ type, entries, applier, current }: GivenOwners): ManageFields {
-  return (object, { drafted, prepared }) => {
-    const own = withoutServerSet(entries, { type, applier, drafted, prepared: prepared() })
-    const given = withManagedFields(object, own)
-    const stored = current?.metadata.managedFields ?? []
-    if (current === null || !equalJson(withoutTimes(own), withoutTimes(stored))) return given
-    const kept = withManagedFields(object, stored)
-    return equalJson(withoutVersion(kept), withoutVersion(current)) ? kept : given
+  return (object, { shaped }) => {
+    const own = withoutPaths(entries, applier, setByServer(type, shaped, object))
+    return withStoredTimes(withManagedFields(object, own), current)
   }
 }
 
-type Preparing = Pick<GivenOwners, 'type' | 'applier'> & {
-  readonly drafted: AnyObject
-  readonly prepared: AnyObject
+/** Returns the paths that the server set, changed or removed in an object. */
+function setByServer(type: MergeType, shaped: AnyObject, prepared: AnyObject): FieldSet {
+  if (shaped === prepared) return emptySet
+  const { added, modified, removed } = compareValues(type, shaped, prepared)
+  return union(union(added, modified), removed)
 }
 
-function withoutServerSet(entries: Entries, { type, applier, drafted, prepared }: Preparing): Entries {
-  if (drafted === prepared) return entries
-  const { modified, removed } = compareValues(type, drafted, prepared)
-  const changed = union(modified, removed)
+function withoutPaths(entries: Entries, applier: string, paths: FieldSet): Entries {
+  if (isEmptySet(paths)) return entries
   const managers = new Map(readManagers(entries) ?? [])
   const entry = managers.get(applier)
-  if (entry === undefined || isEmptySet(intersection(entry.fields, changed))) return entries
-  return managedFieldsOf(managers.set(applier, { ...entry, fields: difference(entry.fields, changed) }))
+  if (entry === undefined || isEmptySet(intersection(entry.fields, paths))) return entries
+  return managedFieldsOf(managers.set(applier, { ...entry, fields: difference(entry.fields, paths) }))
 }
 
+/** If nothing but times of owners changes, those of the stored object stay: nothing is written. */
+function withStoredTimes(object: AnyObject, current: AnyObject | null): AnyObject {
+  if (current === null) return object
+  const stored = current.metadata.managedFields ?? []
+  if (!equalJson(withoutTimes(object.metadata.managedFields ?? []), withoutTimes(stored))) return object
+  const kept = withManagedFields(object, stored)
+  return equalJson(withoutVersion(kept), withoutVersion(current)) ? kept : object
+}
+
+export type Tracking = {
+  /** null: the object is new. */
+  readonly current: AnyObject | null
+  /** Managed fields that the client sent; unset: none. */
+  readonly sent: Entries | undefined
+  /** Unset: the request has the whole object. */
+  readonly fieldsSent?: FieldsSent
+}
+
+/** Returns the paths of an object that the request set, whether or not it changed them. */
+export type FieldsSent = (type: MergeType, object: JsonObject) => FieldSet
+
 /**
- * Tracks an update: the writer owns what it adds and changes. Objects without managed fields are
- * not tracked until an apply.
+ * Tracks a create or an update: the writer owns what it adds and changes. An object that was stored
+ * without managed fields is not tracked until an apply.
  *
- * @param sent managed fields that the client sent; unset: none
  * @source spec 4.10; apiserver `fieldmanager/fieldmanager.go`, Update
  */
 export function trackFields(
   dependencies: VerbDependencies,
   request: WriteRequest,
   writer: Writer,
-  { current, sent }: { readonly current: AnyObject; readonly sent: Entries | undefined },
+  { current, sent, fieldsSent }: Tracking,
 ): ManageFields {
-  const stored = current.metadata.managedFields ?? []
   const entries = writer.subresource === '' ? (sent ?? []) : []
   const isCleared = isReset(entries)
-  const owners = isCleared ? new Map<string, never>() : ownersOf(entries, stored)
-  if (owners.size === 0 && !isCleared) return keepManagedFields(null)
-  const type = mergeTypeOf(dependencies.schemas.of(request.definition))
-  const { managedUpdatersMax } = dependencies.limits
-  return (object, { prepared }) => {
-    const managers = reconcileOwners(type, owners)
-    const before = withManagedFields(current, undefined)
-    const after = withManagedFields(prepared(), undefined)
-    const tracked = trackUpdate({ type, before, after }, managers, writer, managedUpdatersMax)
-    checkOwnedPaths(dependencies, tracked.values())
-    return withManagedFields(object, managedFieldsOf(tracked))
+  const owners = isCleared ? noOwners : ownersOf(entries, current?.metadata.managedFields ?? [])
+  if (owners.size === 0 && !isCleared && current !== null) return keepManagedFields(null)
+  const schema = dependencies.schemas.of(request.definition)
+  const type = mergeTypeOf(schema)
+  const isAllNew = current === null || (isCleared && fieldsSent === undefined)
+  return (object, { drafted, shaped }) => {
+    const except = setByServer(type, shaped, object)
+    const before = isAllNew ? emptyObject(schema) : withManagedFields(current, undefined)
+    const after = withManagedFields(drafted, undefined)
+    const sentFields = isCleared && fieldsSent !== undefined ? fieldsSent(type, after) : emptySet
+    const tracked = trackUpdate({ type, before, after, except }, reconcileOwners(type, owners), {
+      ...{ writer, claimed: difference(sentFields, except) },
+      updatersMax: dependencies.limits.managedUpdatersMax,
+    })
+    if (!hasRoomFor(dependencies, tracked)) {
+      const { managedPathsMax } = dependencies.limits
+      request.context.warn(withoutOwners(`the object would have more than ${managedPathsMax} owned paths`))
+      return withManagedFields(object, undefined)
+    }
+    const managed = withManagedFields(object, managedFieldsOf(tracked))
+    return drafted === shaped ? managed : withStoredTimes(managed, current)
   }
+}
+
+const noOwners: Managers = new Map()
+
+function hasRoomFor({ limits }: VerbDependencies, managers: Managers): boolean {
+  return pathsOf(managers.values()) <= limits.managedPathsMax
+}
+
+function pathsOf(entries: Iterable<ManagedEntry>): number {
+  let paths = 0
+  for (const { fields } of entries) paths += sizeOf(fields)
+  return paths
+}
+
+function withoutOwners(because: string): string {
+  return (
+    `with metadata.managedFields, ${because}, so it is stored without them: its fields have no owners ` +
+    'any more, and it is too large for server-side apply'
+  )
+}
+
+/**
+ * Encodes an object. One that is too large with its managed fields is stored without them; an
+ * apply, which needs them, is refused.
+ *
+ * @source apiserver `pkg/endpoints/handlers/update.go`, isTooLargeError
+ */
+export function encodeManaged(
+  { store }: VerbDependencies,
+  { context }: WriteRequest,
+  object: AnyObject,
+  { isApply }: { readonly isApply: boolean },
+): EncodedObject {
+  const encoded = encode(object)
+  const bytesMax = store.settings.objectBytesMax
+  if (isApply || encoded.bytes.byteLength <= bytesMax || object.metadata.managedFields === undefined) {
+    return encoded
+  }
+  const bare = encode(withManagedFields(object, undefined))
+  if (bare.bytes.byteLength <= bytesMax) {
+    context.warn(withoutOwners(`the object would have more than ${bytesMax} bytes`))
+  }
+  return bare
 }
 
 /** @throws ApiError `RequestEntityTooLarge` */
 export function checkOwnedPaths({ limits }: VerbDependencies, entries: Iterable<ManagedEntry>): void {
-  let paths = 0
-  for (const { fields } of entries) paths += sizeOf(fields)
+  const paths = pathsOf(entries)
   const { managedPathsMax } = limits
   if (paths <= managedPathsMax) return
   throw new ApiError(

@@ -21,8 +21,8 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 import { keyOfTarget } from '../calls/request.ts'
 import type { RetryOptions, Evaluate, Plan } from './retry-on-conflict.ts'
-import { giveManagedFields, trackFields, writerOf } from './manage-fields.ts'
-import type { ManageFields } from './manage-fields.ts'
+import { encodeManaged, giveManagedFields, trackFields, writerOf } from './manage-fields.ts'
+import type { FieldsSent, ManageFields } from './manage-fields.ts'
 import { validateChangedObject, warnOfObject } from './validate-write.ts'
 import { evaluateDraft } from './write-pipeline.ts'
 import type { Draft } from './write-pipeline.ts'
@@ -40,6 +40,8 @@ export type Rewrite = {
    * it changes.
    */
   readonly applier?: string
+  /** See `Tracking`. */
+  readonly fieldsSent?: FieldsSent
   /** Handles a missing object. Unset: `NotFound`. */
   readonly onMissing?: (reads: ReadSet) => Draft
 }
@@ -81,7 +83,7 @@ export function draftRewrite(
 function manageRewrite(
   dependencies: VerbDependencies,
   request: WriteRequest,
-  { applier, options }: Rewrite,
+  { applier, options, fieldsSent }: Rewrite,
   { changed, current }: { readonly changed: AnyObject; readonly current: AnyObject },
 ): ManageFields {
   const { managedFields } = changed.metadata
@@ -90,7 +92,13 @@ function manageRewrite(
     return giveManagedFields({ type, entries: managedFields ?? [], applier, current })
   }
   const writer = writerOf(request, 'fieldManager' in options ? options.fieldManager : '')
-  return trackFields(dependencies, request, writer, { current, sent: managedFields })
+  const tracking = { current, sent: managedFields }
+  return trackFields(
+    dependencies,
+    request,
+    writer,
+    fieldsSent === undefined ? tracking : { ...tracking, fieldsSent },
+  )
 }
 
 /** Returns how an update or a patch is retried. */
@@ -133,7 +141,8 @@ function planRewrite(
   }
   if (gone) return planRemoval(dependencies, request, dryRun, wanted)
   if (isSame(object, current)) return { kind: 'answer', value: documentResponse(200, stored.bytes) }
-  const encoded = encode(object)
+  const isApply = rewrite.applier !== undefined
+  const encoded = encodeManaged(dependencies, request, object, { isApply })
   checkValueCount(encoded.bytes, stored.bytes)
   const { key, revision } = stored
   return planPut(putOver(stored, encoded), {

@@ -98,21 +98,13 @@ function completeObject(draft: Draft, mutated: AnyObject | null): AnyObject {
   // 3. Default and prune again what admission changed.
   const shaped = mutated === null || mutated === draft.object ? draft.object : draft.reshape(mutated)
   // 4. Prepare: set the fields that clients may not set.
-  const prepared = prepareDraft(draft, shaped)
-  // 5. Manage fields: what admission changed has no owner.
+  const prepared = draft.prepare?.(shaped) ?? shaped
+  // 5. Manage fields: what admission and the server changed has no owner.
   const manage = draft.manage ?? keepManagedFields(draft.current)
-  const { object: drafted } = draft
-  const managed = manage(prepared, {
-    drafted,
-    prepared: () => (shaped === drafted ? prepared : prepareDraft(draft, drafted)),
-  })
+  const managed = manage(prepared, { drafted: draft.object, shaped })
   // 6. Validate.
   draft.validate?.(managed)
   return managed
-}
-
-function prepareDraft(draft: Draft, object: AnyObject): AnyObject {
-  return draft.prepare?.(object) ?? object
 }
 
 /** The steps of one verb for one request. */

@@ -93,7 +93,7 @@ class Run {
     const after = this.#conform({ ...next, ...live })
     const writer = { manager: 'u', apiVersion: 'v1', subresource: '', time: '2026-01-01T00:00:00Z' }
     const change = { type: mergeTypeOf(this.#schema), before: this.#live, after }
-    this.#managers = trackUpdate(change, this.#managers, writer, 10)
+    this.#managers = trackUpdate(change, this.#managers, { writer, updatersMax: 10 })
     this.#model.update('u', flatten(this.#schema, after))
     this.#live = after
   }

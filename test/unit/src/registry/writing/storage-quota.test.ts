@@ -77,7 +77,7 @@ void test('an update that grows is refused, one that shrinks is not', async (t) 
 })
 
 void test('a deletion completes in a full storage: marked, finalizer removed, object removed, history trimmed, space freed', async (t) => {
-  const { api } = await open(t, 12_000)
+  const { api } = await open(t, 13_000)
   const finalizers = ['example.com/holds']
   await api.configMap('held', { ...filler, metadata: { finalizers } })
   const made = await fill(api)

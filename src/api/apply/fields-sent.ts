@@ -1,0 +1,70 @@
+import { isJsonList, isJsonObject, memberOf } from '../json.ts'
+import type { Json, JsonObject } from '../json.ts'
+import { parseJsonPatch } from '../patch/json-patch.ts'
+import { FieldSetDraft, intersection } from './field-set.ts'
+import type { FieldSet } from './field-set.ts'
+import { fieldsOf } from './fields-of.ts'
+import { elementsOf, elementType } from './list-elements.ts'
+import { resolved } from './merge-type.ts'
+import type { MergeType } from './merge-type.ts'
+import { fieldStep } from './step.ts'
+
+/**
+ * Returns the paths of a patched object that a merge patch or a strategic merge patch sets, even to
+ * the value that they had. Its directives and what it removes are no paths of the object.
+ */
+export function fieldsOfMergePatch(type: MergeType, patch: JsonObject, object: JsonObject): FieldSet {
+  return intersection(fieldsOf(type, patch), fieldsOf(type, object))
+}
+
+/** Returns the paths of a patched object that a JSON patch sets, even to the values they had. */
+export function fieldsOfJsonPatch(type: MergeType, patch: Json, object: JsonObject): FieldSet {
+  const draft = new FieldSetDraft()
+  for (const operation of parseJsonPatch(patch)) {
+    if (operation.op === 'test' || operation.op === 'remove') continue
+    addFieldsAt(type, object, operation.path.steps, draft)
+  }
+  return draft.finish()
+}
+
+/**
+ * Adds the path of a pointer and those below. A part of what has one owner stands for the whole; an
+ * index is that in the object as it became.
+ */
+function addFieldsAt(type: MergeType, object: Json, pointer: readonly string[], draft: FieldSetDraft): void {
+  let at: Inside = { step: '', type, value: object }
+  let node = draft
+  for (const [index, token] of pointer.entries()) {
+    const inside = stepInto(at, token)
+    if (inside === null) return
+    at = inside
+    if (index === pointer.length - 1 || resolved(at.type, at.value).kind === 'leaf') {
+      node.add(at.step)
+      addAll(fieldsOf(at.type, at.value), node.below(at.step))
+      return
+    }
+    node = node.below(at.step)
+  }
+}
+
+type Inside = { readonly step: string; readonly type: MergeType; readonly value: Json }
+
+/** @returns null: there is no such member or element any more */
+function stepInto({ type, value }: Inside, token: string): Inside | null {
+  const of = resolved(type, value)
+  if (of.kind === 'leaf') return null
+  if (of.kind === 'struct') {
+    const member = isJsonObject(value) ? memberOf(value, token) : undefined
+    if (member === undefined) return null
+    return { step: fieldStep(token), type: of.member(token) ?? of.other, value: member }
+  }
+  if (!isJsonList(value)) return null
+  const element = elementsOf(of, value).at(token === '-' ? -1 : Number(token))
+  if (element === undefined || element.step === null) return null
+  return { step: element.step, type: elementType(of), value: element.value }
+}
+
+function addAll({ members, children }: FieldSet, draft: FieldSetDraft): void {
+  for (const step of members) draft.add(step)
+  for (const [step, below] of children) addAll(below, draft.below(step))
+}
