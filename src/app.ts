@@ -22,7 +22,8 @@ import { WatchMetrics } from './metrics/watch-metrics.ts'
 import { registerClusterMetrics } from './metrics/cluster-metrics.ts'
 import { openDataDirectory } from './app/open-data-directory.ts'
 import { ownIdentity } from './membership/own-identity.ts'
-import { accessOf, hasDefaultBindings, accessWarnings, admissionOf, reviewersFor } from './app/policy.ts'
+import { admissionOf } from './app/admission-plugins.ts'
+import { accessOf, hasDefaultBindings, accessWarnings, reviewersFor } from './app/policy.ts'
 import type { Access } from './app/policy.ts'
 import { removal } from './membership/removal.ts'
 import { openKeyRing } from './app/key-ring.ts'
@@ -37,6 +38,7 @@ import { storeLimits } from './app/context.ts'
 import type { AppHost, MemberContext } from './app/context.ts'
 import { startUpkeep } from './app/upkeep.ts'
 import { CaughtUp } from './health/caught-up.ts'
+import { enabledPlugins } from './config/admission-plugins-flag.ts'
 import type { Config } from './config/config.ts'
 import { definitionsPrefix, knownDefinition } from './controllers/custom-definition-summary.ts'
 import { Catalog } from './registry/kinds/catalog.ts'
@@ -215,7 +217,10 @@ function startRegistry(
     fieldValidation: isOn.ServerSideFieldValidation,
   }
   const reviewers = reviewersFor(access)
-  const admission = admissionOf(names, { reviewers, rules: access.rules }, { clock, random })
+  const admission = admissionOf(
+    { names, clock, random, reviewers, rules: access.rules },
+    enabledPlugins(config),
+  )
   const applied = (): LogIndex => machine.appliedMemory
   const prefix = definitionsPrefix(names)
   const definitions = new Informer({ store, clock, prefix, parse: knownDefinition })

@@ -7,29 +7,51 @@ import type { AnyObject } from '../registry/kinds/definition.ts'
 import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
 import type { AdmissionPlugin } from './chain.ts'
 
-/**
- * To approve or sign a certificate, a user needs a permission for its signer in addition to the one
- * for the path: verb `approve` or `sign` on `signers` of the name, or of `<its domain>/*`.
- *
- * @source spec 3.2, 5.7; upstream `plugin/pkg/admission/certificates`
- */
-export function certificatePermissions(dependencies: {
+export type CertificatePermissionsDependencies = {
   readonly names: Names
   readonly reviewers: AccessReviewer
-}): AdmissionPlugin {
-  const group = dependencies.names.group('certificates')
+}
+
+/**
+ * To approve or deny a certificate, a user needs a permission for its signer in addition to the one
+ * for the path: verb `approve` on `signers` of the name, or of `<its domain>/*`.
+ *
+ * @source spec 3.2, 5.7; upstream `plugin/pkg/admission/certificates/approval`
+ */
+export function certificateApproval(dependencies: CertificatePermissionsDependencies): AdmissionPlugin {
+  return permissionPlugin('CertificateApproval', 'approve', dependencies)
+}
+
+/**
+ * To issue a certificate, a user needs verb `sign` on its signer in the same way.
+ *
+ * @source spec 3.2, 5.7; upstream `plugin/pkg/admission/certificates/signing`
+ */
+export function certificateSigning(dependencies: CertificatePermissionsDependencies): AdmissionPlugin {
+  return permissionPlugin('CertificateSigning', 'sign', dependencies)
+}
+
+type SignerVerb = 'approve' | 'sign'
+
+function permissionPlugin(
+  name: string,
+  verb: SignerVerb,
+  { names, reviewers }: CertificatePermissionsDependencies,
+): AdmissionPlugin {
+  const group = names.group('certificates')
   return {
-    name: 'CertificatePermissions',
+    name,
     // An authorizer may be a webhook.
     callsOut: true,
-    concerns: ({ definition }) =>
-      definition.group === group && definition.plural === 'certificatesigningrequests',
+    concerns: (request) =>
+      request.definition.group === group &&
+      request.definition.plural === 'certificatesigningrequests' &&
+      verbOf(request) === verb,
     validate: async (request) => {
       const { definition, oldObject } = request
-      const verb = verbOf(request)
-      if (verb === null || oldObject === null) return
+      if (oldObject === null) return
       const signer = textMember(objectMember(oldObject, 'spec'), 'signerName')
-      if (await mayUse(dependencies.reviewers, request, { verb, group, signer })) return
+      if (await mayUse(reviewers, request, { verb, group, signer })) return
       const why = `user not permitted to ${verb} requests with signerName ${JSON.stringify(signer)}`
       throw forbidden(resourceOf(definition), request.target.name ?? '', why)
     },
@@ -37,7 +59,7 @@ export function certificatePermissions(dependencies: {
 }
 
 /** Returns the verb that the request needs permission for; null: none. */
-function verbOf({ operation, target, object, oldObject }: AdmissionRequest): 'approve' | 'sign' | null {
+function verbOf({ operation, target, object, oldObject }: AdmissionRequest): SignerVerb | null {
   if (operation !== 'UPDATE' || object === null || oldObject === null) return null
   if (target.subresource === 'approval') return 'approve'
   return target.subresource === 'status' && !equalJson(statusOf(object), statusOf(oldObject)) ? 'sign' : null

@@ -1,12 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { certificatePermissions } from '../admission/certificate-permissions.ts'
-import { admissionChain } from '../admission/chain.ts'
-import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts'
-import { roleEscalation } from '../admission/role-escalation.ts'
 import type { ConsensusStatus } from '../../raft/index.ts'
-import { serviceAccountAdmission } from '../admission/service-account.ts'
-import type { ServiceAccountAdmissionDependencies } from '../admission/service-account.ts'
-import { storageProtectionAdmission } from '../admission/storage-protection.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { alwaysAllowedPaths } from '../auth/always.ts'
 import { Authenticator } from '../auth/authenticate.ts'
@@ -19,7 +12,6 @@ import type { AuthenticationMethod } from '../auth/credentials.ts'
 import type { Authorizer } from '../auth/decision.ts'
 import { AuthError } from '../auth/errors.ts'
 import { frontProxy } from '../auth/front-proxy.ts'
-import { grantCheck } from '../auth/grants.ts'
 import { followNodeGraph } from '../auth/node/follow-node-graph.ts'
 import { nodeAuthorizer } from '../auth/node/node-authorizer.ts'
 import { reviewersOf } from '../auth/reviewers.ts'
@@ -32,10 +24,8 @@ import type { TrustStore } from '../auth/trust-store.ts'
 import { tokenFile } from '../auth/token-file.ts'
 import type { Config } from '../config/config.ts'
 import { readTextFile } from '../pki/files.ts'
-import type { Admission } from '../registry/calls/admission.ts'
 import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
 import { staleAccessMsDefault } from '../store/command.ts'
-import { serviceAccountDefinition } from '../resources/service-account.ts'
 import { keyOf } from '../store/key.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { StoreError } from '../store/store-errors.ts'
@@ -215,31 +205,4 @@ export function hasDefaultBindings(store: Pick<ObjectStore, 'view'>, names: Name
     if (cause instanceof StoreError) return false
     throw cause
   }
-}
-
-/**
- * @param access unset: nothing needs a permission beyond the one for its path
- * @param withControllers unset: nothing is done that controllers must complete, so Pods need no
- *   service account, and claims and volumes are not protected
- */
-export function admissionOf(
-  names: Names,
-  access?: { readonly reviewers: AccessReviewer; readonly rules: RuleSource },
-  withControllers?: Pick<ServiceAccountAdmissionDependencies, 'clock' | 'random'>,
-): Admission {
-  const lifecycle = namespaceLifecycle({ names })
-  if (access === undefined) return admissionChain([lifecycle])
-  const { reviewers, rules } = access
-  const definition = serviceAccountDefinition(names)
-  return admissionChain([
-    lifecycle,
-    ...(withControllers === undefined
-      ? []
-      : [
-          serviceAccountAdmission({ ...withControllers, names, definition }),
-          storageProtectionAdmission({ names }),
-        ]),
-    certificatePermissions({ names, reviewers }),
-    roleEscalation({ names, reviewers, grants: grantCheck(rules) }),
-  ])
 }

@@ -1,4 +1,5 @@
 import { accessFlags } from './access-flags.ts'
+import { admissionPluginFlags } from './admission-plugins-flag.ts'
 import { checkMemberName, formatAddress, joinAddress, parseAddress, parseInitialMember } from './address.ts'
 import type { InitialMember } from './address.ts'
 import { controllersFlag } from './controllers-flag.ts'
@@ -118,6 +119,7 @@ export const flags = {
 
   ...accessFlags,
   ...serviceAccountFlags,
+  ...admissionPluginFlags,
 
   'audit-policy-file': file('Audit policy: an object of kind Policy of the group audit, YAML or JSON.'),
   'audit-log-path': text(

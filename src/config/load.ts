@@ -1,4 +1,5 @@
 import { checkAccess } from './access-checks.ts'
+import { checkAdmissionPlugins } from './admission-plugins-flag.ts'
 import type { Config, LoadedConfig, Source } from './config.ts'
 import { ConfigError } from './errors.ts'
 import { flags } from './flags.ts'
@@ -193,6 +194,7 @@ function checkTogether(config: Config): void {
     if ((config[one] === '') !== (config[other] === '')) wrong(`--${one} and --${other} go together`)
   }
   checkAccess(config, wrong)
+  checkAdmissionPlugins(config, wrong)
 }
 
 /** Rejects `--secure-port 0` where other members must know the port before the start. */

@@ -1,6 +1,7 @@
 import pino from 'pino'
 import { allowsEverything } from '../../support/fakes/allow-all-reviewers.ts'
-import { admissionOf } from '../../../src/app/policy.ts'
+import { admissionChain } from '../../../src/admission/chain.ts'
+import { namespaceLifecycle } from '../../../src/admission/namespace-lifecycle.ts'
 import { Bootstrap } from '../../../src/controllers/bootstrap.ts'
 import { Controllers } from '../../../src/app/controllers.ts'
 import { namesOf } from '../../../src/api/metadata/names.ts'
@@ -89,7 +90,7 @@ export class Served {
     const given = barrier === 'used' ? store : withoutBarrier(store)
     this.registry = registry({
       ...{ store: given, clock, random, names, catalog, limits },
-      admission: admissionOf(names),
+      admission: admissionChain([namespaceLifecycle({ names })]),
       reviewers: allowsEverything,
     })
     const bootstrap = new Bootstrap({

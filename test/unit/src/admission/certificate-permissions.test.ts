@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { certificatePermissions } from '../../../../src/admission/certificate-permissions.ts'
+import { certificateApproval, certificateSigning } from '../../../../src/admission/certificate-permissions.ts'
 import { admissionChain } from '../../../../src/admission/chain.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
@@ -32,7 +32,8 @@ const source: RuleSource = {
 
 function open(): Promise<Fixture> {
   const reviewers = reviewersOf({ authorizer: rbac(source), tokens: [], audiences: [] })
-  return Fixture.open({ admission: admissionChain([certificatePermissions({ names, reviewers })]) })
+  const plugins = [certificateApproval({ names, reviewers }), certificateSigning({ names, reviewers })]
+  return Fixture.open({ admission: admissionChain(plugins) })
 }
 
 function say(api: Fixture, who: string, subresource: string, body: JsonObject): Promise<Got> {
