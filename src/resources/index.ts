@@ -17,7 +17,9 @@ import { csiStorageCapacityDefinition } from './csi-storage-capacity.ts'
 import { groupedEventDefinition } from './event-in-group.ts'
 import { customResourceDefinitionDefinition } from './custom-resource-definition.ts'
 import { eventDefinition } from './event.ts'
+import { ingressClassDefinition } from './ingress-class.ts'
 import { leaseDefinition } from './lease.ts'
+import { limitRangeDefinition } from './limit-range.ts'
 import { memberDefinition } from './member.ts'
 import { mutatingWebhookConfigurationDefinition } from './mutating-webhook-configuration.ts'
 import { namespaceDefinition } from './namespace.ts'
@@ -26,8 +28,11 @@ import { persistentVolumeClaimDefinition } from './persistent-volume-claim.ts'
 import { persistentVolumeDefinition } from './persistent-volume.ts'
 import { podTemplateDefinition } from './pod-template.ts'
 import { podDefinition } from './pod.ts'
+import { priorityClassDefinition } from './priority-class.ts'
+import { resourceQuotaDefinition } from './resource-quota.ts'
 import { roleBindingDefinition } from './role-binding.ts'
 import { roleDefinition } from './role.ts'
+import { runtimeClassDefinition, runtimeClassV1beta1Definition } from './runtime-class.ts'
 import { secretDefinition } from './secret.ts'
 import { selfSubjectRulesReviewDefinition } from './self-subject-rules-review.ts'
 import { serviceAccountDefinition } from './service-account.ts'
@@ -42,12 +47,14 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     bindingDefinition(names),
     configMapDefinition(names),
     eventDefinition(names),
+    limitRangeDefinition(),
     namespaceDefinition(names),
     nodeDefinition(names),
     podDefinition(names),
     podTemplateDefinition(names),
     persistentVolumeDefinition(names),
     persistentVolumeClaimDefinition(names),
+    resourceQuotaDefinition(),
     secretDefinition(names),
     serviceAccountDefinition(names),
     memberDefinition(names),
@@ -64,10 +71,14 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     mutatingWebhookConfigurationDefinition(names),
     validatingWebhookConfigurationDefinition(names),
     customResourceDefinitionDefinition(names),
+    ingressClassDefinition(names),
+    runtimeClassDefinition(names),
+    runtimeClassV1beta1Definition(names),
     clusterRoleDefinition(names),
     clusterRoleBindingDefinition(names),
     roleDefinition(names),
     roleBindingDefinition(names),
+    priorityClassDefinition(names),
     csiDriverDefinition(names),
     csiNodeDefinition(names),
     csiStorageCapacityDefinition(names),

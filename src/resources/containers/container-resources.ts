@@ -31,7 +31,7 @@ export function checkContainerResources(resources: JsonObject, at: Path | null, 
 export function checkAmounts(amounts: JsonObject, field: string, found: Findings): void {
   for (const name of Object.keys(amounts)) {
     const path = keyPath(field, name)
-    for (const words of checkResourceName(name)) found.add(invalid(path, name, words))
+    for (const words of checkContainerResourceName(name)) found.add(invalid(path, name, words))
     const quantity = parseQuantity(textMember(amounts, name))
     if (quantity === null) continue
     for (const words of checkAmount(name, quantity)) found.add(invalid(path, formatQuantity(quantity), words))
@@ -117,7 +117,8 @@ function isHugePages(name: string): boolean {
   return name.startsWith('hugepages-')
 }
 
-function checkResourceName(name: string): readonly string[] {
+/** Returns violations of the rule for resources of containers. */
+export function checkContainerResourceName(name: string): readonly string[] {
   const wrong = checkQualifiedName(name)
   if (wrong.length > 0) return wrong
   if (!name.includes('/')) {

@@ -112,6 +112,33 @@ function inlineVolume(maker: ObjectMaker): JsonObject {
   }
 }
 
+const amountsOf =
+  (...resources: readonly string[]): Hint =>
+  () =>
+    Object.fromEntries(resources.map((name, at) => [name, String(at + 1)]))
+
+const policyHints: Hints = {
+  'core.v1.LimitRangeSpec.limits': one([
+    {
+      type: 'Container',
+      ...{ max: { cpu: '2', memory: '2Gi' }, min: { cpu: '1m', memory: '1Mi' } },
+      ...{ default: { cpu: '1', memory: '1Gi' }, defaultRequest: { cpu: '500m', memory: '512Mi' } },
+      maxLimitRequestRatio: { cpu: '4' },
+    },
+    { type: 'PersistentVolumeClaim', max: { storage: '10Gi' } },
+  ]),
+  'core.v1.ResourceQuotaSpec.hard': one({ pods: '10', 'requests.cpu': '2', 'limits.memory': '4Gi' }),
+  'core.v1.ResourceQuotaSpec.scopes': one(['NotBestEffort', 'NotTerminating']),
+  'core.v1.ScopeSelector.matchExpressions': one([
+    { scopeName: 'PriorityClass', operator: 'In', values: ['high', 'low'] },
+  ]),
+  'core.v1.ResourceQuotaStatus.hard': amountsOf('pods', 'secrets'),
+  'core.v1.ResourceQuotaStatus.used': amountsOf('pods', 'secrets'),
+  'node.v1.Overhead.podFixed': amountsOf('cpu', 'memory'),
+  'networking.v1.IngressClassSpec.controller': one('example.com/ingress'),
+  'networking.v1.IngressClassParametersReference.scope': one('Namespace'),
+}
+
 const selectorHints: Hints = {
   'meta.v1.LabelSelectorRequirement.operator': (_, variant) => (variant % 2 === 0 ? 'In' : 'NotIn'),
   'core.v1.NodeSelectorRequirement.operator': (_, variant) => (variant % 2 === 0 ? 'In' : 'NotIn'),
@@ -227,6 +254,7 @@ export const hints: Hints = {
   ...eventHints,
   ...volumeHints,
   ...storageHints,
+  ...policyHints,
   ...selectorHints,
   ...accessHints,
   ...webhookHints,

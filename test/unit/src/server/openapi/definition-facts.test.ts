@@ -37,6 +37,7 @@ const others: ReadonlyMap<string, string> = new Map([
   ['core.v1.PodOS.name', 'others are refused'],
   ['events.v1.Event.eventTime', 'absent in events of the core group'],
   ['events.v1.EventSeries.lastObservedTime', 'optional in series of the core group'],
+  ['networking.v1.IngressClassParametersReference.scope', 'others are refused'],
   ['storage.v1.CSIDriverSpec.fsGroupPolicy', 'others are refused'],
   ['storage.v1.CSIStorageCapacityList.items', 'what they are keyed by is no member of them'],
   ['storage.v1.StorageClass.reclaimPolicy', 'claims are not recycled'],

@@ -1,0 +1,45 @@
+import { checkQualifiedName } from '../../api/metadata/name-rules.ts'
+
+/** Resources of Pods that have a request or a limit. */
+const COMPUTE: readonly string[] = [
+  ...['cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cpu', 'requests.memory'],
+]
+
+const COUNTS: ReadonlySet<string> = new Set([
+  ...['pods', 'resourcequotas', 'services', 'replicationcontrollers', 'secrets', 'configmaps'],
+  ...['persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers'],
+])
+
+const STANDARD: ReadonlySet<string> = new Set([
+  ...COMPUTE,
+  ...COUNTS,
+  ...['ephemeral-storage', 'requests.ephemeral-storage', 'limits.ephemeral-storage', 'requests.storage'],
+  'storage',
+])
+
+/** Returns violations of the rule for the names of resources in quotas and in limits of objects. */
+export function checkQuotaResourceName(name: string): readonly string[] {
+  const wrong = checkQualifiedName(name)
+  if (wrong.length > 0) return wrong
+  return name.includes('/') || isStandardQuotaResource(name) ? [] : ['must be a standard resource for quota']
+}
+
+export function isStandardQuotaResource(name: string): boolean {
+  return STANDARD.has(name) || name.startsWith('hugepages-') || name.startsWith('requests.hugepages-')
+}
+
+/** Whether amounts of the resource are whole numbers. */
+export function isCountedResource(name: string): boolean {
+  return COUNTS.has(name) || name.startsWith('count/')
+}
+
+/** Scopes of quotas, in the order of upstream's messages. */
+export const QUOTA_SCOPES: readonly string[] = [
+  ...['BestEffort', 'CrossNamespacePodAffinity', 'NotBestEffort', 'NotTerminating', 'PriorityClass'],
+  'Terminating',
+]
+
+/** Whether a quota with that scope can limit the standard resource. */
+export function isScopeFor(scope: string, resource: string): boolean {
+  return resource === 'pods' || (scope !== 'BestEffort' && COMPUTE.includes(resource))
+}
