@@ -1,4 +1,4 @@
-import type { Operation } from '../store/command.ts'
+import type { Condition, Operation } from '../store/command.ts'
 import type { AdmittedObjects } from '../registry/calls/admission-context.ts'
 import type { Admission, AdmissionRequest } from '../registry/calls/admission.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
@@ -22,6 +22,8 @@ export type LocalPlugin = {
   readonly validate?: (request: AdmissionRequest) => void
   /** See `Admission.extraOperations`. */
   readonly extraOperations?: (request: AdmissionRequest) => readonly Operation[]
+  /** See `Admission.extraConditions`. */
+  readonly extraConditions?: (request: AdmissionRequest) => readonly Condition[]
 }
 
 /**
@@ -48,14 +50,25 @@ export function admissionChain(plugins: readonly AdmissionPlugin[]): Admission {
   const extras = plugins.flatMap((plugin) =>
     plugin.callsOut === true || plugin.extraOperations === undefined ? [] : [plugin.extraOperations],
   )
+  const conditions = plugins.flatMap((plugin) =>
+    plugin.callsOut === true || plugin.extraConditions === undefined ? [] : [plugin.extraConditions],
+  )
   return {
     mutate: (request) => mutated(mutators, request, 0),
     validate: (request) => validated(validators, request, 0),
-    extraOperations: (request) => (extras.length === 0 ? NONE : extras.flatMap((extra) => extra(request))),
+    extraOperations: (request) => allOf(extras, request),
+    extraConditions: (request) => allOf(conditions, request),
   }
 }
 
-const NONE: readonly Operation[] = []
+function allOf<T>(
+  parts: readonly ((request: AdmissionRequest) => readonly T[])[],
+  request: AdmissionRequest,
+): readonly T[] {
+  const [first] = parts
+  if (first === undefined) return []
+  return parts.length === 1 ? first(request) : parts.flatMap((part) => part(request))
+}
 
 function objectsOf({ object, oldObject }: AdmissionRequest): AdmittedObjects {
   return { object, oldObject }

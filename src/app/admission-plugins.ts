@@ -1,18 +1,32 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
+import { alwaysAdmit, alwaysDeny, namespaceExists } from '../admission/always.ts'
+import { alwaysPullImages } from '../admission/always-pull-images.ts'
 import { certificateApproval, certificateSigning } from '../admission/certificate-permissions.ts'
+import { certificateSubjectRestriction } from '../admission/certificate-subject.ts'
 import { admissionChain } from '../admission/chain.ts'
 import type { AdmissionPlugin } from '../admission/chain.ts'
+import { defaultIngressClass } from '../admission/default-ingress-class.ts'
+import { defaultTolerationSeconds } from '../admission/default-tolerations.ts'
+import { extendedResourceToleration } from '../admission/extended-resource-toleration.ts'
+import { limitRanger } from '../admission/limit-ranger.ts'
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts'
+import { priorityAdmission } from '../admission/priority.ts'
+import { resourceQuotaAdmission } from '../admission/resource-quota.ts'
 import { roleEscalation } from '../admission/role-escalation.ts'
+import { runtimeClassAdmission } from '../admission/runtime-class.ts'
 import { serviceAccountAdmission } from '../admission/service-account.ts'
 import { storageProtectionAdmission } from '../admission/storage-protection.ts'
+import { defaultStorageClass, persistentVolumeClaimResize } from '../admission/storage-classes.ts'
+import { taintNodesByCondition } from '../admission/taint-nodes.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { grantCheck } from '../auth/grants.ts'
 import type { RuleSource } from '../auth/rules.ts'
 import type { AdmissionPluginName } from '../config/admission-plugins-flag.ts'
 import type { Admission } from '../registry/calls/admission.ts'
 import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
+import { readCertificateRequest } from '../pki/certificate-request.ts'
+import { PkiError } from '../pki/errors.ts'
 import { serviceAccountDefinition } from '../resources/service-account.ts'
 
 export type AdmissionDependencies = {
@@ -30,33 +44,33 @@ export type AdmissionDependencies = {
 const builders: {
   readonly [name in AdmissionPluginName]: ((dependencies: AdmissionDependencies) => AdmissionPlugin) | null
 } = {
-  AlwaysAdmit: null,
+  AlwaysAdmit: alwaysAdmit,
   NamespaceLifecycle: namespaceLifecycle,
-  NamespaceExists: null,
-  LimitRanger: null,
+  NamespaceExists: namespaceExists,
+  LimitRanger: limitRanger,
   ServiceAccount: (dependencies) =>
     serviceAccountAdmission({ ...dependencies, definition: serviceAccountDefinition(dependencies.names) }),
   NodeRestriction: null,
-  TaintNodesByCondition: null,
-  AlwaysPullImages: null,
+  TaintNodesByCondition: taintNodesByCondition,
+  AlwaysPullImages: alwaysPullImages,
   PodSecurity: null,
-  Priority: null,
-  DefaultTolerationSeconds: null,
+  Priority: priorityAdmission,
+  DefaultTolerationSeconds: defaultTolerationSeconds,
   EventRateLimit: null,
-  ExtendedResourceToleration: null,
-  DefaultStorageClass: null,
+  ExtendedResourceToleration: extendedResourceToleration,
+  DefaultStorageClass: defaultStorageClass,
   StorageObjectInUseProtection: storageProtectionAdmission,
   OwnerReferencesPermissionEnforcement: null,
-  PersistentVolumeClaimResize: null,
-  RuntimeClass: null,
+  PersistentVolumeClaimResize: persistentVolumeClaimResize,
+  RuntimeClass: runtimeClassAdmission,
   CertificateApproval: certificateApproval,
   CertificateSigning: certificateSigning,
-  CertificateSubjectRestriction: null,
-  DefaultIngressClass: null,
+  CertificateSubjectRestriction: ({ names }) => certificateSubjectRestriction({ names, organizationsIn }),
+  DefaultIngressClass: defaultIngressClass,
   MutatingAdmissionWebhook: null,
   ValidatingAdmissionWebhook: null,
-  ResourceQuota: null,
-  AlwaysDeny: null,
+  ResourceQuota: resourceQuotaAdmission,
+  AlwaysDeny: alwaysDeny,
 }
 
 /**
@@ -75,4 +89,14 @@ export function admissionOf(
       return build === null ? [] : [build(dependencies)]
     }),
   ])
+}
+
+/** @param request in base64. @returns null: it is not a request, which validation refuses */
+function organizationsIn(request: string): readonly string[] | null {
+  try {
+    return readCertificateRequest(Buffer.from(request, 'base64').toString('latin1')).subject.organizations
+  } catch (cause) {
+    if (cause instanceof PkiError) return null
+    throw cause
+  }
 }

@@ -16,6 +16,7 @@ const accounts: { readonly [name in ControllerName]: string | null } = {
   podgc: 'pod-garbage-collector',
   'pv-protection': 'pv-protection-controller',
   'pvc-protection': 'pvc-protection-controller',
+  resourcequota: 'resourcequota-controller',
   'root-ca-cert-publisher': 'root-ca-cert-publisher',
   serviceaccount: 'service-account-controller',
   'serviceaccount-token': null,

@@ -26,9 +26,11 @@ import { namespaceDeletion } from '../controllers/namespace-deletion.ts'
 import { podGarbageCollection } from '../controllers/pod-garbage-collection.ts'
 import { PodIndex, claimOf, releasedClaims } from '../controllers/pod-index.ts'
 import { podSummaryOf } from '../controllers/pod-summary.ts'
+import { resourceQuotaController } from '../controllers/resource-quota.ts'
 import { rootCaPublisher } from '../controllers/root-ca.ts'
 import { needsProtectionStep, storageProtection } from '../controllers/storage-protection.ts'
 import type { StorageProtectionDependencies } from '../controllers/storage-protection.ts'
+import { systemPriorities } from '../controllers/system-priorities.ts'
 import { readTokenSecret } from '../controllers/token-secret.ts'
 import { signingKeys } from '../controllers/signing-keys.ts'
 import { tokenSecrets } from '../controllers/token-secrets.ts'
@@ -141,6 +143,7 @@ export class Controllers {
       ...this.#startAccounts(),
       ...this.#startPods(),
       ...this.#startVolumes(),
+      ...this.#startQuotas(),
     ]
   }
 
@@ -236,6 +239,18 @@ export class Controllers {
     return [() => volumes.objects.close(), ...this.#switched('pv-protection', protecting)]
   }
 
+  #startQuotas(): readonly (() => void)[] {
+    const { store, clock, names, catalog, enabled, log } = this.#dependencies
+    // It follows all objects: not for nothing.
+    if (!enabled.has('resourcequota')) return []
+    const { controller, informer, close } = resourceQuotaController({
+      ...{ store, clock, names, catalog, client: this.#clientOf('resourcequota') },
+      onError: (namespace, cause) => log.warn({ namespace, err: cause }, 'usage of quotas not counted yet'),
+    })
+    informer.start()
+    return [close, ...this.#switched('resourcequota', controller)]
+  }
+
   #protected(plural: ProtectedKind): Pick<StorageProtectionDependencies, 'plural' | 'finalizer' | 'objects'> {
     const finalizer = protectionFinalizer(this.#dependencies.names, plural)
     const objects = this.#informer(plural, (stored) => needsProtectionStep(finalizer, stored))
@@ -285,9 +300,15 @@ export class Controllers {
       onError: (name, cause) => log.warn({ name, err: cause }, 'default role or binding not stored yet'),
     })
     this.#queues.add('default_policy', defaults.queue)
+    const priorities = systemPriorities({
+      ...{ ...parts, client: this.#client(serverUser()) },
+      onError: (name, cause) => log.warn({ name, err: cause }, 'priority class not stored yet'),
+    })
+    this.#queues.add('system_priority_classes', priorities.queue)
     clusterRoles.start()
     return [
       () => clusterRoles.close(),
+      working(consensus, priorities),
       ...this.#switched('clusterrole-aggregation', aggregation),
       working(consensus, defaults),
     ]

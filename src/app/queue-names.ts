@@ -8,6 +8,7 @@ export const queueNames: { readonly [name in ControllerName]: string } = {
   podgc: 'orphaned_pods_nodes',
   'pv-protection': 'pvprotection',
   'pvc-protection': 'pvcprotection',
+  resourcequota: 'resourcequota_primary',
   'root-ca-cert-publisher': 'root_ca_cert_publisher',
   serviceaccount: 'serviceaccount',
   'serviceaccount-token': 'serviceaccount_tokens_secret',

@@ -10,6 +10,7 @@ export const CONTROLLERS = [
   'podgc',
   'pv-protection',
   'pvc-protection',
+  'resourcequota',
   'root-ca-cert-publisher',
   'serviceaccount',
   'serviceaccount-token',

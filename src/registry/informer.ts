@@ -20,6 +20,8 @@ export type InformerDependencies<T> = {
    * anything may have been deleted.
    */
   readonly onDeleted?: (deleted: StoredObject | null) => void
+  /** Called for each event, also for objects that `keeps` leaves out. */
+  readonly onEvent?: (event: StoreEvent) => void
 }
 
 /** Events taken from the cursor in one turn before yielding. */
@@ -170,6 +172,7 @@ export class Informer<T> {
       if (event.kind === 'deleted' || !this.#keeps(event.object)) this.#remove(event.key)
       else this.#set(event.object)
       if (event.kind === 'deleted') this.#dependencies.onDeleted?.(event.object)
+      this.#dependencies.onEvent?.(event)
     }
     if (events.length > 0) this.#dependencies.clock.soon(() => this.#pump())
     else cursor.onMore(() => this.#pump())

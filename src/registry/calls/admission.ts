@@ -1,4 +1,4 @@
-import type { Operation } from '../../store/command.ts'
+import type { Condition, Operation } from '../../store/command.ts'
 import type { AdmissionContext } from './admission-context.ts'
 import type { DeleteOptions } from './delete-options.ts'
 import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
@@ -21,6 +21,11 @@ export interface Admission {
    * causes another evaluation of the write.
    */
   extraOperations(request: AdmissionRequest): readonly Operation[]
+  /**
+   * Returns conditions that the operation on the object itself carries in addition to its own.
+   * Unset: none.
+   */
+  extraConditions?(request: AdmissionRequest): readonly Condition[]
 }
 
 /** One evaluation of a write, as admission sees it. */

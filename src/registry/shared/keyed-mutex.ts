@@ -17,6 +17,15 @@ export class KeyedMutex {
     this.#clock = clock
   }
 
+  isLocked(key: Key): boolean {
+    return this.#waiting.has(key)
+  }
+
+  /** Whether others wait for the lock. */
+  isAwaited(key: Key): boolean {
+    return (this.#waiting.get(key)?.size ?? 0) > 0
+  }
+
   /**
    * Resolves when the caller has the lock; `unlock` must follow. @throws ApiError `Timeout` at the
    * deadline

@@ -19,6 +19,8 @@ export class ReadSet {
   #last: Read | null = null
   /** The revision of memory when a whole collection was read; null: none was read. */
   #collectionsAt: Revision | null = null
+  /** Collections of other kinds as a linked list; bounded like `#last`. */
+  #lastList: ListRead | null = null
   #featureLevel: number | null = null
   #bytes = 0
 
@@ -44,6 +46,13 @@ export class ReadSet {
     return view.list(prefix, { after: null, limit: null }).objects
   }
 
+  /** Returns the objects of another kind under the prefix, as stored. For small collections. */
+  listOther(prefix: KeyPrefix): readonly StoredObject[] {
+    const { objects } = this.#rawStore.view().list(prefix, { after: null, limit: null })
+    this.#lastList = { prefix, objects, before: this.#lastList }
+    return objects
+  }
+
   /** Bytes of the single objects that were read. */
   get bytes(): number {
     return this.#bytes
@@ -64,7 +73,8 @@ export class ReadSet {
 
   /** Whether nothing was read: the evaluation does not depend on memory. */
   get isEmpty(): boolean {
-    return this.#last === null && this.#collectionsAt === null && this.#featureLevel === null
+    const isEmpty = this.#last === null && this.#lastList === null
+    return isEmpty && this.#collectionsAt === null && this.#featureLevel === null
   }
 
   /** Whether every read would return the same now. */
@@ -74,6 +84,10 @@ export class ReadSet {
     if (this.#featureLevel !== null && this.#featureLevel !== this.#rawStore.featureLevel) return false
     for (let read = this.#last; read !== null; read = read.before) {
       if ((view.get(read.key)?.revision ?? null) !== read.revision) return false
+    }
+    for (let read = this.#lastList; read !== null; read = read.before) {
+      const { objects } = view.list(read.prefix, { after: null, limit: null })
+      if (!isSameList(objects, read.objects)) return false
     }
     return true
   }
@@ -90,4 +104,17 @@ type Read = {
   /** null: absent. */
   readonly revision: Revision | null
   readonly before: Read | null
+}
+
+type ListRead = {
+  readonly prefix: KeyPrefix
+  readonly objects: readonly StoredObject[]
+  readonly before: ListRead | null
+}
+
+function isSameList(a: readonly StoredObject[], b: readonly StoredObject[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every(({ key, revision }, at) => b[at]?.key === key && b[at].revision === revision)
+  )
 }

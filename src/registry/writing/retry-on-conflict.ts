@@ -53,6 +53,14 @@ export function withExtraOperations(plan: Plan, extra: readonly Operation[]): Pl
   return { ...plan, operations: [...plan.operations, ...extra] }
 }
 
+/** Returns the plan with conditions that admission adds to the object's own operation. */
+export function withConditions(plan: Plan, conditions: readonly Condition[]): Plan {
+  if (conditions.length === 0 || plan.kind !== 'write') return plan
+  const [first, ...rest] = plan.operations
+  if (first === undefined) return plan
+  return { ...plan, operations: [{ ...first, conditions: [...first.conditions, ...conditions] }, ...rest] }
+}
+
 /** Returns a plan that writes one object. */
 export function planPut(
   put: Extract<Operation, { readonly kind: 'put' }>,
@@ -105,8 +113,9 @@ export async function retryOnConflict(
 ): Promise<VerbResponse> {
   const state: WriteState = { evaluate, applied: [] }
   try {
-    const first = await attempt(dependencies, request, state, options, evaluateConfirmed)
-    return first ?? (await attemptsInTurn(dependencies, request, state, options))
+    const first = await attempt(dependencies, request, state, options, { ...firstTurn, held: null })
+    if (first.kind === 'answer') return first.value
+    return await attemptsInTurn(dependencies, request, state, options, first)
   } catch (cause) {
     throw partialFailure(state.applied, cause)
   }
@@ -117,67 +126,139 @@ const retryAfterSeconds = 1
 /** Remaining work of a request, and the membership changes made for it. */
 type WriteState = { evaluate: Evaluate; applied: readonly MembershipChange[] }
 
-/** Retries after a lost race, serialized by the key. */
+type Attempt = { readonly kind: 'answer'; readonly value: VerbResponse } | LostRace
+
+/**
+ * @param shared the object besides the written one that the race was for, such as a quota; null:
+ *   the written one
+ */
+type LostRace = {
+  readonly kind: 'lost'
+  readonly shared: Key | null
+  /** Another request is about to change the shared object, so nothing was proposed. */
+  readonly isBusy: boolean
+}
+
+/** How an attempt evaluates, and the lock that it holds. */
+type Turn = { readonly evaluated: typeof evaluateConfirmed; readonly held: Key | null }
+
+const firstTurn = { evaluated: evaluateConfirmed } as const
+
+/**
+ * Retries after a lost race, serialized by what the race was for: the written object, or another
+ * one that the command changes. Only one lock is held at a time.
+ */
 async function attemptsInTurn(
   dependencies: VerbDependencies,
   request: WriteRequest,
   state: WriteState,
   options: RetryOptions,
+  first: LostRace,
 ): Promise<VerbResponse> {
-  const key = options.key?.() ?? null
-  if (key !== null) await dependencies.writers.lock(key, request.context.deadlineMs)
+  const { writers, limits, clock } = dependencies
+  const { deadlineMs } = request.context
+  let held: Key | null = null
+  const lost = { own: 0, shared: 0 }
   try {
-    for (let lost = 1; lost < options.attemptsMax; lost++) {
-      const again = await attempt(dependencies, request, state, options, evaluateCurrent)
-      if (again !== null) return again
+    for (let race = first; ;) {
+      if (race.shared === null) lost.own++
+      else lost.shared++
+      if (lost.own >= options.attemptsMax || lost.shared >= limits.rewriteAttemptsMax) break
+      const key: Key | null = race.shared ?? options.key?.() ?? null
+      if (key !== held) {
+        if (held !== null) writers.unlock(held)
+        held = null
+        if (key !== null) await writers.lock(key, deadlineMs)
+        held = key
+      }
+      const startedMs = clock.monotonicMs()
+      // A lost race is a barrier: its outcome was applied here.
+      const evaluated = race.isBusy ? evaluateConfirmed : evaluateCurrent
+      const again = await attempt(dependencies, request, state, options, { evaluated, held: race.shared })
+      if (again.kind === 'answer') {
+        if (race.shared !== null && held !== null) {
+          releaseLater(dependencies, held, startedMs)
+          held = null
+        }
+        return again.value
+      }
+      race = again
     }
   } finally {
-    if (key !== null) dependencies.writers.unlock(key)
+    if (held !== null) writers.unlock(held)
   }
   // No `Conflict`: the caller named no version that it could read again.
   const why = 'too many concurrent changes of this object; nothing was changed'
   throw options.exhausted?.() ?? tooManyRequests(retryAfterSeconds, why)
 }
 
-/** @returns null: lost a race */
+/**
+ * Releases the lock of a shared object after a random time, in proportion to how long the write
+ * took, if others wait for it. The leader learns first of each change and would win every race
+ * otherwise; in the pause, writers at other members win some.
+ */
+function releaseLater({ writers, clock, random }: VerbDependencies, key: Key, startedMs: number): void {
+  const tookMs = Math.min(clock.monotonicMs() - startedMs, pauseMsMax)
+  const pauseMs = writers.isAwaited(key) ? random.below(Math.ceil(2 * tookMs) + 1) : 0
+  if (pauseMs === 0) writers.unlock(key)
+  else clock.after(pauseMs, () => writers.unlock(key))
+}
+
+const pauseMsMax = 50
+
 async function attempt(
   dependencies: VerbDependencies,
   request: WriteRequest,
   state: WriteState,
   options: RetryOptions,
-  evaluated: typeof evaluateConfirmed,
-): Promise<VerbResponse | null> {
+  turn: Turn,
+): Promise<Attempt> {
   const { store } = dependencies
   const { deadlineMs } = request.context
-  const first = await evaluated(dependencies, request, state.evaluate, options)
+  const first = await turn.evaluated(dependencies, request, state.evaluate, options)
   const plan =
     first.kind === 'membership-changes'
       ? await runExternalChanges(dependencies, request, state, first)
       : first
   // Another request changed the membership in between.
-  if (plan.kind === 'membership-changes') return null
-  if (plan.kind !== 'write') return plan.value
+  if (plan.kind === 'membership-changes') return lostRace(null)
+  if (plan.kind !== 'write') return { kind: 'answer', value: plan.value }
+  const busy = turn.held === null ? busyKey(dependencies, plan.operations) : null
+  if (busy !== null) return { kind: 'lost', shared: busy, isBusy: true }
   const operations = onlyWhile(request, withPrecondition(plan.operations, dependencies.definitionState?.()))
   const outcome = await fromStore(store.write({ kind: 'write', operations }, deadlineMs))
   switch (outcome.kind) {
     case 'done':
-      return plan.done(outcome.revisions)
+      return { kind: 'answer', value: plan.done(outcome.revisions) }
     case 'refused': {
-      if (options.isMade?.() === true) return null
+      if (options.isMade?.() === true) return lostRace(null)
       const isOwn = outcome.operation === 0
       const known = isOwn ? options.onLost?.(outcome.condition) : null
       const error = known ?? lostForGood(request, outcome.condition)
       if (error !== null) throw error
-      return null
+      return lostRace(isOwn ? null : (operations[outcome.operation]?.key ?? null))
     }
     case 'too-large':
     case 'over-quota':
       throw sizeError(store, options.on ?? request, plan.operations, outcome)
     case 'nothing':
-      return null
+      return lostRace(null)
     default:
       return assertNever(outcome)
   }
+}
+
+function lostRace(shared: Key | null): LostRace {
+  return { kind: 'lost', shared, isBusy: false }
+}
+
+/** Returns the first of the other objects of a command that requests wait for. */
+function busyKey({ writers }: VerbDependencies, operations: readonly Operation[]): Key | null {
+  for (let at = 1; at < operations.length; at++) {
+    const key = operations[at]?.key
+    if (key !== undefined && writers.isLocked(key)) return key
+  }
+  return null
 }
 
 function onlyWhile({ onlyWhile }: VerbRequest, operations: readonly Operation[]): readonly Operation[] {

@@ -7,7 +7,7 @@ import { keepManagedFields } from './manage-fields.ts'
 import type { ManageFields } from './manage-fields.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ReadSet } from '../shared/read-set.ts'
-import { retryOnConflict, withExtraOperations } from './retry-on-conflict.ts'
+import { retryOnConflict, withConditions, withExtraOperations } from './retry-on-conflict.ts'
 import type { RetryOptions, Plan } from './retry-on-conflict.ts'
 import { yieldToEventLoop } from '../shared/yield-budget.ts'
 
@@ -72,8 +72,10 @@ export async function evaluateDraft(
   if (verdict instanceof Promise) await verdict
   if (long) await yieldToEventLoop(dependencies.clock)
   // 8. Plan what to commit, with the operations that admission adds.
-  const plan = draft.plan(object)
-  return withExtraOperations(plan instanceof Promise ? await plan : plan, admission.extraOperations(complete))
+  const planned = draft.plan(object)
+  const plan = planned instanceof Promise ? await planned : planned
+  const conditions = admission.extraConditions?.(complete) ?? []
+  return withExtraOperations(withConditions(plan, conditions), admission.extraOperations(complete))
 }
 
 /**

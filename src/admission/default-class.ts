@@ -1,0 +1,33 @@
+import { parseStored } from '../registry/kinds/encode.ts'
+import type { Place } from '../registry/quota/usage.ts'
+import type { ReadSet } from '../registry/shared/read-set.ts'
+import { prefixOf } from '../store/key.ts'
+import type { StoredObject } from '../store/object-store.ts'
+
+/** Each version is parsed once; the entry lives as long as the version. */
+const annotations = new WeakMap<StoredObject, Readonly<Record<string, string>>>()
+
+export type DefaultClass =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'one'; readonly name: string }
+  | { readonly kind: 'several'; readonly count: number }
+
+/** Returns the cluster-scoped object that one of the annotations marks as default with `true`. */
+export function defaultClassName(reads: ReadSet, place: Place, marks: readonly string[]): DefaultClass {
+  const marked = reads
+    .listOther(prefixOf({ ...place, namespace: null }))
+    .filter((stored) => marks.some((mark) => annotationsOf(stored)[mark] === 'true'))
+  const [first] = marked
+  if (first === undefined) return { kind: 'none' }
+  if (marked.length > 1) return { kind: 'several', count: marked.length }
+  return { kind: 'one', name: parseStored(first).metadata.name ?? '' }
+}
+
+function annotationsOf(stored: StoredObject): Readonly<Record<string, string>> {
+  let found = annotations.get(stored)
+  if (found === undefined) {
+    found = parseStored(stored).metadata.annotations ?? {}
+    annotations.set(stored, found)
+  }
+  return found
+}

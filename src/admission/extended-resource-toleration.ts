@@ -1,0 +1,36 @@
+import { objectMember, objectsMember, textMember } from '../api/json.ts'
+import { resourcesIn } from '../registry/quota/pod-usage.ts'
+import type { AdmissionPlugin } from './chain.ts'
+import { isPodWrite, mainContainers, withSpec } from './pods.ts'
+
+/**
+ * Gives Pods that request extended resources a toleration for nodes that are reserved for them.
+ *
+ * @source upstream `plugin/pkg/admission/extendedresourcetoleration`
+ */
+export function extendedResourceToleration(): AdmissionPlugin {
+  return {
+    name: 'ExtendedResourceToleration',
+    mutate: (request) => {
+      const { object } = request
+      if (object === null || !isPodWrite(request)) return object
+      const spec = objectMember(object, 'spec')
+      const requested = mainContainers(spec).flatMap((one) => [...resourcesIn(one, 'requests').keys()])
+      const tolerations = objectsMember(spec, 'tolerations')
+      const missing = [...new Set(requested.filter((name) => name.includes('/')))]
+        .sort()
+        .filter(
+          (key) =>
+            !tolerations.some(
+              (one) =>
+                textMember(one, 'key') === key &&
+                textMember(one, 'operator') === 'Exists' &&
+                textMember(one, 'effect') === 'NoSchedule',
+            ),
+        )
+      if (missing.length === 0) return object
+      const added = missing.map((key) => ({ key, operator: 'Exists', effect: 'NoSchedule' }))
+      return withSpec(object, { tolerations: [...tolerations, ...added] })
+    },
+  }
+}

@@ -1,0 +1,150 @@
+import { forbidden } from '../api/errors/standard-errors.ts'
+import type { Names } from '../api/metadata/names.ts'
+import { parseTimeMs } from '../api/metadata/time.ts'
+import type { AdmissionRequest } from '../registry/calls/admission.ts'
+import { isStored, placeOf, resourceOf } from '../registry/kinds/definition.ts'
+import type { AnyObject } from '../registry/kinds/definition.ts'
+import { encode } from '../registry/kinds/encode.ts'
+import { addAmounts, amountsJson, spellAmounts } from '../registry/quota/amounts.ts'
+import type { Amounts } from '../registry/quota/amounts.ts'
+import { unspecifiedResources } from '../registry/quota/pod-usage.ts'
+import { inScope, isInForce, quotaOf, quotasPrefix } from '../registry/quota/quota.ts'
+import type { Quota } from '../registry/quota/quota.ts'
+import { amountsAt, isClaims, isPods, isResourceOf, isUncounted, usageOf } from '../registry/quota/usage.ts'
+import type { ObjectUsage } from '../registry/quota/usage.ts'
+import type { Condition, Operation } from '../store/command.ts'
+import type { Quantity } from '../api/schema/quantity.ts'
+import type { AdmissionPlugin } from './chain.ts'
+
+/**
+ * Refuses objects that would exceed a quota of their namespace. The command that stores an object
+ * also stores the new usage of each quota, if the quota is unchanged since: so usage is exact,
+ * whichever members take writes. A quota counts from when its controller has set its status.
+ *
+ * @source upstream `plugin/pkg/admission/resourcequota`
+ */
+export function resourceQuotaAdmission({ names }: { readonly names: Names }): AdmissionPlugin {
+  // One evaluation is validated and then planned.
+  const decided = new WeakMap<AdmissionRequest, Decision>()
+  const decide = (request: AdmissionRequest): Decision => {
+    let decision = decided.get(request)
+    if (decision === undefined) {
+      decision = decisionOf(names, request)
+      decided.set(request, decision)
+    }
+    return decision
+  }
+  return {
+    name: 'ResourceQuota',
+    validate: (request) => void decide(request),
+    extraOperations: (request) => decide(request).operations,
+    extraConditions: (request) => decide(request).conditions,
+  }
+}
+
+type Decision = { readonly operations: readonly Operation[]; readonly conditions: readonly Condition[] }
+
+const NOTHING: Decision = { operations: [], conditions: [] }
+
+/** @throws ApiError `Forbidden` */
+function decisionOf(names: Names, request: AdmissionRequest): Decision {
+  const { definition, target, operation, object, options, reads } = request
+  const { namespace, subresource } = target
+  if (object === null || namespace === null || subresource !== null) return NOTHING
+  if (operation !== 'CREATE' && operation !== 'UPDATE') return NOTHING
+  const place = placeOf(definition)
+  if (operation === 'UPDATE' && !isPods(place) && !isClaims(place)) return NOTHING
+  if (!isStored(definition) || isUncounted(place)) return NOTHING
+  const prefix = quotasPrefix(namespace)
+  const quotas = reads.listOther(prefix)
+  if (quotas.length === 0) {
+    // A quota that this member has not applied yet.
+    const conditions: readonly Condition[] = [{ kind: 'prefix-empty', prefixes: [prefix] }]
+    return options.kind === 'CreateOptions' ? { operations: [], conditions } : NOTHING
+  }
+  const usage = usageOf(place, object, names)
+  const nowMs = parseTimeMs(request.context.writing.time) ?? 0
+  const before = request.oldObject === null ? null : usageOf(place, request.oldObject, names)
+  const conditions: Condition[] = []
+  const operations: Operation[] = []
+  for (const quota of quotas.map(quotaOf)) {
+    // Its controller counts now: what it does not see must not be stored after it.
+    if (!isInForce(quota)) {
+      const { key, revision } = quota.stored
+      conditions.push({ kind: 'other-revision-is', key, revision })
+    }
+    const hard = new Map([...quota.hard].filter(([name]) => isResourceOf(place, name, names)))
+    const more = increase(quota, { usage, before, nowMs }, hard)
+    if (hard.size > 0 && inScope(quota, usage.scopes)) checkSpecified(request, quota, object, hard)
+    if (more.size === 0) continue
+    checkHard(request, quota, more)
+    operations.push(usagePut(quota, more, conditions))
+  }
+  return { operations, conditions }
+}
+
+/** Returns by how much a write raises the usage of a quota, for the resources that it limits. */
+function increase(
+  quota: Quota,
+  of: { readonly usage: ObjectUsage; readonly before: ObjectUsage | null; readonly nowMs: number },
+  hard: Amounts,
+): Amounts {
+  const more = new Map<string, Quantity>()
+  if (!inScope(quota, of.usage.scopes)) return more
+  const counted =
+    of.before !== null && inScope(quota, of.before.scopes) ? amountsAt(of.before, of.nowMs) : null
+  for (const [name, amount] of amountsAt(of.usage, of.nowMs)) {
+    if (!hard.has(name)) continue
+    const nanos = amount.nanos - (counted?.get(name)?.nanos ?? 0n)
+    if (nanos > 0n) more.set(name, { ...amount, nanos })
+  }
+  return more
+}
+
+function refuse({ definition, target }: AdmissionRequest, object: AnyObject, why: string): never {
+  throw forbidden(resourceOf(definition), object.metadata.name ?? target.name ?? '', why)
+}
+
+/** @throws ApiError `Forbidden`: the new object does not say how much it uses */
+function checkSpecified(request: AdmissionRequest, quota: Quota, object: AnyObject, hard: Amounts): void {
+  if (request.operation !== 'CREATE') return
+  if (isPods(placeOf(request.definition))) {
+    const missing = unspecifiedResources(object, hard.keys())
+    if (missing.length > 0)
+      refuse(request, object, `failed quota: ${quota.name}: must specify ${missing.join(',')}`)
+  }
+  const unknown = [...hard.keys()].filter((name) => !quota.used.has(name)).sort()
+  if (unknown.length === 0) return
+  refuse(request, object, `status unknown for quota: ${quota.name}, resources: ${unknown.join(',')}`)
+}
+
+/** @throws ApiError `Forbidden`: the limit is exceeded */
+function checkHard(request: AdmissionRequest, quota: Quota, more: Amounts): void {
+  const { hard, used } = quota
+  const exceeded = [...more.keys()].filter((name) => {
+    const then = (used.get(name)?.nanos ?? 0n) + (more.get(name)?.nanos ?? 0n)
+    return then > (hard.get(name)?.nanos ?? 0n)
+  })
+  if (exceeded.length === 0 || request.object === null) return
+  const why =
+    `exceeded quota: ${quota.name}, requested: ${spellAmounts(more, exceeded)}, ` +
+    `used: ${spellAmounts(used, exceeded)}, limited: ${spellAmounts(hard, exceeded)}`
+  refuse(request, request.object, why)
+}
+
+/** @param conditions of the object: the quota's own condition takes their place */
+function usagePut(quota: Quota, more: Amounts, conditions: Condition[]): Operation {
+  const { stored, object } = quota
+  const { key, revision } = stored
+  const used = new Map(quota.used)
+  addAmounts(used, more)
+  const status = { hard: amountsJson(quota.hard), used: amountsJson(used) }
+  const own = conditions.findIndex((one) => one.kind === 'other-revision-is' && one.key === key)
+  if (own >= 0) conditions.splice(own, 1)
+  return {
+    kind: 'put',
+    key,
+    conditions: [{ kind: 'revision-is', revision }],
+    object: encode({ ...object, status }),
+  }
+}

@@ -1,0 +1,172 @@
+import type { Clock, Timer } from '../../base/clock.ts'
+import { ApiError } from '../api/errors/api-error.ts'
+import type { Names } from '../api/metadata/names.ts'
+import { Informer } from '../registry/informer.ts'
+import type { Catalog } from '../registry/kinds/catalog.ts'
+import type { LocalClient } from '../registry/local-client.ts'
+import { amountsJson } from '../registry/quota/amounts.ts'
+import type { Amounts } from '../registry/quota/amounts.ts'
+import { isInForce, quotaOf, quotasPrefix } from '../registry/quota/quota.ts'
+import type { Quota } from '../registry/quota/quota.ts'
+import { isUncounted } from '../registry/quota/usage.ts'
+import { ALL_OBJECTS, partsOf } from '../store/key.ts'
+import type { Key } from '../store/key.ts'
+import type { ObjectStore, StoredObject, StoreEvent } from '../store/object-store.ts'
+import { Controller } from './controller.ts'
+import type { Reconciled } from './controller.ts'
+import { QuotaUsage } from './quota-usage.ts'
+
+export type ResourceQuotaDependencies = {
+  readonly store: ObjectStore
+  readonly clock: Clock
+  readonly names: Names
+  readonly catalog: Catalog
+  readonly client: LocalClient
+  readonly onError: (namespace: string, cause: unknown) => void
+}
+
+/** Changes of a namespace that are counted together. Usage is replenished within a second. */
+const gatherMs = 200
+/** Interval after which all quotas are counted again: Pods on lost nodes stop to count. */
+const resyncMs = 300_000
+/** Writes of a status that lose the race to admission before others get their turn. */
+const attemptsMax = 20
+
+/**
+ * Puts the limits of quotas in force and counts usage again after changes. Admission raises usage
+ * with each object that it admits; this controller lowers it, and counts once for a new quota.
+ *
+ * @returns the controller, and the informer that it follows; the caller starts and closes both
+ * @source upstream `pkg/controller/resourcequota`
+ */
+export function resourceQuotaController(dependencies: ResourceQuotaDependencies): {
+  readonly controller: Controller
+  readonly informer: Informer<Quota>
+  readonly close: () => void
+} {
+  const { store, clock, names, onError } = dependencies
+  const usage = new QuotaUsage(names)
+  /** Namespaces with quotas, and how many. */
+  const limited = new Map<string, number>()
+  const changed = new ChangedNamespaces(clock, (namespace) => controller.enqueue(namespace))
+  const informer: Informer<Quota> = new Informer({
+    ...{ store, clock, prefix: ALL_OBJECTS },
+    keeps: ({ key }) => isQuotaKey(key),
+    parse: quotaOf,
+    onEvent: (event) => {
+      const namespace = limited.size === 0 ? '' : countedNamespace(event)
+      if (limited.has(namespace)) changed.add(namespace)
+    },
+    onDeleted: (deleted) => {
+      if (deleted === null) for (const namespace of limited.keys()) changed.add(namespace)
+    },
+  })
+  informer.subscribe(({ key, previous, ...change }) => {
+    const { namespace } = partsOf(key)
+    const before = limited.get(namespace) ?? 0
+    if (change.kind === 'removed') {
+      if (before <= 1) limited.delete(namespace)
+      else limited.set(namespace, before - 1)
+      return
+    }
+    if (previous === null) limited.set(namespace, before + 1)
+    if (!isInForce(change.value)) changed.add(namespace)
+  })
+  const controller = new Controller({
+    ...{ clock, onError },
+    reconcile: (namespace) => reconcile(dependencies, usage, namespace),
+    keys: () => limited.keys(),
+  })
+  const resync = clock.every(resyncMs, () => {
+    for (const namespace of limited.keys()) controller.enqueue(namespace)
+  })
+  const close = (): void => {
+    resync.cancel()
+    changed.close()
+    informer.close()
+  }
+  return { controller, informer, close }
+}
+
+/** Gathers namespaces for a while. Holds at most one entry per namespace with quotas. */
+class ChangedNamespaces {
+  readonly #clock: Clock
+  readonly #enqueue: (namespace: string) => void
+  readonly #namespaces = new Set<string>()
+  #timer: Timer | null = null
+
+  constructor(clock: Clock, enqueue: (namespace: string) => void) {
+    this.#clock = clock
+    this.#enqueue = enqueue
+  }
+
+  add(namespace: string): void {
+    this.#namespaces.add(namespace)
+    this.#timer ??= this.#clock.after(gatherMs, () => {
+      this.#timer = null
+      const namespaces = [...this.#namespaces]
+      this.#namespaces.clear()
+      for (const one of namespaces) this.#enqueue(one)
+    })
+  }
+
+  close(): void {
+    this.#timer?.cancel()
+    this.#timer = null
+  }
+}
+
+function isQuotaKey(key: Key): boolean {
+  return key.startsWith('/resourcequotas/')
+}
+
+/** Returns the namespace whose usage the event may change; empty: none. */
+function countedNamespace({ kind, key }: StoreEvent): string {
+  const { namespace, ...place } = partsOf(key)
+  // The status of a quota changes with each object that is admitted.
+  if (isUncounted(place) || (kind === 'updated' && isQuotaKey(key))) return ''
+  return namespace
+}
+
+async function reconcile(
+  { store, clock, catalog, client }: ResourceQuotaDependencies,
+  usage: QuotaUsage,
+  namespace: string,
+): Promise<Reconciled> {
+  const definition = catalog.find('', 'v1', 'resourcequotas')
+  if (definition === null) return { kind: 'done' }
+  for (let attempt = 0; attempt < attemptsMax;) {
+    await usage.prepare(store, clock, namespace)
+    // From here to the proposal nothing waits: usage and version of the quota belong together.
+    const view = store.view()
+    const { objects } = view.list(quotasPrefix(namespace), { after: null, limit: null })
+    const stale = firstStale(objects, (quota) => usage.of(quota, namespace, view, clock.wallMs()))
+    if (stale === null) return { kind: 'done' }
+    const { quota, used } = stale
+    const status = { hard: amountsJson(quota.wanted), used: amountsJson(used) }
+    try {
+      const target = { namespace, name: quota.name, subresource: 'status' }
+      await client.update(definition, target, { ...quota.object, status })
+    } catch (cause) {
+      if (!(cause instanceof ApiError)) throw cause
+      if (cause.code !== 'Conflict' && cause.code !== 'NotFound') throw cause
+      attempt++
+    }
+  }
+  return { kind: 'again' }
+}
+
+function firstStale(
+  objects: readonly StoredObject[],
+  count: (quota: Quota) => Amounts,
+): { readonly quota: Quota; readonly used: Amounts } | null {
+  for (const quota of objects.map(quotaOf)) {
+    const used = count(quota)
+    if (!isInForce(quota) || !isSame(quota.used, used)) return { quota, used }
+  }
+  return null
+}
+
+function isSame(a: Amounts, b: Amounts): boolean {
+  return a.size === b.size && [...a].every(([name, { nanos }]) => b.get(name)?.nanos === nanos)
+}
