@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compare } from '../../../bench/tool/compare.ts'
 import { BenchError } from '../../../bench/tool/errors.ts'
-import { labelOf } from '../../../bench/tool/load.ts'
+import { labelOf, workloads } from '../../../bench/tool/load.ts'
 import type { Sample } from '../../../bench/tool/measures.ts'
 import { spreadOf, spreadText } from '../../../bench/tool/measures.ts'
 import { pageOf } from '../../../bench/tool/page.ts'
@@ -62,7 +62,7 @@ void test('the page is self-contained, draws everything, and escapes markup', ()
   assert.doesNotMatch(page, /<script|<link|<img|<i>|<b>|@import|url\(|src=|href=/)
   assert.match(page, /&#60;script&#62;/)
   assert.match(page, /1001 \(1000-1002\)/)
-  assert.equal(page.match(/<h2>/g)?.length, 8)
+  assert.equal(page.match(/<h2>/g)?.length, workloads.length)
   assert.ok((page.match(/<svg/g)?.length ?? 0) > 20)
   assert.doesNotMatch(page, /NaN|Infinity|undefined/)
   for (const tag of ['table', 'svg', 'details', 'div', 'g', 'tr', 'td', 'text']) {
