@@ -27,6 +27,7 @@ import { accessOf, hasDefaultBindings, accessWarnings, reviewersFor } from './ap
 import type { Access } from './app/policy.ts'
 import { removal } from './membership/removal.ts'
 import { openKeyRing } from './app/key-ring.ts'
+import { needsPods, podInformer } from './app/pods.ts'
 import { openReplica } from './app/replica.ts'
 import { servedKinds } from './app/served-kinds.ts'
 import { serve } from './app/serving.ts'
@@ -42,6 +43,7 @@ import { enabledPlugins } from './config/admission-plugins-flag.ts'
 import type { Config } from './config/config.ts'
 import { definitionsPrefix, knownDefinition } from './controllers/custom-definition-summary.ts'
 import { Catalog } from './registry/kinds/catalog.ts'
+import type { PodSummary } from './controllers/pod-summary.ts'
 import { Informer } from './registry/informer.ts'
 import { registry as registryOf } from './registry/registry.ts'
 import type { Registry } from './registry/calls/verb.ts'
@@ -115,7 +117,8 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   const fileKeys = new FileTokenKeys(site.config, keys)
   const serviceAccounts = configuredServiceAccounts(site, { store, files: fileKeys, shared })
   const tokenKeys = [shared, fileKeys]
-  const access = accessOf({ ...site, store, serviceAccounts, tokenKeys })
+  const pods = podInformer({ names, store, clock })
+  const access = accessOf({ ...site, store, serviceAccounts, tokenKeys, pods })
   const rootCa = new RootCa(site.config, keys)
   const watches = new WatchMetrics({ clock, store })
   const { served, registry, controllers } = startRegistry(site, {
@@ -123,6 +126,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
     machine,
     consensus,
     access,
+    pods,
     tokens: serviceAccounts.tokens,
     rootCa,
     ring,
@@ -192,6 +196,7 @@ type RegistryOptions = {
   readonly machine: StoreMachine
   readonly consensus: Consensus<Outcome>
   readonly access: Access
+  readonly pods: Informer<PodSummary>
   readonly tokens: TokenIssuer
   readonly rootCa: RootCa
   readonly ring: KeyRing
@@ -205,7 +210,7 @@ type RegistryOptions = {
  */
 function startRegistry(
   { clock, random, log, names, closing, config }: MemberContext,
-  { store, machine, consensus, access, tokens, rootCa, ring, shared, watches }: RegistryOptions,
+  { store, machine, consensus, access, pods, tokens, rootCa, ring, shared, watches }: RegistryOptions,
 ): { readonly served: Catalog; readonly registry: Registry; readonly controllers: Controllers } {
   const catalog = new Catalog(definitionsFor(names))
   const served = catalog.narrowed(servedKinds(catalog.builtIn(), config['runtime-config']))
@@ -235,7 +240,7 @@ function startRegistry(
     definitionsApplied: () => custom.untilCurrent(),
   })
   const controllers = new Controllers({
-    ...{ registry, store, consensus, clock, names, catalog, definitions, log },
+    ...{ registry, store, consensus, clock, names, catalog, definitions, pods, log },
     kindsApplied: () => custom.untilCurrent(),
     policy: policyObjects(names, defaultPolicy(names)),
     ...{ tokens, rootCa },
@@ -247,9 +252,11 @@ function startRegistry(
     endedPodsMax: config['terminated-pod-gc-threshold'],
   })
   controllers.start()
+  if (needsPods(config)) pods.start()
   custom.start()
   closing.add(() => {
     controllers.stop()
+    pods.close()
     custom.close()
   })
   return { served, registry, controllers }

@@ -25,7 +25,7 @@ import { garbageCollection } from '../controllers/garbage-collection.ts'
 import { namespaceDeletion } from '../controllers/namespace-deletion.ts'
 import { podGarbageCollection } from '../controllers/pod-garbage-collection.ts'
 import { PodIndex, claimOf, releasedClaims } from '../controllers/pod-index.ts'
-import { podSummaryOf } from '../controllers/pod-summary.ts'
+import type { PodSummary } from '../controllers/pod-summary.ts'
 import { resourceQuotaController } from '../controllers/resource-quota.ts'
 import { rootCaPublisher } from '../controllers/root-ca.ts'
 import { needsProtectionStep, storageProtection } from '../controllers/storage-protection.ts'
@@ -62,6 +62,8 @@ export type ControllersDependencies = {
   readonly definitions: Informer<KnownDefinition>
   /** Waits until the catalog has the kinds of all definitions that this member has applied. */
   readonly kindsApplied: () => Promise<void>
+  /** All Pods; the owner starts the informer later, and closes it. */
+  readonly pods: Informer<PodSummary>
   /** The roles and bindings that the cluster always has. */
   readonly policy: readonly ExpectedObject[]
   readonly tokens: TokenIssuer
@@ -187,11 +189,9 @@ export class Controllers {
 
   /** Starts the controllers that follow the Pods. */
   #startPods(): readonly (() => void)[] {
-    const { store, clock, catalog, enabled, endedPodsMax: endedMax, log } = this.#dependencies
-    // Every Pod is parsed for them: not for nothing.
+    const { store, clock, catalog, pods, enabled, endedPodsMax: endedMax, log } = this.#dependencies
     if (!enabled.has('podgc') && !enabled.has('pvc-protection')) return []
     const index = new PodIndex()
-    const pods = this.#informer('pods', podSummaryOf)
     pods.subscribe(({ key, previous, ...change }) =>
       index.change(key, previous, change.kind === 'set' ? change.value : null),
     )
@@ -216,7 +216,7 @@ export class Controllers {
       onReleased: (listener) => pods.subscribe((change) => releasedClaims(index, change).forEach(listener)),
       onError: (key, cause) => log.warn({ key, err: cause }, 'claim not released yet'),
     })
-    const informers = [nodes, pods, claims.objects]
+    const informers = [nodes, claims.objects]
     for (const informer of informers) informer.start()
     return [
       ...informers.map((informer) => () => informer.close()),

@@ -13,6 +13,7 @@ import type { Authorizer } from '../auth/decision.ts'
 import { AuthError } from '../auth/errors.ts'
 import { frontProxy } from '../auth/front-proxy.ts'
 import { followNodeGraph } from '../auth/node/follow-node-graph.ts'
+import type { NodeGraphOptions } from '../auth/node/follow-node-graph.ts'
 import { nodeAuthorizer } from '../auth/node/node-authorizer.ts'
 import { reviewersOf } from '../auth/reviewers.ts'
 import { anyOf } from '../auth/rules.ts'
@@ -54,6 +55,8 @@ export type AccessDependencies = {
   readonly clock: Clock
   readonly closing: ShutdownStack
   readonly serviceAccounts: ServiceAccounts
+  /** All Pods, for the mode Node; the owner starts the informer later. */
+  readonly pods: NodeGraphOptions['pods']
   /** A caller may lose its token with its key. */
   readonly tokenKeys: readonly { readonly version: number }[]
 } & Pick<OutwardAccessDependencies, 'random' | 'log'>
@@ -88,11 +91,11 @@ export function accessOf(dependencies: AccessDependencies): Access {
 }
 
 /** Starts the mode Node. */
-function nodesOf({ names, store, clock, closing }: AccessDependencies): {
+function nodesOf({ names, store, clock, closing, pods }: AccessDependencies): {
   readonly authorizer: Authorizer
   readonly version: () => number
 } {
-  const { graph, close } = followNodeGraph({ names, store, clock })
+  const { graph, close } = followNodeGraph({ names, store, clock, pods })
   closing.add(close)
   const rules = defaultPolicy(names).roles.flatMap((role) => (role.name === 'system:node' ? role.rules : []))
   return { authorizer: nodeAuthorizer({ names, graph, rules }), version: () => graph.version }

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { ApiError } from '../api/errors/api-error.ts'
 import { objectsMember, textMember } from '../api/json.ts'
 import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from '../api/metadata/object-meta.ts'
-import { Informer } from '../registry/informer.ts'
+import { Informer, defaultSlices } from '../registry/informer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import { apiVersionOf, placeOf } from '../registry/kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
@@ -70,7 +70,7 @@ export function garbageCollection(dependencies: GarbageCollectionDependencies): 
   const graph = new OwnerGraph()
   const enqueue = (key: Key): void => controller.enqueue(key)
   const objects: Informer<OwnedObject> = new Informer({
-    ...{ store, clock, prefix: ALL_OBJECTS },
+    ...{ store, clock, prefix: ALL_OBJECTS, slices: defaultSlices },
     keeps: concernsGarbageCollection,
     parse: ownedObjectOf,
     onDeleted: (deleted) => {

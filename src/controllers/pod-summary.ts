@@ -2,16 +2,14 @@ import { objectMember, textMember } from '../api/json.ts'
 import { parseTimeMs } from '../api/metadata/time.ts'
 import { parseStored } from '../registry/kinds/encode.ts'
 import { isClaim, podReferences } from '../registry/kinds/node-references.ts'
-import type { Reference } from '../registry/kinds/node-references.ts'
+import type { PodReferences, Reference } from '../registry/kinds/node-references.ts'
 import type { StoredObject } from '../store/object-store.ts'
 
-/** The facts of a Pod that controllers decide by. */
-export type PodSummary = {
+/** The facts of a Pod that controllers and the authorizer of nodes decide by. */
+export type PodSummary = PodReferences & {
   readonly uid: string
   readonly resourceVersion: string
-  /** Empty: not bound to a node yet. */
-  readonly node: string
-  /** The claims that it uses. Empty while it has no node. */
+  /** The claims that it uses, also those of a mirror Pod. Empty while it has no node. */
   readonly claims: readonly Reference[]
   /** Whether its containers have ended for good. */
   readonly ended: boolean
@@ -20,13 +18,15 @@ export type PodSummary = {
   readonly forced: boolean
 }
 
-export function podSummaryOf(stored: StoredObject): PodSummary {
+/** @param mirrorAnnotation see `podReferences` */
+export function podSummaryOf(mirrorAnnotation: string, stored: StoredObject): PodSummary {
   const pod = parseStored(stored)
-  const { resourceVersion = '', deletionGracePeriodSeconds } = pod.metadata
+  const { resourceVersion = '', deletionGracePeriodSeconds, annotations = {} } = pod.metadata
   const { node, references } = podReferences(pod, null)
+  const isMirror = annotations[mirrorAnnotation] !== undefined
   const phase = textMember(objectMember(pod, 'status'), 'phase')
   return {
-    ...{ uid: stored.uid, resourceVersion, node },
+    ...{ uid: stored.uid, resourceVersion, node, references: isMirror ? [] : references },
     claims: references.filter(isClaim),
     ended: phase === 'Succeeded' || phase === 'Failed',
     createdMs: parseTimeMs(textMember(pod.metadata, 'creationTimestamp')) ?? 0,

@@ -1,7 +1,9 @@
 import type { Clock } from '../../base/clock.ts'
 import { StoreError } from '../store/store-errors.ts'
 import type { Key, KeyPrefix } from '../store/key.ts'
-import type { ObjectStore, StoredObject, StoreEvent, WatchCursor } from '../store/object-store.ts'
+import type { ListSlice, ObjectStore, StoredObject, StoreEvent, WatchCursor } from '../store/object-store.ts'
+import type { Revision } from '../store/revision.ts'
+import { ListedSlices } from './listed-slices.ts'
 
 export type InformerChange<T> =
   | { readonly kind: 'set'; readonly key: Key; readonly value: T; readonly previous: T | null }
@@ -22,7 +24,18 @@ export type InformerDependencies<T> = {
   readonly onDeleted?: (deleted: StoredObject | null) => void
   /** Called for each event, also for objects that `keeps` leaves out. */
   readonly onEvent?: (event: StoreEvent) => void
+  /**
+   * Lists in slices and yields between them, for large collections. Until the list is complete the
+   * map lacks objects, or has old ones; `takeIn` waits for it. Unset: `start` returns with all.
+   */
+  readonly slices?: SliceLimits
 }
+
+/** Objects of a slice, and bytes of them, before a list yields. */
+export type SliceLimits = { readonly objectsMax: number; readonly bytesMax: number }
+
+/** Some 10 ms of parsing. */
+export const defaultSlices: SliceLimits = Object.freeze({ objectsMax: 200, bytesMax: 1024 * 1024 })
 
 /** Events taken from the cursor in one turn before yielding. */
 const eventsPerTurn = 128
@@ -41,6 +54,10 @@ export class Informer<T> {
   #cursor: WatchCursor | null = null
   /** The read of events from disk in progress. */
   #reading: Promise<void> | null = null
+  /** The list in progress. */
+  #listing: Promise<void> | null = null
+  /** The slices of the last list, until the events have passed it. */
+  #listed: ListedSlices | null = null
   #closed = false
   #failures = 0
 
@@ -84,16 +101,20 @@ export class Informer<T> {
    */
   async takeIn(): Promise<void> {
     const { revision } = this.#dependencies.store.view()
-    while (!this.#closed && (this.#cursor === null || this.#cursor.revision < revision)) {
-      if (this.#reading !== null) {
-        await this.#reading
+    const isBehind = (): boolean =>
+      this.#cursor === null || this.#listing !== null || this.#cursor.revision < revision
+    while (!this.#closed && isBehind()) {
+      const pending = this.#listing ?? this.#reading
+      if (pending !== null) {
+        await pending
         continue
       }
       const before = { cursor: this.#cursor, revision: this.#cursor?.revision }
       this.#catchUp()
       const isSame = this.#cursor === before.cursor && this.#cursor?.revision === before.revision
       // A closed cursor never moves.
-      if (isSame && this.#reading === null) throw new StoreError('stopped', 'the watch was closed')
+      if (isSame && this.#reading === null && this.#listing === null)
+        throw new StoreError('stopped', 'the watch was closed')
     }
   }
 
@@ -120,6 +141,80 @@ export class Informer<T> {
     this.#dependencies.onDeleted?.(null)
   }
 
+  /** Lists at once, or begins to. @throws StoreError */
+  #list(): void {
+    const { store, prefix, slices } = this.#dependencies
+    if (slices === undefined) {
+      this.#relist()
+      return
+    }
+    this.#cursor?.close()
+    this.#reading = null
+    const cursor = store.watch(prefix, store.view().revision)
+    this.#cursor = cursor
+    const listing = this.#listSlices(cursor, slices).catch((cause: unknown) =>
+      this.#endListing(cursor, cause),
+    )
+    this.#listing = listing
+    void listing.then(() => {
+      if (this.#listing !== listing) return
+      this.#listing = null
+      this.#pump()
+    })
+  }
+
+  /** @throws StoreError */
+  async #listSlices(cursor: WatchCursor, limits: SliceLimits): Promise<void> {
+    const { clock, onDeleted } = this.#dependencies
+    const listed = new ListedSlices()
+    const missing = new Set(this.#values.keys())
+    for (let after: Key | null = null; ;) {
+      const slice = this.#slice(after, limits)
+      for (const stored of slice.objects) {
+        if (!this.#keeps(stored)) continue
+        missing.delete(stored.key)
+        if (!isSame(this.#values.get(stored.key)?.version, stored)) this.#set(stored)
+      }
+      after = slice.objects.at(-1)?.key ?? after
+      listed.add(slice.more ? after : null, slice.revision)
+      if (!slice.more) break
+      await new Promise<void>((resolve) => clock.soon(resolve))
+      if (this.#closed || cursor !== this.#cursor) return
+    }
+    this.#listed = listed
+    for (const key of missing) this.#remove(key)
+    onDeleted?.(null)
+  }
+
+  #slice(
+    after: Key | null,
+    { objectsMax, bytesMax }: SliceLimits,
+  ): ListSlice & { readonly revision: Revision } {
+    const { store, prefix } = this.#dependencies
+    const view = store.view()
+    const { objects, more } = view.list(prefix, { after, limit: objectsMax })
+    let bytes = 0
+    const beyond = objects.findIndex((stored) => {
+      bytes += stored.bytes.byteLength
+      return bytes > bytesMax
+    })
+    // The first object beyond the limit is the last of the slice.
+    const isWhole = beyond === -1 || beyond === objects.length - 1
+    return {
+      objects: isWhole ? objects : objects.slice(0, beyond + 1),
+      more: more || !isWhole,
+      revision: view.revision,
+    }
+  }
+
+  #endListing(cursor: WatchCursor, cause: unknown): void {
+    if (!(cause instanceof StoreError)) throw cause
+    if (cursor !== this.#cursor) return
+    cursor.close()
+    this.#cursor = null
+    this.#recover(cause)
+  }
+
   #pump(): void {
     try {
       this.#step()
@@ -131,11 +226,11 @@ export class Informer<T> {
   /** @throws StoreError */
   #catchUp(): void {
     try {
-      if (this.#cursor === null) this.#relist()
+      if (this.#cursor === null) this.#list()
       this.#step()
     } catch (cause) {
       if (!(cause instanceof StoreError) || cause.code !== 'compacted') throw cause
-      this.#relist()
+      this.#list()
       this.#step()
     }
   }
@@ -143,8 +238,8 @@ export class Informer<T> {
   /** Processes the next events. @throws StoreError */
   #step(): void {
     const cursor = this.#cursor
-    // The pending read continues from there.
-    if (this.#closed || cursor === null || this.#reading !== null) return
+    // The pending list or read continues from there.
+    if (this.#closed || cursor === null || this.#listing !== null || this.#reading !== null) return
     const events = cursor.next(eventsPerTurn)
     if ('length' in events) {
       this.#take(cursor, events)
@@ -169,6 +264,8 @@ export class Informer<T> {
 
   #take(cursor: WatchCursor, events: readonly StoreEvent[]): void {
     for (const event of events) {
+      if (this.#listed?.isOver(event.revision) === true) this.#listed = null
+      if (this.#listed?.contains(event.key, event.revision) === true) continue
       if (event.kind === 'deleted' || !this.#keeps(event.object)) this.#remove(event.key)
       else this.#set(event.object)
       if (event.kind === 'deleted') this.#dependencies.onDeleted?.(event.object)
@@ -197,7 +294,7 @@ export class Informer<T> {
   #follow(): void {
     if (this.#closed) return
     try {
-      this.#relist()
+      this.#list()
       this.#pump()
     } catch (cause) {
       this.#recover(cause)

@@ -7,12 +7,15 @@ import { parseStored } from '../../registry/kinds/encode.ts'
 import { prefixOf } from '../../store/key.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
 import { NodeGraph } from './node-graph.ts'
-import { podReferences, volumeReferences } from '../../registry/kinds/node-references.ts'
+import type { NodeGraphDependencies } from './node-graph.ts'
+import { volumeReferences } from '../../registry/kinds/node-references.ts'
 
 export type NodeGraphOptions = {
   readonly names: Names
   readonly store: ObjectStore
   readonly clock: Clock
+  /** All Pods; the owner starts the informer later. */
+  readonly pods: NodeGraphDependencies['pods']
 }
 
 /**
@@ -20,7 +23,7 @@ export type NodeGraphOptions = {
  *
  * @returns the graph, and `close`, which stops following
  */
-export function followNodeGraph({ names, store, clock }: NodeGraphOptions): {
+export function followNodeGraph({ names, store, clock, pods }: NodeGraphOptions): {
   readonly graph: NodeGraph
   readonly close: () => void
 } {
@@ -28,8 +31,6 @@ export function followNodeGraph({ names, store, clock }: NodeGraphOptions): {
     const prefix = prefixOf({ group, plural, namespace: null })
     return new Informer({ store, clock, prefix, parse: (stored) => parse(parseStored(stored)) })
   }
-  const mirror = names.label('config.mirror')
-  const pods = informer('', 'pods', (pod) => podReferences(pod, mirror))
   const volumes = informer('', 'persistentvolumes', (volume) => ({
     ...volumeReferences(volume),
     name: volume.metadata.name ?? '',
@@ -39,7 +40,7 @@ export function followNodeGraph({ names, store, clock }: NodeGraphOptions): {
     node: textMember(objectMember(attachment, 'spec'), 'nodeName'),
   }))
   const graph = new NodeGraph({ pods, volumes, attachments })
-  const informers = [pods, volumes, attachments]
+  const informers = [volumes, attachments]
   for (const one of informers) one.start()
   return {
     graph,

@@ -1,4 +1,5 @@
 import type { InformerChange } from '../../registry/informer.ts'
+import { isClaim } from '../../registry/kinds/node-references.ts'
 import type { PodReferences, Reference, VolumeReferences } from '../../registry/kinds/node-references.ts'
 
 /** The part of an informer that the graph follows. */
@@ -113,10 +114,6 @@ export class NodeGraph {
     this.#volumes.delete(volume.name)
     if (volume.claim !== null) removeFrom(this.#volumesByClaim, volume.claim, volume)
   }
-}
-
-function isClaim(reference: Reference): boolean {
-  return reference.startsWith('persistentvolumeclaims/')
 }
 
 function addTo<K, V>(sets: Map<K, Set<V>>, key: K, value: V): void {

@@ -4,6 +4,7 @@ import { admissionChain } from '../../../src/admission/chain.ts'
 import { namespaceLifecycle } from '../../../src/admission/namespace-lifecycle.ts'
 import { Bootstrap } from '../../../src/controllers/bootstrap.ts'
 import { Controllers } from '../../../src/app/controllers.ts'
+import { podInformer } from '../../../src/app/pods.ts'
 import { namesOf } from '../../../src/api/metadata/names.ts'
 import { CONTROLLERS } from '../../../src/config/controllers-flag.ts'
 import type { ApiDomain } from '../../../src/api/metadata/names.ts'
@@ -109,8 +110,9 @@ export class Served {
     })
     const prefix = definitionsPrefix(names)
     const definitions = new Informer({ store, clock, prefix, parse: knownDefinition })
+    const pods = podInformer({ names, store, clock })
     const controllers = new Controllers({
-      ...{ registry: this.registry, store, consensus, clock, names, catalog, definitions },
+      ...{ registry: this.registry, store, consensus, clock, names, catalog, definitions, pods },
       kindsApplied: () => definitions.takeIn(),
       log: pino({ level: 'silent' }),
       policy: [],
@@ -125,8 +127,10 @@ export class Served {
     bootstrap.start(onFailure)
     trimmer.start()
     controllers.start()
+    pods.start()
     definitions.start()
     this.#closes.push(
+      () => pods.close(),
       () => definitions.close(),
       () => bootstrap.stop(),
       () => trimmer.stop(),

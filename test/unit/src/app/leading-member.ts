@@ -4,6 +4,7 @@ import pino from 'pino'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import type { ApiDomain } from '../../../../src/api/metadata/names.ts'
 import { Controllers } from '../../../../src/app/controllers.ts'
+import { podInformer } from '../../../../src/app/pods.ts'
 import type { ControllerName } from '../../../../src/config/controllers-flag.ts'
 import { definitionsPrefix, knownDefinition } from '../../../../src/controllers/custom-definition-summary.ts'
 import type { Admission } from '../../../../src/registry/calls/admission.ts'
@@ -25,8 +26,9 @@ export async function lead(t: TestContext, member: LeadingMember): Promise<Fixtu
   const api = await Fixture.open({ domain, ...(admission === undefined ? {} : { admission }) })
   const { registry, store, consensus, clock, catalog } = api
   const definitions = new Informer({ store, clock, prefix: definitionsPrefix(names), parse: knownDefinition })
+  const pods = podInformer({ names, store, clock })
   const controllers = new Controllers({
-    ...{ registry, store, consensus, clock, names, catalog, definitions, policy: [] },
+    ...{ registry, store, consensus, clock, names, catalog, definitions, pods, policy: [] },
     tokens: {
       audiences: [],
       issue: () => Promise.reject(new Error('no token is requested')),
@@ -42,8 +44,10 @@ export async function lead(t: TestContext, member: LeadingMember): Promise<Fixtu
   })
   definitions.start()
   controllers.start()
+  pods.start()
   t.after(() => {
     controllers.stop()
+    pods.close()
     definitions.close()
     return api.close()
   })

@@ -11,58 +11,144 @@ import { Informer } from '../../../../src/registry/informer.ts'
 import type { Key } from '../../../../src/store/key.ts'
 import { prefixOf } from '../../../../src/store/key.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
+import { StoreError } from '../../../../src/store/store-errors.ts'
 import { Store } from '../../../../src/store/store.ts'
 import { Fixture } from './fixture.ts'
 
-void test('an informer follows the store, also across trims of its history', async (t) => {
-  const seed = 4711
-  const random = new SeededRandom(seed)
+for (const slices of [undefined, { objectsMax: 3, bytesMax: 10_000 }, { objectsMax: 100, bytesMax: 900 }]) {
+  void test(`an informer follows the store, also across trims of its history, slices: ${JSON.stringify(slices)}`, async (t) => {
+    const seed = 4711
+    const random = new SeededRandom(seed)
+    const api = await Fixture.open()
+    t.after(() => api.close())
+    const prefix = prefixOf({ group: '', plural: 'configmaps', namespace: null })
+    let parsed = 0
+    const informer = new Informer<string>({
+      store: api.store,
+      clock: api.clock,
+      prefix,
+      ...(slices === undefined ? {} : { slices }),
+      parse: (stored) => {
+        parsed++
+        return parseStored(stored).metadata.resourceVersion ?? ''
+      },
+    })
+    const reported = new Map<Key, string>()
+    informer.subscribe((change) => {
+      if (change.kind === 'removed') reported.delete(change.key)
+      else reported.set(change.key, change.value)
+    })
+    await api.configMap('first')
+    informer.start()
+    assert.equal(informer.size, 1)
+    const sorted = (map: Iterable<readonly [Key, string]>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1))
+    const wanted = () => {
+      const { objects } = api.store.view().list(prefix, { after: null, limit: null })
+      return sorted(objects.map(({ key, revision }) => [key, String(revision)] as const))
+    }
+    for (let round = 0; round < 300; round++) {
+      const name = `c${random.below(20)}`
+      const exists = api.store.view().get(`/configmaps/default/${name}` as Key) !== null
+      if (!exists) await api.configMap(name)
+      else if (random.chance(0.3)) await api.delete({ name })
+      else await api.patch({ name, body: { data: { k: String(round) } } })
+      if (random.chance(0.05)) await api.trim()
+      if (random.chance(0.3)) await turn()
+      if (random.chance(0.2)) {
+        const before = api.store.view().revision
+        await informer.takeIn()
+        assert.equal(api.store.view().revision, before)
+        assert.deepEqual(sorted(informer.entries()), wanted(), `seed ${seed}: taken in at once`)
+      }
+    }
+    for (let at = 0; at < 10; at++) await turn()
+    assert.deepEqual(sorted(informer.entries()), wanted(), `seed ${seed}`)
+    assert.deepEqual(sorted(reported), wanted(), `seed ${seed}`)
+    assert.ok(parsed <= api.store.view().revision, 'a version is parsed once')
+    informer.close()
+  })
+}
+
+void test('a list in slices yields between them, misses no change, and shows no object after its deletion', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const prefix = prefixOf({ group: '', plural: 'configmaps', namespace: null })
-  let parsed = 0
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await api.configMap(name)
+  let inTurn = 0
   const informer = new Informer<string>({
-    store: api.store,
-    clock: api.clock,
-    prefix,
+    ...{ store: api.store, clock: api.clock, prefix, slices: { objectsMax: 2, bytesMax: 100_000 } },
     parse: (stored) => {
-      parsed++
-      return parseStored(stored).metadata.resourceVersion ?? ''
+      inTurn++
+      const { data } = parseStored(stored) as { readonly data?: { readonly k?: string } }
+      return data?.k ?? 'new'
     },
   })
-  const reported = new Map<Key, string>()
-  informer.subscribe((change) => {
-    if (change.kind === 'removed') reported.delete(change.key)
-    else reported.set(change.key, change.value)
+  const words: string[] = []
+  informer.subscribe(({ key, ...change }) => {
+    const name = key.slice(-1)
+    words.push(change.kind === 'set' ? `${name} ${change.value}` : `${name} removed`)
   })
-  await api.configMap('first')
   informer.start()
-  assert.equal(informer.size, 1)
-  const sorted = (map: Iterable<readonly [Key, string]>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1))
-  const wanted = () => {
-    const { objects } = api.store.view().list(prefix, { after: null, limit: null })
-    return sorted(objects.map(({ key, revision }) => [key, String(revision)] as const))
-  }
-  for (let round = 0; round < 300; round++) {
-    const name = `c${random.below(20)}`
-    const exists = api.store.view().get(`/configmaps/default/${name}` as Key) !== null
-    if (!exists) await api.configMap(name)
-    else if (random.chance(0.3)) await api.delete({ name })
-    else await api.patch({ name, body: { data: { k: String(round) } } })
-    if (random.chance(0.05)) await api.trim()
-    if (random.chance(0.3)) await turn()
-    if (random.chance(0.2)) {
-      const before = api.store.view().revision
-      await informer.takeIn()
-      assert.equal(api.store.view().revision, before)
-      assert.deepEqual(sorted(informer.entries()), wanted(), `seed ${seed}: taken in at once`)
-    }
-  }
-  for (let at = 0; at < 10; at++) await turn()
-  assert.deepEqual(sorted(informer.entries()), wanted(), `seed ${seed}`)
-  assert.deepEqual(sorted(reported), wanted(), `seed ${seed}`)
-  assert.ok(parsed <= api.store.view().revision, 'a version is parsed once')
+  assert.deepEqual([inTurn, words.splice(0)], [2, ['a new', 'b new']])
+  // One object of the first slice, and two that the list has not reached.
+  await api.patch({ name: 'a', body: { data: { k: 'changed' } } })
+  await api.patch({ name: 'e', body: { data: { k: 'first' } } })
+  await api.patch({ name: 'e', body: { data: { k: 'second' } } })
+  await api.delete({ name: 'f' })
+  await api.delete({ name: 'b' })
+  await api.configMap('0')
+  await informer.takeIn()
+  const late = words.filter((word) => !/^[cd] new$/.test(word))
+  assert.deepEqual(late, ['e second', 'a changed', 'b removed', '0 new'])
+  assert.deepEqual([...informer.entries()].map(([key, value]) => `${key.slice(-1)} ${value}`).sort(), [
+    '0 new',
+    'a changed',
+    'c new',
+    'd new',
+    'e second',
+  ])
+  // A list that starts again keeps what is there, and removes what is not.
+  await api.delete({ name: 'c' })
+  await api.trim()
+  await informer.takeIn()
+  assert.deepEqual([...informer.entries()].map(([key]) => key.slice(-1)).sort(), ['0', 'a', 'd', 'e'])
   informer.close()
+})
+
+void test('a list in slices that is closed, or fails half-way, ends', async (t) => {
+  let isFailing = false
+  const wrap = (store: ObjectStore): ObjectStore =>
+    new Proxy(store, {
+      get: (target, name) => {
+        if (name === 'view' && isFailing) throw new StoreError('quarantined', 'not trusted')
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? (value as () => unknown).bind(target) : value
+      },
+    })
+  const api = await Fixture.open({ wrap })
+  t.after(() => api.close())
+  const prefix = prefixOf({ group: '', plural: 'configmaps', namespace: null })
+  for (const name of ['a', 'b', 'c']) await api.configMap(name)
+  const open = () => {
+    const slices = { objectsMax: 1, bytesMax: 100 }
+    return new Informer({ store: api.store, clock: api.clock, prefix, slices, parse: ({ key }) => key })
+  }
+  const closed = open()
+  closed.start()
+  closed.close()
+  for (let at = 0; at < 10; at++) await turn()
+  assert.equal(closed.size, 1)
+  const failing = open()
+  failing.start()
+  isFailing = true
+  for (let at = 0; at < 10; at++) await turn()
+  await assert.rejects(failing.takeIn(), { code: 'quarantined' })
+  isFailing = false
+  assert.equal(failing.failures, 1)
+  api.clock.advance(1000)
+  for (let at = 0; at < 10; at++) await turn()
+  assert.equal(failing.size, 3)
+  failing.close()
 })
 
 void test('an informer whose watch was closed by the store processes nothing more and fails with a reason', async (t) => {

@@ -1,0 +1,37 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Names } from '../api/metadata/names.ts'
+import type { Config } from '../config/config.ts'
+import { podSummaryOf } from '../controllers/pod-summary.ts'
+import type { PodSummary } from '../controllers/pod-summary.ts'
+import { Informer, defaultSlices } from '../registry/informer.ts'
+import { prefixOf } from '../store/key.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+
+export type PodsOptions = {
+  readonly names: Names
+  readonly store: ObjectStore
+  readonly clock: Clock
+}
+
+/**
+ * Follows the Pods, each version of which is parsed once for everything that needs them. The caller
+ * starts the informer, once all listeners are there, and closes it.
+ */
+export function podInformer({ names, store, clock }: PodsOptions): Informer<PodSummary> {
+  const mirror = names.label('config.mirror')
+  return new Informer({
+    ...{ store, clock, prefix: prefixOf({ group: '', plural: 'pods', namespace: null }) },
+    parse: (stored) => podSummaryOf(mirror, stored),
+    slices: defaultSlices,
+  })
+}
+
+/** Whether the authorizer of nodes or a controller follows the Pods: else none is parsed. */
+export function needsPods(config: Config): boolean {
+  const { controllers } = config
+  return (
+    config['authorization-mode'].includes('Node') ||
+    controllers.has('podgc') ||
+    controllers.has('pvc-protection')
+  )
+}
