@@ -24,6 +24,8 @@ export type RegistryLimits = {
    * When full: 429.
    */
   readonly idempotencyRecordsMax: number
+  /** The same for one user. */
+  readonly idempotencyRecordsPerUserMax: number
   /** How long a read waits for a version this member has not reached. When over: 504. */
   readonly futureWaitMs: number
   /** How long a most-recent read waits for a quorum; several failovers fit. When over: 504. */
@@ -78,6 +80,7 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   generateNameAttemptsMax: 8,
   rewriteAttemptsMax: 1000,
   idempotencyRecordsMax: 100_000,
+  idempotencyRecordsPerUserMax: 25_000,
   managedUpdatersMax: 10,
   managedPathsMax: 10_000,
   futureWaitMs: 3000,

@@ -121,7 +121,8 @@ function planRemoval(
     const { dryRun } = options
     return { kind: 'membership-changes', changes, dryRun, operations: [], next: () => answer }
   }
-  if (options.dryRun) return answer
+  // The options of an eviction may ask for a dry run although the request does not.
+  if (options.dryRun) return { kind: 'dry-run', operations: [], value }
   const conditions = removalConditions(dependencies, definition, found.current, revision)
   return { kind: 'write', operations: [{ kind: 'delete', key, conditions }], done: () => value }
 }

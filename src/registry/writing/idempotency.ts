@@ -3,6 +3,7 @@ import { assert } from '../../../base/assert.ts'
 import { jsonText } from '../../api/codec/json-text.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
 import { badRequest, tooManyRequests } from '../../api/errors/standard-errors.ts'
+import { successStatus } from '../../api/errors/status.ts'
 import { isJsonObject, memberOf, numberMember, objectMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import type { Operation } from '../../store/command.ts'
@@ -87,7 +88,11 @@ export function keyedWrite(
     )
   return {
     ...{ dependencies, request, options },
-    key: keyOf({ ...place, namespace: '', name: recordName(request, options, idempotencyKey) }),
+    key: keyOf({
+      ...place,
+      namespace: recordsOf(request),
+      name: recordName(request, options, idempotencyKey),
+    }),
     digest: digestOf(request),
   }
 }
@@ -102,15 +107,16 @@ export type KeyedWrite = {
   readonly digest: string
 }
 
+/** The records of one user are under one prefix, so that they can be counted. */
+function recordsOf({ context }: Pick<WriteRequest, 'context'>): string {
+  return sha256([context.user.name])
+}
+
 /** A key belongs to one user, verb and path. */
-function recordName(
-  { definition, target, context }: WriteRequest,
-  { kind }: AdmissionOptions,
-  key: string,
-): string {
+function recordName({ definition, target }: WriteRequest, { kind }: AdmissionOptions, key: string): string {
   const { namespace, name, subresource } = target
   const path = [apiVersionOf(definition), definition.plural, namespace, name, subresource]
-  return sha256([context.user.name, kind, ...path, key])
+  return sha256([kind, ...path, key])
 }
 
 /** Query parameters that do not change the effect. */
@@ -138,7 +144,8 @@ function recorded(write: KeyedWrite, plan: Plan, reads: ReadSet): Plan {
   // Nothing changes, so the object must still be what the response shows.
   const { definition, target } = write.request
   const key = keyOfTarget(definition, target)
-  const { conditions, ...put } = recordOperation(write, { code: value.code, key, back: 0 })
+  const response = isOperation(write) ? operationDone : { code: value.code, key, back: 0 }
+  const { conditions, ...put } = recordOperation(write, response)
   const unchanged = { kind: 'other-revision-is', key, revision: reads.revisionOf(key) } as const
   return {
     kind: 'write',
@@ -148,14 +155,22 @@ function recorded(write: KeyedWrite, plan: Plan, reads: ReadSet): Plan {
 }
 
 /** @throws ApiError */
-export function checkSupported({ dependencies: { rawStore, limits } }: KeyedWrite): void {
+export function checkSupported({ dependencies: { rawStore, limits }, request }: KeyedWrite): void {
   if (rawStore.featureLevel < featureLevelMin) {
     throw badRequest(
       `the header Idempotency-Key needs feature level ${featureLevelMin}: it rises when all members run this version`,
     )
   }
-  if (rawStore.view().count(recordsPrefix) >= limits.idempotencyRecordsMax)
-    throw tooManyRequests(1, 'too many idempotency keys are in use; nothing was changed')
+  const { idempotencyRecordsMax: max, idempotencyRecordsPerUserMax: userMax } = limits
+  const view = rawStore.view()
+  if (view.count(prefixOf({ ...place, namespace: recordsOf(request) })) >= userMax) {
+    const why = `this user has used ${userMax} idempotency keys within the history window, the limit of a user`
+    throw tooManyRequests(1, `${why}; nothing was changed`)
+  }
+  if (view.count(recordsPrefix) >= max) {
+    const why = `${max} idempotency keys were used within the history window, the limit of the cluster`
+    throw tooManyRequests(1, `${why}; nothing was changed`)
+  }
 }
 
 /** How to answer a repeated request: with a stored version, or with these bytes. */
@@ -170,10 +185,22 @@ type RecordedResponse =
       readonly back: number
     }
 
+/** An operation on an object is answered with a `Status`, whatever it changed. */
+function isOperation({ options, request: { definition, target } }: KeyedWrite): boolean {
+  const onObject = target.subresource !== null || definition.aliasOfSubresource !== undefined
+  return options.kind === 'CreateOptions' && onObject
+}
+
+const operationDone: RecordedResponse = {
+  ...{ code: 201, document: successStatus(201), isStatus: true, back: 0 },
+}
+
 function responseOfWrite(
-  { options }: KeyedWrite,
+  write: KeyedWrite,
   { operations, done }: Extract<Plan, { readonly kind: 'write' }>,
 ): RecordedResponse {
+  if (isOperation(write)) return operationDone
+  const { options } = write
   const [first] = operations
   assert(first !== undefined, 'a write has an operation')
   const back = operations.length
@@ -238,6 +265,9 @@ async function objectAt(
   key: Key,
   at: Parameters<typeof store.viewAt>[0],
 ): Promise<StoredObject> {
+  // History may be shorter than records are kept, as in a restored cluster.
+  const newest = store.view().get(key)
+  if (newest?.revision === at) return newest
   const found = await store.viewAt(at).get(key)
   assert(found !== null, 'a record names a version that was written')
   return found

@@ -10,6 +10,11 @@ import { forbidden } from '../../../../../src/api/errors/standard-errors.ts'
 import { recordsPrefix } from '../../../../../src/registry/writing/idempotency.ts'
 import { scaleSubresource } from '../../../../../src/resources/scale.ts'
 import { customKind } from '../../../../support/fixtures/custom-kind.ts'
+import { namesOf } from '../../../../../src/api/metadata/names.ts'
+import { placeOf } from '../../../../../src/registry/kinds/definition.ts'
+import type { ObjectStore } from '../../../../../src/store/object-store.ts'
+import { customDefinition } from '../../../../support/fixtures/custom-definition.ts'
+import { instead } from '../../controllers/definition-member.ts'
 import { lead, rest } from '../../app/leading-member.ts'
 import { Fixture, causes, refused } from '../fixture.ts'
 import type { Call, FixtureOptions, Got } from '../fixture.ts'
@@ -144,6 +149,99 @@ void test('a repeated binding and a repeated eviction of a Pod', async (t) => {
   await twice(api, () => api.create({ ...pod, subresource: 'eviction', body: { metadata: { name: 'p' } } }))
 })
 
+void test('the record of a binding or an eviction holds a Status instead of the Pod', async (t) => {
+  const api = await open(t)
+  const env = [{ name: 'A', value: 'x'.repeat(10_000) }]
+  const spec = { containers: [{ name: 'c', image: 'i', env }] }
+  const target = { kind: 'Node', name: 'n1' }
+  const body = { metadata: { name: 'p' } }
+  const pod = { kind: 'Pod', name: 'p', idempotencyKey }
+  await api.create({ kind: 'Pod', body: { ...body, spec } })
+  const binding: Call = { ...pod, subresource: 'binding', body: { ...body, target } }
+  // The same over the kind that stands for the subresource.
+  const alias: Call = { kind: 'Binding', idempotencyKey, body: { metadata: { name: 'q' }, target } }
+  await api.create({ kind: 'Pod', body: { metadata: { name: 'q' }, spec } })
+  // It has a grace period at first, is being deleted then, and is removed at last.
+  const evictions: readonly Call[] = ['', '0'].map((seconds) => ({
+    ...{ ...pod, idempotencyKey: `e-${seconds}`, subresource: 'eviction' },
+    body: { ...body, ...(seconds === '' ? {} : { deleteOptions: { gracePeriodSeconds: 0 } }) },
+  }))
+  for (const call of [binding, alias, ...evictions, { ...evictions[0], idempotencyKey: 'e-2' }]) {
+    if (call.idempotencyKey === 'e-0') continue
+    api.replays = 0
+    await twice(api, () => api.create(call))
+  }
+  api.replays = 0
+  await twice(api, () => api.create(evictions[1] as Call))
+  assert.equal(records(api), 5)
+  const { objects } = api.store.view().list(recordsPrefix, { after: null, limit: null })
+  for (const { bytes } of objects) assert.ok(bytes.byteLength < 1000, `${bytes.byteLength} bytes`)
+})
+
+void test('an eviction whose options ask for a dry run leaves no record', async (t) => {
+  const api = await open(t)
+  const spec = { containers: [{ name: 'c', image: 'i' }] }
+  await api.create({ kind: 'Pod', body: { metadata: { name: 'p' }, spec } })
+  const body = { metadata: { name: 'p' }, deleteOptions: { dryRun: ['All'] } }
+  const call: Call = { kind: 'Pod', name: 'p', subresource: 'eviction', idempotencyKey, body }
+  assert.equal((await api.create(call)).code, 201)
+  assert.equal((await api.get({ kind: 'Pod', name: 'p' })).code, 200)
+  assert.equal(records(api), 0)
+})
+
+void test('a response is returned without history while the object is unchanged, and is 410 afterwards', async (t) => {
+  const api = await open(t)
+  const send = () => api.create({ idempotencyKey, body: { metadata: { name: 'a' } } })
+  const first = await send()
+  // As in a cluster that was restored from a snapshot.
+  await api.configMap('b')
+  await api.trim()
+  assert.deepEqual(await send(), first)
+  await api.patch({ name: 'a', body: { data: { x: '1' } } })
+  await api.configMap('c')
+  await api.trim()
+  const { revision } = api.store.view()
+  assert.equal((await refused(send())).code, 410)
+  assert.equal(api.store.view().revision, revision, 'nothing is written')
+})
+
+void test('of two requests that have both found no record, the second gets the response of the first', async (t) => {
+  let arrived = 0
+  let bothArrived: () => void = () => undefined
+  const both = new Promise<void>((resolve) => (bothArrived = resolve))
+  const wrap = (store: ObjectStore): ObjectStore =>
+    instead(store, {
+      write: async (command, deadlineMs) => {
+        if (++arrived === 2) bothArrived()
+        await both
+        return store.write(command, deadlineMs)
+      },
+    })
+  const api = await open(t, { wrap })
+  const send = () => api.create({ idempotencyKey, body: { metadata: { generateName: 'a-' } } })
+  // On two members, each with a memory of its own until a write is applied.
+  const answers = await Promise.all([send(), send()])
+  assert.ok(arrived >= 2)
+  assert.deepEqual(answers[0], answers[1])
+  assert.equal(api.replays, 1)
+  assert.equal((await api.list({})).items.length, 1)
+})
+
+void test('no kind shows the records, and none can be defined that would', async (t) => {
+  const api = await open(t)
+  await api.create({ body: { metadata: { name: 'a' } }, idempotencyKey })
+  assert.equal(records(api), 1)
+  assert.deepEqual(
+    api.catalog.withUnserved().filter((kind) => placeOf(kind).plural === 'idempotencyrecords'),
+    [],
+  )
+  const words = { group: 'internal', kind: 'IdempotencyRecord' }
+  const definition = customDefinition(namesOf('orch.io'), words)
+  const seen = await refused(api.create({ kind: 'CustomResourceDefinition', body: definition }))
+  assert.equal(seen.code, 422)
+  assert.ok(causes(seen).includes('FieldValueInvalid spec.group'), JSON.stringify(causes(seen)))
+})
+
 void test('concurrent requests with one key take effect once and get the same response', async (t) => {
   const api = await open(t)
   const send = () => api.create({ idempotencyKey, body: { metadata: { generateName: 'a-' } } })
@@ -234,6 +332,27 @@ void test('beyond the limit of records a request with a new key is 429', async (
   assert.equal((await refused(api.get({ name: 'b' }))).code, 404)
   await api.create({ body: { metadata: { name: 'a' } }, idempotencyKey })
   assert.equal(api.replays, 1)
+})
+
+void test('a user who has used up the keys of a user gets 429, and others do not', async (t) => {
+  const api = await open(t, { limits: { idempotencyRecordsPerUserMax: 2 } })
+  const user = { name: 'other', uid: '', groups: ['system:masters'], extra: {} }
+  const send = (name: string, more: Partial<Call> = {}) =>
+    api.create({ body: { metadata: { name } }, idempotencyKey: name, ...more })
+  await send('a')
+  await send('b')
+  const seen = await refused(send('c'))
+  assert.equal(seen.code, 429)
+  assert.match(
+    seen.message,
+    /this user has used 2 idempotency keys .* the limit of a user; nothing was changed/,
+  )
+  assert.equal((await refused(api.get({ name: 'c' }))).code, 404)
+  assert.equal((await refused(api.deleteCollection({ idempotencyKey: 'd' }))).code, 429)
+  await send('a')
+  assert.equal(api.replays, 1, 'known keys are still answered')
+  assert.equal((await send('c', { user })).code, 201)
+  assert.equal((await api.configMap('without-key')).code, 201)
 })
 
 void test('a record is deleted after the history window, and its key takes effect again', async (t) => {
