@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ApiClient } from '../support/drivers/api-client.ts'
+import type { ApiClient, Reply } from '../support/drivers/api-client.ts'
 import { GapMeter, Writer, versionOf } from '../support/runs/cluster-traffic.ts'
 import { orchctl } from '../support/drivers/orchctl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
@@ -85,6 +85,22 @@ void test('after two rounds of save, destroy and restore informers get 410 and r
     rmSync(home, { recursive: true, force: true })
   })
   assert.equal((await client.post('/api/v1/namespaces', { metadata: { name: 'work' } })).status, 201)
+  const window = ['--history-window', '1h', '--kubeconfig', cluster.kubeconfig]
+  assert.equal((await orchctl('settings', 'set', ...window)).code, 0)
+  const once = async (at: ApiClient, key: string): Promise<Reply> => {
+    const object = { apiVersion: 'v1', kind: 'Secret', metadata: { generateName: 'once-' } }
+    const headers = { 'idempotency-key': key }
+    return at.post('/api/v1/namespaces/work/secrets', object, { headers })
+  }
+  const uidOf = ({ text }: Reply): string =>
+    (JSON.parse(text) as { readonly metadata: { readonly uid: string } }).metadata.uid
+  const kept = await once(client, 'kept')
+  const changed = await once(client, 'changed')
+  assert.deepEqual([kept.status, changed.status], [201, 201])
+  const { name } = (JSON.parse(changed.text) as { readonly metadata: { readonly name: string } }).metadata
+  const patch = { metadata: { labels: { a: 'b' } } }
+  const patched = await client.patch(`/api/v1/namespaces/work/secrets/${name}`, patch)
+  assert.equal(patched.status, 200, patched.text)
   const write = (id: string): void => {
     for (let at = 0; at < 3; at++) {
       const gap = new GapMeter()
@@ -148,6 +164,12 @@ void test('after two rounds of save, destroy and restore informers get 410 and r
       items: { metadata: { resourceVersion: string } }[]
     }
     for (const { metadata } of listed.items) assert.ok(Number(metadata.resourceVersion) > before.revision)
+    for (const at of clients) {
+      const again = await once(at, 'kept')
+      assert.deepEqual([again.status, again.headers['idempotency-replayed']], [201, 'true'], again.text)
+      assert.equal(uidOf(again), uidOf(kept))
+      assert.equal((await once(at, 'changed')).status, 410, 'its first version is not in the snapshot')
+    }
     write(`life${life}-`)
     await written(writers, 10)
     for (const writer of writers.splice(0)) await writer.stop()
