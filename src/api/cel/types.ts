@@ -14,7 +14,7 @@ export type CelType =
   | { readonly kind: 'optional'; readonly of: CelType }
   /** A type of the libraries that has only functions, such as `kubernetes.Quantity`. */
   | { readonly kind: 'opaque'; readonly name: string }
-  /** A variable in the type of a function; declared variables have none. */
+  /** A type variable of a function; the types of declared variables contain no type variable. */
   | { readonly kind: 'param'; readonly name: string }
 
 type SimpleKind = 'bool' | 'int' | 'uint' | 'double' | 'null' | 'duration' | 'timestamp' | 'dyn' | 'type'

@@ -155,6 +155,10 @@ class Checker {
 
   #call(expr: Expr, name: string, target: Expr | undefined, args: readonly Expr[]): CelType {
     if (name === OPERATOR.optionalSelect) return this.#optionalSelect(expr, args)
+    if (name === OPERATOR.and || name === OPERATOR.or) {
+      for (const arg of args) this.#expect(arg, this.check(arg), celBool)
+      return celBool
+    }
     const namespace = target === undefined ? undefined : qualifiedName(target)
     if (namespace !== undefined && !this.#isVariable(namespace.root)) {
       const full = `${namespace.name}.${name}`

@@ -43,8 +43,8 @@ export class TypeSolver {
 
   /** @returns the type that both values can be used as; undefined if there is none but `dyn` */
   join(a: CelType, b: CelType): CelType | undefined {
-    if (this.assign(b, a)) return this.#moreGeneral(a, b)
-    return this.assign(a, b) ? this.#moreGeneral(b, a) : undefined
+    if (!this.assign(b, a) && !this.assign(a, b)) return undefined
+    return this.#isAsGeneral(a, b) ? a : b
   }
 
   /** Returns the type behind a variable; a variable if it is not bound. */
@@ -65,8 +65,16 @@ export class TypeSolver {
     return replaceParts(known, (part) => this.resolve(part))
   }
 
-  #moreGeneral(a: CelType, b: CelType): CelType {
-    return this.shallow(b).kind === 'dyn' ? b : a
+  /** Returns whether a type is, or contains, `dyn` wherever the other one does. */
+  #isAsGeneral(a: CelType, b: CelType): boolean {
+    const [x, y] = [this.shallow(a), this.shallow(b)]
+    if (x.kind === 'dyn') return true
+    if (y.kind === 'dyn') return false
+    const others = partsOf(y)
+    return partsOf(x).every((part, at) => {
+      const other = others[at]
+      return other === undefined || this.#isAsGeneral(part, other)
+    })
   }
 
   #assign(actual: CelType, expected: CelType): boolean {

@@ -5,10 +5,11 @@ import type { Range } from './range.ts'
 import { ONE, add, exactly, multiply, scale } from './range.ts'
 
 /**
- * What a call costs: exactly, once it was made, and estimated from the sizes of its arguments. The
+ * The cost of a call: exact, once it was made, and estimated from the sizes of its arguments. The
  * receiver of a method is the first argument.
  *
- * @source cel-go `interpreter/runtimecost.go`, `checker/cost.go`; apiserver `pkg/cel/library/cost.go`
+ * @source cel-go `interpreter/runtimecost.go`, `checker/cost.go`; apiserver
+ *   `pkg/cel/library/cost.go`
  */
 export type CostRule = {
   readonly actual: (
@@ -19,7 +20,7 @@ export type CostRule = {
   readonly estimate: (args: readonly Sized[]) => CallEstimate
 }
 
-/** What is known of a value before it exists. */
+/** The expected size of a value. */
 export type Sized = {
   readonly size: Range
   /** Undefined if it is no list. */

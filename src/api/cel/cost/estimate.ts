@@ -23,7 +23,7 @@ export function estimateCost(checked: Checked): CelCost {
   return new Estimator(checked).estimate(checked.root).cost
 }
 
-/** What is known of a node: its cost, and what its value may be. */
+/** The expected cost and value of a node. */
 type Estimate = Value & { readonly cost: Range }
 
 type Value = {

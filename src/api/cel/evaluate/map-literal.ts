@@ -2,7 +2,7 @@ import { EntryMap } from '../values/entry-map.ts'
 import { keyText } from '../values/key-text.ts'
 import type { CelValue } from '../values/value.ts'
 import { CelFailure, CelOptional } from '../values/value.ts'
-import type { Step } from './plan.ts'
+import type { Step } from './step.ts'
 
 type EntryStep = { readonly key: Step; readonly value: Step; readonly optional: boolean }
 

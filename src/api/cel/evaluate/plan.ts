@@ -6,20 +6,9 @@ import { ACCUMULATOR, OPERATOR } from '../syntax/expr.ts'
 import { ArrayList } from '../values/array-list.ts'
 import type { CelValue } from '../values/value.ts'
 import { CelFailure, CelList, CelMap, CelOptional, CelTypeValue, CelUint } from '../values/value.ts'
-import type { Evaluation } from './evaluation.ts'
 import { mapLiteral } from './map-literal.ts'
+import type { Step } from './step.ts'
 import { hasField, selectField, selectOptional } from './select.ts'
-
-/** One node of a plan. */
-export type Step = (frame: Frame) => Outcome
-
-export type Frame = {
-  readonly evaluation: Evaluation
-  /** Returns the value of a declared variable. */
-  readonly lookUp: (name: string) => Outcome
-  /** Variables of macros. */
-  readonly slots: Outcome[]
-}
 
 /** Compiles a checked expression into functions that call each other. */
 export function planOf(checked: Checked): Step {

@@ -18,7 +18,7 @@ import { formatNumber } from './format-number.ts'
 import type { Outcome } from './overload.ts'
 
 /**
- * Formats values as `%s`, `%d`, `%f`, `%e`, `%b`, `%o`, `%x` and `%X` say.
+ * Formats values by the verbs `%s`, `%d`, `%f`, `%e`, `%b`, `%o`, `%x` and `%X`.
  *
  * @source cel-go `ext/formatting.go`
  */

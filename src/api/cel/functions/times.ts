@@ -24,7 +24,7 @@ export const times: readonly FunctionEntry[] = [
   [
     'getMilliseconds',
     ...inZones(({ nanos }) => Math.floor(nanos / 1_000_000)),
-    // Of the last second only, unlike the others.
+    // The part below a second only, unlike the others.
     method(call1(aDuration, result, ({ nanos }) => (nanos % 1_000_000_000n) / 1_000_000n)),
   ],
 ]

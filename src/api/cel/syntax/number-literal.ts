@@ -1,5 +1,5 @@
 import type { Literal } from './expr.ts'
-import type { Token } from './lexer.ts'
+import type { Token } from './token.ts'
 import { SyntaxFault } from './syntax-fault.ts'
 
 type NumberToken = Extract<Token, { kind: 'int' | 'uint' | 'double' }>

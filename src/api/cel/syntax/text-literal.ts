@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import type { Token } from './lexer.ts'
+import type { Token } from './token.ts'
 import { SyntaxFault } from './syntax-fault.ts'
 
 /**

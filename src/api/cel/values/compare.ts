@@ -1,5 +1,5 @@
 import { compareText } from './code-points.ts'
-import { isNumeric, plainNumber } from './equal.ts'
+import { compareNumbers, isNumeric, order } from './equal.ts'
 import type { CelValue } from './value.ts'
 import { CelDuration, CelTimestamp } from './value.ts'
 
@@ -9,19 +9,13 @@ import { CelDuration, CelTimestamp } from './value.ts'
  * @returns undefined if the values have no order, such as NaN
  */
 export function compareValues(a: CelValue, b: CelValue): number | undefined {
-  if (isNumeric(a) && isNumeric(b)) return order(plainNumber(a), plainNumber(b))
+  if (isNumeric(a) && isNumeric(b)) return compareNumbers(a, b)
   if (typeof a === 'string' && typeof b === 'string') return compareText(a, b)
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b)
   if (a instanceof Uint8Array && b instanceof Uint8Array) return compareBytes(a, b)
   if (a instanceof CelTimestamp && b instanceof CelTimestamp) return order(a.nanos, b.nanos)
   if (a instanceof CelDuration && b instanceof CelDuration) return order(a.nanos, b.nanos)
   return undefined
-}
-
-function order(a: bigint | number, b: bigint | number): number | undefined {
-  if (a < b) return -1
-  if (a > b) return 1
-  return a <= b ? 0 : undefined
 }
 
 function compareBytes(a: Uint8Array, b: Uint8Array): number {

@@ -1,5 +1,6 @@
 import type { Evaluation } from '../evaluate/evaluation.ts'
-import { equalByIdentity } from './list-identity.ts'
+import type { ListIdentity } from '../types.ts'
+import { byIdentity, elementsOf, identityOf } from './list-identity.ts'
 import type { CelValue } from './value.ts'
 import {
   CelDuration,
@@ -20,9 +21,9 @@ import {
 export function equal(a: CelValue, b: CelValue, evaluation: Evaluation): boolean | CelFailure {
   if (typeof a !== 'object' || a === null) {
     if (typeof a === typeof b) return a === b
-    return isNumeric(a) && isNumeric(b) && equalNumbers(a, b)
+    return isNumeric(a) && isNumeric(b) && compareNumbers(a, b) === 0
   }
-  if (a instanceof CelUint) return isNumeric(b) && equalNumbers(a, b)
+  if (a instanceof CelUint) return isNumeric(b) && compareNumbers(a, b) === 0
   if (a instanceof CelList) return b instanceof CelList && equalLists(a, b, evaluation)
   if (a instanceof CelMap) return b instanceof CelMap && equalMaps(a, b, evaluation)
   if (a instanceof Uint8Array) return b instanceof Uint8Array && equalBytes(a, b)
@@ -39,14 +40,27 @@ export function isNumeric(value: CelValue): value is Numeric {
   return typeof value === 'bigint' || typeof value === 'number' || value instanceof CelUint
 }
 
-/** Returns the number for comparisons, which are exact between a bigint and a number. */
-export function plainNumber(value: Numeric): bigint | number {
+/**
+ * Returns a negative number, zero or a positive number, by value.
+ *
+ * @returns undefined if one is NaN
+ */
+export function compareNumbers(a: Numeric, b: Numeric): number | undefined {
+  const [x, y] = [plainNumber(a), plainNumber(b)]
+  if (typeof x === typeof y) return order(x, y)
+  // A whole number is rounded to a double first, as upstream.
+  return order(Number(x), Number(y))
+}
+
+function plainNumber(value: Numeric): bigint | number {
   return value instanceof CelUint ? value.value : value
 }
 
-function equalNumbers(a: Numeric, b: Numeric): boolean {
-  const [x, y] = [plainNumber(a), plainNumber(b)]
-  return x <= y && x >= y
+/** Returns the order of two values of one type. */
+export function order(a: bigint | number, b: bigint | number): number | undefined {
+  if (a < b) return -1
+  if (a > b) return 1
+  return a <= b ? 0 : undefined
 }
 
 function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
@@ -59,6 +73,26 @@ function equalLists(a: CelList, b: CelList, evaluation: Evaluation): boolean | C
   for (let at = 0; at < a.size; at++) {
     evaluation.step(2)
     const same = equalParts(a.at(at), b.at(at), evaluation)
+    if (same !== true) return same
+  }
+  return true
+}
+
+/** Compares lists of the same size whose elements are identified by their value or their keys. */
+function equalByIdentity(
+  a: CelList,
+  b: CelList,
+  identity: ListIdentity,
+  evaluation: Evaluation,
+): boolean | CelFailure {
+  const others = byIdentity(b, identity, evaluation)
+  if (others instanceof CelFailure) return others
+  for (const element of elementsOf(a)) {
+    if (element instanceof CelFailure) return element
+    const other = others.get(identityOf(element, identity, evaluation))
+    if (other === undefined) return false
+    if (identity === 'set') continue
+    const same = equal(element, other, evaluation)
     if (same !== true) return same
   }
   return true

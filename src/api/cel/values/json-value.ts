@@ -11,7 +11,7 @@ import type { CelValue } from './value.ts'
 import { CelFailure, CelList, CelMap, CelOptional, CelUint } from './value.ts'
 
 /**
- * Returns a JSON value as its declared type says: lists and objects as views whose parts are
+ * Returns a JSON value as a value of its declared type: lists and objects as views whose parts are
  * converted when they are read. `null` is null whatever the type.
  */
 export function fromJson(json: Json, type: CelType, evaluation: Evaluation): CelValue | CelFailure {

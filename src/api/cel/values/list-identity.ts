@@ -2,29 +2,8 @@ import type { Evaluation } from '../evaluate/evaluation.ts'
 import type { ListIdentity } from '../types.ts'
 import { ArrayList } from './array-list.ts'
 import { canonicalText } from './canonical-text.ts'
-import { equal } from './equal.ts'
 import type { CelList, CelValue } from './value.ts'
 import { CelFailure, CelMap } from './value.ts'
-
-/** Compares lists of the same size whose elements are identified by their value or their keys. */
-export function equalByIdentity(
-  a: CelList,
-  b: CelList,
-  identity: ListIdentity,
-  evaluation: Evaluation,
-): boolean | CelFailure {
-  const others = byIdentity(b, identity, evaluation)
-  if (others instanceof CelFailure) return others
-  for (const element of elementsOf(a)) {
-    if (element instanceof CelFailure) return element
-    const other = others.get(identityOf(element, identity, evaluation))
-    if (other === undefined) return false
-    if (identity === 'set') continue
-    const same = equal(element, other, evaluation)
-    if (same !== true) return same
-  }
-  return true
-}
 
 /** Returns the union of two lists, in which elements of the right one replace those of the left. */
 export function uniteByIdentity(
@@ -43,7 +22,8 @@ export function uniteByIdentity(
   return new ArrayList([...united.values()], identity)
 }
 
-function byIdentity(
+/** Returns the elements by a text that identifies them. */
+export function byIdentity(
   list: CelList,
   identity: ListIdentity,
   evaluation: Evaluation,
@@ -56,7 +36,7 @@ function byIdentity(
   return elements
 }
 
-function identityOf(element: CelValue, identity: ListIdentity, evaluation: Evaluation): string {
+export function identityOf(element: CelValue, identity: ListIdentity, evaluation: Evaluation): string {
   if (identity === 'set' || !(element instanceof CelMap)) return canonicalText(element, evaluation)
   return JSON.stringify(
     identity.keys.map((member) => {
@@ -66,6 +46,6 @@ function identityOf(element: CelValue, identity: ListIdentity, evaluation: Evalu
   )
 }
 
-function* elementsOf(list: CelList): Iterable<CelValue | CelFailure> {
+export function* elementsOf(list: CelList): Iterable<CelValue | CelFailure> {
   for (let at = 0; at < list.size; at++) yield list.at(at)
 }
