@@ -7,6 +7,7 @@
  */
 export type CelType =
   | { readonly kind: SimpleKind }
+  | CelDynType
   | CelTextType
   | CelListType
   | CelMapType
@@ -17,7 +18,13 @@ export type CelType =
   /** A type variable of a function; the types of declared variables contain no type variable. */
   | { readonly kind: 'param'; readonly name: string }
 
-type SimpleKind = 'bool' | 'int' | 'uint' | 'double' | 'null' | 'duration' | 'timestamp' | 'dyn' | 'type'
+type SimpleKind = 'bool' | 'int' | 'uint' | 'double' | 'null' | 'duration' | 'timestamp' | 'type'
+
+export type CelDynType = {
+  readonly kind: 'dyn'
+  /** Maximum size of a text, list or map; absent if unknown. */
+  readonly maxSize?: number
+}
 
 export type CelTextType = {
   readonly kind: 'string' | 'bytes'

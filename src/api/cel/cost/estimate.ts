@@ -224,7 +224,11 @@ function declaredSize(type: CelType): Range {
     case 'bytes':
     case 'list':
     case 'map':
+    case 'dyn':
       return { min: 0, max: type.maxSize ?? Infinity }
+    case 'object':
+      // As upstream: its fields are bounded by the schema.
+      return ZERO
     case 'optional':
       return declaredSize(type.of)
     default:
