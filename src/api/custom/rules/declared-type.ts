@@ -1,5 +1,5 @@
 import { celFieldName } from '../../cel/field-names.ts'
-import { celBool, celDouble, celDuration, celDyn, celInt, celObject, celTimestamp } from '../../cel/types.ts'
+import { celBool, celDouble, celDuration, celInt, celObject, celTimestamp } from '../../cel/types.ts'
 import type { CelField, CelType } from '../../cel/types.ts'
 import { utf8Length } from '../../utf8.ts'
 import type { Structural } from '../structural.ts'
@@ -27,7 +27,7 @@ export const requestBytesMax = 3 * 1024 * 1024
  * @source apiextensions `pkg/apiserver/schema/cel/model`, SchemaDeclType
  */
 export function declaredType(node: Structural, name: string, isObject: boolean): Declared | null {
-  if (node.intOrString) return leaf(celDyn, 1)
+  if (node.intOrString) return leaf({ kind: 'dyn', maxSize: textSizeOf(node.rules) }, 1)
   if (isObject) return structType(node, name, objectMembers(node, name))
   switch (node.type) {
     case 'array':

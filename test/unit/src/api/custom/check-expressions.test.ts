@@ -166,6 +166,14 @@ for (const [what, schema] of [
       'self.kind == "Pod" && self.metadata.name.startsWith("a")',
     ),
   ],
+  [
+    'compares structs without limits',
+    ruled(struct({ b: { type: 'string' }, c: struct({}) }), 'self == oldSelf'),
+  ],
+  [
+    'matches a value of two types with a pattern',
+    ruled({ [`${X}int-or-string`]: true }, 'type(self) == int || self.matches("^[0-9]+%$")'),
+  ],
   ['is inside of allOf', { ...count, allOf: [ruled({ minimum: 1 }, 'self < 9')] }],
 ] as const) {
   void test(`a rule that ${what} is accepted`, () => {
@@ -254,6 +262,12 @@ void test('a rule is counted once for each value that the lists and maps around 
   assert.deepEqual(wrong(around(list(list(leaf, 10), 100))), [])
   assert.match(wrong(around(list(list(leaf, 1000), 1000))).join(), /estimated rule cost exceeds budget/)
   assert.match(wrong(around(list(leaf))).join(), /estimated rule cost exceeds budget by factor of/)
+})
+
+void test('a comparison of lists without limits costs too much', () => {
+  const list = { type: 'array', items: { type: 'object', properties: {} } }
+  const outer = { type: 'array', items: ruled(list, 'self == self'), maxItems: 1000 }
+  assert.match(wrong(around(outer)).join(), /estimated rule cost exceeds budget/)
 })
 
 void test('many rules may cost too much together', () => {
