@@ -223,7 +223,7 @@ function startRegistry(
   }
   const reviewers = reviewersFor(access)
   const admission = admissionOf(
-    { names, clock, random, reviewers, rules: access.rules },
+    { names, clock, random, reviewers, rules: access.rules, catalog },
     enabledPlugins(config),
   )
   const applied = (): LogIndex => machine.appliedMemory

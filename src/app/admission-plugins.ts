@@ -8,9 +8,14 @@ import { admissionChain } from '../admission/chain.ts'
 import type { AdmissionPlugin } from '../admission/chain.ts'
 import { defaultIngressClass } from '../admission/default-ingress-class.ts'
 import { defaultTolerationSeconds } from '../admission/default-tolerations.ts'
+import { eventRateLimit, readEventLimits } from '../admission/event-rate-limit.ts'
 import { extendedResourceToleration } from '../admission/extended-resource-toleration.ts'
 import { limitRanger } from '../admission/limit-ranger.ts'
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts'
+import { nodeRestriction } from '../admission/node-restriction.ts'
+import { ownerReferencesPermissionEnforcement } from '../admission/owner-references.ts'
+import { readPodSecurityConfiguration } from '../admission/pod-security/configuration.ts'
+import { podSecurity } from '../admission/pod-security/pod-security.ts'
 import { priorityAdmission } from '../admission/priority.ts'
 import { resourceQuotaAdmission } from '../admission/resource-quota.ts'
 import { roleEscalation } from '../admission/role-escalation.ts'
@@ -19,11 +24,16 @@ import { serviceAccountAdmission } from '../admission/service-account.ts'
 import { storageProtectionAdmission } from '../admission/storage-protection.ts'
 import { defaultStorageClass, persistentVolumeClaimResize } from '../admission/storage-classes.ts'
 import { taintNodesByCondition } from '../admission/taint-nodes.ts'
+import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { grantCheck } from '../auth/grants.ts'
 import type { RuleSource } from '../auth/rules.ts'
 import type { AdmissionPluginName } from '../config/admission-plugins-flag.ts'
+import { StartError } from '../config/start-error.ts'
 import type { Admission } from '../registry/calls/admission.ts'
+import type { Catalog } from '../registry/kinds/catalog.ts'
+import { apiVersionOf } from '../registry/kinds/definition.ts'
+import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
 import { readCertificateRequest } from '../pki/certificate-request.ts'
 import { PkiError } from '../pki/errors.ts'
@@ -35,6 +45,9 @@ export type AdmissionDependencies = {
   readonly random: Random
   readonly reviewers: AccessReviewer
   readonly rules: RuleSource
+  readonly catalog: Catalog
+  /** Returns the configuration of a plugin in a file. null, or unset: it has none. */
+  readonly configurationOf?: (plugin: AdmissionPluginName) => JsonObject | null
 }
 
 /**
@@ -50,17 +63,25 @@ const builders: {
   LimitRanger: limitRanger,
   ServiceAccount: (dependencies) =>
     serviceAccountAdmission({ ...dependencies, definition: serviceAccountDefinition(dependencies.names) }),
-  NodeRestriction: null,
+  NodeRestriction: nodeRestriction,
   TaintNodesByCondition: taintNodesByCondition,
   AlwaysPullImages: alwaysPullImages,
-  PodSecurity: null,
+  PodSecurity: (dependencies) => {
+    const given = dependencies.configurationOf?.('PodSecurity') ?? {}
+    const configuration = readPodSecurityConfiguration(given, problemOf('PodSecurity'))
+    return podSecurity({ ...dependencies, configuration })
+  },
   Priority: priorityAdmission,
   DefaultTolerationSeconds: defaultTolerationSeconds,
-  EventRateLimit: null,
+  EventRateLimit: (dependencies) => {
+    const given = dependencies.configurationOf?.('EventRateLimit') ?? null
+    return eventRateLimit({ ...dependencies, limits: readEventLimits(given, problemOf('EventRateLimit')) })
+  },
   ExtendedResourceToleration: extendedResourceToleration,
   DefaultStorageClass: defaultStorageClass,
   StorageObjectInUseProtection: storageProtectionAdmission,
-  OwnerReferencesPermissionEnforcement: null,
+  OwnerReferencesPermissionEnforcement: ({ reviewers, catalog }) =>
+    ownerReferencesPermissionEnforcement({ reviewers, kindOf: (...of) => kindOf(catalog, ...of) }),
   PersistentVolumeClaimResize: persistentVolumeClaimResize,
   RuntimeClass: runtimeClassAdmission,
   CertificateApproval: certificateApproval,
@@ -99,4 +120,15 @@ function organizationsIn(request: string): readonly string[] | null {
     if (cause instanceof PkiError) return null
     throw cause
   }
+}
+
+/** Returns a function that reports what is wrong with the configuration of a plugin. */
+function problemOf(plugin: AdmissionPluginName): (words: string) => never {
+  return (words) => {
+    throw new StartError('usage', `configuration of the admission plugin ${plugin}: ${words}`)
+  }
+}
+
+function kindOf(catalog: Catalog, apiVersion: string, kind: string): ResourceDefinition | null {
+  return catalog.all().find((one) => one.kind === kind && apiVersionOf(one) === apiVersion) ?? null
 }

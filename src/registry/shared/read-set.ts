@@ -53,6 +53,19 @@ export class ReadSet {
     return objects
   }
 
+  /**
+   * Returns some objects of another kind, and the number of all. For warnings only: the evaluation
+   * does not depend on them.
+   */
+  sampleOther(
+    prefix: KeyPrefix,
+    limit: number,
+  ): { readonly objects: readonly StoredObject[]; readonly count: number } {
+    const view = this.#rawStore.view()
+    const { objects, more } = view.list(prefix, { after: null, limit })
+    return { objects, count: more ? view.count(prefix) : objects.length }
+  }
+
   /** Bytes of the single objects that were read. */
   get bytes(): number {
     return this.#bytes
