@@ -1,0 +1,9 @@
+/*
+ * Goal: a quota is exact, whichever members take the writes and whoever leads. Method: three real
+ * processes; concurrent clients create Pods at all members while the leader is killed.
+ */
+import { test } from 'node:test'
+import { quotaRun } from '../support/runs/quota-run.ts'
+
+void test('a quota that many clients use up is exact after the leader was killed', (t) =>
+  quotaRun(t, { clients: 24, limit: 150, kills: 1 }))
