@@ -116,7 +116,8 @@ export interface LogStore {
   /**
    * Returns consecutive entries from `from` on, at most up to `to` (included) and `bytesMax` (but
    * at least one).
-   * @throws LogError `cut` when `from` is at or below the base, `missing` above the last index
+   * @throws LogError `compacted` when `from` is at or below the base, `missing` above the last
+   * index
    */
   read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[]
   /** Removes everything up to `base.index`; that state is durable elsewhere. Durable on return. */
@@ -137,7 +138,7 @@ export type PeerMessage =
     }
   | { readonly kind: 'core'; readonly message: Message }
   /**
-   * Asks peers for the members, from a member without a leader that knows the committed
+   * Requests the members from peers, sent by a member without a leader that knows the committed
    * configuration at that index.
    */
   | { readonly kind: 'members-wanted'; readonly from: NodeId; readonly to: NodeId; readonly index: LogIndex }
@@ -167,7 +168,7 @@ export type PeerMessage =
       readonly reason: 'not-now' | 'unreadable'
       readonly proposals: readonly ProposalId[]
     }
-  /** Asks the leader for an index that covers every commit acknowledged before now. */
+  /** Requests from the leader an index that covers every commit acknowledged before now. */
   | {
       readonly kind: 'read-request'
       readonly from: NodeId

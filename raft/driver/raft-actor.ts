@@ -100,8 +100,8 @@ export class RaftActor {
 
   /**
    * A peer refused this member because it recorded another log for it. This member ends when so
-   * many peers did that it cannot be part of a quorum; before that a peer may be wrong, and others
-   * may still need this member.
+   * many peers have refused it that it cannot be part of a quorum; until then the refusing peers
+   * may be wrong, and others may still need this member.
    */
   logRefusedBy(peer: NodeId, peerName: string): void {
     this.#logRefusedBy.set(peer, peerName)
@@ -109,7 +109,7 @@ export class RaftActor {
     this.#fail(knownByAnotherLog([...this.#logRefusedBy.values()]))
   }
 
-  /** A peer that may have refused this member before accepted it. */
+  /** A peer accepted this member, which it may have refused earlier. */
   acceptedBy(peer: NodeId): void {
     this.#logRefusedBy.delete(peer)
     this.#removedBy.delete(peer)

@@ -1,7 +1,7 @@
 import { CodedError } from '../../base/coded-error.ts'
 
 /**
- * Errors of a log. Every code but `cut` and `missing` is final: the member must stop.
+ * Errors of a log. Every code but `compacted` and `missing` is final: the member must stop.
  *
  * - `damaged`: bytes on disk are not what was written; durable promises may be lost with them
  * - `missing-segment`: a file that the log needs does not exist
@@ -12,7 +12,7 @@ import { CodedError } from '../../base/coded-error.ts'
  * - `io`: the operating system refused for another reason
  * - `altered`: an entry changed in memory before it was written; nothing of it was written
  * - `dead`: an earlier operation failed; what is on disk is unknown until the log is opened again
- * - `cut`: the entry was compacted, its effect is in the state machine
+ * - `compacted`: the entry was compacted, its effect is in the state machine
  * - `missing`: the entry was not written yet
  */
 export type LogErrorCode =
@@ -25,7 +25,7 @@ export type LogErrorCode =
   | 'io'
   | 'altered'
   | 'dead'
-  | 'cut'
+  | 'compacted'
   | 'missing'
 
 /** The message is one line that names the file and, if there is one, the remedy. */

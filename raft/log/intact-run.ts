@@ -59,7 +59,8 @@ export class IntactRun {
   take(group: IntactGroup): string | null {
     for (const placed of group.records) {
       const { record } = placed
-      // The next segment was written before the seal, so it continues the checksum from before it.
+      // The next segment was written before the seal, so its checksum continues that of the record
+      // before the seal.
       if (record.kind === 'seal') return null
       const wrong = group.isHead ? this.#head(record) : this.#record(group, placed)
       if (wrong !== null) return wrong

@@ -197,7 +197,8 @@ export class LogActor {
       answer(this.#open.read(from, to ?? endless, bytesMax))
       return null
     } catch (cause) {
-      if (cause instanceof LogError && (cause.code === 'cut' || cause.code === 'missing')) return cause.code
+      if (cause instanceof LogError && (cause.code === 'compacted' || cause.code === 'missing'))
+        return cause.code
       throw cause
     }
   }

@@ -93,8 +93,8 @@ export type LogToApi =
   | { readonly kind: 'read-refused'; readonly id: number; readonly reason: ReadRefusal }
   | LogFailed
 
-/** `cut`: compacted. `missing`: not written yet. */
-export type ReadRefusal = 'cut' | 'missing'
+/** Why an entry cannot be read; `missing`: it is not written yet. */
+export type ReadRefusal = 'compacted' | 'missing'
 
 export type LogFailed = {
   readonly kind: 'failed'

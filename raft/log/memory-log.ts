@@ -39,7 +39,8 @@ export class MemoryLog implements LogStore {
   read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[] {
     assert(from <= to, 'a read runs upward')
     const base = this.#shape.base.index
-    if (from <= base) throw new LogError('cut', `entry ${from} was compacted, the log begins after ${base}`)
+    if (from <= base)
+      throw new LogError('compacted', `entry ${from} was compacted, the log begins after ${base}`)
     const last = this.#shape.lastIndex
     if (from > last) throw new LogError('missing', `entry ${from} is not in the log, which ends at ${last}`)
     const entries: Entry[] = []

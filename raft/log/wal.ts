@@ -145,7 +145,10 @@ export class Wal implements LogStore {
     assert(from <= to, 'a read runs upward')
     assert(!this.#closed, 'the log is open')
     if (from <= this.#shape.base.index) {
-      throw new LogError('cut', `entry ${from} was compacted, the log begins after ${this.#shape.base.index}`)
+      throw new LogError(
+        'compacted',
+        `entry ${from} was compacted, the log begins after ${this.#shape.base.index}`,
+      )
     }
     if (from > this.#shape.lastIndex) {
       throw new LogError('missing', `entry ${from} is not in the log, which ends at ${this.#shape.lastIndex}`)

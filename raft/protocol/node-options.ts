@@ -60,7 +60,10 @@ export type NodeLimits = {
    * Entries in transit from the raft thread to the api thread. When full: it reads the log instead.
    */
   readonly entryCreditBytes: number
-  /** Recent entries that the raft thread keeps for that. When full: the oldest are dropped. */
+  /**
+   * Recent entries that the raft thread keeps for the api thread. When full: the oldest are
+   * dropped.
+   */
   readonly entryTailBytesMax: number
   /** Limit of one slice, after which other work gets a turn. */
   readonly applySliceBytesMax: number
@@ -142,8 +145,8 @@ export type NodeOptions = {
   readonly timing: NodeTiming
   readonly limits: NodeLimits
   /**
-   * Set at every start of a member that was added to a cluster; unset for a founder. Then `members`
-   * is empty.
+   * Set at every start of a member that was added to a cluster, whose `members` is empty; unset for
+   * a founder.
    */
   readonly joining?: Joining
 }
@@ -190,7 +193,10 @@ function leasePromiseMs({ electionMs, tickMs }: NodeTiming): number {
   return Math.max(0, Math.floor(electionMs - 2 * tickMs))
 }
 
-/** Returns one tick more than needed, as the first may come at once. */
+/**
+ * Returns the ticks of `promisedMs`, and one more, because the first may come at once; nothing if
+ * that promise is not longer than the present one.
+ */
 function formerPromiseTicks({
   electionMs,
   tickMs,

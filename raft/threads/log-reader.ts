@@ -40,7 +40,7 @@ export class ChannelLogReader implements LogReader {
     this.#asked.delete(message.id)
     if (message.kind === 'read-done') answer.resolve(message.entries)
     else {
-      assert(message.reason === 'cut', 'only existing entries are requested')
+      assert(message.reason === 'compacted', 'only existing entries are requested')
       answer.resolve(null)
     }
   }

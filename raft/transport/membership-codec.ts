@@ -223,7 +223,7 @@ function toMessage(
 
 function readChange(reader: BinaryReader, end: number): MemberChange {
   let change: MemberChange | null = null
-  // Absent in requests of earlier versions: then the addition is refused once the members have ever
+  // Absent in requests of earlier versions: then the addition is refused if the members have ever
   // changed.
   let basedOn = 0
   while (reader.pos < end) {

@@ -272,7 +272,7 @@ function forgetting(on: On): void {
     store.compact(meta(30, 1, 1, 2))
     for (const again of [false, true]) {
       if (again) store = reopen(store)
-      refuses('cut', () => store.read(logIndex(30), logIndex(40), 1))
+      refuses('compacted', () => store.read(logIndex(30), logIndex(40), 1))
       assert.deepEqual(readAll(store, 31, 50), commands(31, 50, 1))
     }
     assert.deepEqual(store.recovered.base, meta(30, 1, 1, 2))
@@ -332,7 +332,7 @@ function forgetting(on: On): void {
     ])
     for (const again of [false, true]) {
       if (again) store = reopen(store)
-      refuses('cut', () => store.read(logIndex(100), logIndex(100), 1))
+      refuses('compacted', () => store.read(logIndex(100), logIndex(100), 1))
       assert.deepEqual(readAll(store, 101, 103), commands(101, 103, 5))
     }
     assert.deepEqual(store.recovered.base, meta(100, 4, 1, 2, 3))

@@ -115,7 +115,7 @@ void test('messages are handled in order', async () => {
     { kind: 'fetched', id: 7, entries: commands(4, 5, 1) },
     { kind: 'compacted', index: 4 },
     { kind: 'persisted', ticket: 2, syncMs: 0, writes: 1, size },
-    { kind: 'fetch-refused', id: 8, reason: 'cut' },
+    { kind: 'fetch-refused', id: 8, reason: 'compacted' },
     { kind: 'fetch-refused', id: 9, reason: 'missing' },
   ])
 })
