@@ -102,7 +102,7 @@ export class AuditLogWriter {
   /**
    * Calls `wake` when all lines added so far are written, or were dropped.
    *
-   * @returns cancels the wait
+   * @returns a function that cancels the wait
    */
   whenSettled(wake: (written: boolean) => void): () => void {
     if (this.#settled === this.#taken) {

@@ -66,7 +66,8 @@ export class AuditTrail {
    *
    * @param recorded the result of `record` for its first event; null: it has no event
    * @param go `false`: it must be rejected
-   * @returns cancels the wait, for a request that ended before `go` was called; null: it was called
+   * @returns a function that cancels the wait, for a request that ended before `go` was called;
+   * null: it was called
    */
   admit(recorded: boolean | null, go: (may: boolean) => void): (() => void) | null {
     const { mode, log, metrics } = this.#dependencies

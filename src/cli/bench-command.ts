@@ -94,9 +94,9 @@ What is measured:
 With --http 2 each client has its own connection with one stream at a time, over https. Watches, staleness and
 failover always use HTTP/1.1.
 
-Each client sends its next request as soon as it has a response; latencies are of that. CPU per operation is measured
-where the servers are processes of this machine, separately for the generator; (!) marks what the generator may have
-limited.
+Each client sends its next request as soon as it has the response to the last one; a latency is the time from a
+request to its response. CPU per operation is measured where the servers are processes of this machine, separately for
+the generator; (!) marks what the generator may have limited.
 
 The command needs the permission to create namespaces. It creates its own (bench-...) and removes them, also when it is
 interrupted: the first interrupt ends the measurement and prints what there is, the second ends the program. Servers
@@ -131,7 +131,7 @@ function someVersions(text: string): readonly HttpVersion[] {
   return text.split(',').map((word) => {
     const found = httpVersions.find((one) => one === word.trim())
     if (found !== undefined) return found
-    throw new InvalidArgumentError(`It is one of ${httpVersions.join(', ')}, or both.`)
+    throw new InvalidArgumentError(`It must be one of ${httpVersions.join(', ')}, or both.`)
   })
 }
 
@@ -139,7 +139,7 @@ function whole(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text)
     if (/^\d{1,10}$/.test(text) && value >= min && value <= max) return value
-    throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`)
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
   }
 }
 

@@ -96,7 +96,7 @@ function whole(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text)
     if (/^\d{1,10}$/.test(text) && value >= min && value <= max) return value
-    throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`)
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
   }
 }
 
@@ -104,5 +104,5 @@ function ms(text: string): number {
   const value = durationMs(text)
   const { durationMsMin, durationMsMax } = chaosLimits
   if (value !== null && value >= durationMsMin && value <= durationMsMax) return value
-  throw new InvalidArgumentError('It is a duration from 4s to 24h, such as 30s or 5m.')
+  throw new InvalidArgumentError('It must be a duration from 4s to 24h, such as 30s or 5m.')
 }

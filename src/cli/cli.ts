@@ -216,18 +216,19 @@ type SetOptions = {
 
 function bytes(text: string): number {
   const value = sizeBytes(text)
-  if (value === null) throw new InvalidArgumentError('It is a size such as 8Gi, 500Mi or a number of bytes.')
+  if (value === null)
+    throw new InvalidArgumentError('It must be a size such as 8Gi or 500Mi, or a number of bytes.')
   return value
 }
 
 function ms(text: string): number {
   const value = durationMs(text)
-  if (value === null) throw new InvalidArgumentError('It is a duration such as 5m or 1h30m.')
+  if (value === null) throw new InvalidArgumentError('It must be a duration such as 5m or 1h30m.')
   return value
 }
 
 function count(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It is a whole number from 0.')
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, at least 0.')
   return Number(text)
 }
 
@@ -249,7 +250,7 @@ function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text)
     if (!/^\d+$/.test(text) || value < min || value > max) {
-      throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`)
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
     }
     return value
   }

@@ -45,6 +45,6 @@ function timeoutOption(): Option {
   return new Option('--timeout <seconds>', 'how long to wait').default(60).argParser((text) => {
     const value = Number(text)
     if (/^\d+$/.test(text) && value >= 1 && value <= 3600) return value
-    throw new InvalidArgumentError('It is a whole number from 1 to 3600.')
+    throw new InvalidArgumentError('It must be a whole number from 1 to 3600.')
   })
 }

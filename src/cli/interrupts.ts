@@ -15,7 +15,7 @@ const againMs = 500
  * resources behind; SIGHUP never counts as a second one.
  *
  * @param end ends this process as the signal would
- * @returns restores the default behavior
+ * @returns a function that restores the default behavior
  */
 export function onInterrupt(
   clock: Clock,

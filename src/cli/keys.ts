@@ -57,7 +57,7 @@ function age(text: string): number {
   if (text === 'never') return 0
   const value = durationMs(text)
   if (value !== null && value >= AGE_MS_MIN && value <= AGE_MS_MAX) return value
-  throw new InvalidArgumentError('It is never, or a duration from 24h to 87600h, such as 720h.')
+  throw new InvalidArgumentError('It must be never, or a duration from 24h to 87600h, such as 720h.')
 }
 
 async function change(terminal: Terminal, options: Options, body: object): Promise<void> {

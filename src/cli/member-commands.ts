@@ -112,6 +112,6 @@ function timeoutOption(): Option {
   return new Option('--timeout <seconds>', 'how long to wait').default(600).argParser((text) => {
     const value = Number(text)
     if (/^\d+$/.test(text) && value >= 1 && value <= 86_400) return value
-    throw new InvalidArgumentError('It is a whole number from 1 to 86400.')
+    throw new InvalidArgumentError('It must be a whole number from 1 to 86400.')
   })
 }

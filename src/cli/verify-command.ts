@@ -83,7 +83,7 @@ function whole(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text)
     if (/^\d{1,10}$/.test(text) && value >= min && value <= max) return value
-    throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`)
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
   }
 }
 
@@ -92,7 +92,7 @@ function ms(min: number, max: number): (text: string) => number {
     const value = durationMs(text)
     if (value !== null && value >= min && value <= max) return value
     throw new InvalidArgumentError(
-      `It is a duration from ${durationText(min)} to ${durationText(max)}, such as 30s or 5m.`,
+      `It must be a duration from ${durationText(min)} to ${durationText(max)}, such as 30s or 5m.`,
     )
   }
 }

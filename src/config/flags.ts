@@ -100,7 +100,7 @@ export const flags = {
   'election-timeout': duration(
     300,
     { minMs: 50, maxMs: limits.electionMsMax },
-    'Election timeout (randomized between 1x and 2x): a follower without contact to the leader campaigns then.',
+    'Election timeout (randomized between 1x and 2x): a follower without contact to the leader for that long campaigns.',
   ),
   'heartbeat-interval': duration(
     50,
@@ -220,12 +220,12 @@ export const flags = {
   'terminated-pod-gc-threshold': wholeNumber(
     12_500,
     { min: 0, max: 10_000_000 },
-    'Pods that have ended (Succeeded, Failed) and are kept; the oldest of the others are deleted. 0 keeps all. The leader applies it, so use the same value on all members.',
+    'Number of ended Pods (Succeeded, Failed) to keep; beyond it the oldest are deleted. 0 keeps all. The leader applies it, so use the same value on all members.',
   ),
   'feature-level-max': wholeNumber(
     featureLevelMax,
     { min: 1, max: featureLevelMax },
-    'Highest feature level that this member accepts. One below the default postpones the level raise of an upgrade, so that a downgrade stays possible.',
+    'Highest feature level that this member accepts. A level below the default postpones the level raise of an upgrade, so that a downgrade stays possible.',
   ),
   'log-retention-entries': wholeNumber(
     20_000,
@@ -235,7 +235,7 @@ export const flags = {
   'log-retention-bytes': wholeNumber(
     64 * mebibyte,
     { min: 0, max: 1024 * 1024 * mebibyte },
-    'Limit in bytes of the log entries kept for lagging members. While a connected member needs them: four times as many, or as many as the snapshot that it starts from has.',
+    'Limit in bytes of the log entries kept for lagging members. While a connected member needs more: four times this limit, or the size of the snapshot that it receives, if that is larger.',
   ),
 
   'log-level': choice(

@@ -42,7 +42,7 @@ export type MemberKeys = {
   readonly peer: PeerKeys | null
   /** Path of the admin kubeconfig that was created; null when the keys came from files. */
   readonly kubeconfig: string | null
-  /** Whether it was created at this start. */
+  /** Whether the keys were created at this start. */
   readonly madeNow: boolean
   /** SHA-256 of the keys that all members must share, by name; see `ClusterIdentity`. */
   readonly fingerprints: Readonly<Record<string, string>>

@@ -7,7 +7,7 @@ import { yamlName, yamlQuoted, yamlScalar } from './yaml-scalar.ts'
  * items not indented further than the member of the list.
  *
  * @param value of any depth
- * @returns ends with a newline; no line of it is `---`
+ * @returns text that ends with a newline; no line of it is `---`
  */
 export function yamlText(value: Json): string {
   const writer = new YamlWriter()

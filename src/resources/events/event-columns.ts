@@ -8,18 +8,18 @@ import { textColumn } from '../common/text-column.ts'
  * @source upstream's `pkg/printers/internalversion` printEvent
  */
 export const eventColumns: readonly Column[] = Object.freeze([
-  ageColumn('Last Seen', 'How long ago it was seen last.', lastSeen),
+  ageColumn('Last Seen', 'Time since the event was last seen.', lastSeen),
   textColumn('Type', 'Normal, Warning, or another word.', (event) => textMember(event, 'type')),
-  textColumn('Reason', 'Why, in one word.', (event) => textMember(event, 'reason')),
-  textColumn('Object', 'To what it happened.', object),
+  textColumn('Reason', 'Why it happened, in one word.', (event) => textMember(event, 'reason')),
+  textColumn('Object', 'Object that the event is about.', object),
   wide(
-    textColumn('Subobject', 'To which part of that.', (event) =>
+    textColumn('Subobject', 'Field path within the object, where the event is about a part of it.', (event) =>
       textMember(objectMember(event, 'involvedObject'), 'fieldPath'),
     ),
   ),
   wide(textColumn('Source', 'Component that reported the event, and its node.', source)),
   textColumn('Message', 'What happened.', (event) => textMember(event, 'message').trim()),
-  wide(ageColumn('First Seen', 'How long ago it was seen first.', firstSeen)),
+  wide(ageColumn('First Seen', 'Time since the event was first seen.', firstSeen)),
   wide({ name: 'Count', type: 'string', description: 'Number of occurrences.', cell: count }),
   wide(nameColumn),
 ])

@@ -56,7 +56,7 @@ function requestSchema(version: 'v1' | 'v1beta1'): ObjectSchema {
     object: anyJson(9, 'The object as it would be stored; null where it is deleted.', { always: true }),
     oldObject: anyJson(10, 'The stored object; null if there is none.', { always: true }),
     dryRun: flag(11, 'Whether the request is a dry run.', { optional: true }),
-    options: anyJson(12, 'The options of the request; null if it has none.', { always: true }),
+    options: anyJson(12, 'The options of the request; null if there are none.', { always: true }),
   })
 }
 
