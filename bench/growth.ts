@@ -43,7 +43,7 @@ const counts = options.objects.split(',').map(Number)
 const [rounds, seconds] = [Number(options.rounds), Number(options.seconds)]
 const payloadBytes = 1000
 const clients = 64
-/** Waits until compaction, flushes and garbage collection are done. */
+/** Enough for compaction, flushes and garbage collection to finish. */
 const idleMs = 20_000
 
 const results = resolve('.build/bench')
