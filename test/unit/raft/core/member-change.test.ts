@@ -248,7 +248,7 @@ void test('a change needs a leader that has committed an entry of its term, and 
   assert.equal(refusedFor(planChange(joint, change, allHealthy)), 'change-pending')
 })
 
-void test('a randomly planned change is a valid configuration, contains the requested change, and is done then', () => {
+void test('a random planned change yields a valid configuration with the requested change, which is then reported as done', () => {
   const random = new SeededRandom(11)
   let changed = 0
   for (let run = 0; run < 300; run++) {

@@ -1,6 +1,6 @@
 /*
- * Goal: Node behaves as upstream's: taints, address ranges, amounts, the fields that each path may
- * change, columns.
+ * Goal: Node behaves as upstream's: taints, address ranges, quantities, the fields that each path
+ * may change, columns.
  * Method: the shipped verbs on the machine in memory; each rule violated once.
  */
 import assert from 'node:assert/strict'

@@ -255,7 +255,7 @@ void test('kubectl takes fields from its own client-side apply without a conflic
   assert.equal(other.code, 409)
 })
 
-void test('the eleventh manager of updates unites the two oldest', async (t) => {
+void test('when an eleventh manager updates an object, the two oldest entries of updates are merged', async (t) => {
   const { api, apply } = await open(t)
   await apply(configMap({ k: '1' }))
   for (let at = 0; at < 11; at++) {
