@@ -1,6 +1,10 @@
 import { Registry as MetricsRegistry, collectDefaultMetrics } from 'prom-client'
 import type { Consensus, LogIndex } from '../raft/index.ts'
+import { AdmissionMetrics } from './admission/admission-metrics.ts'
+import { admissionObserver } from './admission/observer.ts'
 import { namesOf } from './api/metadata/names.ts'
+import { configuredAdmission } from './app/admission-configuration.ts'
+import { AdmissionWebhooks } from './app/admission-webhooks.ts'
 import { openAuditTrail } from './app/open-audit-trail.ts'
 import { logCatchUp } from './membership/catch-up-log.ts'
 import { withClientPort } from './data-dir/client-port.ts'
@@ -42,6 +46,8 @@ import { CaughtUp } from './health/caught-up.ts'
 import { enabledPlugins } from './config/admission-plugins-flag.ts'
 import type { Config } from './config/config.ts'
 import { definitionsPrefix, knownDefinition } from './controllers/custom-definition-summary.ts'
+import type { Admission } from './registry/calls/admission.ts'
+import type { AccessReviewer } from './registry/kinds/access-reviewer.ts'
 import { Catalog } from './registry/kinds/catalog.ts'
 import type { PodSummary } from './controllers/pod-summary.ts'
 import { Informer } from './registry/informer.ts'
@@ -121,6 +127,9 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   const access = accessOf({ ...site, store, serviceAccounts, tokenKeys, pods })
   const rootCa = new RootCa(site.config, keys)
   const watches = new WatchMetrics({ clock, store })
+  const caughtUp = new CaughtUp({ consensus, clock })
+  caughtUp.start()
+  closing.add(() => caughtUp.close())
   const { served, registry, controllers } = startRegistry(site, {
     store,
     machine,
@@ -132,10 +141,9 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
     ring,
     shared,
     watches,
+    caughtUp,
+    metrics,
   })
-  const caughtUp = new CaughtUp({ consensus, clock })
-  caughtUp.start()
-  closing.add(() => caughtUp.close())
   const health = watchHealth({
     ...{ clock, store, machine, consensus, watch, caughtUp },
     livezGraceMs: site.config['livez-grace-period'],
@@ -202,16 +210,24 @@ type RegistryOptions = {
   readonly ring: KeyRing
   readonly shared: SharedTokenKeys
   readonly watches: WatchMetrics
+  readonly caughtUp: CaughtUp
+  readonly metrics: MetricsRegistry
+}
+
+type StartedRegistry = {
+  readonly served: Catalog
+  readonly registry: Registry
+  readonly controllers: Controllers
+  readonly webhooks: AdmissionWebhooks
 }
 
 /**
  * Starts the kinds, their verbs, and the controllers of their objects, including kinds that are not
  * served.
  */
-function startRegistry(
-  { clock, random, log, names, closing, config }: MemberContext,
-  { store, machine, consensus, access, pods, tokens, rootCa, ring, shared, watches }: RegistryOptions,
-): { readonly served: Catalog; readonly registry: Registry; readonly controllers: Controllers } {
+function startRegistry(site: MemberContext, options: RegistryOptions): StartedRegistry {
+  const { clock, random, log, names, closing, config } = site
+  const { store, machine, consensus, access, pods, tokens, rootCa, ring, shared, watches } = options
   const catalog = new Catalog(definitionsFor(names))
   const served = catalog.narrowed(servedKinds(catalog.builtIn(), config['runtime-config']))
   const { isOn, warnings } = config['feature-gates']
@@ -222,10 +238,7 @@ function startRegistry(
     fieldValidation: isOn.ServerSideFieldValidation,
   }
   const reviewers = reviewersFor(access)
-  const admission = admissionOf(
-    { names, clock, random, reviewers, rules: access.rules, catalog },
-    enabledPlugins(config),
-  )
+  const { webhooks, admission } = startAdmission(site, options, { catalog, reviewers })
   const applied = (): LogIndex => machine.appliedMemory
   const prefix = definitionsPrefix(names)
   const definitions = new Informer({ store, clock, prefix, parse: knownDefinition })
@@ -239,6 +252,7 @@ function startRegistry(
     observeWatch: (kind) => watches.begin(kind),
     definitionsApplied: () => custom.untilCurrent(),
   })
+  webhooks.reportTo(registry)
   const controllers = new Controllers({
     ...{ registry, store, consensus, clock, names, catalog, definitions, pods, log },
     kindsApplied: () => custom.untilCurrent(),
@@ -259,5 +273,26 @@ function startRegistry(
     pods.close()
     custom.close()
   })
-  return { served, registry, controllers }
+  return { served, registry, controllers, webhooks }
+}
+
+function startAdmission(
+  site: MemberContext,
+  { store, access, caughtUp, metrics: register }: RegistryOptions,
+  { catalog, reviewers }: { readonly catalog: Catalog; readonly reviewers: AccessReviewer },
+): { readonly webhooks: AdmissionWebhooks; readonly admission: Admission } {
+  const { clock, random, names, closing, config } = site
+  const metrics = new AdmissionMetrics(register)
+  const { credentials, configurationOf } = configuredAdmission(site)
+  const webhooks = new AdmissionWebhooks(site, { store, catalog, caughtUp, credentials, metrics })
+  webhooks.register(register)
+  closing.add(() => webhooks.close())
+  const admission = admissionOf(
+    {
+      ...{ names, clock, random, reviewers, rules: access.rules, catalog },
+      ...{ configurationOf, webhooks, observer: admissionObserver({ clock, metrics }) },
+    },
+    enabledPlugins(config),
+  )
+  return { webhooks, admission }
 }

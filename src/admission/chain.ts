@@ -44,18 +44,24 @@ export type RemotePlugin = {
  * Runs all plugins in order: each sees the object as the earlier ones left it, and the first
  * rejection decides. Asynchronous only where a plugin calls out.
  */
-export function admissionChain(plugins: readonly AdmissionPlugin[]): Admission {
-  const mutators = plugins.flatMap(mutatorOf)
-  const validators = plugins.flatMap(validatorOf)
+export function admissionChain(plugins: readonly AdmissionPlugin[], observer?: AdmissionObserver): Admission {
+  const mutators = plugins.flatMap((plugin) =>
+    mutatorOf(plugin).map((run) => observer?.plugin(plugin.name, 'mutating', run) ?? run),
+  )
+  const validators = plugins.flatMap((plugin) =>
+    validatorOf(plugin).map((run) => observer?.plugin(plugin.name, 'validating', run) ?? run),
+  )
   const extras = plugins.flatMap((plugin) =>
     plugin.callsOut === true || plugin.extraOperations === undefined ? [] : [plugin.extraOperations],
   )
   const conditions = plugins.flatMap((plugin) =>
     plugin.callsOut === true || plugin.extraConditions === undefined ? [] : [plugin.extraConditions],
   )
+  const mutate = (request: AdmissionRequest): ReturnType<Mutator> => mutated(mutators, request, 0)
+  const validate = (request: AdmissionRequest): void | Promise<void> => validated(validators, request, 0)
   return {
-    mutate: (request) => mutated(mutators, request, 0),
-    validate: (request) => validated(validators, request, 0),
+    mutate: observer?.step('mutating', mutate) ?? mutate,
+    validate: observer?.step('validating', validate) ?? validate,
     extraOperations: (request) => allOf(extras, request),
     extraConditions: (request) => allOf(conditions, request),
   }
@@ -69,6 +75,15 @@ function allOf<T>(
   if (first === undefined) return []
   return parts.length === 1 ? first(request) : parts.flatMap((part) => part(request))
 }
+
+/** Measures plugins and whole phases. Each function returns the given one, measured. */
+export type AdmissionObserver = {
+  readonly plugin: <T>(name: string, phase: AdmissionPhase, run: AdmissionFunction<T>) => AdmissionFunction<T>
+  readonly step: <T>(phase: AdmissionPhase, run: AdmissionFunction<T>) => AdmissionFunction<T>
+}
+
+export type AdmissionPhase = 'mutating' | 'validating'
+export type AdmissionFunction<T> = (request: AdmissionRequest) => T
 
 function objectsOf({ object, oldObject }: AdmissionRequest): AdmittedObjects {
   return { object, oldObject }

@@ -5,7 +5,7 @@ import { alwaysPullImages } from '../admission/always-pull-images.ts'
 import { certificateApproval, certificateSigning } from '../admission/certificate-permissions.ts'
 import { certificateSubjectRestriction } from '../admission/certificate-subject.ts'
 import { admissionChain } from '../admission/chain.ts'
-import type { AdmissionPlugin } from '../admission/chain.ts'
+import type { AdmissionObserver, AdmissionPlugin } from '../admission/chain.ts'
 import { defaultIngressClass } from '../admission/default-ingress-class.ts'
 import { defaultTolerationSeconds } from '../admission/default-tolerations.ts'
 import { eventRateLimit, readEventLimits } from '../admission/event-rate-limit.ts'
@@ -38,6 +38,7 @@ import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
 import { readCertificateRequest } from '../pki/certificate-request.ts'
 import { PkiError } from '../pki/errors.ts'
 import { serviceAccountDefinition } from '../resources/service-account.ts'
+import type { AdmissionWebhooks } from './admission-webhooks.ts'
 
 export type AdmissionDependencies = {
   readonly names: Names
@@ -48,14 +49,20 @@ export type AdmissionDependencies = {
   readonly catalog: Catalog
   /** Returns the configuration of a plugin in a file. null, or unset: it has none. */
   readonly configurationOf?: (plugin: AdmissionPluginName) => JsonObject | null
+  /** Unset: no webhooks are called. */
+  readonly webhooks?: Pick<AdmissionWebhooks, 'mutating' | 'validating'>
+  /** Unset: nothing is measured. */
+  readonly observer?: AdmissionObserver
 }
 
 /**
- * Builds each plugin that `--enable-admission-plugins` knows. null: it is not part of this server
- * yet.
+ * Builds each plugin that `--enable-admission-plugins` knows. null: the dependencies leave it out.
  */
 const builders: {
-  readonly [name in AdmissionPluginName]: ((dependencies: AdmissionDependencies) => AdmissionPlugin) | null
+  readonly [name in AdmissionPluginName]: (
+    dependencies: AdmissionDependencies,
+    before: readonly AdmissionPlugin[],
+  ) => AdmissionPlugin | null
 } = {
   AlwaysAdmit: alwaysAdmit,
   NamespaceLifecycle: namespaceLifecycle,
@@ -88,8 +95,12 @@ const builders: {
   CertificateSigning: certificateSigning,
   CertificateSubjectRestriction: ({ names }) => certificateSubjectRestriction({ names, organizationsIn }),
   DefaultIngressClass: defaultIngressClass,
-  MutatingAdmissionWebhook: null,
-  ValidatingAdmissionWebhook: null,
+  MutatingAdmissionWebhook: ({ webhooks }, before) => {
+    // What a webhook changed passes the plugins before it again.
+    const chain = admissionChain(before)
+    return webhooks?.mutating((request) => chain.mutate(request)) ?? null
+  },
+  ValidatingAdmissionWebhook: ({ webhooks }) => webhooks?.validating() ?? null,
   ResourceQuota: resourceQuotaAdmission,
   AlwaysDeny: alwaysDeny,
 }
@@ -102,14 +113,13 @@ export function admissionOf(
   dependencies: AdmissionDependencies,
   enabled: readonly AdmissionPluginName[],
 ): Admission {
-  const { names, reviewers, rules } = dependencies
-  return admissionChain([
-    roleEscalation({ names, reviewers, grants: grantCheck(rules) }),
-    ...enabled.flatMap((name) => {
-      const build = builders[name]
-      return build === null ? [] : [build(dependencies)]
-    }),
-  ])
+  const { names, reviewers, rules, observer } = dependencies
+  const plugins: AdmissionPlugin[] = [roleEscalation({ names, reviewers, grants: grantCheck(rules) })]
+  for (const name of enabled) {
+    const plugin = builders[name](dependencies, [...plugins])
+    if (plugin !== null) plugins.push(plugin)
+  }
+  return admissionChain(plugins, observer)
 }
 
 /** @param request in base64. @returns null: it is not a request, which validation refuses */

@@ -1,4 +1,5 @@
 import { accessFlags } from './access-flags.ts'
+import { admissionFlags } from './admission-flags.ts'
 import { admissionPluginFlags } from './admission-plugins-flag.ts'
 import { checkMemberName, formatAddress, joinAddress, parseAddress, parseInitialMember } from './address.ts'
 import type { InitialMember } from './address.ts'
@@ -118,6 +119,7 @@ export const flags = {
   'peer-key-file': file('Key of --peer-cert-file (PEM).'),
 
   ...accessFlags,
+  ...admissionFlags,
   ...serviceAccountFlags,
   ...admissionPluginFlags,
 

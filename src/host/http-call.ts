@@ -35,6 +35,7 @@ export type HttpResult =
       readonly code: string
       /** The connection had served an earlier call, so the server may just have closed it. */
       readonly wasReused: boolean
+      readonly phase: HttpPhase
     }
 
 /**
@@ -55,7 +56,8 @@ export function httpCall(url: URL, call: HttpCall): Promise<HttpResult> {
   const send = url.protocol === 'http:' ? httpRequest : httpsRequest
   return new Promise((resolve) => {
     const outgoing = send(url, { ...tls, method, headers, signal, agent: agent ?? false })
-    const fail = (cause: Error): void => resolve(failureOf(cause, outgoing))
+    const phase = phaseOf(outgoing, url.protocol === 'https:')
+    const fail = (cause: Error): void => resolve(failureOf(cause, outgoing, phase()))
     outgoing.on('error', fail)
     outgoing.on('response', (incoming: IncomingMessage) => {
       const chunks: Buffer[] = []
@@ -80,13 +82,33 @@ class ResponseTooLarge extends Error {
   }
 }
 
-function failureOf(cause: Error, { reusedSocket }: ClientRequest): HttpResult {
+/** Where a call was when it failed: waiting for a free connection, for DNS, and so on. */
+export type HttpPhase = 'queue' | 'dns' | 'connect' | 'tls' | 'response'
+
+/** Follows a request, to report where it was when it timed out. */
+function phaseOf(outgoing: ClientRequest, isSecure: boolean): () => HttpPhase {
+  let phase: HttpPhase = 'queue'
+  outgoing.once('socket', (socket) => {
+    // A reused connection, or one through a proxy.
+    if (!socket.connecting) {
+      phase = 'response'
+      return
+    }
+    phase = 'dns'
+    socket.once('lookup', () => (phase = 'connect'))
+    socket.once('connect', () => (phase = isSecure ? 'tls' : 'response'))
+    socket.once('secureConnect', () => (phase = 'response'))
+  })
+  return () => phase
+}
+
+function failureOf(cause: Error, { reusedSocket }: ClientRequest, phase: HttpPhase): HttpResult {
   const code = 'code' in cause ? String(cause.code) : ''
   const line = cause.message.split('\n')[0]?.slice(0, WHY_CHARACTERS_MAX)
   const isLate = cause.cause instanceof Error && cause.cause.name === 'TimeoutError'
   const why = isLate ? 'no response in time' : line || code || cause.name
   const reason = isLate ? 'timeout' : cause instanceof ResponseTooLarge ? 'too-large' : reasonOf(code)
-  return { kind: 'failed', reason, why, code, wasReused: reusedSocket }
+  return { kind: 'failed', reason, why, code, wasReused: reusedSocket, phase }
 }
 
 const WHY_CHARACTERS_MAX = 200
@@ -98,6 +120,9 @@ const REASONS: Readonly<Record<string, HttpFailureReason>> = {
   EHOSTUNREACH: 'connect',
   ENETUNREACH: 'connect',
   ETIMEDOUT: 'connect',
+  EPROXY: 'connect',
+  // OpenSSL: the server does not use TLS, or ended the handshake.
+  EPROTO: 'tls',
   ECONNRESET: 'reset',
   EPIPE: 'reset',
 }

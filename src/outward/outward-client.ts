@@ -1,12 +1,16 @@
-import * as http from 'node:http'
-import * as https from 'node:https'
+import { validateHeaderValue } from 'node:http'
+import type { Agent } from 'node:http'
+import type { AgentOptions } from 'node:https'
 import { createSecureContext } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import { limits } from '../config/limits.ts'
 import { httpCall } from '../host/http-call.ts'
-import type { HttpFailureReason, HttpResult } from '../host/http-call.ts'
+import { environment } from '../host/environment.ts'
+import type { HttpFailureReason, HttpPhase, HttpResult } from '../host/http-call.ts'
 import type { ClientConfig } from '../pki/client-config.ts'
+import { connectionsTo } from './connections.ts'
+import { proxyFor } from './proxy.ts'
 import { TokenFile } from './token-file.ts'
 
 export type OutwardOptions = {
@@ -18,13 +22,31 @@ export type OutwardOptions = {
   readonly queueMax: number
   /** Attempts in total; 1: a failed call is not repeated. */
   readonly attemptsMax: number
+  /**
+   * `stale-connection`: repeats only a call whose connection had served another call and was
+   * closed, so that the server has probably not seen it. Unset: also calls that an overloaded
+   * server answered.
+   */
+  readonly repeats?: 'stale-connection'
+  /** Never through a proxy. Unset: by the environment, see `proxyFor`. */
+  readonly isDirect?: boolean
   /** Bytes of a response. Longer: `too-large`. */
   readonly responseBytesMax: number
 }
 
 export type OutwardDependencies = { readonly clock: Clock; readonly random: Random }
 
-export type OutwardCall = { readonly method: 'GET' } | { readonly method: 'POST'; readonly body: Uint8Array }
+export type OutwardCall =
+  | { readonly method: 'GET' }
+  | {
+      readonly method: 'POST'
+      readonly body: Uint8Array
+      /** Path and query on the server of the configuration. Unset: those of its URL. */
+      readonly path?: string
+      readonly headers?: Readonly<Record<string, string>>
+      /** As in the options, if shorter. */
+      readonly callMsMax?: number
+    }
 
 export type OutwardResult =
   | { readonly kind: 'response'; readonly status: number; readonly body: Buffer }
@@ -34,7 +56,11 @@ export type OutwardResult =
       readonly reason: HttpFailureReason | 'busy' | 'closed'
       /** One line, without credentials. */
       readonly why: string
+      /** Where the last attempt was. Unset: there was none. */
+      readonly phase?: HttpPhase
     }
+
+export type OutwardFailure = Extract<OutwardResult, { readonly kind: 'failed' }>
 
 /**
  * The client of one other server, for every call that this server makes to a webhook or a provider.
@@ -47,10 +73,11 @@ export class OutwardClient {
   readonly #config: ClientConfig
   readonly #options: OutwardOptions
   readonly #dependencies: OutwardDependencies
-  readonly #agent: http.Agent
+  readonly #agent: Agent
   readonly #token: TokenFile | null
   readonly #running = new Set<AbortController>()
   #closed = false
+  #retired = false
 
   /** @throws Error when certificates, key or credentials of the configuration cannot be used */
   constructor(config: ClientConfig, options: OutwardOptions, dependencies: OutwardDependencies) {
@@ -58,7 +85,7 @@ export class OutwardClient {
     this.#options = options
     this.#dependencies = dependencies
     const { url, authorization, tokenFile } = config
-    if (authorization !== null) http.validateHeaderValue('authorization', authorization)
+    if (authorization !== null) validateHeaderValue('authorization', authorization)
     this.#token =
       tokenFile === null || authorization === null
         ? null
@@ -66,24 +93,26 @@ export class OutwardClient {
     const tls = tlsOf(config)
     // An invalid configuration should be found now.
     createSecureContext(tls)
-    const kept = {
-      keepAlive: true,
-      maxSockets: options.connectionsMax,
-      timeout: limits.outwardIdleMsMax,
-    }
-    this.#agent = url.protocol === 'http:' ? new http.Agent(kept) : new https.Agent({ ...kept, ...tls })
+    this.#agent = connectionsTo(url, {
+      connectionsMax: options.connectionsMax,
+      idleMsMax: limits.outwardIdleMsMax,
+      tunnelMsMax: limits.outwardTunnelMsMax,
+      tls,
+      proxy: options.isDirect === true ? null : proxyFor(url, environment()),
+    })
   }
 
   /** Calls the URL of the configuration. Never rejects. */
   async call(call: OutwardCall): Promise<OutwardResult> {
     const { connectionsMax, queueMax, callMsMax } = this.#options
-    if (this.#closed) return closed
+    if (this.#closed || this.#retired) return closed
     if (this.#running.size >= connectionsMax + queueMax) {
       return { kind: 'failed', reason: 'busy', why: `${this.#running.size} calls are in progress` }
     }
     const abort = new AbortController()
     this.#running.add(abort)
-    const timer = this.#dependencies.clock.after(callMsMax, () =>
+    const ownMsMax = call.method === 'POST' ? (call.callMsMax ?? callMsMax) : callMsMax
+    const timer = this.#dependencies.clock.after(Math.min(callMsMax, ownMsMax), () =>
       abort.abort(new DOMException('no response in time', 'TimeoutError')),
     )
     try {
@@ -91,7 +120,19 @@ export class OutwardClient {
     } finally {
       timer.cancel()
       this.#running.delete(abort)
+      if (this.#retired && this.#running.size === 0) this.close()
     }
+  }
+
+  /** Calls in progress; when there are none, it can be closed without an effect on any. */
+  get inProgress(): number {
+    return this.#running.size
+  }
+
+  /** Makes no further calls, and closes when those in progress have ended. */
+  retire(): void {
+    this.#retired = true
+    if (this.#running.size === 0) this.close()
   }
 
   /** Ends all calls and connections. */
@@ -106,9 +147,11 @@ export class OutwardClient {
     for (let attempt = 1; ; attempt++) {
       const result = await this.#attempt(call, signal)
       if (this.#closed) return closed
-      if (attempt >= this.#options.attemptsMax || !isTransient(result)) return resultOf(result)
       // The server may have closed the idle connection: the retry on a new one begins at once.
-      const isStale = result.kind === 'failed' && result.wasReused && attempt === 1
+      const isStale =
+        result.kind === 'failed' && result.wasReused && result.reason === 'reset' && attempt === 1
+      const isRepeated = isStale || (this.#options.repeats === undefined && isTransient(result))
+      if (attempt >= this.#options.attemptsMax || !isRepeated) return resultOf(result)
       if (!isStale) {
         await this.#pause(delayMs * (1 + (this.#dependencies.random.below(1000) / 1000) * JITTER), signal)
         delayMs *= RETRY_FACTOR
@@ -118,15 +161,17 @@ export class OutwardClient {
 
   async #attempt(call: OutwardCall, signal: AbortSignal): Promise<HttpResult> {
     const authorization = this.#token === null ? this.#config.authorization : await this.#token.header()
-    const content = call.method === 'POST' ? { 'content-type': 'application/json' } : {}
-    return httpCall(this.#config.url, {
+    const isPost = call.method === 'POST'
+    const content = isPost ? { 'content-type': 'application/json', ...call.headers } : {}
+    const { url } = this.#config
+    return httpCall(isPost && call.path !== undefined ? new URL(call.path, url) : url, {
       method: call.method,
       headers: {
         accept: 'application/json',
         ...content,
         ...(authorization === null ? {} : { authorization }),
       },
-      body: call.method === 'POST' ? call.body : null,
+      body: isPost ? call.body : null,
       responseBytesMax: this.#options.responseBytesMax,
       signal,
       agent: this.#agent,
@@ -157,7 +202,7 @@ const closed: OutwardResult = Object.freeze({
   why: 'this server shuts down',
 })
 
-function tlsOf({ authority, identity, serverName }: ClientConfig): https.AgentOptions {
+function tlsOf({ authority, identity, serverName }: ClientConfig): AgentOptions {
   return {
     ...(authority === null ? {} : { ca: authority }),
     ...(identity === null ? {} : { cert: identity.certificate, key: identity.key }),
@@ -174,5 +219,6 @@ function isTransient(result: HttpResult): boolean {
 
 function resultOf(result: HttpResult): OutwardResult {
   if (result.kind === 'response') return result
-  return { kind: 'failed', reason: result.reason, why: result.why }
+  const { reason, why, phase } = result
+  return { kind: 'failed', reason, why, phase }
 }

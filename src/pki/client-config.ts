@@ -6,18 +6,21 @@ import { PkiError } from './errors.ts'
 import { readTextFile } from './files.ts'
 
 /** A server to connect to, and the credentials for it. */
-export type ClientConfig = {
+export type ClientConfig = ClientCredentials & {
   readonly url: URL
   /** The only trusted authorities, PEM; null: those of the machine. */
   readonly authority: string | null
+  /** The name that the certificate of the server has; null: that of the URL. */
+  readonly serverName: string | null
+}
+
+export type ClientCredentials = {
   /** PEM; null: none. */
   readonly identity: { readonly certificate: string; readonly key: string } | null
   /** Value of the `Authorization` header; null: none. */
   readonly authorization: string | null
   /** The file with the bearer token, which another program may renew; null: the token is fixed. */
   readonly tokenFile: string | null
-  /** The name that the certificate of the server has; null: that of the URL. */
-  readonly serverName: string | null
 }
 
 /**
@@ -38,19 +41,68 @@ export function readClientConfig(path: string): ClientConfig {
   if (cluster['insecure-skip-tls-verify'] === true) {
     throw malformed(path, 'insecure-skip-tls-verify would accept any server: give certificate-authority-data')
   }
+  return {
+    url: urlOf(cluster['server'], path),
+    authority: certificateOf(cluster, 'certificate-authority', path),
+    serverName: textOf(cluster['tls-server-name']),
+    ...credentialsOf(user, path),
+  }
+}
+
+function credentialsOf(user: Readonly<Record<string, unknown>>, path: string): ClientCredentials {
   const certificate = certificateOf(user, 'client-certificate', path)
   const key = contentOf(user, 'client-key', path)
   if ((certificate === null) !== (key === null)) {
     throw malformed(path, 'client-certificate and client-key go together')
   }
   return {
-    url: urlOf(cluster['server'], path),
-    authority: certificateOf(cluster, 'certificate-authority', path),
     identity: certificate === null || key === null ? null : { certificate, key },
     authorization: authorizationOf(user, path),
     tokenFile: tokenFileOf(user, path),
-    serverName: textOf(cluster['tls-server-name']),
   }
+}
+
+/**
+ * Reads the users of a kubeconfig whose names are those of servers, and returns the credentials for
+ * a server: those of its name, then of `*.` and the rest of the name after a dot, then of `*`, then
+ * of the current context; null: none.
+ *
+ * @throws PkiError `malformed`, `unusable`
+ * @source apiserver `pkg/util/webhook/authentication.go`
+ */
+export function readServerCredentials(path: string): (server: string) => ClientCredentials | null {
+  const config = parsed(path)
+  const users = usersOf(config, path)
+  const current = config['current-context']
+  const isNamed = !isUnset(current) && current !== ''
+  const context = isNamed ? entryOf(config, { list: 'contexts', name: current, member: 'context' }, path) : {}
+  const fallback = typeof context['user'] === 'string' ? users.get(context['user']) : undefined
+  return (server) => {
+    const labels = server.split('.')
+    const wildcards = labels.slice(1).map((_, at) => `*.${labels.slice(at + 1).join('.')}`)
+    for (const name of [server, ...wildcards, '*']) {
+      const found = users.get(name)
+      if (found !== undefined) return found
+    }
+    return fallback ?? null
+  }
+}
+
+function usersOf(
+  config: Readonly<Record<string, unknown>>,
+  path: string,
+): ReadonlyMap<string, ClientCredentials> {
+  const list = config['users'] ?? []
+  if (!Array.isArray(list)) throw malformed(path, 'users must be a list')
+  const users = new Map<string, ClientCredentials>()
+  for (const entry of list as readonly unknown[]) {
+    const name = isRecord(entry) ? entry['name'] : undefined
+    if (!isRecord(entry) || typeof name !== 'string') throw malformed(path, 'each of users has a name')
+    if (users.has(name)) throw malformed(path, `users has ${JSON.stringify(name)} twice`)
+    const user = entry['user']
+    users.set(name, credentialsOf(isRecord(user) ? user : {}, path))
+  }
+  return users
 }
 
 function urlOf(server: unknown, path: string): URL {

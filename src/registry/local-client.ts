@@ -133,6 +133,7 @@ export class LocalClient {
         userAgent: ownUserAgent,
         deadlineMs: clock.monotonicMs() + timeoutMs,
         signal: neverAborted,
+        isInternal: true,
         warn: () => undefined,
       },
       target,

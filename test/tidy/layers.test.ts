@@ -58,7 +58,16 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   // The client side of authentication.
   'src/credentials': ['base', 'src/api', 'src/host', 'src/pki'],
   'src/auth': ['base', 'src/api', 'src/store', 'src/registry', 'src/pki', 'src/config', 'src/outward'],
-  'src/admission': ['base', 'src/api', 'src/store', 'src/registry'],
+  'src/admission': [
+    'base',
+    'src/api',
+    'src/store',
+    'src/registry',
+    'src/config',
+    'src/metrics',
+    'src/outward',
+    'src/pki',
+  ],
   'src/controllers': ['base', 'raft/index', 'src/api', 'src/store', 'src/registry', 'src/resources'],
   'src/key-ring': [
     'base',

@@ -60,6 +60,15 @@ export type ApiErrorDetails = {
   readonly retryAfterSeconds?: number
   /** Allowed methods; sent as `Allow`, and not part of the `Status`. */
   readonly allow?: readonly string[]
+  /** Code and reason that an admission webhook chose for its denial, in place of the usual ones. */
+  readonly chosen?: ChosenStatus
+}
+
+export type ChosenStatus = {
+  /** 400 to 599. */
+  readonly code: number
+  /** Empty: none. */
+  readonly reason: string
 }
 
 /**
@@ -82,11 +91,14 @@ export class ApiError extends CodedError<ApiErrorReason> {
 }
 
 function bounded(details: ApiErrorDetails): ApiErrorDetails {
-  const { name, causes } = details
+  const { name, causes, chosen } = details
   return {
     ...details,
     ...(name === undefined ? {} : { name: shortText(name, errorLimits.nameLengthMax) }),
     ...(causes === undefined ? {} : { causes: fittingCauses(causes) }),
+    ...(chosen === undefined
+      ? {}
+      : { chosen: { ...chosen, reason: shortText(chosen.reason, errorLimits.nameLengthMax) } }),
   }
 }
 

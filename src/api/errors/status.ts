@@ -31,18 +31,24 @@ export function httpCodeOf(reason: ApiErrorReason): number {
   return HTTP_CODES[reason]
 }
 
+/** The HTTP code of an error. */
+export function httpCodeOfError({ code, details }: Pick<ApiError, 'code' | 'details'>): number {
+  return details.chosen?.code ?? HTTP_CODES[code]
+}
+
 /** The Status body of a failed call. Also the object of a watch's ERROR event. */
 export function statusOf(error: ApiError): JsonObject {
   const details = detailsOf(error.details)
+  const reason = error.details.chosen?.reason ?? error.code
   return {
     kind: 'Status',
     apiVersion: 'v1',
     metadata: error.details.continueToken ? { continue: error.details.continueToken } : {},
     status: 'Failure',
     message: error.message,
-    reason: error.code,
+    ...(reason === '' ? {} : { reason }),
     ...(Object.keys(details).length === 0 ? {} : { details }),
-    code: httpCodeOf(error.code),
+    code: httpCodeOfError(error),
   }
 }
 

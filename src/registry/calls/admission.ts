@@ -1,7 +1,7 @@
 import type { Condition, Operation } from '../../store/command.ts'
 import type { AdmissionContext } from './admission-context.ts'
 import type { DeleteOptions } from './delete-options.ts'
-import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
+import type { AnyObject, BodyKind, ResourceDefinition } from '../kinds/definition.ts'
 import type { WriteOptions } from './query-options.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 import type { Target } from './request.ts'
@@ -42,6 +42,13 @@ export type AdmissionRequest = {
   readonly object: AnyObject | null
   /** null for CREATE and CONNECT. */
   readonly oldObject: AnyObject | null
+  /** The kind of `object`, if it is the body of a subresource. Unset: `definition`. */
+  readonly objectKind?: BodyKind
+  /**
+   * Completes an object that admission changed: drops unknown fields, adds defaults, and restores
+   * the fields that only the server sets. @throws ApiError for a value of the wrong type
+   */
+  readonly reshape: (mutated: AnyObject) => AnyObject
   /** The only access to memory, so that the pipeline knows what the evaluation depends on. */
   readonly reads: ReadSet
 }

@@ -15,6 +15,10 @@ export type RequestContext = {
   readonly deadlineMs: number
   /** Aborted when the client has disconnected. A proposed write is still committed. */
   readonly signal: AbortSignal
+  /** The server makes this call for itself: a controller, its bootstrap. Unset: a client does. */
+  readonly isInternal?: true
+  /** The W3C trace context, as sent. Unset: none. */
+  readonly trace?: { readonly traceparent: string; readonly tracestate: string }
   /** Adds a `Warning: 299` header to the response. Bounded; excess warnings are dropped. */
   readonly warn: (text: string) => void
   /** Called with the consistency proof of a read. Unset: the caller does not need it. */
@@ -33,6 +37,17 @@ export type RequestContext = {
    * level that keeps it, `Metadata` when unset
    */
   readonly annotate?: (key: string, value: string, from?: 'Metadata' | 'Request') => void
+  /**
+   * Called with the time that admission took for a plugin or a webhook. Unset: nothing needs it.
+   */
+  readonly admissionTook?: (step: AdmissionStep, ms: number) => void
+}
+
+/** A part of admission that takes time. */
+export type AdmissionStep = {
+  readonly kind: 'plugin' | 'webhook'
+  readonly phase: 'mutating' | 'validating'
+  readonly name: string
 }
 
 /** The object or collection of a call. */

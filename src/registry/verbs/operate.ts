@@ -114,7 +114,7 @@ type Task = {
 function draftBody(dependencies: VerbDependencies, task: Task, body: AnyObject, reads: ReadSet): Draft {
   const { body: kind } = task.operation
   return {
-    ...({ operation: 'CREATE', object: body, current: null } as const),
+    ...({ operation: 'CREATE', object: body, current: null, objectKind: kind } as const),
     reshape: (mutated) => reshapeObject(dependencies, kind, mutated),
     validate: (object) => validateBody(kind, task.on.target.name ?? '', object),
     plan: (object) => {

@@ -1,7 +1,7 @@
 import type { AdmissionOptions, AdmissionRequest } from '../calls/admission.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { authorizeCreation } from './authorize-creation.ts'
-import type { AnyObject } from '../kinds/definition.ts'
+import type { AnyObject, BodyKind } from '../kinds/definition.ts'
 import { onceByKey } from './idempotency.ts'
 import { keepManagedFields } from './manage-fields.ts'
 import type { ManageFields } from './manage-fields.ts'
@@ -128,6 +128,8 @@ export type Draft = {
   readonly object: AnyObject
   /** The stored object. null: it is new. */
   readonly current: AnyObject | null
+  /** See `AdmissionRequest`. */
+  readonly objectKind?: BodyKind
   /** An update that creates a missing object: the caller also needs permission to create it. */
   readonly createsByUpdate?: true
   /**
@@ -152,7 +154,10 @@ export type Evaluation = {
 
 function admissionRequest({ request, options, reads }: Evaluation, draft: Draft): AdmissionRequest {
   const { definition, target, admission: context } = request
-  const { operation, current } = draft
+  const { operation, current, objectKind, reshape } = draft
   const object = operation === 'DELETE' ? null : draft.object
-  return { context, operation, definition, target, options, object, oldObject: current, reads }
+  return {
+    ...{ context, operation, definition, target, options, object, oldObject: current, reshape, reads },
+    ...(objectKind === undefined ? {} : { objectKind }),
+  }
 }

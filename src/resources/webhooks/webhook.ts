@@ -10,7 +10,6 @@ import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
 import { ageColumn, nameColumn } from '../../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../../registry/kinds/definition.ts'
-import { notEnforcedYet } from '../common/not-enforced.ts'
 import { selectorSchema } from '../common/selector.ts'
 import { webhookClientConfigSchema } from './webhook-client.ts'
 import { ruleWithOperationsSchema } from './webhook-rules.ts'
@@ -107,11 +106,6 @@ function checkWebhookNames(object: AnyObject, found: Findings): void {
   }
 }
 
-function* webhookWarnings(object: AnyObject): Iterable<string> {
-  if (objectsMember(object, 'webhooks').length > 0)
-    yield notEnforcedYet('webhooks', 'webhooks are not called')
-}
-
 const webhookColumns: readonly Column[] = [
   nameColumn,
   {
@@ -136,7 +130,7 @@ export function webhookConfigurationBasics(names: Names) {
     updateNeedsVersion: true,
     tracksGeneration: true,
     columns: webhookColumns,
-    hooks: { validate: checkWebhookNames, warnings: webhookWarnings },
+    hooks: { validate: checkWebhookNames },
     subresources: [],
   } satisfies Partial<ResourceDefinition>
 }

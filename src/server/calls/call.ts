@@ -205,6 +205,11 @@ export class Call implements RequestContext, Credentials {
     return this.raw.headers['user-agent'] ?? ''
   }
 
+  get trace(): { readonly traceparent: string; readonly tracestate: string } {
+    const { traceparent = '', tracestate = '' } = this.raw.headers
+    return { traceparent: String(traceparent), tracestate: String(tracestate) }
+  }
+
   get authorization(): string | undefined {
     const token = this.webSocket?.token ?? null
     return this.raw.headers.authorization ?? (token === null ? undefined : `Bearer ${token}`)

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../../base/clock.ts'
 import type { Random } from '../../../base/random.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
 import { badRequest, timeout } from '../../api/errors/standard-errors.ts'
-import { httpCodeOf } from '../../api/errors/status.ts'
+import { httpCodeOfError } from '../../api/errors/status.ts'
 import { limits } from '../../config/limits.ts'
 import { Call } from '../calls/call.ts'
 import { callOf } from '../calls/fastify-types.ts'
@@ -167,7 +167,7 @@ export class InFlight {
   #giveUp(call: Call, error: ApiError): void {
     call.lastOnConnection = true
     call.abort()
-    this.#metrics.terminated(call, httpCodeOf(error.code))
+    this.#metrics.terminated(call, httpCodeOfError(error))
     sendError(call.reply, call, call.raw.method, error)
   }
 

@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ApiError } from '../../api/errors/api-error.ts'
 import { badRequest } from '../../api/errors/standard-errors.ts'
-import { httpCodeOf, statusOf } from '../../api/errors/status.ts'
+import { httpCodeOfError, statusOf } from '../../api/errors/status.ts'
 import { limits } from '../../config/limits.ts'
 import { JSON_TYPE, sendError } from './wire.ts'
 
@@ -98,7 +98,7 @@ function refusalOf({ code, reason }: ParserError): ApiError {
 
 function textOf(error: ApiError): string {
   const body = JSON.stringify(statusOf(error))
-  const code = httpCodeOf(error.code)
+  const code = httpCodeOfError(error)
   const head = [
     `HTTP/1.1 ${code} ${PHRASES.get(code) ?? 'Bad Request'}`,
     'Cache-Control: no-cache, private',

@@ -4,7 +4,7 @@ import { Socket } from 'node:net'
 import type { ApiError } from '../../api/errors/api-error.ts'
 import { encodeDocument } from '../../api/codec/document.ts'
 import { statusSchema } from '../../api/schema/shared.ts'
-import { httpCodeOf, statusOf } from '../../api/errors/status.ts'
+import { httpCodeOfError, statusOf } from '../../api/errors/status.ts'
 import { consistencyText } from '../../registry/calls/consistency.ts'
 import { errorEncodingWanted } from '../http/accept.ts'
 import type { Call } from '../calls/call.ts'
@@ -90,7 +90,7 @@ export function sendError(
   if (error.code === 'Unauthorized') headers['www-authenticate'] = 'Bearer'
   if (!reply.headersSent) call?.audit?.refused(error)
   const bytes = encodeDocument(encoding, statusSchema, statusOf(error))
-  sendBytes(reply, call, method, httpCodeOf(error.code), headers, laidOut(call, encoding, bytes))
+  sendBytes(reply, call, method, httpCodeOfError(error), headers, laidOut(call, encoding, bytes))
 }
 
 /**

@@ -50,7 +50,7 @@ void test('a response beyond the limit, a cut one, a late one and a closed port 
   const url = await badServer(t)
   const at = (path: string, more: Partial<HttpCall> = {}) =>
     httpCall(new URL(path, url), { ...call, ...more })
-  const failed = { kind: 'failed', wasReused: false }
+  const failed = { kind: 'failed', wasReused: false, phase: 'response' }
   const tooLarge = { ...failed, reason: 'too-large', why: 'the response is too large', code: '' }
   assert.deepEqual(await at('/large'), tooLarge)
   assert.deepEqual(await at('/cut'), { ...failed, reason: 'reset', why: 'aborted', code: 'ECONNRESET' })

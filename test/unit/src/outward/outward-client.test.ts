@@ -79,10 +79,15 @@ void test('a response that never comes or never ends fails within its limit', as
   let answer: Answer = 'never'
   const server = await OutwardServer.start(t, () => answer)
   const late = await clientOf(t, server.config(), { callMsMax: 200 }).call({ method: 'POST', body })
-  assert.deepEqual(late, { kind: 'failed', reason: 'timeout', why: 'no response in time' })
+  assert.deepEqual(late, { kind: 'failed', reason: 'timeout', why: 'no response in time', phase: 'response' })
   answer = 'endless'
   const endless = await clientOf(t, server.config()).call({ method: 'POST', body })
-  assert.deepEqual(endless, { kind: 'failed', reason: 'too-large', why: 'the response is too large' })
+  assert.deepEqual(endless, {
+    kind: 'failed',
+    reason: 'too-large',
+    why: 'the response is too large',
+    phase: 'response',
+  })
 })
 
 void test('calls beyond connections and queue fail at once, and the others are answered', async (t) => {

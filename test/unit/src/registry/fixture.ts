@@ -9,7 +9,7 @@ import type { Json, JsonObject } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import type { ApiDomain, Names } from '../../../../src/api/metadata/names.ts'
 import type { UserInfo } from '../../../../src/api/metadata/object.ts'
-import { httpCodeOf, statusOf } from '../../../../src/api/errors/status.ts'
+import { httpCodeOfError, statusOf } from '../../../../src/api/errors/status.ts'
 import type { Admission } from '../../../../src/registry/calls/admission.ts'
 import type { VerbResponse, Registry, VerbRequest, WatchStream } from '../../../../src/registry/calls/verb.ts'
 import { Catalog } from '../../../../src/registry/kinds/catalog.ts'
@@ -359,7 +359,7 @@ export async function refused(call: Promise<unknown>): Promise<Seen> {
   } catch (cause) {
     if (!(cause instanceof ApiError)) throw cause
     const { code, message } = cause
-    return { code: httpCodeOf(code), reason: code, message, status: statusOf(cause) }
+    return { code: httpCodeOfError(cause), reason: code, message, status: statusOf(cause) }
   }
   throw new Error('the call was expected to fail')
 }

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto'
+import type { CompiledWebhook } from './compiled-webhook.ts'
+
+/**
+ * A webhook whose backend writes through this API while it handles a call may be called for that
+ * write again, and so on until the first call times out. The webhooks whose calls led to a request
+ * are therefore passed along in the trace context, which instrumented HTTP clients repeat: an entry
+ * of the header `tracestate`. A webhook in the chain of a request is not called for it. An entry is
+ * valid until its call times out, so that work that a backend queued for later is not taken for a
+ * loop. A backend that does not pass the trace context on is stopped by the limit of calls in
+ * progress.
+ *
+ * @source W3C Trace Context
+ */
+
+/** The entry in `tracestate`. */
+const ENTRY = 'orch'
+const HASH_LENGTH = 12
+/** Webhooks in a chain. A longer chain counts as a loop. */
+export const CHAIN_LENGTH_MAX = 16
+const HEADER_LENGTH_MAX = 2048
+
+/**
+ * Returns the webhooks whose calls are in progress and led to a request.
+ *
+ * @param wallMs now
+ */
+export function callChain(tracestate: string, wallMs: number): readonly string[] {
+  if (tracestate === '' || tracestate.length > HEADER_LENGTH_MAX) return []
+  for (const entry of tracestate.split(',')) {
+    const [name, value = ''] = entry.trim().split('=')
+    if (name === ENTRY) return value.split('-').filter((link) => LINK.test(link) && endMsOf(link) > wallMs)
+  }
+  return []
+}
+
+/** A hash, and the wall-clock time when the call has timed out, in base 36. */
+const LINK = new RegExp(`^[0-9a-f]{${HASH_LENGTH}}\\.[0-9a-z]{1,10}$`)
+
+function endMsOf(link: string): number {
+  return Number.parseInt(link.slice(HASH_LENGTH + 1), 36)
+}
+
+export function isLoop(chain: readonly string[], webhook: Pick<CompiledWebhook, 'id'>): boolean {
+  const own = `${hashOf(webhook)}.`
+  return chain.length >= CHAIN_LENGTH_MAX || chain.some((link) => link.startsWith(own))
+}
+
+export type TraceContext = { readonly traceparent: string; readonly tracestate: string }
+
+/**
+ * Returns the trace headers of the call of a webhook.
+ *
+ * @param trace of the request; with an empty or malformed `traceparent` another trace begins
+ * @param call the chain of the request, when the call will have timed out, and 32 hexadecimal
+ * digits for a trace that begins here
+ */
+export function traceHeaders(
+  { traceparent, tracestate }: TraceContext,
+  webhook: Pick<CompiledWebhook, 'id'>,
+  call: { readonly chain: readonly string[]; readonly endsWallMs: number; readonly traceId: string },
+): TraceContext {
+  const { chain, endsWallMs, traceId } = call
+  const links = [...chain, `${hashOf(webhook)}.${Math.ceil(endsWallMs).toString(36)}`].join('-')
+  const others = tracestate
+    .slice(0, HEADER_LENGTH_MAX)
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => TRACE_ENTRY.test(entry) && !entry.startsWith(`${ENTRY}=`))
+    .slice(0, 31)
+  return {
+    traceparent: TRACE_PARENT.test(traceparent) ? traceparent : `00-${traceId}-${traceId.slice(16)}-00`,
+    tracestate: [`${ENTRY}=${links}`, ...others].join(','),
+  }
+}
+
+const TRACE_PARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
+const TRACE_ENTRY = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x21-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/
+
+function hashOf({ id }: Pick<CompiledWebhook, 'id'>): string {
+  return createHash('sha256').update(id).digest('hex').slice(0, HASH_LENGTH)
+}

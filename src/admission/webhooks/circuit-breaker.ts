@@ -1,0 +1,69 @@
+export type BreakerState = 'closed' | 'open' | 'half-open'
+
+export type BreakerOptions = {
+  /** Consecutive failures that open it. */
+  readonly failuresMin: number
+  /** Ms that it stays open at first; doubled after each failed probe. */
+  readonly openMsMin: number
+  readonly openMsMax: number
+}
+
+/**
+ * Stops calls of a server that keeps failing: without it, each request would wait for a timeout.
+ * Open, it refuses calls; after a time a single call probes the server, and its result closes or
+ * reopens the breaker. Pure: the caller states the time.
+ */
+export class CircuitBreaker {
+  readonly #options: BreakerOptions
+  #state: BreakerState = 'closed'
+  #failures = 0
+  #openMs: number
+  #probeMs = 0
+
+  constructor(options: BreakerOptions) {
+    this.#options = options
+    this.#openMs = options.openMsMin
+  }
+
+  get state(): BreakerState {
+    return this.#state
+  }
+
+  /** Consecutive failures. */
+  get failures(): number {
+    return this.#failures
+  }
+
+  /** Returns 0 if a call may be made now, otherwise the ms until the next probe, at least 1. */
+  waitMs(nowMs: number): number {
+    if (this.#state === 'closed') return 0
+    if (this.#state === 'half-open') return Math.max(1, this.#openMs)
+    return Math.max(0, this.#probeMs - nowMs)
+  }
+
+  /** Called before a call that `waitMs` allows. */
+  begin(): void {
+    if (this.#state === 'open') this.#state = 'half-open'
+  }
+
+  /** Called when a call that was begun proved nothing, so that another one can probe. */
+  abandon(): void {
+    if (this.#state === 'half-open') this.#state = 'open'
+  }
+
+  succeeded(): void {
+    this.#state = 'closed'
+    this.#failures = 0
+    this.#openMs = this.#options.openMsMin
+  }
+
+  failed(nowMs: number): void {
+    this.#failures++
+    const { failuresMin, openMsMin, openMsMax } = this.#options
+    if (this.#state === 'half-open') this.#openMs = Math.min(openMsMax, this.#openMs * 2)
+    else if (this.#state === 'closed' && this.#failures >= failuresMin) this.#openMs = openMsMin
+    else return
+    this.#state = 'open'
+    this.#probeMs = nowMs + this.#openMs
+  }
+}

@@ -1,0 +1,33 @@
+import { limits } from '../../config/limits.ts'
+import type { AdmissionRequest } from '../../registry/calls/admission.ts'
+import { fromStore } from '../../registry/shared/store-error-mapping.ts'
+import type { ObjectStore } from '../../store/object-store.ts'
+
+export type FreshnessDependencies = {
+  readonly store: Pick<ObjectStore, 'barrier'>
+  /** Returns the age of the last proof that this member is up to date, in ms. */
+  readonly proofAgeMs: () => number
+}
+
+/**
+ * Ensures that a member which is behind, such as one that has just restarted, does not decide by
+ * configurations of the past: a webhook is in force on every member soon after it is configured.
+ */
+export class Freshness {
+  readonly #dependencies: FreshnessDependencies
+
+  constructor(dependencies: FreshnessDependencies) {
+    this.#dependencies = dependencies
+  }
+
+  isStale({ context }: Pick<AdmissionRequest, 'context'>): boolean {
+    if (context.request.isInternal === true) return false
+    return this.#dependencies.proofAgeMs() > limits.admissionWebhookProofMsMax
+  }
+
+  /** @throws ApiError there is no quorum */
+  async refresh(request: Pick<AdmissionRequest, 'context'>): Promise<void> {
+    if (!this.isStale(request)) return
+    await fromStore(this.#dependencies.store.barrier(request.context.request.deadlineMs))
+  }
+}

@@ -1,0 +1,154 @@
+import { isUtf8 } from 'node:buffer'
+import { ApiError } from '../../api/errors/api-error.ts'
+import { shortText } from '../../api/errors/short-text.ts'
+import { parseJson } from '../../api/codec/json.ts'
+import { checkJsonValues } from '../../api/codec/value-count.ts'
+import { isJsonObject, isJsonList, memberOf, objectMember, textMember, textsMember } from '../../api/json.ts'
+import type { Json, JsonObject } from '../../api/json.ts'
+import type { ReviewVersion, WebhookType } from './compiled-webhook.ts'
+
+/** The verdict of a webhook. */
+export type WebhookVerdict = {
+  readonly allowed: boolean
+  /** The `status` of a denial; null: none. */
+  readonly status: JsonObject | null
+  /** Operations of a JSON patch; null: none. */
+  readonly patch: readonly Json[] | null
+  readonly warnings: readonly string[]
+  readonly auditAnnotations: readonly (readonly [key: string, value: string])[]
+}
+
+export type ReadVerdict =
+  | { readonly kind: 'verdict'; readonly verdict: WebhookVerdict }
+  /** @param why one line, as upstream words it */
+  | { readonly kind: 'invalid'; readonly why: string }
+
+export type ExpectedResponse = {
+  readonly type: WebhookType
+  readonly version: ReviewVersion
+  /** Group of AdmissionReview. */
+  readonly group: string
+  readonly uid: string
+}
+
+/** Warnings and audit annotations of one response. More: dropped. */
+const WARNINGS_MAX = 32
+const ANNOTATIONS_MAX = 32
+const TEXT_LENGTH_MAX = 256
+
+/**
+ * Checks the body of a response with status 200.
+ *
+ * @source apiserver `pkg/admission/plugin/webhook/request/admissionreview.go`,
+ * VerifyAdmissionResponse
+ */
+export function readResponse(body: Uint8Array, expected: ExpectedResponse): ReadVerdict {
+  const review = parsed(body)
+  if (typeof review === 'string') return invalid(review)
+  const response = memberOf(review, 'response')
+  if (response === undefined || response === null) return invalid('webhook response was absent')
+  if (!isJsonObject(response)) return invalid('response is not an object')
+  const wrong = wrongInHead(review, response, expected) ?? wrongInPatch(response, expected)
+  if (wrong !== null) return invalid(wrong)
+  const patch = patchIn(response)
+  if (patch !== null && 'why' in patch) return invalid(patch.why)
+  const status = memberOf(response, 'status')
+  return {
+    kind: 'verdict',
+    verdict: {
+      allowed: memberOf(response, 'allowed') === true,
+      status: isJsonObject(status) ? status : null,
+      patch: patch?.operations ?? null,
+      warnings: textsMember(response, 'warnings')
+        .slice(0, WARNINGS_MAX)
+        .map((text) => shortText(text, TEXT_LENGTH_MAX)),
+      auditAnnotations: Object.entries(objectMember(response, 'auditAnnotations'))
+        .flatMap(([key, value]) => (typeof value === 'string' ? [[key, value] as const] : []))
+        .slice(0, ANNOTATIONS_MAX),
+    },
+  }
+}
+
+function invalid(why: string): ReadVerdict {
+  return { kind: 'invalid', why }
+}
+
+/** @returns the reason why it is not an object */
+function parsed(body: Uint8Array): JsonObject | string {
+  if (!isUtf8(body)) return 'the response is not valid UTF-8'
+  const value = jsonIn(body)
+  if ('why' in value) return `the response is not JSON: ${value.why}`
+  return isJsonObject(value.json) ? value.json : 'the response is not a JSON object'
+}
+
+function jsonIn(body: Uint8Array): { readonly json: Json } | { readonly why: string } {
+  try {
+    checkJsonValues(body)
+    return { json: parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')) }
+  } catch (cause) {
+    if (cause instanceof ApiError) return { why: cause.message }
+    throw cause
+  }
+}
+
+function wrongInHead(
+  review: JsonObject,
+  response: JsonObject,
+  { version, group, uid }: ExpectedResponse,
+): string | null {
+  // Upstream never checked these members in the older version.
+  if (version === 'v1') {
+    const given = memberOf(response, 'uid')
+    if (given !== uid) {
+      const shown = typeof given === 'string' ? shortText(given, 64) : ''
+      return `expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(shown)}`
+    }
+    const [apiVersion, kind] = [textMember(review, 'apiVersion'), textMember(review, 'kind')]
+    if (apiVersion !== `${group}/v1` || kind !== 'AdmissionReview') {
+      const got = spelledKind(shortText(apiVersion, 128), shortText(kind, 128))
+      return `expected webhook response of ${spelledKind(`${group}/v1`, 'AdmissionReview')}, got ${got}`
+    }
+  }
+  return typeof memberOf(response, 'allowed') === 'boolean' ? null : 'response.allowed is not a boolean'
+}
+
+function spelledKind(apiVersion: string, kind: string): string {
+  return `${apiVersion}, Kind=${kind}`
+}
+
+function wrongInPatch(response: JsonObject, { type, version }: ExpectedResponse): string | null {
+  const hasPatch = isPresent(memberOf(response, 'patch'))
+  const patchType = memberOf(response, 'patchType')
+  const hasType = patchType !== undefined && patchType !== null
+  if (type === 'validating') {
+    if (version !== 'v1') return null
+    if (hasPatch) return 'validating webhook may not return response.patch'
+    return hasType ? 'validating webhook may not return response.patchType' : null
+  }
+  if (version !== 'v1') return null
+  if (hasPatch && !hasType) return 'webhook returned response.patch but not response.patchType'
+  if (!hasPatch && hasType) return 'webhook returned response.patchType but not response.patch'
+  if (!hasType || patchType === 'JSONPatch') return null
+  const shown = typeof patchType === 'string' ? shortText(patchType, 64) : ''
+  return `webhook returned invalid response.patchType of ${JSON.stringify(shown)}, supported is "JSONPatch"`
+}
+
+function isPresent(patch: Json | undefined): boolean {
+  return patch !== undefined && patch !== null && patch !== ''
+}
+
+function patchIn(
+  response: JsonObject,
+): { readonly operations: readonly Json[] } | { readonly why: string } | null {
+  const patch = memberOf(response, 'patch')
+  if (!isPresent(patch)) return null
+  if (typeof patch !== 'string' || !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(patch)) {
+    return { why: 'response.patch is not base64' }
+  }
+  const body = Buffer.from(patch, 'base64')
+  const value = isUtf8(body) ? jsonIn(body) : { why: 'it is not valid UTF-8' }
+  if ('why' in value) return { why: `response.patch is not a JSON patch: ${value.why}` }
+  return isJsonList(value.json)
+    ? { operations: value.json }
+    : { why: 'response.patch is not a JSON patch: a JSON patch is a list of operations' }
+}

@@ -1,0 +1,76 @@
+import { jsonText } from '../../api/codec/json-text.ts'
+import type { AdmissionRequest } from '../../registry/calls/admission.ts'
+import { convertVersion } from '../../registry/kinds/convert-version.ts'
+import type { AnyObject, ResourceDefinition, ViewSubresource } from '../../registry/kinds/definition.ts'
+
+/** An object as a webhook gets it, and its JSON. */
+export type ReviewedObject = { readonly object: AnyObject; readonly text: string }
+
+/**
+ * The objects of one request in the versions of its webhooks. Each is converted and encoded once,
+ * however many webhooks get it.
+ */
+export class ReviewedObjects {
+  readonly #request: AdmissionRequest
+  readonly #view: ViewSubresource | null
+  #known = new WeakMap<AnyObject, Map<ResourceDefinition, ReviewedObject>>()
+
+  constructor(request: AdmissionRequest) {
+    this.#request = request
+    this.#view = viewOf(request)
+  }
+
+  /** Returns an object of the request in the version of a webhook. */
+  shown(object: AnyObject, version: ResourceDefinition): ReviewedObject {
+    let versions = this.#known.get(object)
+    if (versions === undefined) {
+      versions = new Map()
+      this.#known.set(object, versions)
+    }
+    let found = versions.get(version)
+    if (found === undefined) {
+      const shown = this.#show(object, version)
+      found = { object: shown, text: jsonText(shown) }
+      versions.set(version, found)
+    }
+    return found
+  }
+
+  /** Returns the object of the request, from the one that a webhook changed. */
+  taken(changed: AnyObject, version: ResourceDefinition, before: AnyObject): AnyObject {
+    const { definition, objectKind } = this.#request
+    if (objectKind !== undefined) return changed
+    if (this.#view !== null) return this.#view.view.change(changed, before)
+    return convertVersion(changed, version, definition)
+  }
+
+  #show(object: AnyObject, version: ResourceDefinition): AnyObject {
+    const { definition, objectKind, oldObject } = this.#request
+    if (objectKind !== undefined) return object
+    const whole = object === oldObject ? object : withStoredMetadata(object, oldObject)
+    if (this.#view !== null) return this.#view.view.show(whole)
+    return convertVersion(whole, definition, version)
+  }
+}
+
+/** The pipeline sets these members after admission; clients of a webhook expect them before. */
+function withStoredMetadata(object: AnyObject, oldObject: AnyObject | null): AnyObject {
+  if (oldObject === null) return object
+  const { resourceVersion, managedFields } = { ...oldObject.metadata, ...object.metadata }
+  const metadata = {
+    ...object.metadata,
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...(managedFields === undefined ? {} : { managedFields }),
+  }
+  return { ...object, metadata }
+}
+
+/** Returns the subresource that shows the object as another kind; null: the object is shown. */
+export function viewOf({
+  definition,
+  target,
+}: Pick<AdmissionRequest, 'definition' | 'target'>): ViewSubresource | null {
+  if (target.subresource === null) return null
+  const found = definition.subresources.find(({ name }) => name === target.subresource)
+  return found?.view === undefined ? null : found
+}

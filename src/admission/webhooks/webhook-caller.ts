@@ -1,0 +1,239 @@
+import type { Clock } from '../../../base/clock.ts'
+import type { Random } from '../../../base/random.ts'
+import { timeout } from '../../api/errors/standard-errors.ts'
+import type { Names } from '../../api/metadata/names.ts'
+import type { OutwardResult } from '../../outward/outward-client.ts'
+import type { AdmissionRequest } from '../../registry/calls/admission.ts'
+import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
+import { randomUid } from '../../registry/kinds/metadata.ts'
+import type { AdmissionMetrics, WebhookErrorType } from '../admission-metrics.ts'
+import { reviewBody } from './admission-review.ts'
+import { callChain, isLoop, traceHeaders } from './call-chain.ts'
+import { unreachableWords, wrongStatusWords } from './call-errors.ts'
+import type { BreakerState } from './circuit-breaker.ts'
+import type { CompiledWebhook } from './compiled-webhook.ts'
+import { callFailure, denial, denialCode, dryRunRefusal, rejectionCode } from './denial.ts'
+import { readResponse } from './read-response.ts'
+import type { WebhookVerdict } from './read-response.ts'
+import type { WebhookClients } from './webhook-clients.ts'
+import type { AllWebhookStatistics, WebhookStatistics } from './webhook-statistics.ts'
+
+export type WebhookCallerDependencies = {
+  readonly clock: Clock
+  readonly random: Random
+  readonly names: Names
+  readonly clients: Pick<WebhookClients, 'call'>
+  readonly statistics: AllWebhookStatistics
+  /** Unset: nothing is counted. */
+  readonly metrics?: Pick<AdmissionMetrics, 'webhook' | 'rejected' | 'failedOpen'>
+  /** Called when the circuit breaker of a webhook changes its state. */
+  readonly onBreaker?: (webhook: CompiledWebhook, state: BreakerState, why: string) => void
+}
+
+/** One call of a webhook for a request. */
+export type WebhookCall = {
+  readonly webhook: CompiledWebhook
+  /** The version of the kind in which it gets the request. */
+  readonly matched: ResourceDefinition
+  readonly request: AdmissionRequest
+  readonly objectText: string | null
+  readonly oldObjectText: string | null
+}
+
+/**
+ * A failed call.
+ *
+ * @param why one line, as upstream words it
+ * @param breaker whether the circuit breaker counts it
+ */
+export type CallFailed = {
+  readonly kind: 'failed'
+  readonly why: string
+  readonly errorType: WebhookErrorType
+  readonly code: number
+  readonly breaker: 'counts' | 'ignores' | 'not-called'
+}
+
+/** The result of a call. `ignored`: it failed, and its policy is `Ignore`. */
+export type CallResult<T> = { readonly kind: 'allowed'; readonly value: T } | { readonly kind: 'ignored' }
+
+/**
+ * Calls webhooks: with the limits of their timeouts, their circuit breakers and the deadline of the
+ * request, and with their failure policies.
+ *
+ * @source spec 4.6; apiserver `pkg/admission/plugin/webhook/mutating/dispatcher.go`
+ */
+export class WebhookCaller {
+  readonly #dependencies: WebhookCallerDependencies
+
+  constructor(dependencies: WebhookCallerDependencies) {
+    this.#dependencies = dependencies
+  }
+
+  /**
+   * @param use takes the verdict of a webhook that allows the request; it may find the response
+   * invalid
+   * @throws ApiError the webhook denied the request, or failed with the policy `Fail`
+   */
+  async call<T>(
+    call: WebhookCall,
+    use: (verdict: WebhookVerdict) => { readonly kind: 'used'; readonly value: T } | CallFailed,
+  ): Promise<CallResult<T>> {
+    const { webhook, request } = call
+    const { clock, statistics } = this.#dependencies
+    if (request.options.dryRun && !webhook.allowsDryRun) throw dryRunRefusal(webhook)
+    const own = statistics.of(webhook)
+    const startedMs = clock.monotonicMs()
+    own.inFlight++
+    let result: Made
+    try {
+      result = await this.#make(call, own)
+    } finally {
+      own.inFlight--
+    }
+    if (result.kind === 'verdict') this.#pass(call, result.verdict)
+    const used = result.kind === 'verdict' && result.verdict.allowed ? use(result.verdict) : null
+    const ms = clock.monotonicMs() - startedMs
+    request.context.request.admissionTook?.({ kind: 'webhook', phase: webhook.type, name: webhook.name }, ms)
+    if (result.kind === 'failed') return this.#failed(call, own, result, ms)
+    if (used === null) return this.#denied(call, own, result.verdict, ms)
+    if (used.kind === 'failed') return this.#failed(call, own, used, ms)
+    own.ended('allowed', ms, clock.monotonicMs())
+    this.#count(call, 200, false, ms)
+    return { kind: 'allowed', value: used.value }
+  }
+
+  async #make(call: WebhookCall, own: WebhookStatistics): Promise<Made> {
+    const { webhook, request } = call
+    const { clock } = this.#dependencies
+    const chain = callChain(request.context.request.trace?.tracestate ?? '', clock.wallMs())
+    if (isLoop(chain, webhook)) return notCalled(LOOP)
+    const waitMs = own.breaker.waitMs(clock.monotonicMs())
+    if (waitMs > 0) return notCalled(`circuit breaker is open: ${openWords(own, waitMs)}`)
+    const { state: before } = own.breaker
+    own.breaker.begin()
+    const leftMs = request.context.request.deadlineMs - clock.monotonicMs()
+    const timeoutMs = webhook.timeoutSeconds * 1000
+    const made = await this.#send(call, Math.max(1, Math.min(timeoutMs, leftMs)), chain)
+    // A call that the client did not wait for proves nothing about the webhook.
+    const isCut = leftMs < timeoutMs && clock.monotonicMs() >= request.context.request.deadlineMs
+    if (made.kind === 'verdict') own.breaker.succeeded()
+    else if (isCut || made.breaker !== 'counts') own.breaker.abandon()
+    else own.breaker.failed(clock.monotonicMs())
+    const { state } = own.breaker
+    if ((state === 'closed') !== (before === 'closed')) {
+      this.#dependencies.onBreaker?.(webhook, state, made.kind === 'failed' ? made.why : '')
+    }
+    return made
+  }
+
+  async #send(call: WebhookCall, msMax: number, chain: readonly string[]): Promise<Made> {
+    const { webhook, matched, request, objectText, oldObjectText } = call
+    const { clock, random, names, clients } = this.#dependencies
+    const uid = randomUid(random)
+    const version = webhook.reviewVersion
+    const query = `timeout=${Math.max(1, Math.ceil(msMax / 1000))}s`
+    const trace = request.context.request.trace ?? { traceparent: '', tracestate: '' }
+    let result: OutwardResult
+    let url: URL
+    try {
+      url = new URL(`${webhook.endpoint.url}?${query}`)
+      result = await clients.call(webhook.type, webhook.endpoint, {
+        query,
+        callMsMax: msMax,
+        body: reviewBody({ names, version, uid, request, matched, objectText, oldObjectText }),
+        headers: traceHeaders(trace, webhook, {
+          chain,
+          endsWallMs: clock.wallMs() + msMax,
+          traceId: uid.replaceAll('-', ''),
+        }),
+      })
+    } catch (cause) {
+      // URL, authority or credentials cannot be used.
+      const why = cause instanceof Error ? cause.message : String(cause)
+      return failed(`could not get REST client: ${why}`, 400)
+    }
+    if (result.kind === 'failed') {
+      const isOwn = result.reason === 'busy' || result.reason === 'closed'
+      return { ...failed(unreachableWords(url, result), 503), ...(isOwn ? { breaker: 'ignores' } : {}) }
+    }
+    const wrong = wrongStatusWords(result.status)
+    if (wrong !== null) return failed(`failed to call webhook: ${wrong}`, result.status)
+    const group = names.group('admission')
+    const read = readResponse(result.body, { type: webhook.type, version, group, uid })
+    if (read.kind === 'verdict') return read
+    return failed(`received invalid webhook response: ${read.why}`, 503)
+  }
+
+  /** Passes on what a webhook returns besides its decision. */
+  #pass({ webhook, request }: WebhookCall, { warnings, auditAnnotations }: WebhookVerdict): void {
+    const { warn, annotate } = request.context.request
+    for (const text of warnings) warn(text)
+    for (const [key, value] of auditAnnotations) annotate?.(`${webhook.name}/${key}`, value)
+  }
+
+  #denied(call: WebhookCall, own: WebhookStatistics, { status }: WebhookVerdict, ms: number): never {
+    const { webhook, request } = call
+    own.ended('denied', ms, this.#dependencies.clock.monotonicMs())
+    this.#count(call, denialCode(status), true, ms)
+    this.#dependencies.metrics?.rejected({
+      ...{ name: webhook.name, operation: request.operation, type: phaseOf(webhook) },
+      ...{ errorType: 'no_error', code: rejectionCode(status) },
+    })
+    throw denial(webhook, status, ms)
+  }
+
+  /** @throws ApiError unless the failure is ignored */
+  #failed(
+    call: WebhookCall,
+    own: WebhookStatistics,
+    { why, errorType, code, breaker }: CallFailed,
+    ms: number,
+  ): { readonly kind: 'ignored' } {
+    const { webhook, request } = call
+    const { clock, metrics } = this.#dependencies
+    const isIgnored = webhook.failurePolicy === 'Ignore'
+    own.ended(breaker === 'not-called' ? 'skipped' : 'failed', ms, clock.monotonicMs())
+    if (breaker !== 'not-called') own.failedBecause(why, clock.wallMs())
+    this.#count(call, code, !isIgnored, ms)
+    const labels = { name: webhook.name, operation: request.operation, type: phaseOf(webhook) }
+    if (!isIgnored) {
+      metrics?.rejected({ ...labels, errorType, code })
+      throw callFailure(webhook, why, ms)
+    }
+    metrics?.failedOpen(webhook.name, phaseOf(webhook))
+    // There is no time left for the others.
+    if (clock.monotonicMs() >= request.context.request.deadlineMs) {
+      throw timeout('request did not complete within requested timeout')
+    }
+    return { kind: 'ignored' }
+  }
+
+  #count({ webhook, request }: WebhookCall, code: number, rejected: boolean, ms: number): void {
+    this.#dependencies.metrics?.webhook({
+      ...{ name: webhook.name, operation: request.operation, type: phaseOf(webhook) },
+      ...{ rejected, code, ms },
+    })
+  }
+}
+
+type Made = { readonly kind: 'verdict'; readonly verdict: WebhookVerdict } | CallFailed
+
+function phaseOf({ type }: CompiledWebhook): 'admit' | 'validating' {
+  return type === 'mutating' ? 'admit' : 'validating'
+}
+
+function failed(why: string, code: number): CallFailed {
+  return { kind: 'failed', why, errorType: 'calling_webhook_error', code, breaker: 'counts' }
+}
+
+function notCalled(why: string): CallFailed {
+  return { kind: 'failed', why, errorType: 'calling_webhook_error', code: 503, breaker: 'not-called' }
+}
+
+const LOOP =
+  'loop detected: the request was made while this webhook was being called; exclude what its own backend writes by rules or selectors'
+
+function openWords({ breaker }: WebhookStatistics, waitMs: number): string {
+  return `${breaker.failures} calls failed in a row; it is called again in ${Math.ceil(waitMs / 1000)}s`
+}

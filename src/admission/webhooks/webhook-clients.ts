@@ -1,0 +1,114 @@
+import type { Clock } from '../../../base/clock.ts'
+import type { Random } from '../../../base/random.ts'
+import { limits } from '../../config/limits.ts'
+import { OutwardClient } from '../../outward/outward-client.ts'
+import type { OutwardCall, OutwardResult } from '../../outward/outward-client.ts'
+import type { ClientCredentials } from '../../pki/client-config.ts'
+import type { WebhookEndpoint, WebhookType } from './compiled-webhook.ts'
+
+/** Returns the credentials for a server by name; null: none. @source spec 5.8 */
+export type CredentialsFor = (type: WebhookType, name: string) => ClientCredentials | null
+
+export type WebhookClientsDependencies = {
+  readonly clock: Clock
+  readonly random: Random
+  readonly credentials: CredentialsFor
+}
+
+/**
+ * The connections to webhooks: one pool per server, authority and credentials, however many
+ * webhooks that server has. A pool that no configuration needs any more closes when its calls have
+ * ended.
+ */
+export class WebhookClients {
+  readonly #dependencies: WebhookClientsDependencies
+  /** In the order of their last use. */
+  readonly #pools = new Map<string, OutwardClient>()
+
+  constructor(dependencies: WebhookClientsDependencies) {
+    this.#dependencies = dependencies
+  }
+
+  /** Number of open pools. */
+  get size(): number {
+    return this.#pools.size
+  }
+
+  /** @throws Error when URL, authority or credentials cannot be used */
+  call(
+    type: WebhookType,
+    endpoint: WebhookEndpoint,
+    call: Omit<Extract<OutwardCall, { readonly method: 'POST' }>, 'method' | 'path'> & {
+      /** Appended to the path. */
+      readonly query: string
+    },
+  ): Promise<OutwardResult> {
+    const url = new URL(endpoint.url)
+    const { query, ...rest } = call
+    const path = `${url.pathname}?${query}`
+    return this.#poolOf(type, endpoint, url).call({ ...rest, method: 'POST', path })
+  }
+
+  /** Closes the pools that none of these webhooks use. */
+  keepOnly(used: readonly { readonly type: WebhookType; readonly endpoint: WebhookEndpoint }[]): void {
+    const keys = new Set(used.map(({ type, endpoint }) => keyOf(type, endpoint)))
+    for (const [key, pool] of this.#pools) {
+      if (keys.has(key)) continue
+      this.#pools.delete(key)
+      pool.retire()
+    }
+  }
+
+  /** Ends all calls and connections. */
+  close(): void {
+    for (const pool of this.#pools.values()) pool.close()
+    this.#pools.clear()
+  }
+
+  #poolOf(type: WebhookType, endpoint: WebhookEndpoint, url: URL): OutwardClient {
+    const key = keyOf(type, endpoint)
+    const known = this.#pools.get(key)
+    if (known !== undefined) {
+      this.#pools.delete(key)
+      this.#pools.set(key, known)
+      return known
+    }
+    const pool = this.#open(type, endpoint, url)
+    this.#pools.set(key, pool)
+    if (this.#pools.size > limits.admissionWebhookServersMax) {
+      const [oldest] = this.#pools
+      if (oldest !== undefined) {
+        this.#pools.delete(oldest[0])
+        oldest[1].retire()
+      }
+    }
+    return pool
+  }
+
+  #open(
+    type: WebhookType,
+    { authority, credentialsName, isService }: WebhookEndpoint,
+    url: URL,
+  ): OutwardClient {
+    const { clock, random, credentials } = this.#dependencies
+    const given = credentials(type, credentialsName) ?? NO_CREDENTIALS
+    const options = {
+      callMsMax: limits.admissionWebhookMsMax,
+      connectionsMax: limits.admissionWebhookConnectionsMax,
+      queueMax: limits.admissionWebhookQueueMax,
+      attemptsMax: 2,
+      repeats: 'stale-connection',
+      responseBytesMax: limits.admissionWebhookResponseBytesMax,
+      // The names of services are those of the cluster's own network.
+      isDirect: isService,
+    } as const
+    return new OutwardClient({ ...given, url, authority, serverName: null }, options, { clock, random })
+  }
+}
+
+function keyOf(type: WebhookType, { url, authority, credentialsName, isService }: WebhookEndpoint): string {
+  const origin = URL.canParse(url) ? new URL(url).origin : url
+  return JSON.stringify([type, origin, credentialsName, isService, authority])
+}
+
+const NO_CREDENTIALS: ClientCredentials = { identity: null, authorization: null, tokenFile: null }

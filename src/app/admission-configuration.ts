@@ -1,0 +1,45 @@
+import { readAdmissionConfiguration, webhookCredentials } from '../admission/configuration-file.ts'
+import type { CredentialsFor } from '../admission/webhooks/webhook-clients.ts'
+import type { JsonObject } from '../api/json.ts'
+import type { AdmissionPluginName } from '../config/admission-plugins-flag.ts'
+import { StartError } from '../config/start-error.ts'
+import type { MemberContext } from './context.ts'
+
+/** The plugins whose configuration the file may have. */
+const PLUGINS: readonly AdmissionPluginName[] = [
+  'EventRateLimit',
+  'MutatingAdmissionWebhook',
+  'PodSecurity',
+  'ValidatingAdmissionWebhook',
+]
+
+export type ConfiguredAdmission = {
+  readonly credentials: CredentialsFor
+  /** Returns the configuration of a plugin. null: it has none. */
+  readonly configurationOf: (plugin: AdmissionPluginName) => JsonObject | null
+}
+
+/**
+ * Reads the file of `--admission-control-config-file`: the credentials for webhooks, and the
+ * configuration of other plugins.
+ *
+ * @throws StartError `usage`
+ */
+export function configuredAdmission({
+  config,
+  names,
+}: Pick<MemberContext, 'config' | 'names'>): ConfiguredAdmission {
+  const flag = 'admission-control-config-file'
+  const path = config[flag]
+  if (path === '') return { credentials: () => null, configurationOf: () => null }
+  try {
+    const configuration = readAdmissionConfiguration(path, names, PLUGINS)
+    return {
+      credentials: webhookCredentials(configuration, names),
+      configurationOf: (plugin) => configuration.get(plugin)?.value ?? null,
+    }
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new StartError('usage', `--${flag}: ${why}`, { cause })
+  }
+}

@@ -1,0 +1,150 @@
+import type { Registry as MetricsRegistry } from 'prom-client'
+import { ApiError } from '../api/errors/api-error.ts'
+import type { AdmissionMetrics } from '../admission/admission-metrics.ts'
+import { registerWebhookStates } from '../admission/admission-metrics.ts'
+import type { RemotePlugin } from '../admission/chain.ts'
+import { EVENT_NAMESPACE, breakerEvent } from '../admission/webhooks/breaker-events.ts'
+import type { BreakerState } from '../admission/webhooks/circuit-breaker.ts'
+import type { CompiledWebhook } from '../admission/webhooks/compiled-webhook.ts'
+import { WebhookSource } from '../admission/webhooks/follow-webhooks.ts'
+import { Freshness } from '../admission/webhooks/freshness.ts'
+import { mutatingWebhooks } from '../admission/webhooks/mutating-webhooks.ts'
+import { describeWebhooks } from '../admission/webhooks/describe-webhooks.ts'
+import type { WebhookDescription } from '../admission/webhooks/describe-webhooks.ts'
+import { isSuspended } from '../admission/webhooks/suspension.ts'
+import { validatingWebhooks } from '../admission/webhooks/validating-webhooks.ts'
+import { WebhookCaller } from '../admission/webhooks/webhook-caller.ts'
+import { WebhookClients } from '../admission/webhooks/webhook-clients.ts'
+import type { CredentialsFor } from '../admission/webhooks/webhook-clients.ts'
+import { AllWebhookStatistics } from '../admission/webhooks/webhook-statistics.ts'
+import type { CaughtUp } from '../health/caught-up.ts'
+import type { Admission } from '../registry/calls/admission.ts'
+import type { Catalog } from '../registry/kinds/catalog.ts'
+import { LocalClient } from '../registry/local-client.ts'
+import type { Registry } from '../registry/calls/verb.ts'
+import type { Store } from '../store/store.ts'
+import type { MemberContext } from './context.ts'
+import { serverUser } from './controller-user.ts'
+
+export type AdmissionWebhooksDependencies = {
+  readonly store: Store
+  readonly catalog: Catalog
+  readonly caughtUp: Pick<CaughtUp, 'ageMs'>
+  readonly credentials: CredentialsFor
+  readonly metrics: AdmissionMetrics
+}
+
+/** Ms between two events about one webhook; a webhook that flaps would flood the namespace. */
+const EVENT_MS_MIN = 60_000
+/** Ms for the write of an event. */
+const EVENT_CALL_MS_MAX = 10_000
+
+/** The admission webhooks of this member. */
+export class AdmissionWebhooks {
+  readonly #site: Pick<MemberContext, 'clock' | 'random' | 'names' | 'log' | 'config'>
+  readonly #statistics = new AllWebhookStatistics()
+  readonly #source: WebhookSource
+  readonly #clients: WebhookClients
+  readonly #caller: WebhookCaller
+  readonly #freshness: Freshness
+  /** When the last event about each failing webhook was written, by its id. */
+  readonly #reported = new Map<string, number>()
+  #registry: Registry | null = null
+
+  constructor(site: MemberContext, dependencies: AdmissionWebhooksDependencies) {
+    const { clock, random, names } = site
+    const { store, catalog, caughtUp, credentials, metrics } = dependencies
+    this.#site = site
+    this.#source = new WebhookSource({ names, store, clock, catalog })
+    this.#clients = new WebhookClients({ clock, random, credentials })
+    this.#freshness = new Freshness({ store, proofAgeMs: () => caughtUp.ageMs() })
+    this.#caller = new WebhookCaller({
+      ...{ clock, random, names, clients: this.#clients, statistics: this.#statistics, metrics },
+      onBreaker: (webhook, state, why) => this.#report(webhook, state, why),
+    })
+    this.#source.onChange(() => this.#prune())
+    this.#source.start()
+  }
+
+  /** @param reinvoke runs the mutating plugins before it again */
+  mutating(reinvoke: Admission['mutate']): RemotePlugin {
+    return mutatingWebhooks({ ...this.#parts(), reinvoke })
+  }
+
+  validating(): RemotePlugin {
+    return validatingWebhooks(this.#parts())
+  }
+
+  /** @param registry stores the events about webhooks */
+  reportTo(registry: Registry): void {
+    this.#registry = registry
+  }
+
+  describe(): readonly WebhookDescription[] {
+    const { clock } = this.#site
+    return describeWebhooks(this.#source.all(), this.#statistics, {
+      nowMs: clock.monotonicMs(),
+      wallMs: clock.wallMs(),
+    })
+  }
+
+  register(metrics: MetricsRegistry): void {
+    registerWebhookStates(metrics, () => {
+      const wallMs = this.#site.clock.wallMs()
+      return this.#source.all().map((webhook) => {
+        const { type, configuration, name } = webhook
+        const { state } = this.#statistics.of(webhook).breaker
+        return { type, configuration, name, state: isSuspended(webhook, wallMs) ? 'suspended' : state }
+      })
+    })
+  }
+
+  close(): void {
+    this.#source.close()
+    this.#clients.close()
+  }
+
+  #parts() {
+    return { source: this.#source, caller: this.#caller, freshness: this.#freshness }
+  }
+
+  /** Forgets webhooks that are no longer configured. */
+  #prune(): void {
+    const webhooks = this.#source.all()
+    const ids = new Set(webhooks.map(({ id }) => id))
+    this.#clients.keepOnly(webhooks)
+    this.#statistics.keepOnly(ids)
+    for (const id of this.#reported.keys()) if (!ids.has(id)) this.#reported.delete(id)
+  }
+
+  #report(webhook: CompiledWebhook, state: BreakerState, why: string): void {
+    const { clock, random, names, log, config } = this.#site
+    const { configuration, name } = webhook
+    if (state === 'closed') log.info({ configuration, webhook: name }, 'admission webhook responds again')
+    else
+      log.warn({ configuration, webhook: name, cause: why }, 'admission webhook fails, calls are suspended')
+    const nowMs = clock.monotonicMs()
+    const reportedMs = this.#reported.get(webhook.id)
+    // A recovery is reported if the failure was.
+    if (state === 'closed' ? reportedMs === undefined : nowMs - (reportedMs ?? -Infinity) < EVENT_MS_MIN)
+      return
+    this.#reported.set(webhook.id, nowMs)
+    const suffix = Buffer.from(random.bytes(8)).toString('hex')
+    const of = { names, webhook, state, why, member: config.name, wallMs: clock.wallMs(), suffix }
+    void this.#write(breakerEvent(of))
+  }
+
+  async #write(event: ReturnType<typeof breakerEvent>): Promise<void> {
+    const { clock, log } = this.#site
+    const registry = this.#registry
+    const definition = registry?.catalog.find('', 'v1', 'events') ?? null
+    if (registry === null || definition === null) return
+    const client = new LocalClient({ registry, clock, user: serverUser(), timeoutMs: EVENT_CALL_MS_MAX })
+    try {
+      await client.create(definition, EVENT_NAMESPACE, event)
+    } catch (cause) {
+      if (!(cause instanceof ApiError)) throw cause
+      log.warn({ err: cause }, 'event about an admission webhook not stored')
+    }
+  }
+}

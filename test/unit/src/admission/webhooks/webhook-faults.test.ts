@@ -1,0 +1,141 @@
+/*
+ * Goal: whatever a webhook answers, a request ends with a clear error or without the webhook, as
+ * its failure policy requires, and the next request is not affected.
+ * Method: the verbs in memory with a real HTTPS server that gives every wrong response, as a
+ * mutating and as a validating webhook, with both policies.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { JsonObject } from '../../../../../src/api/json.ts'
+import { TestAuthority } from '../../../../../fixtures/server-fixture.ts'
+import { OutwardServer } from '../../../../support/fixtures/outward-server.ts'
+import { allow, base64, faults } from '../../../../support/fixtures/webhook-answers.ts'
+import { refused } from '../../registry/fixture.ts'
+import { WebhookKit } from './webhook-kit.ts'
+
+for (const type of ['mutating', 'validating'] as const) {
+  for (const failurePolicy of ['Fail', 'Ignore']) {
+    const result = failurePolicy === 'Fail' ? 'rejects the request with its cause' : 'is ignored'
+    void test(`spec 4.6, 7: a wrong response of a ${type} webhook with the policy ${failurePolicy} ${result}`, async (t) => {
+      const kit = await WebhookKit.open(t)
+      const { api } = kit
+      await kit.configure(type, 'broken', [kit.webhook('broken.example.com', { failurePolicy })])
+      let count = 0
+      for (const fault of faults) {
+        if (fault.mutatingOnly === true && type === 'validating') continue
+        const name = `a${++count}`
+        kit.answer = fault.answer
+        const created = api.configMap(name, { data: { k: 'v' } })
+        if (failurePolicy === 'Ignore') {
+          const { object } = await created
+          assert.deepEqual(object['data'], { k: 'v' }, fault.name)
+        } else {
+          const { code, message } = await refused(created)
+          assert.equal(code, 500, fault.name)
+          const [start, end] = [
+            'Internal error occurred: failed calling webhook "broken.example.com": ',
+            /after \d+(ms|\.\ds)\)$/,
+          ]
+          assert.ok(message.startsWith(start) && end.test(message), `${fault.name}: ${message}`)
+          assert.match(message, /WebhookConfiguration "broken"/)
+          // Validating webhooks may not return any patch.
+          if (type === 'mutating' || !fault.name.includes('patch'))
+            assert.match(message, fault.message, fault.name)
+          else assert.match(message, /validating webhook may not return response\.patch/, fault.name)
+          assert.equal((await refused(api.get({ name }))).code, 404, fault.name)
+        }
+        // The next request is decided as if nothing had happened.
+        kit.answer = (call) => allow(call)
+        await api.configMap(`${name}-next`)
+      }
+      assert.ok(count > 15)
+    })
+  }
+}
+
+type Unreachable = {
+  readonly name: string
+  readonly clientConfig: (kit: WebhookKit) => JsonObject
+  readonly message: RegExp
+}
+
+const unreachable: readonly Unreachable[] = [
+  {
+    name: 'a closed port',
+    clientConfig: () => ({ url: 'https://localhost:1/hook' }),
+    message:
+      /Post "https:\/\/localhost:1\/hook\?timeout=30s": dial tcp localhost:1: connect: connection refused/,
+  },
+  {
+    name: 'a host that does not exist',
+    clientConfig: () => ({ url: 'https://no-such-host.invalid/hook' }),
+    message: /dial tcp: lookup no-such-host\.invalid: no such host/,
+  },
+  {
+    name: 'a service that does not exist',
+    clientConfig: () => ({
+      service: { name: 'no-such-service', namespace: 'default', port: 8443, path: '/v' },
+    }),
+    message:
+      /Post "https:\/\/no-such-service\.default\.svc:8443\/v\?timeout=30s": dial tcp: lookup no-such-service\.default\.svc: no such host/,
+  },
+  {
+    name: 'a certificate of another authority',
+    clientConfig: ({ server }) => ({
+      url: server.url.href,
+      caBundle: base64(new TestAuthority('other').pem),
+    }),
+    message: /tls: .*certificate/,
+  },
+  {
+    name: 'a certificate for another name',
+    clientConfig: ({ server }) => ({
+      url: server.url.href.replace('localhost', '127.0.0.1'),
+      caBundle: base64(server.authority.pem),
+    }),
+    message: /tls: Hostname\/IP does not match certificate's altnames/,
+  },
+  {
+    name: 'a CA bundle that is no certificate',
+    clientConfig: ({ server }) => ({ url: server.url.href, caBundle: base64('no certificate') }),
+    message: /could not get REST client|tls: /,
+  },
+]
+
+for (const failurePolicy of ['Fail', 'Ignore']) {
+  void test(`spec 4.6: a webhook that cannot be reached, with the policy ${failurePolicy}, is reported with its cause`, async (t) => {
+    const kit = await WebhookKit.open(t)
+    for (const [at, { name, clientConfig, message }] of unreachable.entries()) {
+      const configuration = `c${at}`
+      await kit.configure('validating', configuration, [
+        kit.webhook('away.example.com', { failurePolicy, clientConfig: clientConfig(kit) }),
+      ])
+      const created = kit.api.configMap(`a${at}`)
+      if (failurePolicy === 'Ignore') await created
+      else assert.match((await refused(created)).message, message, name)
+      await kit.api.delete({ kind: 'ValidatingWebhookConfiguration', name: configuration })
+    }
+    assert.equal(kit.server.calls.length, 0)
+  })
+}
+
+void test('spec 4.6: a webhook whose CA has expired is not called', async (t) => {
+  const kit = await WebhookKit.open(t)
+  const authority = new TestAuthority('expired-ca', { expired: true })
+  const server = await OutwardServer.start(t, (call) => allow(call), { authority })
+  await kit.configure('validating', 'expired', [
+    kit.webhook('expired.example.com', {
+      clientConfig: { url: server.url.href, caBundle: base64(authority.pem) },
+    }),
+  ])
+  assert.match((await refused(kit.api.configMap('a'))).message, /tls: certificate has expired/)
+  assert.equal(server.calls.length, 0)
+})
+
+void test('spec 4.6: a webhook that does not respond within its timeout failed', async (t) => {
+  const kit = await WebhookKit.open(t, { answer: () => 'never' })
+  await kit.configure('validating', 'slow', [kit.webhook('slow.example.com', { timeoutSeconds: 1 })])
+  const { code, message } = await refused(kit.api.configMap('a'))
+  assert.equal(code, 500)
+  assert.match(message, /hook\?timeout=1s": context deadline exceeded \(while awaiting the response\)/)
+})
