@@ -19,9 +19,10 @@ export const celLimits = Object.freeze({
   evaluationCostMax: 1_000_000,
   /**
    * Work of one evaluation that the cost leaves out, such as the elements of large objects that are
-   * compared. More: the evaluation is over budget.
+   * compared. More: the evaluation is over budget. A step takes at most about 80 ns, and so does a
+   * unit of cost: together at most a quarter of a second.
    */
-  evaluationStepsMax: 5_000_000,
+  evaluationStepsMax: 2_000_000,
   /** Characters of one regular expression. Longer: an error. */
   patternCharactersMax: 4096,
   /** Estimated instructions of one regular expression. More: an error. */

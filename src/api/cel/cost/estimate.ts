@@ -15,7 +15,8 @@ export type CelCost = {
 }
 
 /**
- * Estimates the cost of a checked expression from the sizes in the declared types.
+ * Estimates the cost of a checked expression from the sizes in the declared types. Unlike upstream,
+ * fields of `dyn` values cost 1, as they do at run time.
  *
  * @source cel-go `checker/cost.go`
  */
@@ -94,9 +95,7 @@ class Estimator {
     if (this.#checked.typeNames.has(expr.id)) return { ...SCALAR, cost: ONE }
     const operand = this.estimate(expr.operand)
     if (expr.testOnly) return { ...SCALAR, cost: operand.cost }
-    const kind = this.#typeOf(expr.operand).kind
-    const cost = kind === 'map' || kind === 'object' ? add(operand.cost, ONE) : operand.cost
-    return { ...this.#part(operand, expr, expr.field), cost }
+    return { ...this.#part(operand, expr, expr.field), cost: add(operand.cost, ONE) }
   }
 
   /** Returns what is known of a field, element or value of a container. */

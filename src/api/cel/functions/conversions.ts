@@ -23,8 +23,11 @@ import type { CelValue } from '../values/value.ts'
 import { CelFailure, CelTypeValue } from '../values/value.ts'
 import { int, uint } from './arithmetic.ts'
 import type { FunctionEntry, Outcome, Overload, Param } from './overload.ts'
-import { call1 } from './overload.ts'
+import { call1, slow } from './overload.ts'
 import { aBool, aDouble, aDuration, aString, aTimestamp, aUint, anInt, any, bytes, typeA } from './params.ts'
+
+/** Steps of reading or writing a time or duration. */
+const TIME_STEPS = 15
 
 const toBytes: CostRule = {
   actual: traverse(0).actual,
@@ -100,20 +103,33 @@ export const conversions: readonly FunctionEntry[] = [
           : new CelFailure('invalid UTF-8 in bytes, cannot convert to string'),
       toText,
     ),
-    call1(aTimestamp, celString, (value) => formatTimestamp(value)),
-    call1(aDuration, celString, (value) => formatDuration(value)),
+    slow(
+      TIME_STEPS,
+      call1(aTimestamp, celString, (value) => formatTimestamp(value)),
+    ),
+    slow(
+      TIME_STEPS,
+      call1(aDuration, celString, (value) => formatDuration(value)),
+    ),
   ],
   [
     'bytes',
     identity(bytes, celBytes, sameText),
     call1(aString, celBytes, (text) => new Uint8Array(Buffer.from(text, 'utf8')), toBytes),
   ],
-  ['duration', identity(aDuration, celDuration), call1(aString, celDuration, parseDuration)],
+  [
+    'duration',
+    identity(aDuration, celDuration),
+    slow(TIME_STEPS, call1(aString, celDuration, parseDuration)),
+  ],
   [
     'timestamp',
     identity(aTimestamp, celTimestamp),
-    call1(aString, celTimestamp, (text) =>
-      /T/i.test(text) ? parseTimestamp(text) : unreadable(text, 'timestamp'),
+    slow(
+      TIME_STEPS,
+      call1(aString, celTimestamp, (text) =>
+        /T/i.test(text) ? parseTimestamp(text) : unreadable(text, 'timestamp'),
+      ),
     ),
     call1(
       anInt,

@@ -40,6 +40,7 @@ export function formatText(template: string, args: CelList, evaluation: Evaluati
       continue
     }
     if (used >= args.size) return new CelFailure(`index ${used} out of range`)
+    evaluation.step(8)
     const value = args.at(used++)
     const text = value instanceof CelFailure ? value : formatValue(verb, precision, value, evaluation)
     if (text instanceof CelFailure) return text
@@ -77,7 +78,7 @@ function formatValue(
 
 /** `%s`: any value without quotes; lists and maps with their parts. */
 function plainText(value: CelValue, evaluation: Evaluation): string | CelFailure {
-  evaluation.step(4)
+  evaluation.step(8)
   if (typeof value === 'string') return value
   if (value === null) return 'null'
   if (typeof value === 'boolean' || typeof value === 'bigint') return value.toString()

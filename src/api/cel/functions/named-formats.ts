@@ -93,7 +93,8 @@ export const namedFormats: readonly FunctionEntry[] = [
         aFormat,
         aString,
         celOptional(celList(celString)),
-        (format, text) => {
+        (format, text, evaluation) => {
+          evaluation.step(20 + text.length / 8)
           const errors = format.rule(text)
           return errors.length === 0 ? CelOptional.none : new CelOptional(new ArrayList([...errors]))
         },

@@ -7,9 +7,10 @@ import { CidrValue, IpValue, formatCidr, formatIp, parseCidr, parseIp } from '..
 import type { CelValue } from '../values/value.ts'
 import { CelFailure } from '../values/value.ts'
 import type { FunctionEntry, Outcome, Overload, Param } from './overload.ts'
-import { call1, call2, method } from './overload.ts'
+import { call1, call2, method, slow } from './overload.ts'
 import { aString } from './params.ts'
 
+const PARSE_STEPS = 25
 const ipType: CelType = { kind: 'opaque', name: IpValue.typeName }
 const cidrType: CelType = { kind: 'opaque', name: CidrValue.typeName }
 const anIp: Param<IpValue> = { type: ipType, is: (value) => value instanceof IpValue }
@@ -21,10 +22,19 @@ const aCidr: Param<CidrValue> = { type: cidrType, is: (value) => value instanceo
  * @source apiserver `pkg/cel/library/ip.go`, `cidr.go`
  */
 export const networks: readonly FunctionEntry[] = [
-  ['isIP', call1(aString, celBool, (text) => parseIp(text) instanceof IpValue, traverse(0))],
+  [
+    'isIP',
+    slow(
+      PARSE_STEPS,
+      call1(aString, celBool, (text) => parseIp(text) instanceof IpValue, traverse(0)),
+    ),
+  ],
   [
     'ip',
-    call1(aString, ipType, (text) => valueOrFailure(parseIp(text)), traverse(0)),
+    slow(
+      PARSE_STEPS,
+      call1(aString, ipType, (text) => valueOrFailure(parseIp(text)), traverse(0)),
+    ),
     method(call1(aCidr, ipType, ({ ip }) => ip)),
   ],
   [
@@ -32,7 +42,8 @@ export const networks: readonly FunctionEntry[] = [
     call1(
       aString,
       celBool,
-      (text) => {
+      (text, evaluation) => {
+        evaluation.step(2 * PARSE_STEPS)
         const ip = parseIp(text)
         return typeof ip === 'string' ? new CelFailure(ip) : formatIp(ip) === text
       },
@@ -45,9 +56,25 @@ export const networks: readonly FunctionEntry[] = [
   ['isLinkLocalMulticast', property(isLinkLocalMulticast)],
   ['isLinkLocalUnicast', property(isLinkLocalUnicast)],
   ['isGlobalUnicast', property(isGlobalUnicast)],
-  ['string', call1(anIp, celString, formatIp), call1(aCidr, celString, formatCidr)],
-  ['isCIDR', call1(aString, celBool, (text) => parseCidr(text) instanceof CidrValue, traverse(0))],
-  ['cidr', call1(aString, cidrType, (text) => valueOrFailure(parseCidr(text)), traverse(0))],
+  [
+    'string',
+    slow(PARSE_STEPS, call1(anIp, celString, formatIp)),
+    slow(PARSE_STEPS, call1(aCidr, celString, formatCidr)),
+  ],
+  [
+    'isCIDR',
+    slow(
+      PARSE_STEPS,
+      call1(aString, celBool, (text) => parseCidr(text) instanceof CidrValue, traverse(0)),
+    ),
+  ],
+  [
+    'cidr',
+    slow(
+      PARSE_STEPS,
+      call1(aString, cidrType, (text) => valueOrFailure(parseCidr(text)), traverse(0)),
+    ),
+  ],
   [
     'containsIP',
     method(call2(aCidr, anIp, celBool, (cidr, ip) => cidr.contains(ip), containment(false, false))),
@@ -56,7 +83,8 @@ export const networks: readonly FunctionEntry[] = [
         aCidr,
         aString,
         celBool,
-        (cidr, text) => {
+        (cidr, text, evaluation) => {
+          evaluation.step(PARSE_STEPS)
           const ip = parseIp(text)
           return typeof ip === 'string' ? new CelFailure(ip) : cidr.contains(ip)
         },
@@ -72,7 +100,8 @@ export const networks: readonly FunctionEntry[] = [
         aCidr,
         aString,
         celBool,
-        (cidr, text) => {
+        (cidr, text, evaluation) => {
+          evaluation.step(PARSE_STEPS)
           const other = parseCidr(text)
           return typeof other === 'string' ? new CelFailure(other) : containsCidr(cidr, other)
         },

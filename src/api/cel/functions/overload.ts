@@ -88,6 +88,17 @@ export function call3<A extends CelValue, B extends CelValue, C extends CelValue
   }
 }
 
+/** Counts steps for a call that takes longer than its cost says. */
+export function slow(steps: number, overload: Overload): Overload {
+  return {
+    ...overload,
+    apply: (args, evaluation) => {
+      evaluation.step(steps)
+      return overload.apply(args, evaluation)
+    },
+  }
+}
+
 /** Makes the first argument the receiver: `a.f(b)`. */
 export function method(overload: Overload): Overload {
   return { ...overload, isMethod: true }

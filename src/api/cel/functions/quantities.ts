@@ -5,7 +5,7 @@ import { celBool, celDouble, celInt } from '../types.ts'
 import { QuantityValue } from '../values/quantity-value.ts'
 import { CelFailure } from '../values/value.ts'
 import type { FunctionEntry, Outcome, Overload, Param } from './overload.ts'
-import { call1, call2, method } from './overload.ts'
+import { call1, call2, method, slow } from './overload.ts'
 import { aString, anInt } from './params.ts'
 
 const quantityType: CelType = { kind: 'opaque', name: QuantityValue.typeName }
@@ -13,6 +13,7 @@ const aQuantity: Param<QuantityValue> = {
   type: quantityType,
   is: (value) => value instanceof QuantityValue,
 }
+const PARSE_STEPS = 10
 const NANO = 10n ** 9n
 const INT_MAX = 2n ** 63n - 1n
 
@@ -22,8 +23,14 @@ const INT_MAX = 2n ** 63n - 1n
  * @source apiserver `pkg/cel/library/quantity.go`
  */
 export const quantities: readonly FunctionEntry[] = [
-  ['isQuantity', call1(aString, celBool, (text) => parseQuantity(text) !== null, traverse(0))],
-  ['quantity', call1(aString, quantityType, quantityOf, traverse(0))],
+  [
+    'isQuantity',
+    slow(
+      PARSE_STEPS,
+      call1(aString, celBool, (text) => parseQuantity(text) !== null, traverse(0)),
+    ),
+  ],
+  ['quantity', slow(PARSE_STEPS, call1(aString, quantityType, quantityOf, traverse(0)))],
   ['sign', method(call1(aQuantity, celInt, ({ quantity }) => BigInt(signOf(quantity.nanos))))],
   ['isInteger', method(call1(aQuantity, celBool, ({ quantity }) => isInteger(quantity.nanos)))],
   [

@@ -39,7 +39,7 @@ function matches(text: string, pattern: string, evaluation: Evaluation): Outcome
   return regex.matches(text)
 }
 
-/** Each character may visit each instruction. */
+/** Each character may visit each instruction; a step stands for about eight of these visits. */
 export function regexSteps(text: string, size: number): number {
-  return (text.length + 1) * Math.ceil(size / 4)
+  return ((text.length + 1) * size) / 8
 }

@@ -7,9 +7,10 @@ import type { UrlParts } from '../values/url-value.ts'
 import { UrlValue, parseUrl } from '../values/url-value.ts'
 import { CelFailure } from '../values/value.ts'
 import type { FunctionEntry, Outcome, Overload, Param } from './overload.ts'
-import { call1, method } from './overload.ts'
+import { call1, method, slow } from './overload.ts'
 import { aString } from './params.ts'
 
+const PARSE_STEPS = 25
 const urlType: CelType = { kind: 'opaque', name: UrlValue.typeName }
 const aUrl: Param<UrlValue> = { type: urlType, is: (value) => value instanceof UrlValue }
 
@@ -19,8 +20,14 @@ const aUrl: Param<UrlValue> = { type: urlType, is: (value) => value instanceof U
  * @source apiserver `pkg/cel/library/urls.go`
  */
 export const urls: readonly FunctionEntry[] = [
-  ['isURL', call1(aString, celBool, (text) => typeof parseUrl(text) !== 'string')],
-  ['url', call1(aString, urlType, urlOf, traverse(0))],
+  [
+    'isURL',
+    slow(
+      PARSE_STEPS,
+      call1(aString, celBool, (text) => typeof parseUrl(text) !== 'string'),
+    ),
+  ],
+  ['url', slow(PARSE_STEPS, call1(aString, urlType, urlOf, traverse(0)))],
   ['getScheme', textPart(({ scheme }) => scheme)],
   ['getHost', textPart(({ host }) => host)],
   ['getHostname', textPart(({ hostname }) => hostname)],

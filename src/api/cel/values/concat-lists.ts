@@ -19,7 +19,7 @@ export function concatLists(a: CelList, b: CelList, evaluation: Evaluation): Cel
 
 /** Returns the elements, or the first that cannot be read. */
 export function itemsOf(list: CelList, evaluation: Evaluation): CelValue[] | CelFailure {
-  evaluation.step(list.size)
+  evaluation.step(2 * list.size)
   const items: CelValue[] = []
   for (let at = 0; at < list.size; at++) {
     const item = list.at(at)

@@ -71,7 +71,7 @@ function equalLists(a: CelList, b: CelList, evaluation: Evaluation): boolean | C
   if (a.size !== b.size) return false
   if (a.identity !== undefined) return equalByIdentity(a, b, a.identity, evaluation)
   for (let at = 0; at < a.size; at++) {
-    evaluation.step(2)
+    evaluation.step(3)
     const same = equalParts(a.at(at), b.at(at), evaluation)
     if (same !== true) return same
   }
@@ -101,7 +101,7 @@ function equalByIdentity(
 function equalMaps(a: CelMap, b: CelMap, evaluation: Evaluation): boolean | CelFailure {
   if (a.size !== b.size) return false
   for (const key of a.keys()) {
-    evaluation.step(4)
+    evaluation.step(5)
     const same = equalParts(a.get(key), b.get(key), evaluation)
     if (same !== true) return same
   }

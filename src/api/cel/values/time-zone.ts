@@ -28,6 +28,7 @@ export type LocalTime = {
  *   have different ones
  */
 export function localTime(nanos: bigint, zone: string, evaluation: Evaluation): LocalTime | CelFailure {
+  evaluation.step(5)
   const { seconds, fraction } = splitNanos(nanos)
   const offset = offsetSeconds(seconds, zone, evaluation)
   if (offset === undefined) return new CelFailure(`unknown time zone ${zone.slice(0, 64)}`)
@@ -56,7 +57,7 @@ const formats = new Map<string, Intl.DateTimeFormat>()
 /** Formats that are kept. More: the oldest is dropped. */
 const FORMATS_MAX = 32
 /** Steps of reading a local time by name, and of loading the rules of a zone. */
-const ZONE_STEPS = 300
+const ZONE_STEPS = 150
 const ZONE_LOAD_STEPS = 10_000
 
 function zoneFormat(zone: string, evaluation: Evaluation): Intl.DateTimeFormat | undefined {
