@@ -7,8 +7,8 @@ import { changedContainers, CONTAINER_LISTS, isPodWrite } from './pods.ts'
 const ALWAYS = 'Always'
 
 /**
- * Makes nodes pull the images of each Pod, so that a user needs the credentials for an image even if
- * it is on the node already.
+ * Makes nodes pull the images of each Pod, so that a user needs the credentials for an image even
+ * if it is on the node already.
  *
  * @source upstream `plugin/pkg/admission/alwayspullimages`
  */

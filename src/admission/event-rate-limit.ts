@@ -35,8 +35,8 @@ export type EventRateLimitDependencies = {
 }
 
 /**
- * Limits the rate of events that this member accepts: of all together, of a namespace, of a user, or
- * of a source about an object. An event takes a token from every limit.
+ * Limits the rate of events that this member accepts: of all together, of a namespace, of a user,
+ * or of a source about an object. An event takes a token from every limit.
  *
  * @source upstream `plugin/pkg/admission/eventratelimit`
  */

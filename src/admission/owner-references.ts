@@ -17,8 +17,8 @@ export type OwnerReferencesDependencies = {
 }
 
 /**
- * To change the owners of an object, a user needs permission to delete it; to make an owner wait for
- * it, permission to change the finalizers of the owner.
+ * To change the owners of an object, a user needs permission to delete it; to make an owner wait
+ * for it, permission to change the finalizers of the owner.
  *
  * @source upstream `plugin/pkg/admission/gc`
  */

@@ -1,6 +1,7 @@
 import { forbidden } from '../api/errors/standard-errors.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { parseTimeMs } from '../api/metadata/time.ts'
+import type { Quantity } from '../api/schema/quantity.ts'
 import type { AdmissionRequest } from '../registry/calls/admission.ts'
 import { isStored, placeOf, resourceOf } from '../registry/kinds/definition.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
@@ -13,7 +14,7 @@ import type { Quota } from '../registry/quota/quota.ts'
 import { amountsAt, isClaims, isPods, isResourceOf, isUncounted, usageOf } from '../registry/quota/usage.ts'
 import type { ObjectUsage } from '../registry/quota/usage.ts'
 import type { Condition, Operation } from '../store/command.ts'
-import type { Quantity } from '../api/schema/quantity.ts'
+import type { KeyPrefix } from '../store/key.ts'
 import type { AdmissionPlugin } from './chain.ts'
 
 /**
@@ -24,15 +25,11 @@ import type { AdmissionPlugin } from './chain.ts'
  * @source upstream `plugin/pkg/admission/resourcequota`
  */
 export function resourceQuotaAdmission({ names }: { readonly names: Names }): AdmissionPlugin {
-  // One evaluation is validated and then planned.
-  const decided = new WeakMap<AdmissionRequest, Decision>()
+  // One evaluation is validated and then planned, usually without another one in between.
+  let last: { readonly request: AdmissionRequest; readonly decision: Decision } | null = null
   const decide = (request: AdmissionRequest): Decision => {
-    let decision = decided.get(request)
-    if (decision === undefined) {
-      decision = decisionOf(names, request)
-      decided.set(request, decision)
-    }
-    return decision
+    if (last?.request !== request) last = { request, decision: decisionOf(names, request) }
+    return last.decision
   }
   return {
     name: 'ResourceQuota',
@@ -46,6 +43,10 @@ type Decision = { readonly operations: readonly Operation[]; readonly conditions
 
 const NOTHING: Decision = { operations: [], conditions: [] }
 
+function whileUnlimited(prefix: KeyPrefix): Decision {
+  return { operations: [], conditions: [{ kind: 'prefix-empty', prefixes: [prefix] }] }
+}
+
 /** @throws ApiError `Forbidden` */
 function decisionOf(names: Names, request: AdmissionRequest): Decision {
   const { definition, target, operation, object, options, reads } = request
@@ -57,11 +58,8 @@ function decisionOf(names: Names, request: AdmissionRequest): Decision {
   if (!isStored(definition) || isUncounted(place)) return NOTHING
   const prefix = quotasPrefix(namespace)
   const quotas = reads.listOther(prefix)
-  if (quotas.length === 0) {
-    // A quota that this member has not applied yet.
-    const conditions: readonly Condition[] = [{ kind: 'prefix-empty', prefixes: [prefix] }]
-    return options.kind === 'CreateOptions' ? { operations: [], conditions } : NOTHING
-  }
+  // There may be a quota that this member has not applied yet.
+  if (quotas.length === 0) return options.kind === 'CreateOptions' ? whileUnlimited(prefix) : NOTHING
   const usage = usageOf(place, object, names)
   const nowMs = parseTimeMs(request.context.writing.time) ?? 0
   const before = request.oldObject === null ? null : usageOf(place, request.oldObject, names)
@@ -105,7 +103,7 @@ function refuse({ definition, target }: AdmissionRequest, object: AnyObject, why
   throw forbidden(resourceOf(definition), object.metadata.name ?? target.name ?? '', why)
 }
 
-/** @throws ApiError `Forbidden`: the new object does not say how much it uses */
+/** @throws ApiError `Forbidden`: the new object lacks amounts that the quota limits */
 function checkSpecified(request: AdmissionRequest, quota: Quota, object: AnyObject, hard: Amounts): void {
   if (request.operation !== 'CREATE') return
   if (isPods(placeOf(request.definition))) {

@@ -65,7 +65,7 @@ function classOf(request: AdmissionRequest, pod: AnyObject, group: string): AnyO
   return parseStored(stored)
 }
 
-/** @returns null: the class has none */
+/** @returns null: the class has no overhead */
 function overheadOf(runtimeClass: AnyObject): JsonObject | null {
   const overhead = memberOf(runtimeClass, 'overhead')
   return isJsonObject(overhead) ? objectMember(overhead, 'podFixed') : null

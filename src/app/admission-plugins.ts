@@ -47,7 +47,7 @@ export type AdmissionDependencies = {
   readonly reviewers: AccessReviewer
   readonly rules: RuleSource
   readonly catalog: Catalog
-  /** Returns the configuration of a plugin in a file. null, or unset: it has none. */
+  /** Returns the configuration of a plugin in a file. null, or unset: no file. */
   readonly configurationOf?: (plugin: AdmissionPluginName) => JsonObject | null
   /** Unset: no webhooks are called. */
   readonly webhooks?: Pick<AdmissionWebhooks, 'mutating' | 'validating'>

@@ -5,7 +5,7 @@ import { mostLike } from './nearest.ts'
 
 /**
  * The admission plugins, under upstream's names and in upstream's order, and whether each is
- * enabled unless a flag says otherwise.
+ * enabled by default.
  *
  * @source upstream `pkg/kubeapiserver/options/plugins.go`, release 1.24
  */
@@ -99,7 +99,7 @@ function pluginsFlag(help: string, allowsAbsent: boolean): Flag<ReadonlySet<Admi
         .flatMap((value) => value.split(','))
         .map((name) => name.trim())
         .filter((name) => name !== '')
-      // What this server does not have is disabled already.
+      // Plugins that this server lacks are disabled already.
       const named = given.filter((name) => !(allowsAbsent && ABSENT_PLUGINS.includes(name)))
       const unknown = named.find((name) => !isPlugin(name))
       if (unknown !== undefined) throw new ConfigError(refusalOf(unknown))

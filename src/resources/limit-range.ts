@@ -32,8 +32,8 @@ const itemSchema = struct('core.v1.LimitRangeItem', 'Limits and defaults of one 
   }),
   max: quantities(2, 'Maximum amounts, by resource.'),
   min: quantities(3, 'Minimum amounts, by resource.'),
-  default: quantities(4, 'Limits of containers that have none, by resource.'),
-  defaultRequest: quantities(5, 'Requests of containers that have none, by resource.'),
+  default: quantities(4, 'Default limits of containers, by resource.'),
+  defaultRequest: quantities(5, 'Default requests of containers, by resource.'),
   maxLimitRequestRatio: quantities(6, 'Maximum of the limit divided by the request, by resource.'),
 })
 

@@ -1,5 +1,5 @@
 /*
- * Goal: a quota is exact, whichever members take the writes and whoever leads. Method: three real
+ * Goal: a quota is exact, whichever member takes a write or leads. Method: three real
  * processes; concurrent clients create Pods at all members while the leader is killed.
  */
 import { test } from 'node:test'

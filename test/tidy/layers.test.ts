@@ -192,6 +192,7 @@ const composers: Readonly<Record<string, readonly string[]>> = {
 const maySeeWithin: Readonly<Record<string, readonly string[]>> = {
   'src/registry/shared': [],
   'src/registry/kinds': ['shared'],
+  'src/registry/quota': ['shared', 'kinds'],
   'src/registry/representations': ['shared', 'kinds'],
   'src/registry/calls': ['shared', 'kinds', 'representations'],
   'src/registry/reading': ['shared', 'kinds', 'representations', 'calls'],

@@ -149,7 +149,7 @@ export function badSeccomp(pod: CheckedPod): Violation | null {
   }
 }
 
-/** Before release 1.19 annotations had the profiles. */
+/** Checks annotations, which had the profiles until release 1.19. */
 export const seccompAnnotations: Check = (pod) => {
   const { annotations, names } = pod
   const prefix = names.labelUnder('container.seccomp.security.alpha', '')

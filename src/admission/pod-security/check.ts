@@ -9,7 +9,7 @@ export type CheckedPod = {
   readonly names: Names
 }
 
-/** What a check forbids, in upstream's words. */
+/** A violation of a check, in upstream's words. */
 export type Violation = { readonly reason: string; readonly detail: string }
 
 /** null: allowed. */

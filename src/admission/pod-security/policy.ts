@@ -18,7 +18,7 @@ export type Mode = (typeof MODES)[number]
 export type Policies = { readonly [mode in Mode]: Policy }
 
 export const PRIVILEGED: Policy = Object.freeze({ level: 'privileged', minor: null })
-/** What an unreadable label means. */
+/** The policy of an unreadable label. */
 const RESTRICTED: Policy = Object.freeze({ level: 'restricted', minor: null })
 
 export function spellPolicy({ level, minor }: Policy): string {

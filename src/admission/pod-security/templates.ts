@@ -14,7 +14,7 @@ const TEMPLATES: ReadonlyMap<string, readonly string[]> = new Map([
   ['batch/cronjobs', ['spec', 'jobTemplate', 'spec', 'template']],
 ])
 
-/** @returns null: the kind has no template, or the object has none */
+/** @returns null: the object has no template */
 export function templateOf(
   { group, plural }: ResourceDefinition,
   object: AnyObject,

@@ -6,7 +6,7 @@ import type { AnyObject } from '../kinds/definition.ts'
 import { addAmounts, amountsIn, maxAmounts, ONE } from './amounts.ts'
 import type { Amounts } from './amounts.ts'
 
-/** What a Pod uses of its quotas, and the scopes that it has. */
+/** The usage of a Pod, and its scopes. */
 export type PodUsage = {
   readonly amounts: Amounts
   readonly scopes: PodScopes
@@ -21,7 +21,7 @@ export type PodScopes = {
   readonly crossNamespaceAffinity: boolean
 }
 
-/** What counts for a Pod whatever its state. */
+/** Counts a Pod in any state. */
 export const POD_OBJECT_COUNT = 'count/pods'
 
 /** @source upstream `pkg/quota/v1/evaluator/core/pods.go`, PodUsageFunc */

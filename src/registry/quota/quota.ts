@@ -69,7 +69,7 @@ function readQuota(stored: StoredObject): Quota {
 /**
  * Whether all scopes of a quota apply to an object.
  *
- * @param scopes those of a Pod; null: an object of another kind, which has none
+ * @param scopes those of a Pod; null: an object of another kind
  */
 export function inScope(quota: Pick<Quota, 'scopes'>, scopes: PodScopes | null): boolean {
   if (quota.scopes.length === 0) return true
@@ -95,7 +95,7 @@ function applies({ scope, operator, values }: ScopeRequirement, pod: PodScopes):
   }
 }
 
-/** As a label selector on a label that is absent where the value is empty. */
+/** As a label selector on a label that is absent if the value is empty. */
 function matches(value: string, operator: string, values: readonly string[]): boolean {
   switch (operator) {
     case 'Exists':

@@ -11,7 +11,7 @@ import type { PodScopes } from './pod-usage.ts'
 /** Location of the objects of a kind. */
 export type Place = { readonly group: string; readonly plural: string }
 
-/** What one object uses of its quotas. */
+/** The usage of one object. */
 export type ObjectUsage = {
   readonly amounts: Amounts
   /** null: not a Pod. */
@@ -76,7 +76,7 @@ export function amountsAt({ amounts, countedUntilMs }: ObjectUsage, nowMs: numbe
 
 const STORAGE = 'requests.storage'
 
-/** What follows the name of a storage class in resources of that class. */
+/** Returns the end of resources that begin with the name of a storage class. */
 function classSuffix(names: Names): string {
   return `.storageclass.${names.group('storage')}/`
 }

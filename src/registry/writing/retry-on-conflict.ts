@@ -189,7 +189,8 @@ async function attemptsInTurn(
   }
   // No `Conflict`: the caller named no version that it could read again.
   const why = 'too many concurrent changes of this object; nothing was changed'
-  throw options.exhausted?.() ?? tooManyRequests(retryAfterSeconds, why)
+  const exhausted = lost.own >= options.attemptsMax ? options.exhausted?.() : undefined
+  throw exhausted ?? tooManyRequests(retryAfterSeconds, why)
 }
 
 /**

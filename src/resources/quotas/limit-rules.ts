@@ -52,7 +52,7 @@ function amountOf(item: JsonObject, member: string, name: string): Quantity | nu
   return memberOf(amounts, name) === undefined ? null : parseQuantity(textMember(amounts, name))
 }
 
-/** Each pair must be in this order: field of the finding, the smaller, its words, the larger, its. */
+/** Pairs in this order: field of the finding, the smaller, its words, the larger, its words. */
 const ORDER = [
   ['min', 'min', 'min value', 'max', 'max value'],
   ['defaultRequest', 'min', 'min value', 'defaultRequest', 'default request value'],

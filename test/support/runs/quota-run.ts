@@ -16,7 +16,7 @@ type Quota = { readonly status?: { readonly hard?: { pods?: string }; readonly u
 /** Creates Pods at one member after another until the quota refuses one. */
 class Creator {
   created = 0
-  /** Requests without an answer, or with one that says to try again. */
+  /** Requests without an answer, or whose answer asks for a retry. */
   repeated = 0
   readonly #name: string
   readonly #clients: readonly ApiClient[]
@@ -89,7 +89,7 @@ export async function quotaRun(
   for (const client of clients) {
     const { items } = JSON.parse((await client.get(podsPath)).text) as { readonly items: readonly unknown[] }
     assert.equal(items.length, of.limit)
-    assert.equal((await quotaOf(client)).status?.used?.pods, String(of.limit))
+    assert.equal((await quotaOf(client)).status?.used?.pods, quantity(of.limit))
   }
   const [pod = ''] = await podNames(first)
   assert.equal((await first.delete(`${podsPath}/${pod}?gracePeriodSeconds=0`)).status, 200)
@@ -109,13 +109,18 @@ async function makeQuota(client: ApiClient, limit: number): Promise<void> {
   assert.equal((await client.post(quotasPath, quota)).status, 201)
   await until(
     'the quota is in force',
-    async () => (await quotaOf(client)).status?.hard?.pods === String(limit),
+    async () => (await quotaOf(client)).status?.hard?.pods === quantity(limit),
     () => 'not yet',
   )
 }
 
 async function quotaOf(client: ApiClient): Promise<Quota> {
   return JSON.parse((await client.get(`${quotasPath}/q`)).text) as Quota
+}
+
+/** Returns the canonical form of a number. */
+function quantity(count: number): string {
+  return count % 1000 === 0 ? `${count / 1000}k` : String(count)
 }
 
 async function podNames(client: ApiClient): Promise<readonly string[]> {

@@ -44,7 +44,7 @@ function pod(
 
 const specOf = (object: AnyObject): JsonObject => objectMember(object, 'spec')
 
-void test('LimitRanger fills requests and limits of containers and says so in an annotation', async (t) => {
+void test('spec 5.9: LimitRanger fills requests and limits of containers and adds an annotation', async (t) => {
   const api = await open(limitRanger({ names }))
   t.after(() => api.close())
   const limits = [
@@ -102,7 +102,7 @@ void test('LimitRanger fills requests and limits of containers and says so in an
   assert.equal((await api.create({ kind, body: claim('1Gi') })).code, 201)
 })
 
-void test('Priority gives Pods the priority of their class, and of the default class', async (t) => {
+void test('spec 5.9: Priority gives Pods the priority of their class, and of the default class', async (t) => {
   const api = await open(priorityAdmission({ names }))
   t.after(() => api.close())
   const kind = 'PriorityClass'
@@ -163,7 +163,7 @@ void test('Priority gives Pods the priority of their class, and of the default c
   assert.equal(specOf(updated.object)['priority'], 7)
 })
 
-void test('DefaultTolerationSeconds and ExtendedResourceToleration add what is missing', async (t) => {
+void test('spec 5.9: DefaultTolerationSeconds and ExtendedResourceToleration add what is missing', async (t) => {
   const api = await open(defaultTolerationSeconds({ names }), extendedResourceToleration())
   t.after(() => api.close())
   const usual = (key: string): JsonObject => ({
@@ -192,7 +192,7 @@ void test('DefaultTolerationSeconds and ExtendedResourceToleration add what is m
   }
 })
 
-void test('RuntimeClass gives Pods overhead, node selector and tolerations, and refuses what differs', async (t) => {
+void test('spec 5.9: RuntimeClass gives Pods overhead, node selector and tolerations, and refuses what differs', async (t) => {
   const api = await open(runtimeClassAdmission({ names }))
   t.after(() => api.close())
   const wide = { key: 'k', operator: 'Exists' }
@@ -230,7 +230,7 @@ void test('RuntimeClass gives Pods overhead, node selector and tolerations, and 
     assert.equal((await refused(pod(api, 'b', given))).message, `pods "b" is forbidden: ${words}`)
 })
 
-void test('claims get the default storage class, and grow only if their class allows it', async (t) => {
+void test('spec 5.9: claims get the default storage class, and grow only if their class allows it', async (t) => {
   const api = await open(defaultStorageClass({ names }), persistentVolumeClaimResize({ names }))
   t.after(() => api.close())
   const kind = 'PersistentVolumeClaim'
@@ -265,7 +265,7 @@ void test('claims get the default storage class, and grow only if their class al
   )
 })
 
-void test('AlwaysPullImages, TaintNodesByCondition, NamespaceExists and AlwaysDeny do as they are called', async (t) => {
+void test('spec 5.9: AlwaysPullImages, TaintNodesByCondition, NamespaceExists and AlwaysDeny do as they are called', async (t) => {
   const api = await open(alwaysPullImages(), taintNodesByCondition({ names }), namespaceExists())
   t.after(() => api.close())
   const { object } = await pod(api, 'a', {}, { imagePullPolicy: 'Never' })
@@ -284,7 +284,7 @@ void test('AlwaysPullImages, TaintNodesByCondition, NamespaceExists and AlwaysDe
   )
 })
 
-void test('client certificates of the administrators are refused', async (t) => {
+void test('spec 5.9: client certificates of the administrators are refused', async (t) => {
   const organizationsIn = (request: string): readonly string[] =>
     Buffer.from(request, 'base64').toString().includes('CERTIFICATE') ? ['system:masters'] : []
   const api = await open(certificateSubjectRestriction({ names, organizationsIn }))

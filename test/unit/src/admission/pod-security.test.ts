@@ -37,7 +37,7 @@ function spell(
   return spellViolations(violationsOf({ level, minor }, { annotations, spec, names }))
 }
 
-void test('each check of level baseline forbids what upstream forbids, in its words', () => {
+void test('spec 5.9: each check of level baseline forbids what upstream forbids, in its words', () => {
   const c = 'container "c" must not'
   for (const [spec, words] of [
     [specOf({ privileged: true }), `privileged (${c} set securityContext.privileged=true)`],
@@ -87,7 +87,7 @@ void test('each check of level baseline forbids what upstream forbids, in its wo
   assert.equal(spell('baseline', { containers: [{ name: 'c' }] }), '')
 })
 
-void test('each check of level restricted forbids what upstream forbids, in its words', () => {
+void test('spec 5.9: each check of level restricted forbids what upstream forbids, in its words', () => {
   const c = 'container "c" must'
   assert.equal(spell('restricted', specOf()), '')
   for (const [spec, words] of [
@@ -134,7 +134,7 @@ void test('each check of level restricted forbids what upstream forbids, in its 
   )
 })
 
-void test('a version has the checks of its release', () => {
+void test('spec 5.9: a version has the checks of its release', () => {
   const spec = { containers: [{ name: 'c', securityContext: { runAsNonRoot: true, runAsUser: 0 } }] }
   const reasons = (minor: number): readonly string[] =>
     violationsOf({ level: 'restricted', minor }, { annotations: {}, spec, names }).map(({ reason }) => reason)
@@ -182,7 +182,7 @@ for (const [domain, prefix] of [
   ['orch.io', 'pod-security.orch.io'],
   ['k8s.io', 'pod-security.kubernetes.io'],
 ] as const) {
-  void test(`${domain}: labels of the namespace set what is refused and what is warned of`, async (t) => {
+  void test(`spec 5.9: ${domain}: labels of the namespace set what is refused and what is warned of`, async (t) => {
     const api = await open(t, domain)
     await pod(api, 'before', { privileged: true, allowPrivilegeEscalation: true })
     await label(api, {
@@ -210,7 +210,7 @@ for (const [domain, prefix] of [
     const template = { spec: specOf({ runAsNonRoot: false, ...bad }) }
     await api.create({ kind: 'PodTemplate', body: { metadata: { name: 't' }, template } })
     assert.match(api.warnings.splice(0).join(), /^would violate PodSecurity "restricted:v1\.24": privileged/)
-    // What the checks do not read may change.
+    // Fields that no check reads may change.
     const image = { spec: { containers: [{ name: 'c', image: 'other' }] } }
     const contentType = 'application/strategic-merge-patch+json'
     assert.equal((await api.patch({ kind: 'Pod', name: 'before', contentType, body: image })).code, 200)
@@ -218,7 +218,7 @@ for (const [domain, prefix] of [
   })
 }
 
-void test('labels that cannot be read are refused when they are new', async (t) => {
+void test('spec 5.9: labels that cannot be read are refused when they are new', async (t) => {
   const api = await open(t)
   const key = (name: string): string => `pod-security.kubernetes.io/${name}`
   const seen = await refused(label(api, { [key('enforce')]: 'strict', [key('audit-version')]: '1.24' }))
@@ -230,7 +230,7 @@ void test('labels that cannot be read are refused when they are new', async (t) 
   assert.match(seen.message, /must be "latest" or "v1\.x"/)
 })
 
-void test('the configuration has the defaults of namespaces, and what is exempt', async (t) => {
+void test('spec 5.9: the configuration has the defaults of namespaces, and what is exempt', async (t) => {
   const api = await open(t, 'k8s.io', {
     defaults: { enforce: 'restricted', 'enforce-version': 'v1.24' },
     exemptions: { usernames: ['jane'], namespaces: ['free'], runtimeClasses: ['vm'] },

@@ -19,7 +19,7 @@ import { Fixture, ManualClock, refused } from '../registry/fixture.ts'
 const names = namesOf('k8s.io')
 const node = { name: 'system:node:n1', uid: '', groups: ['system:nodes'], extra: {} }
 
-void test('a node writes its own objects only', async (t) => {
+void test('spec 5.9: a node writes its own objects only', async (t) => {
   const api = await Fixture.open({
     domain: 'k8s.io',
     admission: admissionChain([nodeRestriction({ names })]),
@@ -110,7 +110,7 @@ void test('a node writes its own objects only', async (t) => {
   await create('ConfigMap', { metadata: { name: 'x' } })
 })
 
-void test('a node may set the labels of its own kind and topology only', () => {
+void test('spec 5.9: a node may set the labels of its own kind and topology only', () => {
   const bad = [
     'kubernetes.io/x',
     'a.k8s.io/x',
@@ -131,7 +131,7 @@ void test('a node may set the labels of its own kind and topology only', () => {
   assert.deepEqual(forbiddenNodeLabels(labels, labels, names), [])
 })
 
-void test('owners are changed by who may delete, and block deletion by who may finalize the owner', async (t) => {
+void test('spec 5.9: owners are changed by users with permission to delete, and block deletion with permission for finalizers', async (t) => {
   const rule = (verbs: string, resource: string) => ({
     verbs: [verbs],
     apiGroups: [''],
@@ -181,7 +181,7 @@ void test('owners are changed by who may delete, and block deletion by who may f
   )
 })
 
-void test('events beyond a limit are refused with 429 until there are tokens again', async (t) => {
+void test('spec 5.9: events beyond a limit are refused with 429 until there are tokens again', async (t) => {
   const clock = new ManualClock()
   const limits = readEventLimits(
     {

@@ -46,7 +46,7 @@ function pod(api: Fixture, ...of: Parameters<typeof podOf>): ReturnType<Fixture[
   return api.create({ kind: 'Pod', body: podOf(...of) })
 }
 
-void test('a quota refuses what exceeds it, with upstream words, and counts what it admits', async (t) => {
+void test('spec 5.9: a quota refuses what exceeds it, with upstream words, and counts what it admits', async (t) => {
   const api = await open()
   t.after(() => api.close())
   await quota(api, 'q', { pods: '1', 'requests.cpu': '1' })
@@ -65,7 +65,7 @@ void test('a quota refuses what exceeds it, with upstream words, and counts what
   assert.deepEqual(await usedOf(api, 'q'), { pods: '1', 'requests.cpu': '600m' })
 })
 
-void test('containers must specify what a quota limits', async (t) => {
+void test('spec 5.9: containers must specify what a quota limits', async (t) => {
   const api = await open()
   t.after(() => api.close())
   await quota(api, 'q', { 'limits.cpu': '1', 'requests.memory': '1Gi', pods: '10' })
@@ -78,7 +78,7 @@ void test('containers must specify what a quota limits', async (t) => {
   assert.equal((await pod(api, 'a', enough)).code, 201)
 })
 
-void test('a quota without the usage of what it limits refuses, and one not in force does not', async (t) => {
+void test('spec 5.9: a quota without the usage of what it limits refuses, and one not in force does not', async (t) => {
   const api = await open()
   t.after(() => api.close())
   const hard = { pods: '0' }
@@ -89,7 +89,7 @@ void test('a quota without the usage of what it limits refuses, and one not in f
   assert.equal(seen.message, 'pods "b" is forbidden: status unknown for quota: q, resources: pods')
 })
 
-void test('quotas count objects of every kind, by name and by group', async (t) => {
+void test('spec 5.9: quotas count objects of every kind, by name and by group', async (t) => {
   const api = await open()
   t.after(() => api.close())
   await quota(api, 'q', {
@@ -117,7 +117,7 @@ void test('quotas count objects of every kind, by name and by group', async (t) 
   })
 })
 
-void test('all quotas of a namespace count, each in its scope', async (t) => {
+void test('spec 5.9: all quotas of a namespace count, each in its scope', async (t) => {
   const api = await open()
   t.after(() => api.close())
   const hard = { pods: '1' }
@@ -149,7 +149,7 @@ void test('all quotas of a namespace count, each in its scope', async (t) => {
   assert.match(seen.message, /exceeded quota: ending, requested: pods=1/)
 })
 
-void test('storage is counted in total and by class, and a claim that grows counts its growth', async (t) => {
+void test('spec 5.9: storage is counted in total and by class, and a claim that grows counts its growth', async (t) => {
   const api = await open()
   t.after(() => api.close())
   const ofClass = 'fast.storageclass.storage.orch.io'
@@ -180,7 +180,7 @@ void test('storage is counted in total and by class, and a claim that grows coun
   })
 })
 
-void test('concurrent creates never exceed a quota, and use all of it', async (t) => {
+void test('spec 5.9: concurrent creates never exceed a quota, and use all of it', async (t) => {
   const seed = Number(process.env['SEED'] ?? 1)
   t.diagnostic(`repeat with SEED=${seed} node dist/test/run.js --only admission/resource-quota`)
   const random = new SeededRandom(seed)

@@ -19,7 +19,7 @@ function enabled(...args: readonly string[]): readonly string[] {
   return enabledPlugins(loaded.config)
 }
 
-void test('the plugins of upstream 1.24 run by default, in its order', () => {
+void test('spec 5.9: the plugins of upstream 1.24 run by default, in its order', () => {
   assert.deepEqual(enabled(), [
     'NamespaceLifecycle',
     'LimitRanger',
@@ -42,11 +42,11 @@ void test('the plugins of upstream 1.24 run by default, in its order', () => {
   ])
 })
 
-void test('enabled plugins are added and disabled ones removed, whatever the order given', () => {
+void test('spec 5.9: enabled plugins are added and disabled ones removed, whatever the order given', () => {
   const without = (name: string): readonly string[] => DEFAULT_ADMISSION_PLUGINS.filter((one) => one !== name)
   for (const [args, expected] of [
     [['--disable-admission-plugins=PodSecurity'], without('PodSecurity')],
-    // What is not there is disabled already; upstream accepts it too.
+    // Absent plugins are disabled already; upstream accepts them too.
     [['--disable-admission-plugins=AlwaysDeny,PodSecurityPolicy'], DEFAULT_ADMISSION_PLUGINS],
     [['--enable-admission-plugins=ResourceQuota'], DEFAULT_ADMISSION_PLUGINS],
     [['--enable-admission-plugins='], DEFAULT_ADMISSION_PLUGINS],
@@ -59,7 +59,7 @@ void test('enabled plugins are added and disabled ones removed, whatever the ord
   )
 })
 
-void test('unknown plugins are refused with the nearest, and absent ones with the names of all', () => {
+void test('spec 5.9: unknown plugins are refused with the nearest, and absent ones with the names of all', () => {
   for (const [args, words] of [
     [['--enable-admission-plugins=PodSecurty'], 'knows no plugin "PodSecurty": the nearest is PodSecurity;'],
     [['--disable-admission-plugins=limitranger'], 'the nearest is LimitRanger;'],

@@ -36,7 +36,7 @@ function pod(api: Fixture, name: string, cpu: string): ReturnType<Fixture['creat
   return api.create({ kind: 'Pod', body: { metadata: { name }, spec: { containers } } })
 }
 
-void test('a new quota is in force with the usage of what was there before', async (t) => {
+void test('spec 5.9: a new quota is in force with the usage of what was there before', async (t) => {
   const api = await open(t)
   await pod(api, 'a', '300m')
   await api.configMap('x')
@@ -68,7 +68,7 @@ void test('a new quota is in force with the usage of what was there before', asy
   assert.match((await refused(pod(api, 'b', '1m'))).message, /exceeded quota: q, requested: pods=1/)
 })
 
-void test('usage is replenished within a second when Pods end or go', async (t) => {
+void test('spec 5.9: usage is replenished within a second when Pods end or go', async (t) => {
   const api = await open(t)
   await quota(api, 'q', { hard: { pods: '2', 'requests.cpu': '2' } })
   await pod(api, 'a', '1')
@@ -83,7 +83,7 @@ void test('usage is replenished within a second when Pods end or go', async (t) 
   assert.deepEqual(objectMember(await statusOf(api, 'q'), 'used'), { pods: '0', 'requests.cpu': '0' })
 })
 
-void test('a quota below its usage refuses everything more, and takes what shrinks', async (t) => {
+void test('spec 5.9: a quota below its usage refuses everything more, and takes what shrinks', async (t) => {
   const api = await open(t)
   await api.configMap('a')
   await api.configMap('b')
@@ -101,7 +101,7 @@ void test('a quota below its usage refuses everything more, and takes what shrin
   assert.deepEqual(objectMember(await statusOf(api, 'q'), 'used'), { configmaps: '1' })
 })
 
-void test('each quota counts what is in its scope', async (t) => {
+void test('spec 5.9: each quota counts what is in its scope', async (t) => {
   const api = await open(t)
   await pod(api, 'a', '1')
   const containers = [{ name: 'c', image: 'i' }]

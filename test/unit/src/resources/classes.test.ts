@@ -8,7 +8,7 @@ import { objectMember } from '../../../../src/api/json.ts'
 import { Fixture } from '../registry/fixture.ts'
 import { cells, refusesChange, refusesNew } from './common/broken-rules.ts'
 
-void test('values of priority classes are bounded and immutable, and names of the system reserved', async (t) => {
+void test('spec 2.13: values of priority classes are bounded and immutable, and names of the system reserved', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const kind = 'PriorityClass'
@@ -37,7 +37,7 @@ void test('values of priority classes are bounded and immutable, and names of th
   ])
 })
 
-void test('a runtime class has a handler, which is immutable, in both of its versions', async (t) => {
+void test('spec 2.13: a runtime class has a handler, which is immutable, in both of its versions', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const kind = 'RuntimeClass'
@@ -61,7 +61,7 @@ void test('a runtime class has a handler, which is immutable, in both of its ver
   ])
 })
 
-void test('an ingress class has a controller with a domain, and parameters of its scope', async (t) => {
+void test('spec 2.13: an ingress class has a controller with a domain, and parameters of its scope', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const kind = 'IngressClass'

@@ -12,7 +12,7 @@ import { cells, refusesChange, refusesNew } from './common/broken-rules.ts'
 const kind = 'ResourceQuota'
 const body = { metadata: { name: 'q' }, spec: { hard: { pods: '5' } } }
 
-void test('a quota has limits of known resources, and scopes that can apply to them', async (t) => {
+void test('spec 2.13: a quota has limits of known resources, and scopes that can apply to them', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const expression = (of: JsonObject): JsonObject => ({ spec: { scopeSelector: { matchExpressions: [of] } } })
@@ -65,7 +65,7 @@ void test('a quota has limits of known resources, and scopes that can apply to t
   })
 })
 
-void test('a LimitRange has consistent amounts, and fills the defaults of containers', async (t) => {
+void test('spec 2.13: a LimitRange has consistent amounts, and fills the defaults of containers', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const of = (item: JsonObject): JsonObject => ({ spec: { limits: [{ type: 'Container', ...item }] } })
