@@ -36,7 +36,11 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     let cluster: ProcessCluster
 
     before(async () => {
-      const config = { 'data-dir': '', 'in-memory': true }
+      const config = {
+        ...{ 'data-dir': '', 'in-memory': true },
+        // They would refuse Pods in which every field is set, or change them.
+        'disable-admission-plugins': 'LimitRanger,ResourceQuota,Priority,RuntimeClass,DefaultTolerationSeconds',
+      }
       cluster = await ProcessCluster.start({ members: 1, domain, config })
     })
     after(() => cluster.remove())

@@ -13,6 +13,7 @@ import { resourceQuotaAdmission } from '../../../../src/admission/resource-quota
 import { objectMember } from '../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
+import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
 
 const names = namesOf('orch.io')
@@ -207,4 +208,38 @@ void test('spec 5.9: concurrent creates never exceed a quota, and use all of it'
     const { items } = await api.list({ kind: 'ConfigMap' })
     assert.equal(items.length, wanted)
   }
+})
+
+void test('spec 5.9: a create that was evaluated before a quota was there, or in force, is evaluated again', async (t) => {
+  const plugins = [namespaceLifecycle({ names }), resourceQuotaAdmission({ names })]
+  let before: (() => Promise<unknown>) | null = null
+  const wrap = (real: ObjectStore): ObjectStore =>
+    new Proxy(real, {
+      get: (target, name) => {
+        if (name === 'write') {
+          return async (...args: Parameters<ObjectStore['write']>) => {
+            const first = before
+            before = null
+            await first?.()
+            return target.write(...args)
+          }
+        }
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value
+      },
+    })
+  const api = await Fixture.open({ admission: admissionChain(plugins), wrap })
+  t.after(() => api.close())
+  before = () => quota(api, 'q', { configmaps: '0' })
+  assert.match((await refused(api.configMap('a'))).message, /exceeded quota: q/)
+  const hard = { secrets: '0' }
+  await api.create({ kind: 'ResourceQuota', body: { metadata: { name: 'r' }, spec: { hard } } })
+  before = () => {
+    const body = { status: { hard, used: { secrets: '0' } } }
+    return api.patch({ kind: 'ResourceQuota', name: 'r', subresource: 'status', body })
+  }
+  assert.match(
+    (await refused(api.create({ kind: 'Secret', body: { metadata: { name: 'a' } } }))).message,
+    /exceeded quota: r/,
+  )
 })
