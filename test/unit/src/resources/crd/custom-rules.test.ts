@@ -134,7 +134,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
 
     assert.equal((await api.patch({ ...status, body: { status: { ready: 1 } } })).code, 200)
     assert.equal((await api.patch({ ...scale, body: { spec: { replicas: 2 } } })).code, 200)
-    // A removed value is not compared with the old one, and an added value has none.
+    // Neither a removed value nor an added one is compared with another.
     assert.equal((await api.patch({ kind, name: 'a', body: { spec: { color: null } } })).code, 200)
     assert.equal((await api.patch({ kind, name: 'a', body: { spec: { color: 'blue' } } })).code, 200)
     assert.deepEqual(api.warnings, [])
