@@ -5,8 +5,8 @@ import { elementsByKey } from './elements-by-key.ts'
 import type { Structural } from './structural.ts'
 
 /**
- * Finds the values of an updated object that are as they were before. Errors in those do not fail the
- * update: a definition may have got stricter since the object was written.
+ * Finds the values of an updated object that are as they were before. An update does not fail for
+ * errors in those: a definition may have got stricter since the object was written.
  *
  * @source apiserver `pkg/cel/common/equality.go`; release 1.30 with CRDValidationRatcheting
  */

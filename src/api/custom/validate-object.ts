@@ -3,10 +3,12 @@ import type { Finding } from '../errors/field-error.ts'
 import type { JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { evaluateRules } from './rules/evaluate-rules.ts'
+import type { Replaced } from './rules/evaluate-rules.ts'
 import type { RuleNode } from './rules/rule-tree.ts'
 import type { Structural } from './structural.ts'
 import { UnchangedValues } from './unchanged-values.ts'
 import { repeatsElements, validateCustom } from './validate-custom.ts'
+import type { ValidationSinks } from './validate-custom.ts'
 
 /** The object that an update replaces. */
 export type ReplacedObject = {
@@ -33,12 +35,17 @@ export function validateObject(
   replaced: ReplacedObject | null,
   found: Findings,
 ): void {
-  const change =
-    replaced === null ? null : { ...replaced, unchanged: new UnchangedValues(root, object, replaced.object) }
-  const values = change === null ? found : new ToleratingFindings(change.unchanged, change.tolerated)
-  const lists = new Findings()
-  const isComplete = validateCustom(root, object, { values, lists, others: found })
-  if (values !== found) found.merge(values)
+  const change = replaced === null ? null : changeOf(root, object, replaced)
+  let sinks = newSinks(new Findings())
+  let isComplete = validateCustom(root, object, sinks)
+  if (change !== null && isComplete && sinks.values.count > 0) {
+    // Most objects have no errors, so that only few are compared with what they replace.
+    sinks = newSinks(new ToleratingFindings(change))
+    isComplete = validateCustom(root, object, sinks)
+  }
+  const { values, lists, others } = sinks
+  found.merge(values)
+  found.merge(others)
   if (lists.count > 0) {
     // As upstream: an object that repeated elements before may still do so.
     const isOld = replaced !== null && repeatsElements(root, replaced.object)
@@ -52,21 +59,34 @@ export function validateObject(
   else evaluateRules(tree, object, change, found)
 }
 
+function changeOf(root: Structural, object: JsonObject, replaced: ReplacedObject): Replaced {
+  let unchanged: UnchangedValues | null = null
+  return {
+    ...replaced,
+    isUnchanged: (at) => {
+      unchanged ??= new UnchangedValues(root, object, replaced.object)
+      return unchanged.has(at)
+    },
+  }
+}
+
+function newSinks(values: Findings): ValidationSinks {
+  return { values, lists: new Findings(), others: new Findings() }
+}
+
 /** Passes on the errors of unchanged values. */
 class ToleratingFindings extends Findings {
-  readonly #unchanged: UnchangedValues
-  readonly #tolerated: Findings
+  readonly #change: Replaced
 
-  constructor(unchanged: UnchangedValues, tolerated: Findings) {
+  constructor(change: Replaced) {
     super()
-    this.#unchanged = unchanged
-    this.#tolerated = tolerated
+    this.#change = change
   }
 
   override add(finding: Finding | null): void {
-    if (finding !== null && isPath(finding.field) && this.#unchanged.has(finding.field)) {
-      this.#tolerated.add(finding)
-    } else super.add(finding)
+    const { isUnchanged, tolerated } = this.#change
+    if (finding !== null && isPath(finding.field) && isUnchanged(finding.field)) tolerated.add(finding)
+    else super.add(finding)
   }
 }
 

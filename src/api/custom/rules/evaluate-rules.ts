@@ -6,14 +6,14 @@ import { listIndex, mapKey, member } from '../../schema/path.ts'
 import type { Path } from '../../schema/path.ts'
 import { elementsByKey } from '../elements-by-key.ts'
 import { customLimits } from '../limits.ts'
-import type { UnchangedValues } from '../unchanged-values.ts'
 import { evaluateRule, ruleFinding } from './evaluate-rule.ts'
 import type { RuleNode } from './rule-tree.ts'
 
 /** The object that an update replaces. */
 export type Replaced = {
   readonly object: JsonObject
-  readonly unchanged: UnchangedValues
+  /** Whether the value at a path is as it was. */
+  readonly isUnchanged: (at: Path | null) => boolean
   /** Receives the errors in unchanged values. */
   readonly tolerated: Findings
 }
@@ -119,8 +119,8 @@ class Evaluation {
   /** @returns null: errors at the place fail the write */
   #tolerance({ at, within }: Place): Findings | null {
     if (this.#replaced === null || within === 'none') return null
-    const { unchanged, tolerated } = this.#replaced
-    return unchanged.has(within === null ? at : within.at) ? tolerated : null
+    const { isUnchanged, tolerated } = this.#replaced
+    return isUnchanged(within === null ? at : within.at) ? tolerated : null
   }
 }
 
