@@ -15,7 +15,7 @@ const PLUGINS: readonly AdmissionPluginName[] = [
 
 export type ConfiguredAdmission = {
   readonly credentials: CredentialsFor
-  /** Returns the configuration of a plugin. null: it has none. */
+  /** Returns the configuration of a plugin. null: the file lacks it. */
   readonly configurationOf: (plugin: AdmissionPluginName) => JsonObject | null
 }
 

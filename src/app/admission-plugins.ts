@@ -96,7 +96,7 @@ const builders: {
   CertificateSubjectRestriction: ({ names }) => certificateSubjectRestriction({ names, organizationsIn }),
   DefaultIngressClass: defaultIngressClass,
   MutatingAdmissionWebhook: ({ webhooks }, before) => {
-    // What a webhook changed passes the plugins before it again.
+    // An object that a webhook changed passes the plugins before it again.
     const chain = admissionChain(before)
     return webhooks?.mutating((request) => chain.mutate(request)) ?? null
   },

@@ -18,7 +18,7 @@ import type { KnownDefinition } from '../controllers/custom-definition-summary.t
 import { defaultAccounts } from '../controllers/default-accounts.ts'
 import { defaultPolicyController } from '../controllers/default-policy.ts'
 import type { ExpectedObject, PolicyWrites } from '../controllers/default-policy.ts'
-import { ObjectExpiry, sweepPeriodMs } from '../controllers/object-expiry.ts'
+import type { ObjectExpiry } from '../controllers/object-expiry.ts'
 import { whileLeading } from '../controllers/leadership.ts'
 import type { Leadership } from '../controllers/leadership.ts'
 import { garbageCollection } from '../controllers/garbage-collection.ts'
@@ -41,7 +41,6 @@ import { parseStored } from '../registry/kinds/encode.ts'
 import { protectionFinalizer } from '../registry/kinds/protection-finalizer.ts'
 import type { ProtectedKind } from '../registry/kinds/protection-finalizer.ts'
 import { Informer } from '../registry/informer.ts'
-import { recordsPrefix } from '../registry/writing/idempotency.ts'
 import { LocalClient } from '../registry/local-client.ts'
 import type { Outcome } from '../store/command.ts'
 import { partsOf, prefixOf } from '../store/key.ts'
@@ -49,6 +48,7 @@ import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { counter } from '../metrics/gauges.ts'
 import { WorkQueueMetrics } from '../metrics/work-queue-metrics.ts'
 import { controllerUser, serverUser } from './controller-user.ts'
+import { eventExpiry, recordExpiry } from './expiry.ts'
 import { accountQueue, queueNames } from './queue-names.ts'
 
 export type ControllersDependencies = {
@@ -90,8 +90,6 @@ export interface RootCaSource {
 }
 
 const callMsMax = 30_000
-/** Interval of sweeps through the records of idempotency keys. */
-const recordSweepMs = 5000
 
 /** Runs the controllers on the leader. */
 export class Controllers {
@@ -101,27 +99,15 @@ export class Controllers {
   /** Expires the records of idempotency keys. */
   readonly #recordExpiry: ObjectExpiry
   readonly #queues = new WorkQueueMetrics()
-  /** What the garbage collector follows. null: it is disabled. */
+  /** The informer of the garbage collector. null: it is disabled. */
   #collected: { readonly failures: number } | null = null
   #stops: (() => void)[] = []
   #isPolicyLogged = false
 
   constructor(dependencies: ControllersDependencies) {
     this.#dependencies = dependencies
-    const { store, clock, eventTtlMs: ttlMs, log } = dependencies
-    const prefix = prefixOf({ group: '', plural: 'events', namespace: null })
-    this.#expiry =
-      ttlMs === 0
-        ? null
-        : new ObjectExpiry({
-            ...{ store, clock, prefix, ttlMs: () => ttlMs, periodMs: sweepPeriodMs(ttlMs) },
-            onFailure: (cause) => log.warn({ err: cause }, 'events not deleted yet'),
-          })
-    this.#recordExpiry = new ObjectExpiry({
-      ...{ store, clock, prefix: recordsPrefix, periodMs: recordSweepMs },
-      ttlMs: () => store.settings.historyWindowMs,
-      onFailure: (cause) => log.warn({ err: cause }, 'records of idempotency keys not deleted yet'),
-    })
+    this.#expiry = eventExpiry(dependencies)
+    this.#recordExpiry = recordExpiry(dependencies)
   }
 
   register(metrics: MetricsRegistry): void {

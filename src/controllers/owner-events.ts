@@ -40,10 +40,11 @@ function eventName({ name, uid, owner }: Omit<InvalidOwner, 'definition'>): stri
 }
 
 /**
- * Stores an event that says that an owner is not in the namespace of its dependent.
+ * Stores an event which reports that an owner is not in the namespace of its dependent.
  *
  * @throws ApiError
- * @source upstream `pkg/controller/garbagecollector/graph_builder.go`, reportInvalidNamespaceOwnerRef
+ * @source upstream `pkg/controller/garbagecollector/graph_builder.go`,
+ *   reportInvalidNamespaceOwnerRef
  */
 export async function reportInvalidOwner(
   {

@@ -7,7 +7,10 @@ type Dependents = {
   readonly keys: Set<Key>
   /** The number of dependents that a foreground deletion waits for. */
   blocking: number
-  /** The namespace of an owner that was seen to be deleted; empty: cluster-scoped. null: none was. */
+  /**
+   * The namespace of an owner whose deletion was seen; empty: it was cluster-scoped. null: no
+   * deletion was seen.
+   */
   goneFrom: string | null
 }
 

@@ -26,7 +26,7 @@ spec:
       schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}
 `
 
-/** Objects of many kinds; a Pod on a node that does not exist, and one that has none. */
+/** Objects of many kinds; a Pod on a node that does not exist, and one without a node. */
 const content = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: plain}

@@ -39,7 +39,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       const config = {
         ...{ 'data-dir': '', 'in-memory': true },
         // They would refuse Pods in which every field is set, or change them.
-        'disable-admission-plugins': 'LimitRanger,ResourceQuota,Priority,RuntimeClass,DefaultTolerationSeconds',
+        'disable-admission-plugins':
+          'LimitRanger,ResourceQuota,Priority,RuntimeClass,DefaultTolerationSeconds',
       }
       cluster = await ProcessCluster.start({ members: 1, domain, config })
     })

@@ -27,7 +27,7 @@ function pathOf({ kind, metadata }: Manifest): string {
   return `${paths[kind] ?? ''}/${metadata.name}`
 }
 
-/** What helm renders. */
+/** The objects that helm renders. */
 function manifests(greeting: string, withLease: boolean): readonly Manifest[] {
   const metadata = {
     name: 'web',

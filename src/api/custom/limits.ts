@@ -31,8 +31,11 @@ export const customLimits = Object.freeze({
    */
   ruleCostMax: 10_000_000,
   versionRuleCostMax: 100_000_000,
-  /** Cost of all expressions that one write evaluates, as upstream. When spent: 422. */
-  writeRuleCostMax: 10_000_000,
+  /**
+   * Cost of all expressions that one write evaluates. When spent: 422. Upstream allows 10 million,
+   * which would take the thread for up to 0.8 s.
+   */
+  writeRuleCostMax: 3_000_000,
   /**
    * Bytes of a message that an expression makes, as upstream. Longer: the fixed message is used.
    */

@@ -31,7 +31,7 @@ type Value = {
   readonly size: Range
   /** The declared type with its sizes, if the value is a part of a variable. */
   readonly declared: CelType | undefined
-  /** What its elements or values may be, if the expression built it. */
+  /** Its elements or values, if the expression built it. */
   readonly element: Value | undefined
 }
 

@@ -160,7 +160,6 @@ function uintFromDouble(value: number): Outcome {
 }
 
 function unreadable(text: string, type: string): CelFailure {
-  return new CelFailure(
-    `type conversion error from 'string' to '${type}': ${JSON.stringify(text.slice(0, 64))}`,
-  )
+  const [from, shown] = ['string', JSON.stringify(text.slice(0, 64))]
+  return new CelFailure(`type conversion error from '${from}' to '${type}': ${shown}`)
 }

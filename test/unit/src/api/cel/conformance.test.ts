@@ -1,8 +1,8 @@
 /*
- * Goal: the evaluator conforms to the Common Expression Language, and its types and errors are those
- * of cel-go, which upstream uses.
- * Method: runs every public conformance case of the language (cel-spec). What this project leaves out
- * is listed below with the number of cases that fail for it, so that the list fails when a case
+ * Goal: the evaluator conforms to the Common Expression Language, and its types and errors are
+ * those of cel-go, which upstream uses.
+ * Method: runs every public conformance case of the language (cel-spec). What this project leaves
+ * out is listed below with the number of cases that fail for it, so that the list fails when a case
  * begins to pass, or when another one stops.
  */
 import assert from 'node:assert/strict'
@@ -27,7 +27,9 @@ const cases: readonly Case[] = (tests.suites ?? []).flatMap((file) =>
 
 type Exclusion = {
   readonly reason: string
-  /** Cases that fail for this reason; the others of `covers` pass, such as those that expect errors. */
+  /**
+   * Cases that fail for this reason; the others of `covers` pass, such as those that expect errors.
+   */
   readonly failing: number
   readonly covers: (one: Case) => boolean
 }

@@ -1,7 +1,8 @@
 /*
  * Goal: the libraries that upstream adds to the language for validation rules work as upstream
  * documents them.
- * Method: a table of expressions with their values or errors, most from the documentation of upstream.
+ * Method: a table of expressions with their values or errors, most from the documentation of
+ * upstream.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,0 +1,41 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../../base/clock.ts'
+import { ObjectExpiry, sweepPeriodMs } from '../controllers/object-expiry.ts'
+import { recordsPrefix } from '../registry/writing/idempotency.ts'
+import { prefixOf } from '../store/key.ts'
+import type { Store } from '../store/store.ts'
+
+export type ExpiryDependencies = {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Logger
+  /** 0: events never expire. */
+  readonly eventTtlMs: number
+}
+
+/** Interval of sweeps through the records of idempotency keys. */
+const recordSweepMs = 5000
+
+/** Deletes expired events. @returns null: events never expire */
+export function eventExpiry({
+  store,
+  clock,
+  log,
+  eventTtlMs: ttlMs,
+}: ExpiryDependencies): ObjectExpiry | null {
+  if (ttlMs === 0) return null
+  const prefix = prefixOf({ group: '', plural: 'events', namespace: null })
+  return new ObjectExpiry({
+    ...{ store, clock, prefix, ttlMs: () => ttlMs, periodMs: sweepPeriodMs(ttlMs) },
+    onFailure: (cause) => log.warn({ err: cause }, 'events not deleted yet'),
+  })
+}
+
+/** Deletes the records of idempotency keys once the history window has passed. */
+export function recordExpiry({ store, clock, log }: ExpiryDependencies): ObjectExpiry {
+  return new ObjectExpiry({
+    ...{ store, clock, prefix: recordsPrefix, periodMs: recordSweepMs },
+    ttlMs: () => store.settings.historyWindowMs,
+    onFailure: (cause) => log.warn({ err: cause }, 'records of idempotency keys not deleted yet'),
+  })
+}
