@@ -3,10 +3,10 @@ import type { Clock } from '../../base/clock.ts'
 import { ObjectExpiry, sweepPeriodMs } from '../controllers/object-expiry.ts'
 import { recordsPrefix } from '../registry/writing/idempotency.ts'
 import { prefixOf } from '../store/key.ts'
-import type { Store } from '../store/store.ts'
+import type { ObjectStore } from '../store/object-store.ts'
 
 export type ExpiryDependencies = {
-  readonly store: Store
+  readonly store: ObjectStore
   readonly clock: Clock
   readonly log: Logger
   /** 0: events never expire. */

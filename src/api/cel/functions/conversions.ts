@@ -160,6 +160,6 @@ function uintFromDouble(value: number): Outcome {
 }
 
 function unreadable(text: string, type: string): CelFailure {
-  const [from, shown] = ['string', JSON.stringify(text.slice(0, 64))]
-  return new CelFailure(`type conversion error from '${from}' to '${type}': ${shown}`)
+  const types = `'string' to '${type}'`
+  return new CelFailure(`type conversion error from ${types}: ${JSON.stringify(text.slice(0, 64))}`)
 }
