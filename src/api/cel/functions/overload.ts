@@ -88,7 +88,7 @@ export function call3<A extends CelValue, B extends CelValue, C extends CelValue
   }
 }
 
-/** Counts steps for a call that takes longer than its cost suggests. */
+/** Counts steps for a call that takes longer than its cost. */
 export function slow(steps: number, overload: Overload): Overload {
   return {
     ...overload,

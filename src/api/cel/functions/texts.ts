@@ -39,7 +39,10 @@ function matches(text: string, pattern: string, evaluation: Evaluation): Outcome
   return regex.matches(text)
 }
 
+/** Steps of starting a match. */
+const MATCH_STEPS = 10
+
 /** Each character may visit each instruction; a step stands for about eight of these visits. */
 export function regexSteps(text: string, size: number): number {
-  return ((text.length + 1) * size) / 8
+  return MATCH_STEPS + ((text.length + 1) * size) / 8
 }

@@ -27,9 +27,7 @@ const cases: readonly Case[] = (tests.suites ?? []).flatMap((file) =>
 
 type Exclusion = {
   readonly reason: string
-  /**
-   * Cases that fail for this reason; the others of `covers` pass, such as those that expect errors.
-   */
+  /** Covered cases that fail. The others pass, such as those that expect an error. */
   readonly failing: number
   readonly covers: (one: Case) => boolean
 }

@@ -1,8 +1,7 @@
 /*
  * Goal: the libraries that upstream adds to the language for validation rules work as upstream
  * documents them.
- * Method: a table of expressions with their values or errors, most from the documentation of
- * upstream.
+ * Method: a table of expressions with their values or errors, most of them examples of upstream.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

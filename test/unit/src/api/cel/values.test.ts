@@ -58,7 +58,7 @@ for (const [title, type, value, expression, result] of [
     'false',
   ],
   ['a field that is absent is an error', pair, { name: 'a' }, 'v.value == 1', 'error: no such key: value'],
-  ['has() is true if a field is present', pair, { name: 'a' }, 'has(v.name) && !has(v.value)', 'true'],
+  ['has() is true for a field that is present', pair, { name: 'a' }, 'has(v.name) && !has(v.value)', 'true'],
   [
     'a member that is no field does not exist',
     pair,
@@ -99,7 +99,7 @@ for (const [title, type, value, expression, result] of [
   })
 }
 
-void test('an optional variable without a value has no value', () => {
+void test('an optional variable without a value is empty', () => {
   assert.equal(resultOf('old.hasValue()', { old: [celOptional(celInt)] }), 'false')
   assert.equal(resultOf('old.orValue(3)', { old: [celOptional(celInt), 1] }), '1')
   assert.equal(resultOf('old == 1', { old: [celInt] }), 'error: no such attribute(s): old')
