@@ -8,7 +8,7 @@
 /** @returns undefined if no expression can name the member */
 export function celFieldName(member: string): string | undefined {
   if (RESERVED.has(member)) return `__${member}__`
-  if (!/^[A-Za-z_][A-Za-z0-9_./-]*$/.test(member)) return undefined
+  if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(member)) return undefined
   return member.replace(/__|[./-]/g, (found) => ESCAPES[found] ?? found)
 }
 

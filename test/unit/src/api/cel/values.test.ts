@@ -117,8 +117,16 @@ void test('a recursive type is checked to any depth', () => {
 })
 
 void test('names of members are escaped in expressions', () => {
-  const names = ['a', 'a-b', 'a.b/c', 'x__y', 'namespace', 'int', '1a', 'ü']
-  const expected = ['a', 'a__dash__b', 'a__dot__b__slash__c', 'x__underscores__y', '__namespace__', 'int']
+  const names = ['a', '-b', 'a-b', 'a.b/c', 'x__y', 'namespace', 'int', '1a', 'ü']
+  const expected = [
+    'a',
+    '__dash__b',
+    'a__dash__b',
+    'a__dot__b__slash__c',
+    'x__underscores__y',
+    '__namespace__',
+    'int',
+  ]
   assert.deepEqual(names.map(celFieldName), [...expected, undefined, undefined])
 })
 
