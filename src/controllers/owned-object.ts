@@ -26,9 +26,12 @@ export function isWaiting({ terminating, policy }: OwnedObject): boolean {
  */
 export function concernsGarbageCollection({ bytes, terminating }: StoredObject): boolean {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (text.includes('"ownerReferences"')) return true
-  return terminating && (text.includes(`"${FOREGROUND_FINALIZER}"`) || text.includes(`"${ORPHAN_FINALIZER}"`))
+  if (text.includes(ownersMember)) return true
+  return terminating && finalizers.some((finalizer) => text.includes(finalizer))
 }
+
+const ownersMember = Buffer.from('"ownerReferences"')
+const finalizers = [FOREGROUND_FINALIZER, ORPHAN_FINALIZER].map((name) => Buffer.from(JSON.stringify(name)))
 
 export function ownedObjectOf(stored: StoredObject): OwnedObject {
   const { metadata } = parseStored(stored)

@@ -40,11 +40,11 @@ function eventName({ name, uid, owner }: Omit<InvalidOwner, 'definition'>): stri
 }
 
 /**
- * Stores an event which reports that an owner is not in the namespace of its dependent.
+ * Stores an event about an owner that is not in the namespace of its dependent.
  *
  * @throws ApiError
  * @source upstream `pkg/controller/garbagecollector/graph_builder.go`,
- *   reportInvalidNamespaceOwnerRef
+ * reportInvalidNamespaceOwnerRef
  */
 export async function reportInvalidOwner(
   {

@@ -7,10 +7,7 @@ type Dependents = {
   readonly keys: Set<Key>
   /** The number of dependents that a foreground deletion waits for. */
   blocking: number
-  /**
-   * The namespace of an owner whose deletion was seen; empty: it was cluster-scoped. null: no
-   * deletion was seen.
-   */
+  /** Namespace of an owner that was seen to be deleted; empty: cluster-scoped. null: it was not. */
   goneFrom: string | null
 }
 
@@ -20,7 +17,7 @@ export class OwnerGraph {
   /** Objects that are being deleted and wait for their dependents, by uid. */
   readonly #waiting = new Map<string, { readonly key: Key; readonly policy: Propagation }>()
 
-  /** Replaces what is known of an object. @param after null: gone, or without owners or waiting */
+  /** Replaces what is known of an object. @param after null: it has no owners and does not wait */
   change(key: Key, before: OwnedObject | null, after: OwnedObject | null): void {
     if (before !== null) this.#remove(key, before)
     if (after !== null) this.#add(key, after)

@@ -27,7 +27,7 @@ function pathOf({ kind, metadata }: Manifest): string {
   return `${paths[kind] ?? ''}/${metadata.name}`
 }
 
-/** The objects that helm renders. */
+/** The objects of a chart, as helm renders them. */
 function manifests(greeting: string, withLease: boolean): readonly Manifest[] {
   const metadata = {
     name: 'web',

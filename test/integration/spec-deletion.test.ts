@@ -56,7 +56,7 @@ void test('spec 3.1: finalizers, of which each may be removed by its owner in an
   }
 })
 
-void test('spec 3.1: without finalizers the object is removed at once with any options', async (t) => {
+void test('spec 3.1: without finalizers the object is removed at once, whatever the options', async (t) => {
   const rows: readonly (readonly [string, Asking])[] = [
     ['', {}],
     ['', options({})],

@@ -180,7 +180,7 @@ void test('a dependent of a kind that has just changed its scope is not taken fo
   const current = member.api.catalog.all().filter(({ custom }) => custom !== undefined)
   await member.widget('owner')
   const owner = await widgetNamed(member, 'owner')
-  // As on a member that has applied the definition, but not updated its catalog yet.
+  // As on a member whose catalog lags behind the definition that it has applied.
   member.api.catalog.setCustom(stale)
   const applied = member.untilCurrent.bind(member)
   member.untilCurrent = async () => {

@@ -334,7 +334,7 @@ void test('beyond the limit of records a request with a new key is 429', async (
   assert.equal(api.replays, 1)
 })
 
-void test('a user with the maximum number of keys gets 429, and others do not', async (t) => {
+void test('beyond the limit of a user a new key of that user is 429, and one of another user is accepted', async (t) => {
   const api = await open(t, { limits: { idempotencyRecordsPerUserMax: 2 } })
   const user = { name: 'other', uid: '', groups: ['system:masters'], extra: {} }
   const send = (name: string, more: Partial<Call> = {}) =>
