@@ -130,7 +130,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   const caughtUp = new CaughtUp({ consensus, clock })
   caughtUp.start()
   closing.add(() => caughtUp.close())
-  const { served, registry, controllers } = startRegistry(site, {
+  const { served, registry, controllers, webhooks } = startRegistry(site, {
     store,
     machine,
     consensus,
@@ -163,6 +163,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
     watch,
     issuer: serviceAccounts.documents,
     signingKeys: ring,
+    webhooks,
     renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),
     onRenewedKeys: (renewed) => {
       rootCa.renew(renewed)

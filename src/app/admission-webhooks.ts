@@ -1,10 +1,13 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
 import { ApiError } from '../api/errors/api-error.ts'
+import { badRequest, notFound, serviceUnavailable } from '../api/errors/standard-errors.ts'
+import { formatTime } from '../api/metadata/time.ts'
 import type { AdmissionMetrics } from '../admission/admission-metrics.ts'
 import { registerWebhookStates } from '../admission/admission-metrics.ts'
 import type { RemotePlugin } from '../admission/chain.ts'
 import { EVENT_NAMESPACE, breakerEvent } from '../admission/webhooks/breaker-events.ts'
 import type { BreakerState } from '../admission/webhooks/circuit-breaker.ts'
+import { suspensionAnnotation } from '../admission/webhooks/compiled-webhook.ts'
 import type { CompiledWebhook } from '../admission/webhooks/compiled-webhook.ts'
 import { WebhookSource } from '../admission/webhooks/follow-webhooks.ts'
 import { Freshness } from '../admission/webhooks/freshness.ts'
@@ -21,7 +24,9 @@ import type { CaughtUp } from '../health/caught-up.ts'
 import type { Admission } from '../registry/calls/admission.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import { LocalClient } from '../registry/local-client.ts'
-import type { Registry } from '../registry/calls/verb.ts'
+import type { RequestContext } from '../registry/calls/request.ts'
+import type { Registry, VerbRequest } from '../registry/calls/verb.ts'
+import type { WebhookChange } from '../server/routes/webhooks.ts'
 import type { Store } from '../store/store.ts'
 import type { MemberContext } from './context.ts'
 import { serverUser } from './controller-user.ts'
@@ -88,6 +93,33 @@ export class AdmissionWebhooks {
     })
   }
 
+  /** Suspends or resumes the webhooks of a configuration. @throws ApiError */
+  async change(context: RequestContext, change: WebhookChange): Promise<void> {
+    const { names } = this.#site
+    const { configuration, type, suspendedUntilMs } = change
+    const registry = this.#registry
+    if (registry === null) throw serviceUnavailable('this member is starting')
+    const group = names.group('admissionregistration')
+    const types = type === null ? (['mutating', 'validating'] as const) : [type]
+    const found: VerbRequest[] = []
+    for (const one of types) {
+      const definition = registry.catalog.find(group, 'v1', `${one}webhookconfigurations`)
+      if (definition === null) continue
+      const target = { namespace: null, name: configuration, subresource: null }
+      const request = { definition, context, target, query: NO_QUERY, body: NO_BODY, contentType: '' }
+      if (await exists(registry, request)) found.push(request)
+    }
+    const [request, other] = found
+    if (request === undefined) throw notFound({ group, resource: 'webhookconfigurations' }, configuration)
+    if (other !== undefined) {
+      throw badRequest(`configurations of both types are named ${configuration}: state the type`)
+    }
+    const until = suspendedUntilMs === null ? null : formatTime(suspendedUntilMs)
+    const body = { metadata: { annotations: { [suspensionAnnotation(names)]: until } } }
+    const contentType = 'application/merge-patch+json'
+    await registry.patch({ ...request, body: Buffer.from(JSON.stringify(body)), contentType })
+  }
+
   register(metrics: MetricsRegistry): void {
     registerWebhookStates(metrics, () => {
       const wallMs = this.#site.clock.wallMs()
@@ -146,5 +178,18 @@ export class AdmissionWebhooks {
       if (!(cause instanceof ApiError)) throw cause
       log.warn({ err: cause }, 'event about an admission webhook not stored')
     }
+  }
+}
+
+const NO_QUERY: ReadonlyMap<string, readonly string[]> = new Map()
+const NO_BODY = new Uint8Array(0)
+
+async function exists(registry: Registry, request: VerbRequest): Promise<boolean> {
+  try {
+    await registry.get(request)
+    return true
+  } catch (cause) {
+    if (cause instanceof ApiError && cause.code === 'NotFound') return false
+    throw cause
   }
 }

@@ -31,6 +31,7 @@ import type { Access } from './policy.ts'
 import { buildInfo } from '../build-info.ts'
 import type { MemberContext } from './context.ts'
 import type { OperatedKeys } from '../server/routes/signing-keys.ts'
+import type { OperatedWebhooks } from '../server/routes/webhooks.ts'
 import { MemberSnapshots } from '../server/routes/snapshot-provider.ts'
 import type { StateWatch } from '../state-agreement/state-watch.ts'
 import { credentialsOf } from './peer-credentials.ts'
@@ -48,6 +49,7 @@ export type ServingDependencies = {
   readonly access: Access
   readonly issuer: IssuerDocuments | null
   readonly signingKeys: OperatedKeys
+  readonly webhooks: OperatedWebhooks
   readonly audit: AuditTrail | null
   readonly watch: StateWatch
   /** See `RaftNode.renewPeerKeys`. */
@@ -99,6 +101,7 @@ function serverOf(
     ...{ registry, served, names, clock, random, log, metrics, health, audit },
     issuer: dependencies.issuer,
     signingKeys: dependencies.signingKeys,
+    webhooks: dependencies.webhooks,
     authenticator: authenticatorOf(config, {
       ...{ clock, access, trust },
       more: [joinTokens(services.joinService, clock)],

@@ -17,6 +17,7 @@ import { addRecover } from './recover-command.ts'
 import { addSnapshot } from './snapshot-commands.ts'
 import type { Format, Terminal } from './terminal.ts'
 import { addVerify } from './verify-command.ts'
+import { addWebhooks } from './webhooks.ts'
 
 const defaultDirectory = '.cluster'
 
@@ -61,6 +62,7 @@ export function orchctl(terminal: Terminal, result: { code: number }): Command {
   addMember(program, terminal, shared)
   addSettings(program, terminal)
   addKeys(program, terminal, shared)
+  addWebhooks(program, terminal, shared)
   addSnapshot(program, terminal, shared)
   addRecover(program, terminal, shared)
   addChaos(program, terminal, result, { directory: directoryOption, output: outputOption })

@@ -32,6 +32,7 @@ import { openApiRoutes } from './routes/openapi.ts'
 import { resourceMethods, resourceRoutes } from './routes/resources.ts'
 import { settingsRoutes } from './routes/settings.ts'
 import { SIGNING_KEYS_PATH, signingKeysRoutes } from './routes/signing-keys.ts'
+import { WEBHOOKS_PATH, webhooksRoutes } from './routes/webhooks.ts'
 import { snapshotRoute } from './routes/snapshot.ts'
 import { rootRoutes } from './routes/root.ts'
 import { versionDocument, versionRoutes } from './routes/version.ts'
@@ -102,6 +103,7 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
     membershipRoutes(scope, dependencies)
     settingsRoutes(scope, dependencies)
     signingKeysRoutes(scope, dependencies)
+    webhooksRoutes(scope, dependencies)
     snapshotRoute(scope, { ...errorParts, states: dependencies.snapshots })
     openApiRoutes(scope, dependencies.openapi, registry.catalogSync)
     discoveryRoutes(scope, { discovery, catalogSync: registry.catalogSync })
@@ -110,6 +112,7 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
       served,
       compressor: new Compressor(),
       heavy: new HeavyWork(clock),
+      authorizer: dependencies.authorizer,
       upgradeOf: (raw) => listener.upgradeOf(raw),
       ...errorParts,
     })
@@ -118,7 +121,8 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
     const fixed = FIXED_PATHS.filter((path) => path !== '/openapi/v3' || dependencies.openapi.v3 !== null)
     const ofIssuer = issuer === null ? [] : ISSUER_PATHS
     const ofKeys = dependencies.signingKeys === undefined ? [] : [SIGNING_KEYS_PATH]
-    rootRoutes(scope, () => [...fixed, ...ofKeys, ...ofIssuer, ...discovery.paths()])
+    const ofWebhooks = dependencies.webhooks === undefined ? [] : [WEBHOOKS_PATH]
+    rootRoutes(scope, () => [...fixed, ...ofKeys, ...ofWebhooks, ...ofIssuer, ...discovery.paths()])
     everythingElse(scope, noRoute)
   })
   await app.ready()

@@ -7,7 +7,7 @@ import type { Credentials } from '../../auth/credentials.ts'
 import type { Impersonation } from '../../auth/impersonation.ts'
 import type { ReadProof } from '../../registry/calls/consistency.ts'
 import type { Deprecation } from '../../registry/kinds/definition.ts'
-import type { RequestContext } from '../../registry/calls/request.ts'
+import type { AdmissionStep, RequestContext } from '../../registry/calls/request.ts'
 import { limits } from '../../config/limits.ts'
 import { certificatesOf, connectionOf } from '../http/peer.ts'
 import type { AuditedCall } from './audited-call.ts'
@@ -15,6 +15,7 @@ import type { OutgoingBytes } from '../load/outgoing-bytes.ts'
 import type { RequestInfo } from '../http/request-info.ts'
 import type { Upload } from '../load/body-memory.ts'
 import type { WebSocketOffer } from '../http/websocket-handshake.ts'
+import { RequestTiming } from './request-timing.ts'
 import { warningHeader } from '../http/warning.ts'
 import type { RawRequest, RawReply } from '../http/raw-http.ts'
 
@@ -64,6 +65,7 @@ export class Call implements RequestContext, Credentials {
   #abort: AbortController | null = null
   #warnings: string[] | null = null
   #proof: ReadProof | null = null
+  #timing: RequestTiming | null = null
   #isReplayed = false
 
   constructor(of: {
@@ -262,6 +264,27 @@ export class Call implements RequestContext, Credentials {
   /** An arrow function, as `warn`. */
   readonly annotate = (key: string, value: string, from?: 'Metadata' | 'Request'): void => {
     this.audit?.annotate(key, value, from)
+  }
+
+  /** Created on first use. */
+  get timing(): RequestTiming {
+    this.#timing ??= new RequestTiming(this.startedMs)
+    return this.#timing
+  }
+
+  /** The time in which the call waited for admission webhooks. */
+  get webhooksMs(): number {
+    return this.#timing?.webhooksMs ?? 0
+  }
+
+  /** Returns the trace of the call for its client; null: it asked for none, or may not have it. */
+  serverTiming(): string | null {
+    return this.#timing?.header(this.nowMs()) ?? null
+  }
+
+  /** An arrow function, as `warn`. */
+  readonly admissionTook = (step: AdmissionStep, ms: number): void => {
+    if (step.kind === 'webhook' || this.#timing !== null) this.timing.took(step, ms)
   }
 
   /** Whether the response is that of an earlier request with the same idempotency key. */

@@ -31,6 +31,8 @@ export function baseHeaders(call: Call | null, contentType: string): ReplyHeader
     if (call.warnings !== null) headers['warning'] = call.warnings
     if (call.proof !== null) headers['orch-consistency'] = consistencyText(call.proof, call.member)
     if (call.isReplayed) headers['idempotency-replayed'] = 'true'
+    const timing = call.serverTiming()
+    if (timing !== null) headers['server-timing'] = timing
     if (call.lastOnConnection) headers['connection'] = 'close'
   }
   return headers

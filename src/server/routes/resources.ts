@@ -15,6 +15,7 @@ import { representationWanted } from '../http/accept.ts'
 import type { WantedObjects } from '../http/accept.ts'
 import { answerPieces } from '../responses/answer-stream.ts'
 import { answerWatch } from '../responses/answer-watch.ts'
+import type { Authorizer } from '../../auth/decision.ts'
 import { limits } from '../../config/limits.ts'
 import type { Call } from '../calls/call.ts'
 import { bodyMemoryBytes, jsonMemoryBytesMax } from '../load/body-memory.ts'
@@ -51,6 +52,7 @@ type DispatchDependencies = ErrorParts & {
   readonly served: Catalog
   readonly compressor: Compressor
   readonly heavy: HeavyWork
+  readonly authorizer: Authorizer
   /** Returns the connection of a WebSocket request, or null. */
   readonly upgradeOf: (raw: RawRequest) => WebSocketUpgrade | null
 }
@@ -94,6 +96,7 @@ function dispatcher(dependencies: DispatchDependencies): (request: Request, repl
     if (definition === null) throw pathNotFound()
     const target = targetOf(definition, action, named)
     const { verb } = action
+    if (request.raw.headers[TRACE_HEADER] !== undefined) await trace(call, dependencies.authorizer)
     if (!isOneOf(verbsAt(definition, target), verb)) throw dependencies.noRoute.refusal(call.info)
     const words = deprecationWords(definition)
     if (words !== null) call.warn(words)
@@ -128,6 +131,18 @@ function dispatcher(dependencies: DispatchDependencies): (request: Request, repl
       )
     } else send(answer, wanted, call, { request, reply, dependencies })
   }
+}
+
+/** A request with this header is answered with the times of its admission, in `Server-Timing`. */
+const TRACE_HEADER = 'orch-trace'
+/** The permission for it: `get` on this path, as `/metrics` needs one. */
+const TRACE_PATH = '/debug/trace'
+
+async function trace(call: Call, authorizer: Authorizer): Promise<void> {
+  const action = { kind: 'path', path: TRACE_PATH, verb: 'get' } as const
+  const { kind } = await authorizer.authorize(call.user, action)
+  if (kind === 'allow') call.timing.trace()
+  else call.warn(`${TRACE_HEADER} is ignored: it needs the permission to get ${TRACE_PATH}`)
 }
 
 /**
