@@ -27,8 +27,8 @@ const before: readonly AdmissionPluginName[] = [
 const value = 'v'.repeat(900)
 const NEVER = new AbortController().signal
 
-const few = await realRegistry('k8s.io', before)
-const all = await realRegistry('k8s.io', DEFAULT_ADMISSION_PLUGINS)
+const few = await realRegistry('k8s.io', { plugins: before })
+const all = await realRegistry('k8s.io', { plugins: DEFAULT_ADMISSION_PLUGINS })
 const figures: { readonly few: number; readonly all: number }[] = []
 for (let pair = -20; pair < pairs; pair++) {
   const isEven = pair % 2 === 0

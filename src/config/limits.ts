@@ -184,7 +184,7 @@ export const limits = Object.freeze({
    * failure policy decides.
    */
   admissionWebhookConnectionsMax: 64,
-  admissionWebhookQueueMax: 512,
+  admissionWebhookQueueMax: 2048,
   /** Bytes of the response of an admission webhook. Longer: the call failed. */
   admissionWebhookResponseBytesMax: 3 * MiB,
   /** Ms for a call; a webhook may have a shorter timeout. */

@@ -46,9 +46,9 @@ export class WebhookSet {
 
   /** Returns the webhooks for a request, in order. */
   matching(request: AdmissionRequest): readonly WebhookMatch[] {
-    if (this.#webhooks.length === 0 || this.#isExempt(request)) return NONE
+    if (this.#webhooks.length === 0) return NONE
     const candidates = this.#candidatesOf(request)
-    if (candidates.length === 0) return NONE
+    if (candidates.length === 0 || this.#isExempt(request)) return NONE
     const namespace = new NamespaceLabels(request)
     return candidates.filter(({ webhook }) => namespace.match(webhook) && matchesObject(webhook, request))
   }

@@ -156,8 +156,7 @@ function admissionRequest({ request, options, reads }: Evaluation, draft: Draft)
   const { definition, target, admission: context } = request
   const { operation, current, objectKind, reshape } = draft
   const object = operation === 'DELETE' ? null : draft.object
-  return {
-    ...{ context, operation, definition, target, options, object, oldObject: current, reshape, reads },
-    ...(objectKind === undefined ? {} : { objectKind }),
-  }
+  const oldObject = current
+  const asked = { context, operation, definition, target, options, object, oldObject, reshape, reads }
+  return objectKind === undefined ? asked : { ...asked, objectKind }
 }

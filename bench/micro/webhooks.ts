@@ -1,0 +1,209 @@
+/*
+ * Measures what admission webhooks cost: the CPU of a create that no webhook gets and one
+ * without webhooks at all; and the time of writes that 50 webhooks get, at a rate of writes.
+ *
+ * node dist/bench/micro/webhooks.js [--rounds 60] [--writes 300] [--seconds 10] [--rate 100]
+ *
+ * The creates alternate between both registries, and the ratio is the median of the pairs.
+ */
+import { once } from 'node:events'
+import { createServer } from 'node:https'
+import { parseArgs } from 'node:util'
+import { Registry as MetricsRegistry } from 'prom-client'
+import { AdmissionMetrics } from '../../src/admission/admission-metrics.ts'
+import { admissionObserver } from '../../src/admission/observer.ts'
+import { WebhookSource } from '../../src/admission/webhooks/follow-webhooks.ts'
+import { Freshness } from '../../src/admission/webhooks/freshness.ts'
+import { mutatingWebhooks } from '../../src/admission/webhooks/mutating-webhooks.ts'
+import { validatingWebhooks } from '../../src/admission/webhooks/validating-webhooks.ts'
+import { WebhookCaller } from '../../src/admission/webhooks/webhook-caller.ts'
+import { WebhookClients } from '../../src/admission/webhooks/webhook-clients.ts'
+import { AllWebhookStatistics } from '../../src/admission/webhooks/webhook-statistics.ts'
+import type { VerbRequest } from '../../src/registry/calls/verb.ts'
+import { realRegistry } from '../../fixtures/real-registry.ts'
+import type { RealRegistry, RegistryParts } from '../../fixtures/real-registry.ts'
+import { TestAuthority } from '../../fixtures/server-fixture.ts'
+import { freshRandom, systemClock as clock } from '../../fixtures/system.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '60' },
+    writes: { type: 'string', default: '300' },
+    seconds: { type: 'string', default: '10' },
+    rate: { type: 'string', default: '100' },
+  },
+})
+const rounds = Number(options.rounds)
+const writes = Number(options.writes)
+const seconds = Number(options.seconds)
+const rate = Number(options.rate)
+
+const NEVER = new AbortController().signal
+const closing: (() => unknown)[] = []
+
+/** The webhooks of a member, as `src/app` builds them. */
+function webhooksOf({ names, store, catalog }: RegistryParts) {
+  const source = new WebhookSource({ names, store, clock, catalog })
+  source.start()
+  const random = freshRandom()
+  const clients = new WebhookClients({ clock, random, credentials: () => null })
+  closing.push(
+    () => source.close(),
+    () => clients.close(),
+  )
+  const metrics = new AdmissionMetrics(new MetricsRegistry())
+  const statistics = new AllWebhookStatistics()
+  const caller = new WebhookCaller({ clock, random, names, clients, statistics, metrics })
+  const parts = { source, caller, freshness: new Freshness({ store, proofAgeMs: () => 0 }) }
+  return {
+    webhooks: {
+      mutating: (reinvoke: Parameters<typeof mutatingWebhooks>[0]['reinvoke']) =>
+        mutatingWebhooks({ ...parts, ...(reinvoke === undefined ? {} : { reinvoke }) }),
+      validating: () => validatingWebhooks(parts),
+    },
+    observer: admissionObserver({ clock, metrics }),
+  }
+}
+
+const plain = await realRegistry('k8s.io')
+const hooked = await realRegistry('k8s.io', { more: webhooksOf })
+closing.push(plain.close, hooked.close)
+for (const type of ['mutating', 'validating'] as const) {
+  for (const name of ['a', 'b', 'c']) {
+    const rules = [
+      { operations: ['*'], apiGroups: ['apps', ''], apiVersions: ['*'], resources: ['pods', 'deployments'] },
+    ]
+    await configure(hooked, type, name, [webhookFor('https://localhost:1/', rules)])
+  }
+}
+let warm = 0
+// The code is compiled by the engine before it is measured.
+for (const of of [plain, hooked, plain, hooked]) await creates(of, `warm${warm++}`)
+const figures: { readonly without: number; readonly with: number }[] = []
+for (let round = 0; round < rounds; round++) {
+  const [first, second] = round % 2 === 0 ? [plain, hooked] : [hooked, plain]
+  const [one, other] = [await creates(first, `r${round}`), await creates(second, `r${round}`)]
+  figures.push(first === plain ? { without: one, with: other } : { without: other, with: one })
+}
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+const withoutUs = median(figures.map(({ without }) => without))
+const withUs = median(figures.map((one) => one.with))
+const ratio = median(figures.map((one) => one.with / one.without))
+console.log(
+  `create: ${withoutUs.toFixed(1)} us without webhooks, ${withUs.toFixed(1)} us with six that do not match; ` +
+    `median of the ratios of ${rounds} pairs: ${ratio.toFixed(3)}`,
+)
+await manyWebhooks()
+for (const close of closing) await close()
+
+/** @returns CPU of one create in us */
+async function creates(of: RealRegistry, prefix: string): Promise<number> {
+  const before = process.cpuUsage()
+  for (let at = 0; at < writes; at++) await of.registry.create(configMap(of, `${prefix}-${at}`))
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / writes
+}
+
+/** 50 validating webhooks of 5 ms each, called in parallel for each write. */
+async function manyWebhooks(): Promise<void> {
+  const delayMs = 5
+  const authority = new TestAuthority('hooks')
+  const server = createServer(authority.server(), (request, reply) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const {
+        apiVersion,
+        kind,
+        request: asked,
+      } = JSON.parse(Buffer.concat(chunks).toString()) as {
+        readonly apiVersion: string
+        readonly kind: string
+        readonly request: { readonly uid: string }
+      }
+      const body = JSON.stringify({ apiVersion, kind, response: { uid: asked.uid, allowed: true } })
+      setTimeout(() => reply.end(body), delayMs)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = address === null || typeof address === 'string' ? 0 : address.port
+  const rules = [{ operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }]
+  const caBundle = Buffer.from(authority.pem).toString('base64')
+  const webhooks = Array.from({ length: 50 }, (_, at) => ({
+    ...webhookFor(`https://localhost:${port}/${at}`, rules),
+    name: `hook${at}.example.com`,
+  })).map((one) => ({ ...one, clientConfig: { ...one.clientConfig, caBundle } }))
+  await configure(hooked, 'validating', 'many', webhooks)
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  const took: number[] = []
+  const running: Promise<void>[] = []
+  let failed = 0
+  for (let at = 0; at < seconds * rate; at++) {
+    const startedMs = performance.now()
+    const call = hooked.registry.create(configMap(hooked, `many-${at}`))
+    running.push(
+      call.then(
+        () => void took.push(performance.now() - startedMs),
+        () => void failed++,
+      ),
+    )
+    await new Promise((resolve) => setTimeout(resolve, 1000 / rate))
+  }
+  await Promise.all(running)
+  took.sort((a, b) => a - b)
+  const [p50, p99] = [0.5, 0.99].map((part) => took[Math.floor(took.length * part)]?.toFixed(1))
+  console.log(
+    `${rate} writes/s through 50 webhooks of ${delayMs} ms, in the same process: median ${p50} ms, p99 ${p99} ms, ` +
+      `${failed} failed`,
+  )
+  server.closeAllConnections()
+  server.close()
+}
+
+function webhookFor(url: string, rules: readonly object[]) {
+  return {
+    ...{ name: 'hook.example.com', clientConfig: { url }, rules, sideEffects: 'None' },
+    ...{ admissionReviewVersions: ['v1'], timeoutSeconds: 30 },
+  }
+}
+
+async function configure(
+  of: RealRegistry,
+  type: 'mutating' | 'validating',
+  name: string,
+  webhooks: readonly object[],
+): Promise<void> {
+  const body = JSON.stringify({ metadata: { name }, webhooks })
+  await of.registry.create(requestFor(of, `${type}webhookconfigurations`, body))
+}
+
+function configMap(of: RealRegistry, name: string): VerbRequest {
+  return requestFor(of, 'configmaps', JSON.stringify({ metadata: { name }, data: { k: 'v'.repeat(900) } }))
+}
+
+function requestFor(of: RealRegistry, plural: string, body: string): VerbRequest {
+  const group = plural === 'configmaps' ? '' : 'admissionregistration.k8s.io'
+  const definition = of.registry.catalog.find(group, 'v1', plural)
+  if (definition === null) throw new Error(`there are ${plural}`)
+  return {
+    definition,
+    context: {
+      user: { name: 'bench', uid: '', groups: ['system:masters'], extra: {} },
+      userAgent: 'bench',
+      deadlineMs: clock.monotonicMs() + 60_000,
+      signal: NEVER,
+      warn: () => undefined,
+    },
+    target: {
+      namespace: definition.scope === 'Namespaced' ? 'default' : null,
+      name: null,
+      subresource: null,
+    },
+    query: new Map(),
+    body: Buffer.from(body),
+    contentType: 'application/json',
+  }
+}
