@@ -117,8 +117,16 @@ export interface StoredObject {
   readonly revision: Revision
   readonly uid: string
   readonly labels: Readonly<Record<string, string>> | null
-  /** Complete JSON, `resourceVersion` included. */
+  /** Complete JSON, `resourceVersion` included. Each access may compose it again: read it once. */
   readonly bytes: Uint8Array
+  /** Of `bytes`, without composing them. */
+  readonly byteLength: number
+  /**
+   * Returns `bytes` from an offset on, in parts: cheaper if they are copied anyway.
+   *
+   * @param from at most `itemOffset`
+   */
+  parts(from: number): readonly Uint8Array[]
   /** See `EncodedObject.itemOffset`. */
   readonly itemOffset: number
   /** See `EncodedObject.terminating`. */

@@ -1,7 +1,8 @@
 import { equalJson, isJsonList, isJsonObject, memberOf } from '../json.ts'
-import type { Json } from '../json.ts'
-import { FieldSetDraft } from './field-set.ts'
+import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
+import { emptySet, isEmptySet, NodeDraft } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
+import { storedFields } from './fields-v1.ts'
 import { byStep, elementType, elementsOf } from './list-elements.ts'
 import { resolved } from './merge-type.ts'
 import type { MergeType } from './merge-type.ts'
@@ -16,65 +17,109 @@ export type Comparison = {
 
 /** @source structured-merge-diff `typed/typed.go`, Compare */
 export function compareValues(type: MergeType, before: Json, after: Json): Comparison {
-  const drafts = newDrafts()
-  compareAt(type, before, after, drafts)
-  const { added, modified, removed } = drafts
-  return { added: added.finish(), modified: modified.finish(), removed: removed.finish() }
+  return compareAt(type, before, after).below
 }
 
-type Drafts = { readonly [name in keyof Comparison]: FieldSetDraft }
-
-function newDrafts(): Drafts {
-  return { added: new FieldSetDraft(), modified: new FieldSetDraft(), removed: new FieldSetDraft() }
+type Compared = {
+  /** The paths below the two values. */
+  readonly below: Comparison
+  /** Whether the values themselves are compared as a whole. */
+  readonly isLeaf: boolean
 }
 
-/** Compares a member or an element. One of the values is defined. */
-function compareStep(
-  type: MergeType,
-  step: string,
-  [before, after]: readonly [Json | undefined, Json | undefined],
-  drafts: Drafts,
-): void {
-  if (before === after) return
-  const below = {
-    added: drafts.added.below(step),
-    modified: drafts.modified.below(step),
-    removed: drafts.removed.below(step),
-  }
-  const isLeaf = compareAt(type, before, after, below)
-  if (before === undefined) drafts.added.add(step)
-  else if (after === undefined) drafts.removed.add(step)
-  else if (isLeaf && !equalJson(before, after)) drafts.modified.add(step)
-}
+const none: Comparison = { added: emptySet, modified: emptySet, removed: emptySet }
+const asLeaf: Compared = { below: none, isLeaf: true }
 
-/** Adds the paths below two values that differ. @returns whether they are compared as a whole */
-function compareAt(
-  type: MergeType,
-  before: Json | undefined,
-  after: Json | undefined,
-  drafts: Drafts,
-): boolean {
+/** Compares two values that differ; one of them is defined. */
+function compareAt(type: MergeType, before: Json | undefined, after: Json | undefined): Compared {
   const [was, is] = [resolved(type, before ?? after), resolved(type, after ?? before)]
   if (was.kind !== is.kind) {
     // The value became another type: all that was inside is gone, and what is inside now is new.
-    compareAt(was, before, undefined, drafts)
-    compareAt(is, undefined, after, drafts)
-    return true
+    const { removed } = compareAt(was, before, undefined).below
+    const { added } = compareAt(is, undefined, after).below
+    return { below: { added, modified: emptySet, removed }, isLeaf: true }
   }
-  if (is.kind === 'leaf' || (isVoid(before) && isVoid(after))) return true
+  if (is.kind === 'leaf' || (isVoid(before) && isVoid(after))) return asLeaf
+  if (before === undefined) return { below: { ...none, added: allFields(is, after) }, isLeaf: false }
+  if (after === undefined) return { below: { ...none, removed: allFields(is, before) }, isLeaf: false }
+  const found = new Differences()
   if (is.kind === 'struct') {
     for (const name of namesOf(before, after)) {
-      const values = [inside(before, name), inside(after, name)] as const
-      if (values[0] === values[1]) continue
-      compareStep(is.member(name) ?? is.other, fieldStep(name), values, drafts)
+      const [old, now] = [inside(before, name), inside(after, name)]
+      if (old !== now) found.compare(is.member(name) ?? is.other, fieldStep(name), [old, now])
     }
-    return false
+  } else if (!equalJson(before, after)) {
+    const [old, now] = [byStep(elementsOf(is, before)), byStep(elementsOf(is, after))]
+    const items = elementType(is)
+    for (const [step, value] of old) found.compare(items, step, [value, now.get(step)])
+    for (const [step, value] of now) if (!old.has(step)) found.compare(items, step, [undefined, value])
   }
-  const [old, now] = [byStep(elementsOf(is, before)), byStep(elementsOf(is, after))]
-  const items = elementType(is)
-  for (const [step, value] of old) compareStep(items, step, [value, now.get(step)], drafts)
-  for (const [step, value] of now) if (!old.has(step)) compareStep(items, step, [undefined, value], drafts)
-  return false
+  return { below: found.comparison, isLeaf: false }
+}
+
+/** Returns the paths below a value that is there on one side only. */
+function allFields(type: MergeType, value: Json | undefined): FieldSet {
+  return storedFields(fieldsBelow(type, value))
+}
+
+/** Returns them as `FieldsV1`, in which they will be stored: no sets are made. */
+function fieldsBelow(type: MergeType, value: Json | undefined): JsonObject {
+  const of = resolved(type, value)
+  if (of.kind === 'leaf' || isVoid(value)) return nothing
+  const draft: JsonObjectDraft = {}
+  if (of.kind === 'struct') {
+    if (!isJsonObject(value)) return nothing
+    for (const name of Object.keys(value).sort()) {
+      draft[fieldStep(name)] = withMark(fieldsBelow(of.member(name) ?? of.other, memberOf(value, name)))
+    }
+    return draft
+  }
+  const elements = byStep(elementsOf(of, value))
+  const items = elementType(of)
+  for (const step of [...elements.keys()].sort()) {
+    draft[step] = withMark(fieldsBelow(items, elements.get(step)))
+  }
+  return draft
+}
+
+/** A path with further paths below has a mark. */
+function withMark(below: JsonObject): JsonObject {
+  return below === nothing ? nothing : { '.': nothing, ...below }
+}
+
+const nothing: JsonObject = Object.freeze({})
+
+/** The differences of one node and those below: nothing is built for what is equal. */
+class Differences {
+  #added: NodeDraft | null = null
+  #modified: NodeDraft | null = null
+  #removed: NodeDraft | null = null
+
+  get comparison(): Comparison {
+    if (this.#added === null && this.#modified === null && this.#removed === null) return none
+    return {
+      added: this.#added?.finish() ?? emptySet,
+      modified: this.#modified?.finish() ?? emptySet,
+      removed: this.#removed?.finish() ?? emptySet,
+    }
+  }
+
+  /** Compares a member or an element. One of the values is defined. */
+  compare(
+    type: MergeType,
+    step: string,
+    [before, after]: readonly [Json | undefined, Json | undefined],
+  ): void {
+    if (before === after) return
+    const { below, isLeaf } = type.kind === 'leaf' ? asLeaf : compareAt(type, before, after)
+    if (before === undefined) (this.#added ??= new NodeDraft()).add(step)
+    else if (after === undefined) (this.#removed ??= new NodeDraft()).add(step)
+    else if (isLeaf && !equalJson(before, after)) (this.#modified ??= new NodeDraft()).add(step)
+    if (below === none) return
+    if (!isEmptySet(below.added)) (this.#added ??= new NodeDraft()).attach(step, below.added)
+    if (!isEmptySet(below.modified)) (this.#modified ??= new NodeDraft()).attach(step, below.modified)
+    if (!isEmptySet(below.removed)) (this.#removed ??= new NodeDraft()).attach(step, below.removed)
+  }
 }
 
 /** Returns the names of both objects. */

@@ -10,6 +10,8 @@ export type FieldSet = {
   readonly members: ReadonlySet<string>
   /** Nodes below steps; none is empty. */
   readonly children: ReadonlyMap<string, FieldSet>
+  /** See `sizeOf`. Unset: has to be counted. */
+  readonly size?: number
 }
 
 const noMembers: ReadonlySet<string> = new Set()
@@ -21,23 +23,35 @@ export function isEmptySet({ members, children }: FieldSet): boolean {
   return members.size === 0 && children.size === 0
 }
 
-/** Returns the paths that are in either set. */
+/**
+ * Returns the paths that are in either set.
+ *
+ * @returns the identical first set if it has all paths of the second
+ */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(b) || a === b) return a
   if (isEmptySet(a)) return b
-  const children = new Map(a.children)
+  let children: Map<string, FieldSet> | null = null
   for (const [step, below] of b.children) {
-    const own = children.get(step)
-    children.set(step, own === undefined ? below : union(own, below))
+    const own = a.children.get(step)
+    const both = own === undefined ? below : union(own, below)
+    if (both === own) continue
+    children ??= new Map(a.children)
+    children.set(step, both)
   }
-  return { members: unionOf(a.members, b.members), children }
+  const members = unionOf(a.members, b.members)
+  if (children === null && members === a.members) return a
+  return { members, children: children ?? a.children }
 }
 
 function unionOf(a: ReadonlySet<string>, b: ReadonlySet<string>): ReadonlySet<string> {
-  if (b.size === 0) return a
-  const both = new Set(a)
-  for (const step of b) both.add(step)
-  return both
+  let both: Set<string> | null = null
+  for (const step of b) {
+    if (a.has(step)) continue
+    both ??= new Set(a)
+    both.add(step)
+  }
+  return both ?? a
 }
 
 /**
@@ -47,8 +61,12 @@ function unionOf(a: ReadonlySet<string>, b: ReadonlySet<string>): ReadonlySet<st
  */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(a) || isEmptySet(b)) return a
-  const members = new Set(a.members)
-  for (const step of smaller(b.members, a.members)) if (b.members.has(step)) members.delete(step)
+  let members: Set<string> | null = null
+  for (const step of smaller(b.members, a.members)) {
+    if (!b.members.has(step) || !a.members.has(step)) continue
+    members ??= new Set(a.members)
+    members.delete(step)
+  }
   let children: Map<string, FieldSet> | null = null
   for (const step of smaller(b.children, a.children).keys()) {
     const [own, other] = [a.children.get(step), b.children.get(step)]
@@ -59,8 +77,8 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
     if (isEmptySet(left)) children.delete(step)
     else children.set(step, left)
   }
-  if (children === null && members.size === a.members.size) return a
-  return { members, children: children ?? a.children }
+  if (children === null && members === null) return a
+  return { members: members ?? a.members, children: children ?? a.children }
 }
 
 /** Returns the paths that are in both sets. */
@@ -85,7 +103,9 @@ function smaller<T extends { readonly size: number }>(a: T, b: T): T {
 }
 
 /** Returns the number of paths and nodes. */
-export function sizeOf({ members, children }: FieldSet): number {
+export function sizeOf(set: FieldSet): number {
+  if (set.size !== undefined) return set.size
+  const { members, children } = set
   let size = members.size + children.size
   for (const below of children.values()) size += sizeOf(below)
   return size
@@ -111,6 +131,27 @@ export function setOfPaths(paths: Iterable<readonly string[]>): FieldSet {
     })
   }
   return draft.finish()
+}
+
+/** One node that is being built from complete nodes below it. */
+export class NodeDraft {
+  #members: Set<string> | null = null
+  #children: Map<string, FieldSet> | null = null
+
+  add(step: string): void {
+    this.#members ??= new Set()
+    this.#members.add(step)
+  }
+
+  /** @param below not empty */
+  attach(step: string, below: FieldSet): void {
+    this.#children ??= new Map()
+    this.#children.set(step, below)
+  }
+
+  finish(): FieldSet {
+    return { members: this.#members ?? noMembers, children: this.#children ?? noChildren }
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isJsonObject, setMember } from '../json.ts'
+import { isJsonObject, withoutMembers } from '../json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { FieldSetDraft } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
@@ -10,16 +10,88 @@ import { normalizedStep, sortedSteps } from './step.ts'
  *
  * @source structured-merge-diff `fieldpath/serialize.go`
  */
-export function fieldsV1Of({ members, children }: FieldSet): JsonObject {
+export function fieldsV1Of(set: FieldSet): JsonObject {
+  if (set instanceof StoredFieldSet) return set.inside
+  const { members, children } = set
   const draft: JsonObjectDraft = {}
-  const steps = new Set(members)
-  for (const step of children.keys()) steps.add(step)
+  const steps = [...members]
+  for (const step of children.keys()) if (!members.has(step)) steps.push(step)
+  // A step has a prefix, so it is no name that an assignment treats differently.
   for (const step of sortedSteps(steps)) {
     const below = children.get(step)
-    const inside = below === undefined ? {} : fieldsV1Of(below)
-    setMember(draft, step, below !== undefined && members.has(step) ? { '.': {}, ...inside } : inside)
+    const inside = below === undefined ? nothing : fieldsV1Of(below)
+    draft[step] = below !== undefined && members.has(step) ? { '.': nothing, ...inside } : inside
   }
   return draft
+}
+
+const nothing: JsonObject = Object.freeze({})
+
+/**
+ * Reads the `FieldsV1` of a stored object, which this server wrote, node by node as they are asked
+ * for: of most entries a write looks at few. What stays as it is, is written as it was.
+ */
+export function storedFields(json: JsonObject): FieldSet {
+  return new StoredFieldSet(json)
+}
+
+/** Returns the `FieldsV1` that a set was read from and still equals. @returns null: unknown */
+export function storedFieldsOf(set: FieldSet): JsonObject | null {
+  return set instanceof StoredFieldSet ? set.inside : null
+}
+
+class StoredFieldSet implements FieldSet {
+  readonly #json: JsonObject
+  #members: ReadonlySet<string> | null = null
+  #children: ReadonlyMap<string, FieldSet> | null = null
+
+  constructor(json: JsonObject) {
+    this.#json = json
+  }
+
+  get members(): ReadonlySet<string> {
+    return this.#members ?? this.#read().members
+  }
+
+  get children(): ReadonlyMap<string, FieldSet> {
+    return this.#children ?? this.#read().children
+  }
+
+  get size(): number {
+    return stepsIn(this.#json)
+  }
+
+  /** The steps, without the mark that concerns the step above. */
+  get inside(): JsonObject {
+    return Object.hasOwn(this.#json, '.') ? withoutMembers(this.#json, '.') : this.#json
+  }
+
+  #read(): FieldSet {
+    const members = new Set<string>()
+    const children = new Map<string, FieldSet>()
+    for (const step of Object.keys(this.#json)) {
+      const below = step === '.' ? null : this.#json[step]
+      if (!isJsonObject(below)) continue
+      const names = Object.keys(below).length
+      const isMember = names === 0 || Object.hasOwn(below, '.')
+      if (isMember) members.add(step)
+      if (names > 1 || !isMember) children.set(step, new StoredFieldSet(below))
+    }
+    this.#members = members
+    this.#children = children
+    return { members, children }
+  }
+}
+
+/** As `sizeOf`: the mark of a node that is a path too counts for the path. */
+function stepsIn(json: JsonObject): number {
+  let steps = 0
+  for (const step in json) {
+    steps++
+    const below = json[step]
+    if (isJsonObject(below)) steps += stepsIn(below)
+  }
+  return steps
 }
 
 /** Reads `FieldsV1`. @returns null: malformed */

@@ -1,10 +1,10 @@
 import { isJsonObject, memberOf, textMember } from '../json.ts'
-import type { JsonObject } from '../json.ts'
+import type { Json, JsonObject } from '../json.ts'
 import { parseTimeMs } from '../metadata/time.ts'
 import { jsonText } from '../codec/json-text.ts'
 import { isEmptySet, union } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
-import { fieldsV1Of, readFieldsV1 } from './fields-v1.ts'
+import { fieldsV1Of, readFieldsV1, storedFields } from './fields-v1.ts'
 
 /** The fields that one manager owns through one operation, version and subresource. */
 export type ManagedEntry = {
@@ -34,14 +34,25 @@ export function identityOf({ manager, operation, apiVersion, subresource }: Mana
 }
 
 /**
- * Reads `metadata.managedFields`.
+ * Reads `metadata.managedFields` that a client sent.
  *
  * @returns null: an entry is malformed
  */
 export function readManagers(entries: readonly JsonObject[]): Managers | null {
+  return read(entries, readFieldsV1)
+}
+
+/** Reads `metadata.managedFields` of a stored object; see `storedFields`. */
+export function storedManagers(entries: readonly JsonObject[]): Managers {
+  return read(entries, (json) => (isJsonObject(json) ? storedFields(json) : null)) ?? new Map()
+}
+
+type ReadFields = (json: Json) => FieldSet | null
+
+function read(entries: readonly JsonObject[], readFields: ReadFields): Managers | null {
   const managers = new Map<string, ManagedEntry>()
   for (const json of entries) {
-    const entry = readEntry(json)
+    const entry = readEntry(json, readFields)
     if (entry === null) return null
     const identity = identityOf(entry)
     const other = managers.get(identity)
@@ -53,9 +64,9 @@ export function readManagers(entries: readonly JsonObject[]): Managers | null {
   return managers
 }
 
-function readEntry(json: JsonObject): ManagedEntry | null {
+function readEntry(json: JsonObject, readFields: ReadFields): ManagedEntry | null {
   if (textMember(json, 'fieldsType') !== 'FieldsV1') return null
-  const fields = readFieldsV1(memberOf(json, 'fieldsV1') ?? {})
+  const fields = readFields(memberOf(json, 'fieldsV1') ?? {})
   const time = memberOf(json, 'time')
   if (fields === null) return null
   return {

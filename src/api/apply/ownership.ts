@@ -1,8 +1,10 @@
+import { isJsonObject } from '../json.ts'
 import type { JsonObject } from '../json.ts'
 import { compareValues } from './compare-values.ts'
 import type { Comparison } from './compare-values.ts'
 import { difference, emptySet, intersection, isEmptySet, union } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
+import { storedFieldsOf } from './fields-v1.ts'
 import { capUpdaters, identityOf } from './managers.ts'
 import type { ManagedEntry, ManagerIdentity, Managers } from './managers.ts'
 import { leaf, resolved } from './merge-type.ts'
@@ -85,17 +87,17 @@ export function trackUpdate(
   managers: Managers,
   { writer, claimed = emptySet, updatersMax }: UpdateOptions,
 ): Managers {
-  // No entry has this identity: the writer's own earlier entry loses what it sets again.
-  const { managers: left, comparison } = transferFields(change, managers, '')
-  const { added, modified } = comparison
-  const fields = withoutServerFields(union(union(modified, added), claimed))
-  if (isEmptySet(fields)) return left
   const { manager, apiVersion, subresource, time } = writer
-  const entry = { manager, apiVersion, subresource, time, operation: 'Update', fields }
-  const identity = identityOf(entry)
-  const before = left.get(identity)?.fields ?? emptySet
+  const own = { manager, apiVersion, subresource, time, operation: 'Update' }
+  const identity = identityOf(own)
+  const { managers: left, comparison } = transferFields(change, managers, identity)
+  const { added, modified, removed } = comparison
+  const before = managers.get(identity)
+  const kept = difference(before?.fields ?? emptySet, removed)
+  const fields = withoutServerFields(union(union(modified, added), claimed))
   const tracked = new Map(left)
-  tracked.set(identity, { ...entry, fields: union(before, fields) })
+  if (!isEmptySet(fields)) tracked.set(identity, { ...own, fields: union(kept, fields) })
+  else if (before !== undefined) tracked.set(identity, { ...before, fields: kept })
   return capUpdaters(tracked, updatersMax)
 }
 
@@ -119,6 +121,9 @@ export function reconcileOwners(type: MergeType, managers: Managers): Managers {
 /** @returns the identical set if it fits the type */
 function reconcileFields(type: MergeType, fields: FieldSet): FieldSet {
   if (type.kind !== 'struct' && type.kind !== 'keyed') return fields
+  // Almost all fit, which is found out without reading them into sets.
+  const stored = storedFieldsOf(fields)
+  if (stored !== null && fits(type, stored)) return fields
   let members: Set<string> | null = null
   let children: Map<string, FieldSet> | null = null
   for (const [step, below] of fields.children) {
@@ -136,6 +141,23 @@ function reconcileFields(type: MergeType, fields: FieldSet): FieldSet {
   }
   if (children === null) return fields
   return { members: members ?? fields.members, children }
+}
+
+/** Whether no path leads into a value that has one owner as a whole. */
+function fits(type: MergeType, stored: JsonObject): boolean {
+  if (type.kind !== 'struct' && type.kind !== 'keyed') return true
+  for (const step in stored) {
+    const below = stored[step]
+    if (step === '.' || !isJsonObject(below)) continue
+    const inside = typeBelow(type, step)
+    if (inside === null) continue
+    if (inside.kind !== 'leaf') {
+      if (!fits(inside, below)) return false
+      continue
+    }
+    for (const name in below) if (name !== '.') return false
+  }
+  return true
 }
 
 function typeBelow(type: Extract<MergeType, { kind: 'struct' | 'keyed' }>, step: string): MergeType | null {

@@ -43,7 +43,8 @@ export function parseSpelled(text: string): Spelled {
 
 /**
  * Returns whether a text may contain fractions in the sense of `Fractions`. Cheap; false positives
- * are rare.
+ * are rare: a number of JSON is followed by the end of its value, unlike the version in the name of
+ * an image and the fraction in a time.
  */
 export function mayHaveFractions(text: string): boolean {
   return MAY_HAVE_FRACTIONS.test(text)
@@ -51,7 +52,8 @@ export function mayHaveFractions(text: string): boolean {
 
 export const NO_FRACTIONS: Fractions = new Map()
 
-const MAY_HAVE_FRACTIONS = /[:[,\s]-?[0-9]+(?:\.[0-9]|[eE])/
+const MAY_HAVE_FRACTIONS =
+  /(?:^|[:[,\s])-?[0-9]+(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)(?:[\s,\]}]|$)/
 
 /**
  * Returns the canonical form of a number in a JSON tree: a bigint for integers beyond 2^53, which

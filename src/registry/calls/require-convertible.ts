@@ -21,9 +21,8 @@ export function requireConvertible(store: ObjectStore, definition: ResourceDefin
   const head = headOf({ kind, apiVersion: `${group}/${version}` })
   const { objects } = store.view().list(prefix, { after: null, limit: Number.POSITIVE_INFINITY })
   for (const stored of objects) {
-    const { buffer, byteOffset } = stored.bytes
-    if (head.equals(Buffer.from(buffer, byteOffset, Math.min(head.byteLength, stored.bytes.byteLength))))
-      continue
+    const { buffer, byteOffset, byteLength } = stored.bytes
+    if (head.equals(Buffer.from(buffer, byteOffset, Math.min(head.byteLength, byteLength)))) continue
     // Throws an error that names the object, unless the object can be shown nevertheless.
     storedAs.conversion.fromStored(parseStored(stored))
   }

@@ -39,7 +39,8 @@ export function withRevision(encoded: EncodedObject, version: Revision | null): 
  * selection.
  */
 export function atRevision(stored: StoredObject, version: Revision): Uint8Array {
-  const bytes = Buffer.from(stored.bytes.buffer, stored.bytes.byteOffset, stored.bytes.byteLength)
+  const { buffer, byteOffset, byteLength } = stored.bytes
+  const bytes = Buffer.from(buffer, byteOffset, byteLength)
   // A quote inside a JSON string is escaped, so the first match is the member itself.
   const from = bytes.indexOf(revisionMember, stored.itemOffset)
   assert(from >= 0, 'a stored object carries its resourceVersion')

@@ -204,6 +204,14 @@ class ConvertedObject implements StoredObject {
     return this.#version.head.byteLength
   }
 
+  get byteLength(): number {
+    return this.bytes.byteLength
+  }
+
+  parts(from: number): readonly Uint8Array[] {
+    return [this.bytes.subarray(from)]
+  }
+
   get bytes(): Uint8Array {
     if (this.#bytes !== null) return this.#bytes
     const bytes = asRequested(this.#stored, this.#version)

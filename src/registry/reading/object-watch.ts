@@ -171,7 +171,7 @@ export class ObjectWatch implements WatchStream {
     while (this.#pendingAt < this.#pending.length && !piece.full && !turn.isSpent) {
       const event = this.#pending[this.#pendingAt++] as StoreEvent
       if (selection.parsesObjects || framing.parsesObjects)
-        turn.charge(event.object.bytes.byteLength + (event.previous?.bytes.byteLength ?? 0))
+        turn.charge(event.object.byteLength + (event.previous?.byteLength ?? 0))
       const type = this.#typeOf(event)
       if (type !== null) {
         piece.add(framing.frame(event, type))
@@ -226,7 +226,7 @@ export class ObjectWatch implements WatchStream {
         if (piece.empty) return this.#pull()
         break
       }
-      if (framing.parsesObjects) turn.charge(value.bytes.byteLength)
+      if (framing.parsesObjects) turn.charge(value.byteLength)
       for (const part of framing.initial(value)) piece.add(part)
       this.#taking++
     }

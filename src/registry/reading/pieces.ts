@@ -52,9 +52,11 @@ class PieceWriter {
 
   /** Yields the pieces that are full. */
   *add(batch: readonly StoredObject[]): Generator<Uint8Array, void> {
-    for (const { bytes, itemOffset } of batch) {
-      const from = this.#typedItems ? openBraceBytes : itemOffset
-      const length = bytes.length - from + 2
+    for (const stored of batch) {
+      const from = this.#typedItems ? openBraceBytes : stored.itemOffset
+      const parts = stored.parts(from)
+      let length = 2
+      for (const part of parts) length += part.byteLength
       if (this.#at + length > this.#piece.length) {
         yield this.#piece.subarray(0, this.#at)
         this.#piece = Buffer.allocUnsafe(Math.max(this.#pieceBytes, length))
@@ -63,8 +65,10 @@ class PieceWriter {
       if (!this.#first) this.#piece[this.#at++] = comma
       this.#first = false
       this.#piece[this.#at++] = openBrace
-      this.#piece.set(bytes.subarray(from), this.#at)
-      this.#at += bytes.length - from
+      for (const part of parts) {
+        this.#piece.set(part, this.#at)
+        this.#at += part.byteLength
+      }
     }
   }
 

@@ -57,7 +57,7 @@ async function readAndSelected(
       readBytes = 0
       await yieldToEventLoop(clock)
     }
-    readBytes += stored.bytes.byteLength
+    readBytes += stored.byteLength
     if (selection.matches(stored)) selected.push(stored)
   }
   return selected

@@ -107,7 +107,7 @@ export class ReadSet {
 
   #noted(key: Key, stored: StoredObject | null): StoredObject | null {
     this.#last = { key, revision: stored?.revision ?? null, before: this.#last }
-    this.#bytes += stored?.bytes.byteLength ?? 0
+    this.#bytes += stored?.byteLength ?? 0
     return stored
   }
 }

@@ -1,7 +1,7 @@
 import { applyConfig, appliedEntry } from '../../api/apply/apply.ts'
 import type { Application } from '../../api/apply/apply.ts'
 import { applyConflict } from '../../api/apply/conflict-error.ts'
-import { identityOf, managedFieldsOf, readManagers } from '../../api/apply/managers.ts'
+import { identityOf, managedFieldsOf, storedManagers } from '../../api/apply/managers.ts'
 import type { Managers } from '../../api/apply/managers.ts'
 import { mergeTypeOf } from '../../api/apply/merge-type.ts'
 import type { MergeType } from '../../api/apply/merge-type.ts'
@@ -181,8 +181,8 @@ function changed(
 
 /** @returns null: the object has no owners */
 function ownersOf(type: MergeType, { metadata }: AnyObject): Managers | null {
-  const managers = readManagers(metadata.managedFields ?? [])
-  return managers === null || managers.size === 0 ? null : reconcileOwners(type, managers)
+  const managers = storedManagers(metadata.managedFields ?? [])
+  return managers.size === 0 ? null : reconcileOwners(type, managers)
 }
 
 /** The first apply of an object without owners makes one manager the owner of all its fields. */

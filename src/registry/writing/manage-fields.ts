@@ -2,7 +2,7 @@ import { compareValues } from '../../api/apply/compare-values.ts'
 import { emptyObject } from '../../api/apply/empty-object.ts'
 import { difference, emptySet, intersection, isEmptySet, sizeOf, union } from '../../api/apply/field-set.ts'
 import type { FieldSet } from '../../api/apply/field-set.ts'
-import { readManagers, isReset, managedFieldsOf } from '../../api/apply/managers.ts'
+import { readManagers, isReset, managedFieldsOf, storedManagers } from '../../api/apply/managers.ts'
 import type { ManagedEntry, Managers } from '../../api/apply/managers.ts'
 import { mergeTypeOf } from '../../api/apply/merge-type.ts'
 import type { MergeType } from '../../api/apply/merge-type.ts'
@@ -79,7 +79,7 @@ function setByServer(type: MergeType, shaped: AnyObject, prepared: AnyObject): F
 
 function withoutPaths(entries: Entries, applier: string, paths: FieldSet): Entries {
   if (isEmptySet(paths)) return entries
-  const managers = new Map(readManagers(entries) ?? [])
+  const managers = new Map(storedManagers(entries))
   const entry = managers.get(applier)
   if (entry === undefined || isEmptySet(intersection(entry.fields, paths))) return entries
   return managedFieldsOf(managers.set(applier, { ...entry, fields: difference(entry.fields, paths) }))
@@ -201,9 +201,9 @@ export function checkOwnedPaths({ limits }: VerbDependencies, entries: Iterable<
 
 /** Clients that do not know managed fields must not remove them by leaving them out. */
 function ownersOf(sent: Entries, stored: Entries): Managers {
-  const managers = readManagers(sent)
-  if (managers !== null && managers.size > 0) return managers
-  return readManagers(stored) ?? new Map()
+  // Most clients send back what they read.
+  const managers = sent.length === 0 || equalJson(sent, stored) ? null : readManagers(sent)
+  return managers !== null && managers.size > 0 ? managers : storedManagers(stored)
 }
 
 /** Returns the writer, with the name that the request gives or that of its client. */

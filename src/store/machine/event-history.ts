@@ -298,6 +298,6 @@ function leavingBytes(version: Version, old: Version | null): number {
 
 /** A replaced version is referenced by its event only; so is the last version of a deletion. */
 function heldBy(event: StoreEvent): number {
-  const previous = event.previous === null ? 0 : event.previous.bytes.byteLength + versionOverheadBytes
-  return event.kind === 'deleted' ? previous + event.object.bytes.byteLength + versionOverheadBytes : previous
+  const previous = event.previous === null ? 0 : event.previous.byteLength + versionOverheadBytes
+  return event.kind === 'deleted' ? previous + event.object.byteLength + versionOverheadBytes : previous
 }

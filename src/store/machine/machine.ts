@@ -14,7 +14,7 @@ import { memberObjectsLevel, storageRulesLevel, tooNew, unreadableCommandsLevel 
 import { memberOperations, memberPrefix } from './member-objects.ts'
 import type { MachineState } from './state.ts'
 import { beginsAlarm, endsAlarm, eventsKept, firstQuota, sizeRefusalOf } from './storage-rules.ts'
-import { deletedVersion, hashOf, putVersion, recordOf } from './object-version.ts'
+import { deletedVersion, hashOf, putVersion, recordBytes } from './object-version.ts'
 import type { Version, VersionPlace } from './object-version.ts'
 
 /** Changes since the last call of `takeChanges`, for the database. */
@@ -224,7 +224,7 @@ export class Machine {
     addHash(this.state.versionsSum, hashOf(version, scratch))
     this.state.usage.made(version, old)
     this.#made.push(version)
-    this.#madeBytes += recordOf(version).byteLength
+    this.#madeBytes += recordBytes(version)
   }
 
   #bootstrap(command: Extract<Command, { readonly kind: 'bootstrap' }>): Outcome {

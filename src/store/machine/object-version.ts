@@ -7,12 +7,13 @@ import { revision as revisionOf } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import { hash128, hashBytes, newHash, readHash, sameHash, writeHash } from './hash.ts'
 import type { Hash128 } from './hash.ts'
+import { PackedRecord } from './packed-record.ts'
 
 /**
  * One version of one object, and the event that created it: both have the same revision and share
  * a record. A deletion creates a last version.
  *
- * The stored record; in memory `bytes` is a view of its last part, so nothing is copied:
+ * The stored record, whose last part are the bytes of the object:
  *
  *   0     16    17     18          20          22             26           30
  *   | hash | kind | flags | key bytes | uid bytes | label bytes | item offset | revision offset
@@ -21,7 +22,13 @@ import type { Hash128 } from './hash.ts'
  *
  * Numbers are lowest byte first. The hash covers all that follows it.
  */
-export type Version = StoredObject & {
+export class Version implements StoredObject {
+  readonly key: Key
+  readonly revision: Revision
+  readonly uid: string
+  readonly labels: StoredObject['labels']
+  readonly terminating: boolean
+  readonly itemOffset: number
   readonly kind: 'created' | 'updated' | 'deleted'
   /** The replaced version; 0 for `created`. */
   readonly previous: Revision
@@ -30,7 +37,60 @@ export type Version = StoredObject & {
   readonly lastOfCommand: boolean
   /** Length of the record before `bytes`. */
   readonly headerBytes: number
+  readonly #record: PackedRecord
+
+  constructor(header: VersionHeader, record: Buffer) {
+    this.key = header.key
+    this.revision = header.revision
+    this.uid = header.uid
+    this.labels = header.labels
+    this.terminating = header.terminating
+    this.itemOffset = header.itemOffset
+    this.kind = header.kind
+    this.previous = header.previous
+    this.revisionOffset = header.revisionOffset
+    this.lastOfCommand = header.lastOfCommand
+    this.headerBytes = header.headerBytes
+    this.#record = new PackedRecord(record, header.headerBytes + header.revisionOffset)
+  }
+
+  get bytes(): Uint8Array {
+    return this.#record.slice(this.headerBytes)
+  }
+
+  get byteLength(): number {
+    return this.#record.byteLength - this.headerBytes
+  }
+
+  parts(from: number): readonly Uint8Array[] {
+    return this.#record.parts(this.headerBytes + from)
+  }
+
+  /** The whole record. */
+  get record(): Uint8Array {
+    return this.#record.slice(0)
+  }
+
+  /** Copies the record's hash to `out`. */
+  readHash(out: Hash128): Hash128 {
+    return readHash(this.#record.head(hashBytes), 0, out)
+  }
 }
+
+type VersionHeader = Pick<
+  Version,
+  | 'key'
+  | 'revision'
+  | 'uid'
+  | 'labels'
+  | 'terminating'
+  | 'itemOffset'
+  | 'kind'
+  | 'previous'
+  | 'revisionOffset'
+  | 'lastOfCommand'
+  | 'headerBytes'
+>
 
 /** Position of a version in the history. */
 export type VersionPlace = {
@@ -86,10 +146,9 @@ export function movedVersion(version: Version, at: Revision): Version {
   })
 }
 
-/** The whole record, a view of the memory that contains `bytes`. */
+/** Returns the whole record. */
 export function recordOf(version: Version): Uint8Array {
-  const { bytes, headerBytes } = version
-  return new Uint8Array(bytes.buffer, bytes.byteOffset - headerBytes, headerBytes + bytes.byteLength)
+  return version.record
 }
 
 /** Returns the length of the record of `putVersion`. */
@@ -99,13 +158,13 @@ export function putRecordBytes(key: Key, object: EncodedObject, at: Revision): n
   return fixedBytes + names + labels + object.bytes.byteLength + String(at).length
 }
 
-export function recordBytes({ headerBytes, bytes }: Version): number {
-  return headerBytes + bytes.byteLength
+export function recordBytes({ headerBytes, byteLength }: Version): number {
+  return headerBytes + byteLength
 }
 
 /** Copies the record's hash to `out`. */
 export function hashOf(version: Version, out: Hash128): Hash128 {
-  return readHash(recordOf(version), 0, out)
+  return version.readHash(out)
 }
 
 /**
@@ -141,20 +200,20 @@ export function decodeVersion(record: Uint8Array, expected: Revision): Version {
   if (!Number.isSafeInteger(previous) || previous < 0) throw damaged('it follows no version')
   const labels = bytesAt === labelsAt ? null : parseLabels(buffer.toString('utf8', labelsAt, bytesAt))
   if (labels === 'none') throw damaged('its labels are invalid')
-  return {
+  const header = {
     key: buffer.toString('utf8', keyAt, uidAt) as Key,
     revision: expected,
     uid: buffer.toString('utf8', uidAt, labelsAt),
     labels,
-    bytes: buffer.subarray(bytesAt),
+    terminating: (flags & terminatingFlag) !== 0,
     itemOffset,
     kind,
     previous: revisionOf(previous),
-    terminating: (flags & terminatingFlag) !== 0,
     revisionOffset,
     lastOfCommand: (flags & lastFlag) !== 0,
     headerBytes: bytesAt,
   }
+  return new Version(header, buffer)
 }
 
 type Parts = {
@@ -196,20 +255,20 @@ function build(parts: Parts): Version {
   record.write(digits, headerBytes + revisionOffset, 'latin1')
   record.set(source.subarray(revisionOffset + digitsReplaced), headerBytes + revisionOffset + digits.length)
   writeHash(hash128(record, hashBytes, scratch), record, 0)
-  return {
+  const header = {
     key: place.key,
     revision: place.revision,
     uid: parts.uid,
     labels: parts.labels,
-    bytes: record.subarray(headerBytes),
+    terminating: parts.terminating,
     itemOffset: parts.itemOffset,
     kind: parts.kind,
     previous: place.previous,
-    terminating: parts.terminating,
     revisionOffset,
     lastOfCommand: place.lastOfCommand,
     headerBytes,
   }
+  return new Version(header, record)
 }
 
 function parseLabels(text: string): Readonly<Record<string, string>> | 'none' {

@@ -19,7 +19,7 @@ export type Fill = {
 }
 
 /** The sizes of the object that a put replaces. */
-export type Replaced = Pick<StoredObject, 'uid' | 'bytes' | 'revision' | 'terminating'>
+export type Replaced = Pick<StoredObject, 'uid' | 'byteLength' | 'revision' | 'terminating'>
 
 /**
  * Default quota. Five minutes of history at full write rate (4,400 records of 1.5 KB a second: 2
@@ -162,6 +162,6 @@ function shrunkMax({ objectBytesMax }: Fill['settings'], old: Replaced): number 
 }
 
 /** Bytes as in a command: without the digits of the revision. */
-function bytesOf({ bytes, revision: at }: Replaced): number {
-  return bytes.byteLength - String(at).length
+function bytesOf({ byteLength, revision: at }: Replaced): number {
+  return byteLength - String(at).length
 }

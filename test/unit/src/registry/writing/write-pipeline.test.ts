@@ -249,8 +249,10 @@ void test('a refusal by a webhook plugin is cached', async (t) => {
   const key = '/namespaces//default' as Key
   const current = store.view().get(key)
   assert.ok(current !== null)
-  const { uid, labels, bytes, itemOffset, terminating } = current
-  const older = { key, uid, labels, bytes, itemOffset, terminating, revision: revisionOf(999) }
+  const { uid, labels, bytes, byteLength, itemOffset, terminating } = current
+  const parts = (from: number): readonly Uint8Array[] => [bytes.subarray(from)]
+  const rest = { key, uid, labels, bytes, byteLength, parts, itemOffset, terminating }
+  const older = { ...rest, revision: revisionOf(999) }
   store.old.set(key, older)
   assert.equal((await refused(api.configMap('a'))).code, 403)
   assert.deepEqual(counted(), [2, 1])

@@ -277,7 +277,7 @@ void test('outdated expected settings change nothing, and feature level 1 ignore
 })
 
 void test('a put makes room if it shrinks the object or hardly grows one being deleted; beginning a deletion is separate', () => {
-  const old = { uid: 'u', revision: revision(1234), bytes: new Uint8Array(1004), terminating: false }
+  const old = { uid: 'u', revision: revision(1234), byteLength: 1004, terminating: false }
   const of = (bytes: number, options: Partial<EncodedObject> = {}): string =>
     putKind(old, sized(bytes, options))
   const going = (bytes: number): string =>
