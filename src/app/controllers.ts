@@ -90,7 +90,6 @@ export interface RootCaSource {
 }
 
 const callMsMax = 30_000
-
 /** Runs the controllers on the leader. */
 export class Controllers {
   readonly #dependencies: ControllersDependencies

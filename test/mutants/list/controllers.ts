@@ -6,7 +6,7 @@ export const controllerMutants: readonly Mutant[] = [
   {
     id: 'events-expire-at-once',
     file: 'src/controllers/object-expiry.ts',
-    edits: [{ find: 'this.#sweep(note.revision)', replace: 'this.#sweep(store.view().revision)' }],
+    edits: [{ find: 'this.#sweep(sample.revision)', replace: 'this.#sweep(store.view().revision)' }],
     breaks: 'events expire too early, once one recorded time is old enough',
     standsFor: 'an event stays for --event-ttl after its last write',
     invariant: 'I17',
