@@ -56,7 +56,7 @@ export const suites: readonly Suite[] = [
   },
   {
     // Much of it waits.
-    ...{ name: 'integration', budgetSeconds: 380, fileSeconds: 300, parallel: cores + 1 },
+    ...{ name: 'integration', budgetSeconds: 480, fileSeconds: 300, parallel: cores + 1 },
     question: 'do the modules work together?',
   },
   {
