@@ -8,10 +8,15 @@
  * CPU is the time of the process for each request, the lowest of the rounds: other processes only
  * add to it. Compare with another version in alternating runs.
  */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { parseArgs } from 'node:util'
 import type { VerbRequest, VerbResponse } from '../../src/registry/calls/verb.ts'
+import { LevelKeyValueDatabases } from '../../src/store/disk/level-key-value-store.ts'
+import type { KeyValueDatabases } from '../../src/store/disk/key-value-store.ts'
 import { realRegistry } from '../../fixtures/real-registry.ts'
 import { systemClock } from '../../fixtures/system.ts'
 import { measuredConfigMap, measuredPod, measuredPodStatus } from './measured-objects.ts'
@@ -92,13 +97,17 @@ async function measureCpu({ plural, body, change, status }: Kind): Promise<void>
 }
 
 async function measureMemory({ plural, body, status }: Kind): Promise<void> {
-  const api = await open(plural)
+  // On disk, as in a cluster: a database in memory would hold every object a second time.
+  const directory = await mkdtemp(join(tmpdir(), 'managed-fields-'))
+  const api = await open(plural, new LevelKeyValueDatabases(directory))
   const before = heldBytes()
   for (let at = 0; at < objects; at++) {
     await api.create(JSON.stringify(body(`a${at}`, at)))
     if (status !== null) await api.patch(`a${at}`, status, 'status')
   }
   await api.trim()
+  // Until the database has caught up.
+  await new Promise((resolve) => setTimeout(resolve, 15_000))
   const bytes = (heldBytes() - before) / objects
   const text = await api.get('a1')
   const owners = /"managedFields":\[.*?\}\]\}/.exec(text)?.[0].length ?? 0
@@ -106,6 +115,7 @@ async function measureMemory({ plural, body, status }: Kind): Promise<void> {
     `  ${plural.padEnd(12)} ${bytes.toFixed(0).padStart(6)} bytes; as JSON ${text.length}, of them ${owners} of owners`,
   )
   await api.close()
+  await rm(directory, { recursive: true })
 }
 
 function heldBytes(): number {
@@ -125,8 +135,8 @@ type Api = {
   readonly close: () => Promise<void>
 }
 
-async function open(plural: string): Promise<Api> {
-  const { registry, store, close } = await realRegistry('k8s.io')
+async function open(plural: string, home?: KeyValueDatabases): Promise<Api> {
+  const { registry, store, close } = await realRegistry('k8s.io', home === undefined ? {} : { home })
   const definition = registry.catalog.find('', 'v1', plural)
   if (definition === null) throw new Error(`the catalog has no ${plural}`)
   const request = (

@@ -123,6 +123,7 @@ const subresources = `
   pods/ephemeralcontainers Pod get,patch,update
   pods/eviction policy/v1/Eviction create
   pods/status Pod get,patch,update
+  resourcequotas/status ResourceQuota get,patch,update
   serviceaccounts/token authentication.k8s.io/v1/TokenRequest create
   certificatesigningrequests/approval CertificateSigningRequest get,patch,update
   certificatesigningrequests/status CertificateSigningRequest get,patch,update

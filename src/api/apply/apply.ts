@@ -1,9 +1,9 @@
 import { isJsonObject } from '../json.ts'
 import type { JsonObject } from '../json.ts'
 import { difference, emptySet, intersection, isEmptySet, union } from './field-set.ts'
-import type { FieldSet } from './field-set.ts'
 import { fieldsOf } from './fields-of.ts'
 import { identityOf } from './managers.ts'
+import type { KindVersions } from './kind-versions.ts'
 import type { ManagedEntry, Managers } from './managers.ts'
 import type { MergeType } from './merge-type.ts'
 import { mergeValues } from './merge-values.ts'
@@ -14,6 +14,7 @@ import { withoutServerFields } from './stripped-fields.ts'
 
 export type Application = {
   readonly type: MergeType
+  readonly versions: KindVersions
   /** The paths of `config`, which the writer will own. */
   readonly entry: ManagedEntry
   /** The object with the fields that the writer wants and can set; has passed `checkElements`. */
@@ -44,41 +45,69 @@ export function appliedEntry(type: MergeType, config: JsonObject, writer: Writer
  * @source structured-merge-diff `merge/update.go`, Apply
  */
 export function applyConfig(application: Application, live: JsonObject, managers: Managers): Applied {
-  const { type, config, entry, conform } = application
+  const { type, versions, config, entry, conform } = application
   const manager = identityOf(entry)
-  const last = managers.get(manager)?.fields ?? emptySet
+  const last = managers.get(manager)
   const claimed = new Map(managers).set(manager, entry)
   const value = mergeValues(type, live, config)
   const merged = conform(isJsonObject(value) ? value : {})
-  const left = difference(last, entry.fields)
-  const pruned = prune(type, merged, { last, left, managers: claimed })
+  const pruned = last === undefined ? merged : prune(versions, merged, { last, entry, managers: claimed })
   const after = pruned === merged ? merged : conform(pruned)
-  const transfer = transferFields({ type, before: live, after }, claimed, manager)
+  const transfer = transferFields({ type, before: live, after, versions }, claimed, manager)
   return { object: after, managers: transfer.managers, conflicts: transfer.conflicts }
 }
 
 type Pruning = {
-  /** Paths that the applier owned before. */
-  readonly last: FieldSet
-  /** Those that it does not apply any more. */
-  readonly left: FieldSet
+  /** What the applier owned before, perhaps in another version. */
+  readonly last: ManagedEntry
+  readonly entry: ManagedEntry
   readonly managers: Managers
 }
 
-/** Removes what the applier does not apply any more and has no other owner. */
-function prune(type: MergeType, merged: JsonObject, of: Pruning): JsonObject {
-  if (isEmptySet(of.left)) return merged
-  const last = withDeclaredMembers(type, of.last)
-  const all = withDeclaredMembers(type, fieldsOf(type, merged))
-  let owned = emptySet
-  for (const { fields } of of.managers.values()) owned = union(owned, withDeclaredMembers(type, fields))
-  // First without all of the last configuration; the fields of other managers are added back.
-  const remaining = withDeclaredMembers(type, fieldsOf(type, removeFields(type, merged, last)))
-  const withOwned = removeFields(type, merged, difference(all, union(remaining, owned)))
+/**
+ * Removes what the applier does not apply any more and has no other owner. Returns the identical
+ * object if nothing is to be removed.
+ */
+function prune(versions: KindVersions, merged: JsonObject, { last, entry, managers }: Pruning): JsonObject {
+  const { requested } = versions
+  const isSameVersion = last.apiVersion === requested
+  if (isSameVersion && isEmptySet(difference(last.fields, entry.fields))) return merged
+  const type = versions.typeOf(last.apiVersion)
+  const whole = versions.convert(merged, requested, last.apiVersion)
+  if (type === null || whole === null) return merged
+  const lastFields = withDeclaredMembers(type, last.fields)
+  // First without all of the last configuration; the fields of all managers are added back.
+  const bare = removeFields(type, whole, lastFields)
+  const owned = addOwned(versions, isJsonObject(bare) ? bare : {}, { whole, last, managers })
   // Fields that the applier did not own are added back too.
-  const kept = withDeclaredMembers(type, fieldsOf(type, withOwned))
-  const removed = intersection(difference(all, kept), last)
+  const all = withDeclaredMembers(type, fieldsOf(type, whole))
+  const kept = withDeclaredMembers(type, fieldsOf(type, owned))
+  const removed = intersection(difference(all, kept), lastFields)
   if (isEmptySet(removed)) return merged
-  const pruned = removeFields(type, merged, removed)
-  return isJsonObject(pruned) ? pruned : merged
+  const pruned = removeFields(type, whole, removed)
+  return isJsonObject(pruned) ? (versions.convert(pruned, last.apiVersion, requested) ?? merged) : merged
+}
+
+type AddingBack = Pick<Pruning, 'last' | 'managers'> & { readonly whole: JsonObject }
+
+/** Adds back what managers own, in the version of each. Returns the object in the last version. */
+function addOwned(versions: KindVersions, bare: JsonObject, of: AddingBack): JsonObject {
+  const byVersion = new Map([[of.last.apiVersion, emptySet]])
+  for (const { apiVersion, fields } of of.managers.values()) {
+    byVersion.set(apiVersion, union(byVersion.get(apiVersion) ?? emptySet, fields))
+  }
+  const { apiVersion: lastVersion } = of.last
+  let pruned = bare
+  for (const [apiVersion, fields] of byVersion) {
+    const type = versions.typeOf(apiVersion)
+    const whole = versions.convert(of.whole, lastVersion, apiVersion)
+    const left = versions.convert(pruned, lastVersion, apiVersion)
+    if (type === null || whole === null || left === null) continue
+    const all = withDeclaredMembers(type, fieldsOf(type, whole))
+    const remaining = withDeclaredMembers(type, fieldsOf(type, left))
+    const owned = withDeclaredMembers(type, fields)
+    const more = removeFields(type, whole, difference(all, union(remaining, owned)))
+    if (isJsonObject(more)) pruned = versions.convert(more, apiVersion, lastVersion) ?? pruned
+  }
+  return pruned
 }

@@ -64,7 +64,7 @@ function read(schema: Schema): MergeType {
     case 'int-or-string':
       return leaf
     case 'any':
-      return deduced
+      return schema.declared === undefined ? deduced : mergeTypeOf(schema.declared)
     case 'list':
       return listType(schema)
     case 'map': {

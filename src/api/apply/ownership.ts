@@ -1,10 +1,11 @@
 import { isJsonObject } from '../json.ts'
 import type { JsonObject } from '../json.ts'
-import { compareValues } from './compare-values.ts'
 import type { Comparison } from './compare-values.ts'
 import { difference, emptySet, intersection, isEmptySet, union } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
 import { storedFieldsOf } from './fields-v1.ts'
+import { VersionedComparison } from './kind-versions.ts'
+import type { Change, KindVersions } from './kind-versions.ts'
 import { capUpdaters, identityOf } from './managers.ts'
 import type { ManagedEntry, ManagerIdentity, Managers } from './managers.ts'
 import { leaf, resolved } from './merge-type.ts'
@@ -21,14 +22,6 @@ export type Transfer = {
   readonly comparison: Comparison
 }
 
-export type Change = {
-  readonly type: MergeType
-  readonly before: JsonObject
-  readonly after: JsonObject
-  /** Paths that are not compared: the server sets them. Unset: none. */
-  readonly except?: FieldSet
-}
-
 /**
  * Takes added, changed and removed fields from all managers but the writer.
  *
@@ -36,31 +29,22 @@ export type Change = {
  * @source structured-merge-diff `merge/update.go`
  */
 export function transferFields(change: Change, managers: Managers, manager: string): Transfer {
-  const comparison = comparisonOf(change)
-  const set = union(comparison.modified, comparison.added)
+  const comparison = new VersionedComparison(change)
   const conflicts = new Map<string, ManagedEntry>()
   const left = new Map<string, ManagedEntry>()
   for (const [identity, entry] of managers) {
-    if (identity === manager) {
+    const compared = identity === manager ? 'unknown' : comparison.in(entry.apiVersion)
+    if (compared === 'missing') continue
+    if (compared === 'unknown') {
       left.set(identity, entry)
       continue
     }
-    const lost = intersection(entry.fields, set)
+    const lost = intersection(entry.fields, union(compared.modified, compared.added))
     if (!isEmptySet(lost)) conflicts.set(identity, { ...entry, fields: lost })
-    const fields = difference(difference(entry.fields, lost), comparison.removed)
+    const fields = difference(difference(entry.fields, lost), compared.removed)
     if (!isEmptySet(fields)) left.set(identity, fields === entry.fields ? entry : { ...entry, fields })
   }
-  return { managers: left, conflicts, comparison }
-}
-
-function comparisonOf({ type, before, after, except }: Change): Comparison {
-  const all = compareValues(type, before, after)
-  if (except === undefined || isEmptySet(except)) return all
-  return {
-    added: difference(all.added, except),
-    modified: difference(all.modified, except),
-    removed: difference(all.removed, except),
-  }
+  return { managers: left, conflicts, comparison: comparison.requested }
 }
 
 /** A writer at a time. */
@@ -102,15 +86,16 @@ export function trackUpdate(
 }
 
 /**
- * Adapts owners to the current schema: the owner of a part of a value that became atomic owns the
+ * Adapts owners to the current schemas: the owner of a part of a value that became atomic owns the
  * whole.
  *
  * @source structured-merge-diff `typed/reconcile_schema.go`; spec 4.10
  */
-export function reconcileOwners(type: MergeType, managers: Managers): Managers {
+export function reconcileOwners({ typeOf }: Pick<KindVersions, 'typeOf'>, managers: Managers): Managers {
   let adapted: Map<string, ManagedEntry> | null = null
   for (const [identity, entry] of managers) {
-    const fields = reconcileFields(type, entry.fields)
+    const type = typeOf(entry.apiVersion)
+    const fields = type === null ? entry.fields : reconcileFields(type, entry.fields)
     if (fields === entry.fields) continue
     adapted ??= new Map(managers)
     adapted.set(identity, { ...entry, fields })

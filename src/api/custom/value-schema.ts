@@ -29,7 +29,7 @@ function structOf(node: Structural): ObjectSchema & Schema {
 function schemaOf(node: Structural): Schema {
   const given = { ...commonOf(node), zeroMatters: true } as const
   if (node.intOrString) return { ...given, type: 'int-or-string' }
-  if (node.preserveUnknown || node.embedded) return { ...given, type: 'any' }
+  if (node.preserveUnknown || node.embedded) return { ...given, type: 'any', ...declaredOf(node) }
   switch (node.type) {
     case 'array':
       return { ...given, ...listOf(node) }
@@ -44,6 +44,14 @@ function schemaOf(node: Structural): Schema {
     case '':
       return { ...given, type: 'any' }
   }
+}
+
+/** As upstream, members that are declared merge as declared; the others by their values. */
+function declaredOf(node: Structural): { readonly declared?: Schema } {
+  if (node.type === 'array') return { declared: listOf(node) }
+  const { properties, additional, mapType } = node
+  const isDeclared = properties.size > 0 || (additional !== null && typeof additional !== 'boolean')
+  return isDeclared || mapType === 'atomic' ? { declared: objectOf(node) } : {}
 }
 
 function objectOf(node: Structural): Schema {

@@ -159,6 +159,8 @@ export type IntOrStringSchema = Common & { readonly type: 'int-or-string' }
 /** Any JSON, kept as it was sent (RawExtension, FieldsV1). */
 export type AnySchema = Common & {
   readonly type: 'any'
+  /** Server-side apply: the declared part of a value whose other members are kept too. */
+  readonly declared?: Schema
   /**
    * As in `ObjectSchema`. OpenAPI describes a definition of this type as any type; other
    * definitions are structs.

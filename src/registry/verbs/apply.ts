@@ -4,7 +4,7 @@ import { applyConflict } from '../../api/apply/conflict-error.ts'
 import { identityOf, managedFieldsOf, storedManagers } from '../../api/apply/managers.ts'
 import type { Managers } from '../../api/apply/managers.ts'
 import { mergeTypeOf } from '../../api/apply/merge-type.ts'
-import type { MergeType } from '../../api/apply/merge-type.ts'
+import type { KindVersions } from '../../api/apply/kind-versions.ts'
 import { firstOwner } from '../../api/apply/first-owner.ts'
 import { reconcileOwners } from '../../api/apply/ownership.ts'
 import type { Writer } from '../../api/apply/ownership.ts'
@@ -23,6 +23,7 @@ import { readConfig } from '../writing/read-config.ts'
 import { checkOwnedPaths, giveManagedFields, withManagedFields, writerOf } from '../writing/manage-fields.ts'
 import { draftRewrite, requireVersion, rewriteRetry } from '../writing/rewrite.ts'
 import { validateBody } from '../writing/validate-write.ts'
+import { versionsOfKind } from '../writing/versions-of-kind.ts'
 import { runWrite } from '../writing/write-pipeline.ts'
 import type { Draft } from '../writing/write-pipeline.ts'
 import { checkCreatable, draftCreate, Stamps } from './create.ts'
@@ -119,7 +120,7 @@ function applicationOf(
   const entry = appliedEntry(type, config, writer)
   checkOwnedPaths(dependencies, [entry])
   return {
-    ...{ type, config, entry },
+    ...{ type, config, entry, versions: versionsOfKind(dependencies, definition) },
     conform: (object) => conformed(dependencies, definition, object).value,
   }
 }
@@ -159,12 +160,12 @@ function changed(
   { application, writer, current, options, subresource, view }: Changing,
 ): AnyObject {
   const { definition } = request
-  const { type, config } = application
+  const { type, versions, config } = application
   const live = withManagedFields(current, undefined)
   // The members of the object were not written through the view.
   const owner = view === null ? writer : { ...writer, subresource: '' }
   const managers =
-    ownersOf(type, current) ??
+    ownersOf(versions, current) ??
     firstOwners(dependencies.schemas.of(definition), settable(request, subresource, live), owner)
   checkOwnedPaths(dependencies, managers.values())
   const applied = applyConfig(application, live, managers)
@@ -180,9 +181,9 @@ function changed(
 }
 
 /** @returns null: the object has no owners */
-function ownersOf(type: MergeType, { metadata }: AnyObject): Managers | null {
+function ownersOf(versions: KindVersions, { metadata }: AnyObject): Managers | null {
   const managers = storedManagers(metadata.managedFields ?? [])
-  return managers.size === 0 ? null : reconcileOwners(type, managers)
+  return managers.size === 0 ? null : reconcileOwners(versions, managers)
 }
 
 /** The first apply of an object without owners makes one manager the owner of all its fields. */

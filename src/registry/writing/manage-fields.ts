@@ -19,6 +19,7 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { apiVersionOf } from '../kinds/definition.ts'
 import type { AnyObject } from '../kinds/definition.ts'
 import { encode } from '../kinds/encode.ts'
+import { versionsOfKind } from './versions-of-kind.ts'
 
 /** Sets `metadata.managedFields` of an object that is complete but for them. */
 export type ManageFields = (object: AnyObject, before: Steps) => AnyObject
@@ -124,16 +125,21 @@ export function trackFields(
   if (owners.size === 0 && !isCleared && current !== null) return keepManagedFields(null)
   const schema = dependencies.schemas.of(request.definition)
   const type = mergeTypeOf(schema)
+  const versions = versionsOfKind(dependencies, request.definition)
   const isAllNew = current === null || (isCleared && fieldsSent === undefined)
   return (object, { drafted, shaped }) => {
     const except = setByServer(type, shaped, object)
     const before = isAllNew ? emptyObject(schema) : withManagedFields(current, undefined)
     const after = withManagedFields(drafted, undefined)
     const sentFields = isCleared && fieldsSent !== undefined ? fieldsSent(type, after) : emptySet
-    const tracked = trackUpdate({ type, before, after, except }, reconcileOwners(type, owners), {
-      ...{ writer, claimed: difference(sentFields, except) },
-      updatersMax: dependencies.limits.managedUpdatersMax,
-    })
+    const tracked = trackUpdate(
+      { type, before, after, except, versions },
+      reconcileOwners(versions, owners),
+      {
+        ...{ writer, claimed: difference(sentFields, except) },
+        updatersMax: dependencies.limits.managedUpdatersMax,
+      },
+    )
     if (!hasRoomFor(dependencies, tracked)) {
       const { managedPathsMax } = dependencies.limits
       request.context.warn(withoutOwners(`the object would have more than ${managedPathsMax} owned paths`))

@@ -74,7 +74,7 @@ type Cut = {
   readonly shared: SharedText
 }
 
-const texts = new SharedTexts({ bytesMin: 96, bytesMax: 16 * 1024, rememberedBytesMax: 4 * 1024 * 1024 })
+const texts = new SharedTexts({ bytesMin: 64, bytesMax: 16 * 1024, rememberedBytesMax: 2 * 1024 * 1024 })
 
 function cutsOf(record: Buffer, from: number): readonly Cut[] | null {
   let cuts: Cut[] | null = null

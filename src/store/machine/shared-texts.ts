@@ -35,6 +35,8 @@ export class SharedTexts {
       this.#remember(text)
       return null
     }
+    if (this.#newer.delete(text)) this.#newerBytes -= text.length
+    this.#older.delete(text)
     const shared = { bytes: Buffer.from(text, 'latin1') }
     this.#shared.set(text, new WeakRef(shared))
     this.#unused.register(shared, text)

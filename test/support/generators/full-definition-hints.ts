@@ -72,7 +72,8 @@ function fullSchema(prefix: string): JsonObject {
         maxProperties: 20,
         [`${prefix}validations`]: [
           {
-            ...{ rule: 'self.count > 0', message: 'counts', messageExpression: "'counts ' + self.color" },
+            rule: 'self.count > 0 || oldSelf.hasValue()',
+            ...{ message: 'counts', messageExpression: "'counts ' + self.color" },
             ...{ reason: 'FieldValueInvalid', fieldPath: '.count', optionalOldSelf: true },
           },
         ],

@@ -9,7 +9,8 @@ import { SeededRandom } from '../../../../../base/random.ts'
 import { applyConfig, appliedEntry } from '../../../../../src/api/apply/apply.ts'
 import { pathsOf, setOfPaths } from '../../../../../src/api/apply/field-set.ts'
 import { fieldsV1Of, readFieldsV1 } from '../../../../../src/api/apply/fields-v1.ts'
-import { managedFieldsOf, readManagers } from '../../../../../src/api/apply/managers.ts'
+import { oneVersion } from '../../../../../src/api/apply/kind-versions.ts'
+import { managedFieldsOf, readManagers, storedManagers } from '../../../../../src/api/apply/managers.ts'
 import type { Managers } from '../../../../../src/api/apply/managers.ts'
 import { mergeTypeOf } from '../../../../../src/api/apply/merge-type.ts'
 import { trackUpdate } from '../../../../../src/api/apply/ownership.ts'
@@ -67,7 +68,9 @@ class Run {
     const flat = flatten(this.#schema, config)
     const writer = { manager, apiVersion: 'v1', subresource: '', time: '2026-01-01T00:00:00Z' }
     const type = mergeTypeOf(this.#schema)
-    const application = { type, config, entry: appliedEntry(type, config, writer), conform: this.#conform }
+    const versions = oneVersion(type, 'v1')
+    const entry = appliedEntry(type, config, writer)
+    const application = { type, versions, config, entry, conform: this.#conform }
     const { object, managers, conflicts } = applyConfig(application, this.#live, this.#managers)
     const seen = [...conflicts.values()].flatMap((entry) =>
       [...flatPaths(this.#schema, fieldsV1Of(entry.fields))].map((path) => `${entry.manager} ${path}`),
@@ -92,7 +95,8 @@ class Run {
     const live = Object.fromEntries(kept.map(([name, value]) => [name, value ?? null]))
     const after = this.#conform({ ...next, ...live })
     const writer = { manager: 'u', apiVersion: 'v1', subresource: '', time: '2026-01-01T00:00:00Z' }
-    const change = { type: mergeTypeOf(this.#schema), before: this.#live, after }
+    const type = mergeTypeOf(this.#schema)
+    const change = { type, versions: oneVersion(type, 'v1'), before: this.#live, after }
     this.#managers = trackUpdate(change, this.#managers, { writer, updatersMax: 10 })
     this.#model.update('u', flatten(this.#schema, after))
     this.#live = after
@@ -105,7 +109,7 @@ class Run {
     const again = readManagers(entries)
     assert.ok(again !== null)
     assert.deepEqual(managedFieldsOf(again), entries, 'what is written is read again')
-    this.#managers = again
+    this.#managers = this.#random.below(2) === 0 ? again : storedManagers(entries)
     const live = flatten(this.#schema, this.#live)
     assert.deepEqual([...live].sort(), [...this.#model.live].sort(), 'object')
     for (const manager of [...appliers, 'u']) {

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { compileStructural } from '../../../../../src/api/custom/structural-schema.ts'
+import { objectMember } from '../../../../../src/api/json.ts'
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
 import { namesOf } from '../../../../../src/api/metadata/names.ts'
 import { statusSubresource } from '../../../../../src/resources/common/status-subresource.ts'
@@ -134,6 +135,36 @@ void test('spec 4.10: the parts of what became granular have no owner, so nothin
   become({ map })
   const got = await apply('q', { map: { a: '2', b: '1' } })
   assert.deepEqual(got.object['spec'], { map: { a: '2', b: '1', c: '1' } })
+})
+
+void test('below x-orch-preserve-unknown-fields, declared members merge as declared, others by their values', async (t) => {
+  const open1 = {
+    ...{ type: 'object', 'x-orch-preserve-unknown-fields': true },
+    properties: { ports: marked, list: { type: 'array', items: text } },
+  }
+  const { apply, owned } = await open(t, { open: open1, free: { 'x-orch-preserve-unknown-fields': true } })
+  const value = (name: string): JsonObject => ({ [name]: { deep: '1' }, list: [name] })
+  await apply('p', { open: { ports: [{ name: 'a' }], more: { p: '1' }, others: ['p'] }, free: value('p') })
+  const seen = await refused(apply('q', { open: { others: ['q'] }, free: { list: ['q'] } }))
+  assert.deepEqual(causes(seen), [
+    'FieldManagerConflict .spec.free.list',
+    'FieldManagerConflict .spec.open.others',
+  ])
+  const both = await apply('q', { open: { ports: [{ name: 'b' }], more: { q: '1' } }, free: { q: '1' } })
+  assert.deepEqual(objectMember(both.object, 'spec'), {
+    open: {
+      ports: [
+        { name: 'a', protocol: 'TCP' },
+        { name: 'b', protocol: 'TCP' },
+      ],
+      more: { p: '1', q: '1' },
+      others: ['p'],
+    },
+    free: { p: { deep: '1' }, list: ['p'], q: '1' },
+  })
+  assert.deepEqual(objectMember(owned(both, 'q') as JsonObject, 'f:open')['f:ports'], {
+    'k:{"name":"b","protocol":"TCP"}': { '.': {}, 'f:name': {} },
+  })
 })
 
 void test('status is applied through its subresource only, with owners of its own', async (t) => {
