@@ -106,9 +106,7 @@ async function measureMemory({ plural, body, status }: Kind): Promise<void> {
     if (status !== null) await api.patch(`a${at}`, status, 'status')
   }
   await api.trim()
-  // Until the database has caught up.
-  await new Promise((resolve) => setTimeout(resolve, 15_000))
-  const bytes = (heldBytes() - before) / objects
+  const bytes = ((await settledBytes()) - before) / objects
   const text = await api.get('a1')
   const owners = /"managedFields":\[.*?\}\]\}/.exec(text)?.[0].length ?? 0
   console.log(
@@ -116,6 +114,17 @@ async function measureMemory({ plural, body, status }: Kind): Promise<void> {
   )
   await api.close()
   await rm(directory, { recursive: true })
+}
+
+/** Waits until the database has caught up: until then, memory holds what is not written yet. */
+async function settledBytes(): Promise<number> {
+  let [last, held] = [Infinity, heldBytes()]
+  while (held < last * 0.99) {
+    await new Promise((resolve) => setTimeout(resolve, 10_000))
+    last = held
+    held = heldBytes()
+  }
+  return held
 }
 
 function heldBytes(): number {

@@ -1,6 +1,7 @@
 import { isJsonObject } from '../json.ts'
 import type { JsonObject } from '../json.ts'
-import { difference, emptySet, intersection, isEmptySet, union } from './field-set.ts'
+import { difference, emptySet, intersection, isEmptySet, sizeOf, union } from './field-set.ts'
+import type { FieldSet } from './field-set.ts'
 import { fieldsOf } from './fields-of.ts'
 import { identityOf } from './managers.ts'
 import type { KindVersions } from './kind-versions.ts'
@@ -90,24 +91,53 @@ function prune(versions: KindVersions, merged: JsonObject, { last, entry, manage
 
 type AddingBack = Pick<Pruning, 'last' | 'managers'> & { readonly whole: JsonObject }
 
-/** Adds back what managers own, in the version of each. Returns the object in the last version. */
+/**
+ * Adds back what managers own, in the version of each. Returns the object in the last version. What
+ * is added back in one version may contain what another version owns, so upstream's single round
+ * loses that: rounds go on until nothing more is added.
+ */
 function addOwned(versions: KindVersions, bare: JsonObject, of: AddingBack): JsonObject {
-  const byVersion = new Map([[of.last.apiVersion, emptySet]])
+  const { apiVersion: lastVersion } = of.last
+  const byVersion = new Map([[lastVersion, emptySet]])
   for (const { apiVersion, fields } of of.managers.values()) {
     byVersion.set(apiVersion, union(byVersion.get(apiVersion) ?? emptySet, fields))
   }
-  const { apiVersion: lastVersion } = of.last
   let pruned = bare
-  for (const [apiVersion, fields] of byVersion) {
-    const type = versions.typeOf(apiVersion)
-    const whole = versions.convert(of.whole, lastVersion, apiVersion)
-    const left = versions.convert(pruned, lastVersion, apiVersion)
-    if (type === null || whole === null || left === null) continue
-    const all = withDeclaredMembers(type, fieldsOf(type, whole))
-    const remaining = withDeclaredMembers(type, fieldsOf(type, left))
-    const owned = withDeclaredMembers(type, fields)
-    const more = removeFields(type, whole, difference(all, union(remaining, owned)))
-    if (isJsonObject(more)) pruned = versions.convert(more, apiVersion, lastVersion) ?? pruned
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    let kept = 0
+    for (const [apiVersion, fields] of byVersion) {
+      const owned = addOwnedIn(versions, apiVersion, { ...of, pruned, fields })
+      pruned = owned.pruned
+      kept += owned.added
+    }
+    if (byVersion.size === 1 || kept === 0) break
   }
   return pruned
+}
+
+/** Rounds for owners of several versions inside of each other. More: the rest is not added. */
+const ROUNDS_MAX = 16
+
+type AddingIn = AddingBack & {
+  /** In the last version. */
+  readonly pruned: JsonObject
+  readonly fields: FieldSet
+}
+
+function addOwnedIn(
+  versions: KindVersions,
+  apiVersion: string,
+  { last, whole: lastWhole, pruned, fields }: AddingIn,
+): { readonly pruned: JsonObject; readonly added: number } {
+  const type = versions.typeOf(apiVersion)
+  const whole = versions.convert(lastWhole, last.apiVersion, apiVersion)
+  const left = versions.convert(pruned, last.apiVersion, apiVersion)
+  if (type === null || whole === null || left === null) return { pruned, added: 0 }
+  const all = withDeclaredMembers(type, fieldsOf(type, whole))
+  const remaining = withDeclaredMembers(type, fieldsOf(type, left))
+  const owned = withDeclaredMembers(type, fields)
+  const more = removeFields(type, whole, difference(all, union(remaining, owned)))
+  if (!isJsonObject(more)) return { pruned, added: 0 }
+  const added = sizeOf(fieldsOf(type, more)) - sizeOf(fieldsOf(type, left))
+  return { pruned: versions.convert(more, apiVersion, last.apiVersion) ?? pruned, added }
 }

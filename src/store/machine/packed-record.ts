@@ -13,16 +13,20 @@ import type { SharedText } from './shared-texts.ts'
  */
 export class PackedRecord {
   readonly #own: Buffer
-  /** In ascending order. null: the record has no text in common with others. */
-  readonly #cuts: readonly Cut[] | null
+  /** The texts. null: the record shares no text. */
+  readonly #texts: readonly SharedText[] | null
+  /** Where each belongs in the own bytes, ascending. */
+  readonly #offsets: readonly number[] | null
   /** Bytes of the whole record. */
   readonly byteLength: number
 
   /** @param from where the search for texts begins */
   constructor(record: Buffer, from: number) {
     const cuts = cutsOf(record, from)
-    this.#own = cuts === null ? record : withoutTexts(record, cuts)
-    this.#cuts = cuts
+    this.#own = cuts.length === 0 ? record : withoutTexts(record, cuts)
+    // Lists of exactly their length: there are as many as objects.
+    this.#texts = cuts.length === 0 ? null : cuts.map(({ shared }) => shared)
+    this.#offsets = cuts.length === 0 ? null : cuts.map(({ offset }) => offset)
     this.byteLength = record.byteLength
   }
 
@@ -38,7 +42,7 @@ export class PackedRecord {
    */
   slice(from: number): Uint8Array {
     const own = this.#own
-    if (this.#cuts === null) return own.subarray(from)
+    if (this.#texts === null) return own.subarray(from)
     const whole = Buffer.allocUnsafe(this.byteLength - from)
     let at = 0
     for (const part of this.parts(from)) {
@@ -51,13 +55,13 @@ export class PackedRecord {
   /** Returns the bytes from an offset on, in parts that nothing was copied for. */
   parts(from: number): readonly Uint8Array[] {
     const own = this.#own
-    if (this.#cuts === null) return [own.subarray(from)]
     const parts: Uint8Array[] = []
     let ownAt = from
-    for (const { offset, shared } of this.#cuts) {
+    this.#texts?.forEach((shared, at) => {
+      const offset = this.#offsets?.[at] ?? ownAt
       parts.push(own.subarray(ownAt, offset), shared.bytes)
       ownAt = offset
-    }
+    })
     parts.push(own.subarray(ownAt))
     return parts
   }
@@ -76,13 +80,12 @@ type Cut = {
 
 const texts = new SharedTexts({ bytesMin: 64, bytesMax: 16 * 1024, rememberedBytesMax: 2 * 1024 * 1024 })
 
-function cutsOf(record: Buffer, from: number): readonly Cut[] | null {
-  let cuts: Cut[] | null = null
+function cutsOf(record: Buffer, from: number): readonly Cut[] {
+  const cuts: Cut[] = []
   let shared = 0
   for (const [start, end] of rangesOf(record, from)) {
     const found = texts.find(record.toString('latin1', start, end))
     if (found === null) continue
-    cuts ??= []
     cuts.push({ offset: start - shared, shared: found })
     shared += end - start
   }

@@ -1,6 +1,6 @@
 /*
- * Goal: after any sequence of applies, forced applies and updates by several managers, objects and
- * owners are what the history gives: no field is lost, none comes back.
+ * Goal: after any sequence of applies, forced applies and updates by several managers in two
+ * versions, objects and owners are what the history gives: no field is lost, none comes back.
  * Method: random schemas and sequences against a model of flat paths. SEED repeats one run.
  */
 import assert from 'node:assert/strict'
@@ -9,10 +9,10 @@ import { SeededRandom } from '../../../../../base/random.ts'
 import { applyConfig, appliedEntry } from '../../../../../src/api/apply/apply.ts'
 import { pathsOf, setOfPaths } from '../../../../../src/api/apply/field-set.ts'
 import { fieldsV1Of, readFieldsV1 } from '../../../../../src/api/apply/fields-v1.ts'
-import { oneVersion } from '../../../../../src/api/apply/kind-versions.ts'
+import type { KindVersions } from '../../../../../src/api/apply/kind-versions.ts'
 import { managedFieldsOf, readManagers, storedManagers } from '../../../../../src/api/apply/managers.ts'
 import type { Managers } from '../../../../../src/api/apply/managers.ts'
-import { mergeTypeOf } from '../../../../../src/api/apply/merge-type.ts'
+import { leaf, mergeTypeOf } from '../../../../../src/api/apply/merge-type.ts'
 import { trackUpdate } from '../../../../../src/api/apply/ownership.ts'
 import { isJsonList, isJsonObject } from '../../../../../src/api/json.ts'
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
@@ -43,8 +43,32 @@ function objectOf(value: Json): JsonObject {
   return isJsonObject(value) ? value : {}
 }
 
+/** The members of the object have other names in `v2`. */
+const newName = (name: string): string => `${name}New`
+const oldName = (name: string): string => name.slice(0, -'New'.length)
+
+function renamed<T>(
+  members: { readonly [name: string]: T },
+  name: (old: string) => string,
+): Record<string, T> {
+  return Object.fromEntries(Object.entries(members).map(([old, value]) => [name(old), value]))
+}
+
+function versionsOf(schema: ObjectSchema): KindVersions {
+  const v2: ObjectSchema = { ...schema, properties: renamed(schema.properties, newName) }
+  return {
+    requested: 'v1',
+    typeOf: (apiVersion) => mergeTypeOf(apiVersion === 'v2' ? v2 : schema),
+    convert: (object, from, to) => {
+      if (from === to) return object
+      return to === 'v2' ? renamed(object, newName) : renamed(object, oldName)
+    },
+  }
+}
+
 class Run {
   readonly #schema: ObjectSchema
+  readonly #versions: KindVersions
   readonly #random: SeededRandom
   readonly #model = new ApplyModel()
   #live: JsonObject = {}
@@ -55,6 +79,7 @@ class Run {
   constructor(seed: number) {
     this.#random = new SeededRandom(seed)
     this.#schema = randomStruct(this.#random, 2)
+    this.#versions = versionsOf(this.#schema)
   }
 
   step(): void {
@@ -68,13 +93,15 @@ class Run {
     const flat = flatten(this.#schema, config)
     const writer = { manager, apiVersion: 'v1', subresource: '', time: '2026-01-01T00:00:00Z' }
     const type = mergeTypeOf(this.#schema)
-    const versions = oneVersion(type, 'v1')
+    const versions = this.#versionsOf('v1')
     const entry = appliedEntry(type, config, writer)
     const application = { type, versions, config, entry, conform: this.#conform }
     const { object, managers, conflicts } = applyConfig(application, this.#live, this.#managers)
-    const seen = [...conflicts.values()].flatMap((entry) =>
-      [...flatPaths(this.#schema, fieldsV1Of(entry.fields))].map((path) => `${entry.manager} ${path}`),
-    )
+    const seen = [...conflicts.values()].flatMap((entry) => {
+      const fields = fieldsV1Of(entry.fields)
+      const known = entry.apiVersion === 'v2' ? renamed(fields, oldName) : fields
+      return [...flatPaths(this.#schema, known)].map((path) => `${entry.manager} ${path}`)
+    })
     assert.deepEqual(seen.sort(), [...this.#model.conflicts(manager, flat)].sort(), 'conflicts')
     const isForced = this.#random.below(3) === 0
     if (seen.length > 0 && !isForced) {
@@ -94,12 +121,22 @@ class Run {
     const kept = names.map((name) => [name, this.#live[name]] as const)
     const live = Object.fromEntries(kept.map(([name, value]) => [name, value ?? null]))
     const after = this.#conform({ ...next, ...live })
-    const writer = { manager: 'u', apiVersion: 'v1', subresource: '', time: '2026-01-01T00:00:00Z' }
-    const type = mergeTypeOf(this.#schema)
-    const change = { type, versions: oneVersion(type, 'v1'), before: this.#live, after }
+    const apiVersion = this.#random.pick(['v1', 'v2'] as const)
+    const manager = `u${apiVersion}`
+    const writer = { manager, apiVersion, subresource: '', time: '2026-01-01T00:00:00Z' }
+    const inVersion = (object: JsonObject): JsonObject =>
+      this.#versions.convert(object, 'v1', apiVersion) ?? {}
+    const change = {
+      ...{ type: this.#versions.typeOf(apiVersion) ?? leaf, versions: this.#versionsOf(apiVersion) },
+      ...{ before: inVersion(this.#live), after: inVersion(after) },
+    }
     this.#managers = trackUpdate(change, this.#managers, { writer, updatersMax: 10 })
-    this.#model.update('u', flatten(this.#schema, after))
+    this.#model.update(manager, flatten(this.#schema, after))
     this.#live = after
+  }
+
+  #versionsOf(requested: string): KindVersions {
+    return { ...this.#versions, requested }
   }
 
   readonly #conform = (object: JsonObject): JsonObject => objectOf(withoutEmpty(this.#schema, object))
@@ -112,9 +149,11 @@ class Run {
     this.#managers = this.#random.below(2) === 0 ? again : storedManagers(entries)
     const live = flatten(this.#schema, this.#live)
     assert.deepEqual([...live].sort(), [...this.#model.live].sort(), 'object')
-    for (const manager of [...appliers, 'u']) {
+    for (const manager of [...appliers, 'uv1', 'uv2']) {
       const entry = entries.find((one) => one['manager'] === manager)
-      const seen = entry === undefined ? [] : [...flatPaths(this.#schema, entry['fieldsV1'] as JsonObject)]
+      const fields = (entry?.['fieldsV1'] ?? {}) as JsonObject
+      const known = manager === 'uv2' ? renamed(fields, oldName) : fields
+      const seen = entry === undefined ? [] : [...flatPaths(this.#schema, known)]
       const owned = [...(this.#model.owners.get(manager) ?? [])]
       assert.deepEqual(seen.sort(), owned.sort(), `owner ${manager}`)
     }
