@@ -92,9 +92,9 @@ function prune(versions: KindVersions, merged: JsonObject, { last, entry, manage
 type AddingBack = Pick<Pruning, 'last' | 'managers'> & { readonly whole: JsonObject }
 
 /**
- * Adds back what managers own, in the version of each. Returns the object in the last version. What
- * is added back in one version may contain what another version owns, so upstream's single round
- * loses that: rounds go on until nothing more is added.
+ * Adds back what managers own, in the version of each. Returns the object in the last version. An
+ * element that is added back in one version may contain what an owner of another version has, which
+ * upstream's single round loses: rounds go on until nothing more is added.
  */
 function addOwned(versions: KindVersions, bare: JsonObject, of: AddingBack): JsonObject {
   const { apiVersion: lastVersion } = of.last
