@@ -59,7 +59,7 @@ export function applyConfig(application: Application, live: JsonObject, managers
 }
 
 type Pruning = {
-  /** What the applier owned before, perhaps in another version. */
+  /** The entry of the applier before, perhaps of another version. */
   readonly last: ManagedEntry
   readonly entry: ManagedEntry
   readonly managers: Managers
