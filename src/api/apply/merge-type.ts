@@ -81,9 +81,16 @@ function read(schema: Schema): MergeType {
 function structType({ mapType, instead, properties }: ObjectSchema): MergeType {
   if (mapType === 'atomic') return leaf
   if (instead !== undefined) return deduced
+  // Asked for with every write, so the types of members are found once.
+  const members = new Map<string, MergeType>()
   const member = (name: string): MergeType | null => {
+    const found = members.get(name)
+    if (found !== undefined) return found
     const of = Object.hasOwn(properties, name) ? properties[name] : undefined
-    return of === undefined ? null : mergeTypeOf(of)
+    if (of === undefined) return null
+    const type = mergeTypeOf(of)
+    members.set(name, type)
+    return type
   }
   return { kind: 'struct', member, other: deduced }
 }
