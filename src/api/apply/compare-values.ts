@@ -6,6 +6,7 @@ import { storedFields } from './fields-v1.ts'
 import { byStep, elementType, elementsOf } from './list-elements.ts'
 import { resolved } from './merge-type.ts'
 import type { MergeType } from './merge-type.ts'
+import { PathBudget } from './path-budget.ts'
 import { fieldStep } from './step.ts'
 
 /** The paths in which two values differ. */
@@ -15,10 +16,21 @@ export type Comparison = {
   readonly removed: FieldSet
 }
 
-/** @source structured-merge-diff `typed/typed.go`, Compare */
-export function compareValues(type: MergeType, before: Json, after: Json): Comparison {
-  return compareAt(type, before, after).below
+/**
+ * @param budget unset: any number of paths
+ * @throws TooManyPathsError
+ * @source structured-merge-diff `typed/typed.go`, Compare
+ */
+export function compareValues(
+  type: MergeType,
+  before: Json,
+  after: Json,
+  budget: PathBudget = new PathBudget(Number.MAX_SAFE_INTEGER),
+): Comparison {
+  return compareAt(type, [before, after], budget).below
 }
+
+type Sides = readonly [before: Json | undefined, after: Json | undefined]
 
 type Compared = {
   /** The paths below the two values. */
@@ -31,24 +43,27 @@ const none: Comparison = { added: emptySet, modified: emptySet, removed: emptySe
 const asLeaf: Compared = { below: none, isLeaf: true }
 
 /** Compares two values that differ; one of them is defined. */
-function compareAt(type: MergeType, before: Json | undefined, after: Json | undefined): Compared {
+function compareAt(type: MergeType, [before, after]: Sides, budget: PathBudget): Compared {
   const [was, is] = [resolved(type, before ?? after), resolved(type, after ?? before)]
   if (was.kind !== is.kind) {
     // The value became another type: all that was inside is gone, and what is inside now is new.
-    const { removed } = compareAt(was, before, undefined).below
-    const { added } = compareAt(is, undefined, after).below
+    const { removed } = compareAt(was, [before, undefined], budget).below
+    const { added } = compareAt(is, [undefined, after], budget).below
     return { below: { added, modified: emptySet, removed }, isLeaf: true }
   }
   if (is.kind === 'leaf' || (isVoid(before) && isVoid(after))) return asLeaf
-  if (before === undefined) return { below: { ...none, added: allFields(is, after) }, isLeaf: false }
-  if (after === undefined) return { below: { ...none, removed: allFields(is, before) }, isLeaf: false }
-  const found = new Differences()
+  if (before === undefined) return { below: { ...none, added: allFields(is, after, budget) }, isLeaf: false }
+  if (after === undefined)
+    return { below: { ...none, removed: allFields(is, before, budget) }, isLeaf: false }
+  const found = new Differences(budget)
   if (is.kind === 'struct') {
     for (const name of namesOf(before, after)) {
       const [old, now] = [inside(before, name), inside(after, name)]
       if (old !== now) found.compare(is.member(name) ?? is.other, fieldStep(name), [old, now])
     }
   } else if (!equalJson(before, after)) {
+    // Identifying the elements costs the most.
+    budget.require(Math.abs(lengthOf(after) - lengthOf(before)))
     const [old, now] = [byStep(elementsOf(is, before)), byStep(elementsOf(is, after))]
     const items = elementType(is)
     for (const [step, value] of old) found.compare(items, step, [value, now.get(step)])
@@ -57,27 +72,35 @@ function compareAt(type: MergeType, before: Json | undefined, after: Json | unde
   return { below: found.comparison, isLeaf: false }
 }
 
+function lengthOf(value: Json | undefined): number {
+  return isJsonList(value) ? value.length : 0
+}
+
 /** Returns the paths below a value that is there on one side only. */
-function allFields(type: MergeType, value: Json | undefined): FieldSet {
-  return storedFields(fieldsBelow(type, value))
+function allFields(type: MergeType, value: Json | undefined, budget: PathBudget): FieldSet {
+  return storedFields(fieldsBelow(type, value, budget))
 }
 
 /** Returns them as `FieldsV1`, in which they will be stored: no sets are made. */
-function fieldsBelow(type: MergeType, value: Json | undefined): JsonObject {
+function fieldsBelow(type: MergeType, value: Json | undefined, budget: PathBudget): JsonObject {
   const of = resolved(type, value)
   if (of.kind === 'leaf' || isVoid(value)) return nothing
   const draft: JsonObjectDraft = {}
   if (of.kind === 'struct') {
     if (!isJsonObject(value)) return nothing
-    for (const name of Object.keys(value).sort()) {
-      draft[fieldStep(name)] = withMark(fieldsBelow(of.member(name) ?? of.other, memberOf(value, name)))
+    const names = Object.keys(value)
+    budget.take(names.length)
+    for (const name of names.sort()) {
+      const inside = of.member(name) ?? of.other
+      draft[fieldStep(name)] = withMark(fieldsBelow(inside, memberOf(value, name), budget))
     }
     return draft
   }
+  if (isJsonList(value)) budget.take(value.length)
   const elements = byStep(elementsOf(of, value))
   const items = elementType(of)
   for (const step of [...elements.keys()].sort()) {
-    draft[step] = withMark(fieldsBelow(items, elements.get(step)))
+    draft[step] = withMark(fieldsBelow(items, elements.get(step), budget))
   }
   return draft
 }
@@ -91,9 +114,14 @@ const nothing: JsonObject = Object.freeze({})
 
 /** The differences of one node and those below: nothing is built for what is equal. */
 class Differences {
+  readonly #budget: PathBudget
   #added: NodeDraft | null = null
   #modified: NodeDraft | null = null
   #removed: NodeDraft | null = null
+
+  constructor(budget: PathBudget) {
+    this.#budget = budget
+  }
 
   get comparison(): Comparison {
     if (this.#added === null && this.#modified === null && this.#removed === null) return none
@@ -111,14 +139,23 @@ class Differences {
     [before, after]: readonly [Json | undefined, Json | undefined],
   ): void {
     if (before === after) return
-    const { below, isLeaf } = type.kind === 'leaf' ? asLeaf : compareAt(type, before, after)
-    if (before === undefined) (this.#added ??= new NodeDraft()).add(step)
-    else if (after === undefined) (this.#removed ??= new NodeDraft()).add(step)
-    else if (isLeaf && !equalJson(before, after)) (this.#modified ??= new NodeDraft()).add(step)
+    const { below, isLeaf } = type.kind === 'leaf' ? asLeaf : compareAt(type, [before, after], this.#budget)
+    const whole = this.#changedWhole(isLeaf, [before, after])
+    if (whole !== null) {
+      this.#budget.take(1)
+      whole.add(step)
+    }
     if (below === none) return
     if (!isEmptySet(below.added)) (this.#added ??= new NodeDraft()).attach(step, below.added)
     if (!isEmptySet(below.modified)) (this.#modified ??= new NodeDraft()).attach(step, below.modified)
     if (!isEmptySet(below.removed)) (this.#removed ??= new NodeDraft()).attach(step, below.removed)
+  }
+
+  /** Returns the node to which the path of a value belongs. null: it did not change as a whole. */
+  #changedWhole(isLeaf: boolean, [before, after]: Sides): NodeDraft | null {
+    if (before === undefined) return (this.#added ??= new NodeDraft())
+    if (after === undefined) return (this.#removed ??= new NodeDraft())
+    return isLeaf && !equalJson(before, after) ? (this.#modified ??= new NodeDraft()) : null
   }
 }
 

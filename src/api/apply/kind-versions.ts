@@ -4,6 +4,7 @@ import type { Comparison } from './compare-values.ts'
 import { difference, isEmptySet } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
 import type { MergeType } from './merge-type.ts'
+import { PathBudget } from './path-budget.ts'
 
 /**
  * The versions of a kind: the paths of an owner are those of the version that it wrote.
@@ -36,6 +37,8 @@ export type Change = {
   /** Paths that are not compared: the server sets them. Unset: none. */
   readonly except?: FieldSet
   readonly versions: KindVersions
+  /** Unset: any number of paths. */
+  readonly pathsMax?: number
 }
 
 /** The differences of a change in each version that owners have, found when first asked for. */
@@ -50,6 +53,7 @@ export class VersionedComparison {
   }
 
   /**
+   * @throws TooManyPathsError
    * @returns `missing`: the kind has no such version any more; `unknown`: the object cannot be
    * converted to it
    */
@@ -64,7 +68,7 @@ export class VersionedComparison {
   }
 
   #compare(apiVersion: string): Comparison | 'missing' | 'unknown' {
-    const { before, after, except, versions } = this.#change
+    const { before, after, versions } = this.#change
     const type = versions.typeOf(apiVersion)
     if (type === null) return 'missing'
     const converted = (object: JsonObject): JsonObject | null =>
@@ -72,12 +76,13 @@ export class VersionedComparison {
     const [old, now] = [converted(before), converted(after)]
     if (old === null || now === null) return 'unknown'
     // Paths that the server sets are the same in nearly all versions.
-    return comparisonOf({ type, before: old, after: now, ...(except === undefined ? {} : { except }) })
+    return comparisonOf({ ...this.#change, type, before: old, after: now })
   }
 }
 
-function comparisonOf({ type, before, after, except }: Omit<Change, 'versions'>): Comparison {
-  const all = compareValues(type, before, after)
+function comparisonOf({ type, before, after, except, pathsMax }: Change): Comparison {
+  const budget = new PathBudget(pathsMax ?? Number.MAX_SAFE_INTEGER)
+  const all = compareValues(type, before, after, budget)
   if (except === undefined || isEmptySet(except)) return all
   return {
     added: difference(all.added, except),

@@ -6,6 +6,7 @@ import { readManagers, isReset, managedFieldsOf, storedManagers } from '../../ap
 import type { ManagedEntry, Managers } from '../../api/apply/managers.ts'
 import { mergeTypeOf } from '../../api/apply/merge-type.ts'
 import type { MergeType } from '../../api/apply/merge-type.ts'
+import { PathBudget, TooManyPathsError } from '../../api/apply/path-budget.ts'
 import { reconcileOwners, trackUpdate } from '../../api/apply/ownership.ts'
 import type { Writer } from '../../api/apply/ownership.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
@@ -66,15 +67,24 @@ export type GivenOwners = {
  */
 export function giveManagedFields({ type, entries, applier, current }: GivenOwners): ManageFields {
   return (object, { shaped }) => {
-    const own = withoutPaths(entries, applier, setByServer(type, shaped, object))
+    const set = setByServer(type, { shaped, prepared: object, pathsMax: Number.MAX_SAFE_INTEGER })
+    const own = withoutPaths(entries, applier, set)
     return withStoredTimes(withManagedFields(object, own), current)
   }
 }
 
-/** Returns the paths that the server set, changed or removed in an object. */
-function setByServer(type: MergeType, shaped: AnyObject, prepared: AnyObject): FieldSet {
+type Preparing = {
+  readonly shaped: AnyObject
+  readonly prepared: AnyObject
+  readonly pathsMax: number
+}
+
+/**
+ * Returns the paths that the server set, changed or removed in an object. @throws TooManyPathsError
+ */
+function setByServer(type: MergeType, { shaped, prepared, pathsMax }: Preparing): FieldSet {
   if (shaped === prepared) return emptySet
-  const { added, modified, removed } = compareValues(type, shaped, prepared)
+  const { added, modified, removed } = compareValues(type, shaped, prepared, new PathBudget(pathsMax))
   return union(union(added, modified), removed)
 }
 
@@ -127,34 +137,28 @@ export function trackFields(
   const type = mergeTypeOf(schema)
   const versions = versionsOfKind(dependencies, request.definition)
   const isAllNew = current === null || (isCleared && fieldsSent === undefined)
+  const { managedPathsMax: pathsMax, managedUpdatersMax: updatersMax } = dependencies.limits
   return (object, { drafted, shaped }) => {
-    const except = setByServer(type, shaped, object)
     const before = isAllNew ? emptyObject(schema) : withManagedFields(current, undefined)
     const after = withManagedFields(drafted, undefined)
-    const sentFields = isCleared && fieldsSent !== undefined ? fieldsSent(type, after) : emptySet
-    const tracked = trackUpdate(
-      { type, before, after, except, versions },
-      reconcileOwners(versions, owners),
-      {
-        ...{ writer, claimed: difference(sentFields, except) },
-        updatersMax: dependencies.limits.managedUpdatersMax,
-      },
-    )
-    if (!hasRoomFor(dependencies, tracked)) {
-      const { managedPathsMax } = dependencies.limits
-      request.context.warn(withoutOwners(`the object would have more than ${managedPathsMax} owned paths`))
+    try {
+      const except = setByServer(type, { shaped, prepared: object, pathsMax })
+      const change = { type, before, after, except, versions, pathsMax }
+      const sentFields = isCleared && fieldsSent !== undefined ? fieldsSent(type, after) : emptySet
+      const claimed = difference(sentFields, except)
+      const tracked = trackUpdate(change, reconcileOwners(versions, owners), { writer, claimed, updatersMax })
+      if (pathsOf(tracked.values()) > pathsMax) throw new TooManyPathsError()
+      const managed = withManagedFields(object, managedFieldsOf(tracked))
+      return drafted === shaped ? managed : withStoredTimes(managed, current)
+    } catch (cause) {
+      if (!(cause instanceof TooManyPathsError)) throw cause
+      request.context.warn(withoutOwners(`the object would have more than ${pathsMax} owned paths`))
       return withManagedFields(object, undefined)
     }
-    const managed = withManagedFields(object, managedFieldsOf(tracked))
-    return drafted === shaped ? managed : withStoredTimes(managed, current)
   }
 }
 
 const noOwners: Managers = new Map()
-
-function hasRoomFor({ limits }: VerbDependencies, managers: Managers): boolean {
-  return pathsOf(managers.values()) <= limits.managedPathsMax
-}
 
 function pathsOf(entries: Iterable<ManagedEntry>): number {
   let paths = 0

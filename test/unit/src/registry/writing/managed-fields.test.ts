@@ -262,6 +262,12 @@ void test('an update of an object with too many paths for owners is stored witho
     api.warnings.join(),
     /the object would have more than 100 owned paths, so it is stored without them/,
   )
+  const list = Array.from({ length: 120 }, (_, at) => ({ name: `c${at}`, image: 'i' }))
+  await api.create({ kind: 'Pod', body: pod })
+  const many = { ...pod, spec: { ...pod.spec, containers: list } }
+  // Refused for other reasons, after the owners were given up.
+  assert.equal((await refused(api.update({ kind: 'Pod', name: 'a', body: many }))).code, 422)
+  assert.equal(api.warnings.length, 2)
   const small = await api.update({ name: 'a', body: configMap({ k: '1' }) })
   assert.equal(small.object.metadata.managedFields, undefined)
   await api.create({ body: { ...configMap({ k: '1' }), metadata: { name: 'b' } } })

@@ -1,0 +1,27 @@
+/** How many paths a comparison may find: a write of a huge object must not hold a thread long. */
+export class PathBudget {
+  #left: number
+
+  constructor(pathsMax: number) {
+    this.#left = pathsMax
+  }
+
+  /** @throws TooManyPathsError when fewer are left */
+  require(paths: number): void {
+    if (paths > this.#left) throw new TooManyPathsError()
+  }
+
+  /** @throws TooManyPathsError when that is more than is left */
+  take(paths: number): void {
+    this.#left -= paths
+    if (this.#left < 0) throw new TooManyPathsError()
+  }
+}
+
+/** A comparison found more paths than one object may have owners for. */
+export class TooManyPathsError extends Error {
+  constructor() {
+    super('a comparison found too many paths')
+    this.name = 'TooManyPathsError'
+  }
+}
