@@ -13,6 +13,7 @@ import type { ResourceDefinition, Verb } from './kinds/definition.ts'
 import { EventFrames } from './representations/event-frames.ts'
 import { get } from './verbs/get.ts'
 import { KeyedMutex } from './shared/keyed-mutex.ts'
+import { WritesInFlight } from './shared/writes-in-flight.ts'
 import { KindWatches } from './kinds/kind-watches.ts'
 import { CatalogSync } from './kinds/catalog-sync.ts'
 import { ByteBudget } from './shared/byte-budget.ts'
@@ -44,6 +45,7 @@ export type RegistryOptions = Omit<
   | 'rows'
   | 'schemas'
   | 'writers'
+  | 'writesInFlight'
   | 'byteBudget'
   | 'kindWatches'
   | 'definitionState'
@@ -69,6 +71,7 @@ export function registry(given: RegistryOptions): Registry {
     schemas: new WholeSchemas(),
     rawStore: given.store,
     writers: new KeyedMutex(given.clock),
+    writesInFlight: new WritesInFlight(given.clock),
     byteBudget: new ByteBudget(limits.heldBytesTotalMax),
     kindWatches: new KindWatches(given.catalog, given.clock),
   }

@@ -11,6 +11,7 @@ import type { ResourceDefinition } from '../kinds/definition.ts'
 import type { EventFrames } from '../representations/event-frames.ts'
 import type { ByteBudget } from '../shared/byte-budget.ts'
 import type { KeyedMutex } from '../shared/keyed-mutex.ts'
+import type { WritesInFlight } from '../shared/writes-in-flight.ts'
 import type { KindWatches } from '../kinds/kind-watches.ts'
 import type { WatchedKind, WatchObserver } from '../shared/watch-observer.ts'
 import type { RegistryLimits } from '../shared/registry-limits.ts'
@@ -38,6 +39,7 @@ export type VerbDependencies = {
   readonly schemas: WholeSchemas
   /** Locks of objects whose writers lost a race. */
   readonly writers: KeyedMutex
+  readonly writesInFlight: WritesInFlight
   readonly byteBudget: ByteBudget
   readonly kindWatches: KindWatches
   /** Begins to measure a watch. Unset: nothing does. */

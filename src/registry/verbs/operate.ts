@@ -29,7 +29,7 @@ import { operationOf } from '../calls/subresource.ts'
 import { validateBody } from '../writing/validate-write.ts'
 import { planAdmitted, runWrite } from '../writing/write-pipeline.ts'
 import type { Draft } from '../writing/write-pipeline.ts'
-import type { Plan } from '../writing/retry-on-conflict.ts'
+import type { Plan } from '../writing/plan.ts'
 
 /** Whether a create operates on an existing object instead of creating one. */
 export function isOperation({ definition, target }: VerbRequest): boolean {

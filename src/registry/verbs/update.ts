@@ -4,7 +4,7 @@ import { checkCreatable, draftCreate, Stamps } from './create.ts'
 import { checkNames, decodeObject, withValueLimit } from '../writing/decode.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import type { AnyObject } from '../kinds/definition.ts'
-import { readWriteOptions } from '../calls/query-options.ts'
+import { isUnversioned, readWriteOptions } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { draftRewrite, requireVersion, rewriteRetry } from '../writing/rewrite.ts'
 import { partOf, viewOf } from '../calls/subresource.ts'
@@ -25,6 +25,7 @@ export async function update(dependencies: VerbDependencies, request: WriteReque
   const subresource = view === null ? partOf(definition, target, 'update') : null
   const options = { kind: 'UpdateOptions', ...readWriteOptions(request.query) } as const
   const stamps = new Stamps(dependencies, request)
+  let namesVersion = false
   const answer = await runWrite(dependencies, request, {
     options,
     decode: () => {
@@ -39,6 +40,7 @@ export async function update(dependencies: VerbDependencies, request: WriteReque
       return sent instanceof Promise ? sent.then(checked) : checked(sent)
     },
     draft: (sent, reads) => {
+      namesVersion = !isUnversioned(sent.metadata.resourceVersion)
       const change = view === null ? (): AnyObject => sent : changeThroughView(view, () => sent)
       const onMissing = (): Draft => {
         if (definition.putCreates !== true && !dependencies.names.putCreates) {
@@ -51,7 +53,7 @@ export async function update(dependencies: VerbDependencies, request: WriteReque
       const rewrite = { subresource, options, change: requireVersion(request, change), onMissing }
       return draftRewrite(dependencies, request, rewrite, reads)
     },
-    retry: rewriteRetry(dependencies, request, options),
+    retry: rewriteRetry(dependencies, request, options, () => namesVersion),
   })
   return view === null ? answer : showView(view, answer)
 }

@@ -21,7 +21,7 @@ import type { AnyObject } from '../kinds/definition.ts'
 import { encode, parseStored, parsedJson } from '../kinds/encode.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 import { fromStore } from '../shared/store-error-mapping.ts'
-import type { Evaluate, Plan } from './retry-on-conflict.ts'
+import type { Evaluate, Plan } from './plan.ts'
 
 /** Records are no objects of the API. No custom kind can have a group without a dot. */
 const place = { group: 'internal', plural: 'idempotencyrecords' }

@@ -1,7 +1,7 @@
 import { assertNever } from '../../../base/assert.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
 import { modifiedConflict, serviceUnavailable, tooManyRequests } from '../../api/errors/standard-errors.ts'
-import type { Condition, Operation } from '../../store/command.ts'
+import type { Condition, Operation, Outcome } from '../../store/command.ts'
 import type { Key } from '../../store/key.ts'
 import type { VerbResponse, VerbRequest, WriteRequest } from '../calls/verb.ts'
 import { withPrecondition } from '../kinds/definition-basis.ts'
@@ -12,64 +12,7 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { ReadSet } from '../shared/read-set.ts'
 import { checkStorageQuota, sizeError } from './storage-quota.ts'
 import { fromStore } from '../shared/store-error-mapping.ts'
-import type { Revision } from '../../store/revision.ts'
-
-/** The result of evaluating a write on this member's memory. */
-export type Plan =
-  /** Nothing to write. */
-  | { readonly kind: 'answer'; readonly value: VerbResponse }
-  /** The operations that would be written, and the response. */
-  | { readonly kind: 'dry-run'; readonly operations: readonly Operation[]; readonly value: VerbResponse }
-  | {
-      readonly kind: 'write'
-      /** The object's own operation comes first. */
-      readonly operations: readonly Operation[]
-      /** Returns the response from the revisions of the operations. */
-      readonly done: (revisions: readonly Revision[]) => VerbResponse
-    }
-  /** Membership changes, requested one after another; then `next`. A dry run only checks them. */
-  | {
-      readonly kind: 'membership-changes'
-      readonly changes: readonly MembershipChange[]
-      readonly dryRun: boolean
-      /**
-       * The operations expected after the changes: if they exceed the quota, no change is
-       * requested.
-       */
-      readonly operations: readonly Operation[]
-      /** The remaining work. Evaluated again after each lost race. */
-      readonly next: Evaluate
-    }
-
-/**
- * Evaluates a write on memory as it is. Has no effects, so it may be called again. @throws ApiError
- * to refuse
- */
-export type Evaluate = (reads: ReadSet) => Plan | Promise<Plan>
-
-/** Returns the plan with the operations that admission adds to its command. */
-export function withExtraOperations(plan: Plan, extra: readonly Operation[]): Plan {
-  if (extra.length === 0 || plan.kind === 'answer') return plan
-  return { ...plan, operations: [...plan.operations, ...extra] }
-}
-
-/** Returns the plan with conditions that admission adds to the object's own operation. */
-export function withConditions(plan: Plan, conditions: readonly Condition[]): Plan {
-  if (conditions.length === 0 || plan.kind !== 'write') return plan
-  const [first, ...rest] = plan.operations
-  if (first === undefined) return plan
-  return { ...plan, operations: [{ ...first, conditions: [...first.conditions, ...conditions] }, ...rest] }
-}
-
-/** Returns a plan that writes one object. */
-export function planPut(
-  put: Extract<Operation, { readonly kind: 'put' }>,
-  of: { readonly dryRun: VerbResponse | null; readonly done: (revision: Revision) => VerbResponse },
-): Plan {
-  const operations = [put]
-  if (of.dryRun !== null) return { kind: 'dry-run', operations, value: of.dryRun }
-  return { kind: 'write', operations, done: ([revision]) => of.done(revision as Revision) }
-}
+import type { Evaluate, Plan } from './plan.ts'
 
 export type RetryOptions = {
   /** Maximum number of evaluations that may lose a race. */
@@ -79,6 +22,11 @@ export type RetryOptions = {
    * each evaluation creates another object. Called after a lost race only.
    */
   readonly key: (() => Key) | null
+  /**
+   * Whether the request replaces a certain version, so that it loses if another write of the object
+   * succeeds. Unset: no.
+   */
+  readonly namesVersion?: () => boolean
   /** The result is never a write, so a barrier comes first. */
   readonly barrierFirst: boolean
   /** The request for the written object if it is not the object of the path. */
@@ -113,7 +61,7 @@ export async function retryOnConflict(
 ): Promise<VerbResponse> {
   const state: WriteState = { evaluate, applied: [] }
   try {
-    const first = await attempt(dependencies, request, state, options, { ...firstTurn, held: null })
+    const first = await firstAttempt(dependencies, request, state, options)
     if (first.kind === 'answer') return first.value
     return await attemptsInTurn(dependencies, request, state, options, first)
   } catch (cause) {
@@ -126,7 +74,7 @@ const retryAfterSeconds = 1
 /** Remaining work of a request, and the membership changes made for it. */
 type WriteState = { evaluate: Evaluate; applied: readonly MembershipChange[] }
 
-type Attempt = { readonly kind: 'answer'; readonly value: VerbResponse } | LostRace
+type Attempt = { readonly kind: 'answer'; readonly value: VerbResponse } | LostRace | AwaitedWrite
 
 /**
  * @param shared the object besides the written one that the race was for, such as a quota; null:
@@ -139,10 +87,31 @@ type LostRace = {
   readonly isBusy: boolean
 }
 
+/** Nothing was proposed: a write of the object that is in flight decides about it. */
+type AwaitedWrite = { readonly kind: 'awaits'; readonly key: Key }
+
 /** How an attempt evaluates, and the lock that it holds. */
 type Turn = { readonly evaluated: typeof evaluateConfirmed; readonly held: Key | null }
 
-const firstTurn = { evaluated: evaluateConfirmed } as const
+const firstTurn = { evaluated: evaluateConfirmed, held: null } as const
+
+/**
+ * Evaluates and proposes once. Of requests that name one version of an object only one can succeed:
+ * the others wait for its outcome, all at the same time, because losing commands would fill the
+ * log.
+ */
+async function firstAttempt(
+  dependencies: VerbDependencies,
+  request: WriteRequest,
+  state: WriteState,
+  options: RetryOptions,
+): Promise<Exclude<Attempt, AwaitedWrite>> {
+  for (;;) {
+    const made = await attempt(dependencies, request, state, options, firstTurn)
+    if (made.kind !== 'awaits') return made
+    await dependencies.writesInFlight.ended(made.key, request.context.deadlineMs)
+  }
+}
 
 /**
  * Retries after a lost race, serialized by what the race was for: the written object, or another
@@ -175,6 +144,11 @@ async function attemptsInTurn(
       // A lost race is a barrier: its outcome was applied here.
       const evaluated = race.isBusy ? evaluateConfirmed : evaluateCurrent
       const again = await attempt(dependencies, request, state, options, { evaluated, held: race.shared })
+      if (again.kind === 'awaits') {
+        await dependencies.writesInFlight.ended(again.key, deadlineMs)
+        race = { ...race, isBusy: true }
+        continue
+      }
       if (again.kind === 'answer') {
         if (race.shared !== null && held !== null) {
           releaseLater(dependencies, held, startedMs)
@@ -226,8 +200,13 @@ async function attempt(
   if (plan.kind !== 'write') return { kind: 'answer', value: plan.value }
   const busy = turn.held === null ? busyKey(dependencies, plan.operations) : null
   if (busy !== null) return { kind: 'lost', shared: busy, isBusy: true }
+  const { writesInFlight } = dependencies
+  const key = options.key?.() ?? null
+  if (key !== null && options.namesVersion?.() === true && writesInFlight.has(key))
+    return { kind: 'awaits', key }
   const operations = onlyWhile(request, withPrecondition(plan.operations, dependencies.definitionState?.()))
-  const outcome = await fromStore(store.write({ kind: 'write', operations }, deadlineMs))
+  const write = (): Promise<Outcome> => fromStore(store.write({ kind: 'write', operations }, deadlineMs))
+  const outcome = key === null ? await write() : await writesInFlight.run(key, write)
   switch (outcome.kind) {
     case 'done':
       return { kind: 'answer', value: plan.done(outcome.revisions) }

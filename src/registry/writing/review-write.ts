@@ -8,7 +8,7 @@ import { documentResponse } from '../calls/document-response.ts'
 import type { WriteOptions } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { validateReview } from './validate-write.ts'
-import type { Plan } from './retry-on-conflict.ts'
+import type { Plan } from './plan.ts'
 import type { Write } from './write-pipeline.ts'
 
 /**

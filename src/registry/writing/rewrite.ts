@@ -20,13 +20,14 @@ import { isUnversioned } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 import { keyOfTarget } from '../calls/request.ts'
-import type { RetryOptions, Evaluate, Plan } from './retry-on-conflict.ts'
+import type { RetryOptions } from './retry-on-conflict.ts'
+import type { Evaluate, Plan } from './plan.ts'
 import { encodeManaged, giveManagedFields, trackFields, writerOf } from './manage-fields.ts'
 import type { FieldsSent, ManageFields } from './manage-fields.ts'
 import { validateChangedObject, warnOfObject } from './validate-write.ts'
 import { evaluateDraft } from './write-pipeline.ts'
 import type { Draft } from './write-pipeline.ts'
-import { planPut } from './retry-on-conflict.ts'
+import { planPut } from './plan.ts'
 
 /** A change of an existing object. */
 export type Rewrite = {
@@ -106,8 +107,10 @@ export function rewriteRetry(
   dependencies: VerbDependencies,
   { definition, target }: WriteRequest,
   { dryRun }: { readonly dryRun: boolean },
+  namesVersion?: () => boolean,
 ): RetryOptions {
   return {
+    ...(namesVersion === undefined ? {} : { namesVersion }),
     attemptsMax: dependencies.limits.rewriteAttemptsMax,
     key: () => keyOfTarget(definition, target),
     barrierFirst: dryRun,

@@ -7,8 +7,10 @@ import { keepManagedFields } from './manage-fields.ts'
 import type { ManageFields } from './manage-fields.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ReadSet } from '../shared/read-set.ts'
-import { retryOnConflict, withConditions, withExtraOperations } from './retry-on-conflict.ts'
-import type { RetryOptions, Plan } from './retry-on-conflict.ts'
+import { retryOnConflict } from './retry-on-conflict.ts'
+import { withConditions, withExtraOperations } from './plan.ts'
+import type { RetryOptions } from './retry-on-conflict.ts'
+import type { Plan } from './plan.ts'
 import { yieldToEventLoop } from '../shared/yield-budget.ts'
 
 /**

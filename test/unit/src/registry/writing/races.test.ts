@@ -6,7 +6,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ObjectStore } from '../../../../../src/store/object-store.ts'
+import { StoreError } from '../../../../../src/store/store-errors.ts'
 import { Fixture, refused } from '../fixture.ts'
+
+function countWrites(real: ObjectStore, onWrite: () => void): ObjectStore {
+  return new Proxy(real, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]): unknown => {
+        if (name === 'write') onWrite()
+        return (value as (...args: unknown[]) => unknown).apply(target, args)
+      }
+    },
+  })
+}
 
 /** `first` runs once before the next call of that method. */
 type Interruption = { method: 'barrier' | 'write' | null; first: () => Promise<unknown> }
@@ -70,6 +84,42 @@ void test('spec 3.1: a deletion with preconditions does not delete another versi
   const body = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { resourceVersion } }
   assert.equal((await refused(api.delete({ name: 'a', body }))).code, 409)
   assert.deepEqual((await api.get({ name: 'a' })).object['data'], { k: 'newer' })
+})
+
+void test('of concurrent updates that name one version, one is proposed and the others conflict', async (t) => {
+  let proposed = 0
+  const api = await Fixture.open({
+    wrap: (real) => countWrites(real, () => proposed++),
+  })
+  t.after(() => api.close())
+  const { object } = await api.configMap('a')
+  proposed = 0
+  const updates = Array.from({ length: 10 }, (_, at) =>
+    api.update({ name: 'a', body: { ...object, data: { k: String(at) } } }),
+  )
+  const ends = await Promise.allSettled(updates)
+  assert.equal(ends.filter(({ status }) => status === 'fulfilled').length, 1)
+  for (const [at, { status }] of ends.entries()) {
+    if (status === 'rejected') assert.equal((await refused(updates[at] ?? Promise.resolve())).code, 409)
+  }
+  assert.equal(proposed, 1)
+})
+
+void test('an update that waits for another one succeeds if that one is refused', async (t) => {
+  const { api, interruption } = await open()
+  t.after(() => api.close())
+  const { object } = await api.configMap('a')
+  const seconds: Promise<{ readonly code: number }>[] = []
+  interruption.method = 'write'
+  interruption.first = async () => {
+    seconds.push(api.update({ name: 'a', body: { ...object, data: { k: 'second' } } }))
+    await Promise.resolve()
+    throw new StoreError('overloaded', 'too many proposals')
+  }
+  const first = await refused(api.update({ name: 'a', body: { ...object, data: { k: 'first' } } }))
+  assert.equal(first.code, 429)
+  assert.equal((await seconds[0])?.code, 200)
+  assert.deepEqual((await api.get({ name: 'a' })).object['data'], { k: 'second' })
 })
 
 void test('spec 6.1: the bookmark at the end of a watch names no event that was not sent', async (t) => {
