@@ -5,7 +5,7 @@ import { NoReply } from '../drivers/api-client.ts'
 import type { ApiClient, Reply } from '../drivers/api-client.ts'
 import { ProcessCluster } from '../drivers/process-cluster.ts'
 import { endsWith } from '../tools/stop-after-test.ts'
-import { until } from '../tools/until.ts'
+import { untilReached } from '../tools/until.ts'
 
 const counterPath = '/api/v1/namespaces/default/configmaps/counter'
 const keysPath = '/api/v1/namespaces/default/configmaps/keys'
@@ -129,11 +129,7 @@ async function addTogether(
   const expected = count * additions
   const known = (): number => adders.reduce((sum, { added }) => sum + added, 0)
   for (let kill = 1; kill <= kills; kill++) {
-    const reached = until(
-      `${kill} of ${kills + 1} parts are added`,
-      () => known() >= (expected * kill) / (kills + 1),
-      () => `${known()} of ${expected}`,
-    )
+    const reached = untilReached('the sum of additions', (expected * kill) / (kills + 1), known)
     await Promise.race([reached, working])
     const leader = await cluster.leader()
     await leader.stop('SIGKILL')

@@ -28,3 +28,17 @@ export async function until(
     await sleep(lookMs)
   }
 }
+
+/**
+ * Waits until a count reaches a goal, as long as it rises at least once in `patienceMs`: how fast
+ * depends on the machine.
+ */
+export async function untilReached(what: string, goal: number, count: () => number): Promise<void> {
+  for (let last = count(); last < goal; last = count()) {
+    await until(
+      `${what} rises`,
+      () => count() > last,
+      () => `${last} of ${goal}`,
+    )
+  }
+}
