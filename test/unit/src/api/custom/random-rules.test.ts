@@ -92,9 +92,9 @@ class Shapes {
     return [
       this.#rule(
         "self.startsWith('x') || self == ''",
-        (value) => value === '' || String(value).startsWith('x'),
+        (value) => textOf(value) === '' || textOf(value).startsWith('x'),
       ),
-      this.#rule('size(self) < 3', (value) => String(value).length < 3),
+      this.#rule('size(self) < 3', (value) => textOf(value).length < 3),
       this.#rule('self == oldSelf', (value, old) => value === old),
     ]
   }
@@ -113,6 +113,10 @@ class Shapes {
       this.#rule('has(self.c) || !has(oldSelf.c)', (value, old) => has(value, 'c') || !has(old, 'c')),
     ]
   }
+}
+
+function textOf(value: Json): string {
+  return typeof value === 'string' ? value : ''
 }
 
 function sizeOf(value: Json | undefined): number {
