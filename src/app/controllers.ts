@@ -77,7 +77,7 @@ export type ControllersDependencies = {
   readonly enabled: ReadonlySet<ControllerName>
   /** 0: events never expire. */
   readonly eventTtlMs: number
-  /** Pods that have ended and are kept. 0: all are. */
+  /** Maximum number of ended Pods to keep. 0: no limit. */
   readonly endedPodsMax: number
 }
 
