@@ -98,7 +98,7 @@ async function deleteOnAbsent(collector: Collector, node: string): Promise<Recon
   if (clock.monotonicMs() - sinceMs < absentMsMin) return { kind: 'again' }
   const isDue = (pod: PodSummary): boolean => pod.node === node && !isThere(collector, node)
   await deletePods(collector, index.podsOn(node), isDue)
-  // Those whose version has changed are left for the next attempt.
+  // Pods whose version has changed are left for the next attempt.
   return { kind: 'again' }
 }
 
