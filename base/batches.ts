@@ -6,8 +6,8 @@ export type BatchOptions = {
 }
 
 /**
- * Calls `run` with each item, a batch concurrently. The next batch begins when all calls of the one
- * before have ended; none begins after a batch with a failure.
+ * Calls `run` with each item: concurrently within a batch, one batch after the other. After a batch
+ * with a failure no further batch begins.
  *
  * @returns the number of calls that succeeded, and what the others threw, in order of the items
  */

@@ -4,8 +4,8 @@ export interface Timer {
 }
 
 /**
- * Time and timers. Only `src/host` implements them with the time of the system; those of the
- * simulator run on virtual time.
+ * Time and timers. A member uses the clock of `src/host`, which is the system's. The clock of the
+ * simulator runs on virtual time.
  */
 export interface Clock {
   /**
@@ -24,6 +24,6 @@ export interface Clock {
    * are skipped.
    */
   every(periodMs: number, action: () => void): Timer
-  /** Calls `action` soon, after the events that already wait: the end of this turn. */
+  /** Calls `action` in a later turn of the event loop, after the events that are queued already. */
   soon(action: () => void): void
 }

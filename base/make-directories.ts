@@ -61,7 +61,7 @@ function isThereSync(path: string): boolean {
   try {
     return mustBeDirectory(path, statSync(path))
   } catch (cause) {
-    return isMissing(path, cause)
+    return falseIfMissing(path, cause)
   }
 }
 
@@ -69,7 +69,7 @@ async function isThere(path: string): Promise<boolean> {
   try {
     return mustBeDirectory(path, await stat(path))
   } catch (cause) {
-    return isMissing(path, cause)
+    return falseIfMissing(path, cause)
   }
 }
 
@@ -79,11 +79,13 @@ function mustBeDirectory(path: string, found: { isDirectory(): boolean }): true 
 }
 
 /**
- * A path below a file does not exist either; the check of its parents finds and names that file.
+ * Handles a failed check of a path. A path below a file does not exist either; the check of its
+ * parents finds and names that file.
  *
- * @returns false
+ * @returns false: the path does not exist
+ * @throws DirectoryError for any other failure
  */
-function isMissing(path: string, cause: unknown): false {
+function falseIfMissing(path: string, cause: unknown): false {
   if (cause instanceof DirectoryError) throw cause
   const code = codeOf(cause)
   if (code !== 'ENOENT' && code !== 'ENOTDIR') throw new DirectoryError(code, path, cause)

@@ -24,8 +24,8 @@ export class MeasuredServer {
   async printUsage(what: string): Promise<Usage> {
     const seen = await this.send<Usage>({ kind: 'usage' })
     console.log(
-      `  ${what}: longest turn ${seen.turnMs.toFixed(1)} ms, of computing ${seen.turnCpuMs.toFixed(1)} ms, of the collector ` +
-        `${seen.collectorMs.toFixed(1)} ms; CPU ${seen.cpuMs.toFixed(0)} ms; resident ${seen.residentMiB.toFixed(0)} MiB, ` +
+      `  ${what}: longest turn ${seen.turnMs.toFixed(1)} ms, most CPU time of a turn ${seen.turnCpuMs.toFixed(1)} ms, longest garbage ` +
+        `collection ${seen.collectorMs.toFixed(1)} ms; CPU ${seen.cpuMs.toFixed(0)} ms; resident ${seen.residentMiB.toFixed(0)} MiB, ` +
         `heap ${seen.heapMiB.toFixed(0)}, buffers ${seen.buffersMiB.toFixed(0)}`,
     )
     return seen

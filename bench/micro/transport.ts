@@ -54,7 +54,7 @@ const foundedPeer: Pick<TransportReceiver, 'identity' | 'verify'> = {
 
 /** Responds to every append. */
 function follow(): void {
-  const tell = (message: FromFollower): void => void process.send?.(message)
+  const post = (message: FromFollower): void => void process.send?.(message)
   const start = async (credentials: PeerCredentials, leader: MemberInfo): Promise<void> => {
     const transport = open(followerId, 'n2', credentials)
     await transport.start({
@@ -71,10 +71,10 @@ function follow(): void {
       },
     })
     transport.setPeers([leader])
-    tell({ kind: 'listening', port: transport.port })
+    post({ kind: 'listening', port: transport.port })
   }
   process.on('message', (message: ToFollower) => {
-    if (message.kind === 'cpu') tell({ kind: 'cpu', cpuMs: cpuMs() })
+    if (message.kind === 'cpu') post({ kind: 'cpu', cpuMs: cpuMs() })
     else void start(message.credentials, message.leader)
   })
   process.on('disconnect', () => process.exit(0))

@@ -69,7 +69,7 @@ export class LatencyHistogram {
   }
 }
 
-/** Below 64 us each value has its own; then 64 for each doubling. */
+/** Each value below 64 us has a bucket of its own; above, each doubling has 64 buckets. */
 function bucketOf(us: number): number {
   if (us < perDoubling) return us
   const doublings = 25 - Math.clz32(us)

@@ -59,11 +59,11 @@ export function barPlot(rows: readonly BarRow[], unit: string): string {
     const { median, lowest, highest } = spread
     const bar = `<rect x="${left}" y="${y - 6}" width="${round(Math.max(1, scale.x(median) - left))}" height="12" fill="${colour}"/>`
     const whisker = `<path d="M${round(scale.x(lowest))} ${y}H${round(scale.x(highest))}" stroke="#1b1f24" stroke-width="1.5"/>`
-    const at2 = limit === null ? '' : mark(scale.x(limit), y)
+    const limitMark = limit === null ? '' : mark(scale.x(limit), y)
     const end = Math.max(scale.x(highest), limit === null ? 0 : scale.x(limit))
     const words = limit === null ? short(median) : `${short(median)} of ${short(limit)}`
     const title = `<title>${text(`${label}: ${short(median)} (${short(lowest)} - ${short(highest)}) ${unit}`)}</title>`
-    return `<g>${title}${labelAt(label, y)}${bar}${lowest === highest ? '' : whisker}${at2}${valueAt(end + 8, y, words)}</g>`
+    return `<g>${title}${labelAt(label, y)}${bar}${lowest === highest ? '' : whisker}${limitMark}${valueAt(end + 8, y, words)}</g>`
   })
   return drawing(rows.length, [...axis(scale, rows.length, unit), ...drawn])
 }

@@ -31,7 +31,7 @@ const explained: Readonly<Record<Workload, string>> = {
   apply: 'Each client applies an object of its own, of which it changes one member, with force.',
   list: 'Objects of 1 KB. A list in pages is one operation, from the first page to the last.',
   watch:
-    'Time from sending a write to receiving its event, for the fast readers. Slow readers read one piece per second.',
+    'Time from sending a write to receiving its event, for the fast readers. Slow readers read one chunk per second.',
   staleness:
     'One client updates an object without pause and others read it. The staleness of a read is the time for which a newer version had already been acknowledged when the read began.',
   failover: 'The longest time after the fault in which no member answered any client.',

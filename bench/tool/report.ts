@@ -14,7 +14,7 @@ export type BenchRow = {
   readonly load: Load
   /** Identifies the same load in two runs. */
   readonly label: string
-  /** In order. */
+  /** One sample for each round, in their order. */
   readonly rounds: readonly Sample[]
   /** Failures of all rounds. */
   readonly failures: readonly FailureCount[]
@@ -58,7 +58,7 @@ export function jsonOf({ environment, run, rows, notes }: BenchReport): string {
   return JSON.stringify({ schema: resultsSchema, environment, run, rows: written, notes }, null, 2)
 }
 
-/** The parts of a results file that are needed. */
+/** The parts of a results file that a comparison needs. */
 export type Results = {
   readonly commit: string
   readonly rows: ReadonlyMap<string, readonly Sample[]>

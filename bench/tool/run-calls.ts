@@ -11,8 +11,8 @@ export type CallLoad = Load & { readonly kind: 'livez' | 'get' | 'list' | WriteW
 
 /** Number of objects that gets are spread over. */
 const readObjects = 64
-/** Upper limit of clients: each one changes its own object. */
-const changedObjects = 256
+/** Minimum number of objects for updates, patches and applies; each client changes its own. */
+const changedObjectsMin = 256
 const listedBytes = 1000
 
 /** Runs clients in a closed loop. @throws BenchError */
@@ -63,7 +63,7 @@ async function recipeOf(context: BenchContext, load: CallLoad, round: string): P
     case 'patch':
     case 'apply': {
       const { kind, objectBytes: payloadBytes } = load
-      const filling = { prefix: 'u', objects: Math.max(changedObjects, load.clients), payloadBytes }
+      const filling = { prefix: 'u', objects: Math.max(changedObjectsMin, load.clients), payloadBytes }
       const namespace = await fill(context, { purpose: `${kind}-${payloadBytes}`, ...filling })
       return { kind, namespace, prefix: 'u', payloadBytes }
     }

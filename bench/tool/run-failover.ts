@@ -18,7 +18,7 @@ type FailoverLoad = Load & { readonly kind: 'failover' }
 /** Ms of traffic before the fault. */
 const beforeMs = 500
 const payloadBytes = 100
-/** Less than the maximum rate: members that restart need CPU as well. */
+/** Delay between the calls of a client in ms. It leaves CPU time to members that restart. */
 const everyMs = 2
 const pollMs = 10
 
@@ -38,7 +38,7 @@ export async function runFailover(context: BenchContext, load: FailoverLoad): Pr
   for (let at = 0; at < clients; at++) {
     const path = `${collectionOf(namespace)}/f${at}`
     const body = configMap(`f${at}`, payloadBytes)
-    // One client per member; it moves on when it gets no answer.
+    // One client for each member, and one that calls the next member after each failed call.
     const own = at < endpoints.length ? endpoints.slice(at, at + 1) : endpoints
     writes.begin(own, { method: 'PUT', path, body })
     reads.begin(own, { method: 'GET', path, body: null })

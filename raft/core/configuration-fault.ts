@@ -82,7 +82,8 @@ function movedFault(peerAddress: string | null): string | null {
 }
 
 /**
- * A member that founds a cluster alone may lack one. Any other needs one: its peers connect to it.
+ * Checks that there is a peer address. Only a member that founds a cluster alone may lack it; the
+ * peers of any other member connect to it.
  */
 function missingFault(peerAddress: string): string | null {
   return peerAddress === '' ? 'a member of a cluster with several members needs a peer address' : null

@@ -34,8 +34,8 @@ export type MemberChange =
   | { readonly kind: 'promote'; readonly id: NodeId }
 
 /**
- * Why a change is not made. The last two are temporary and retried; the others are returned to the
- * requester.
+ * Why a change is not made. `change-pending` and `term-unsettled` are temporary and retried; the
+ * others are returned to the requester.
  *
  * - `name-taken`, `address-taken`: another member has it
  * - `id-taken`: another member has it, or may have had it: the members changed since it was drawn
@@ -48,6 +48,7 @@ export type MemberChange =
  * - `too-many-members`: a limit of `config.ts`
  * - `change-pending`: the previous change is not finished
  * - `term-unsettled`: the leader is new, and has not committed an entry of its term
+ * - `impossible`: invalid in every configuration, such as a malformed address
  */
 export type ChangeRefusal =
   | 'name-taken'
@@ -85,7 +86,7 @@ export type ChangePlan =
   /** @param message one line with the remedy */
   | { readonly kind: 'refused'; readonly reason: ChangeRefusal; readonly message: string }
 
-/** Returns the result of the change in the configuration in force. */
+/** Returns the members that the change leads to, that it is done already, or why it is refused. */
 export function planChange(
   configuration: Configuration,
   change: MemberChange,
@@ -200,7 +201,7 @@ function move(
  *
  * @param wanted '': no address
  * @param replaces a member whose addresses may be reused by its replacement
- * @returns null: all its addresses are free
+ * @returns the refusal; null: all wanted addresses are free
  */
 function addressTaken(
   members: readonly MemberInfo[],
@@ -267,7 +268,8 @@ function freed(gone: NodeId | null): (member: MemberInfo) => MemberInfo {
 }
 
 /**
- * Checks every change: at least one voter, a quorum of voters in contact, and not too many members.
+ * Checks every change: at least one voter, not too many members, and, if the voters change, a
+ * quorum of the new voters in contact.
  */
 function checked(
   configuration: Configuration,
@@ -297,8 +299,8 @@ function checked(
 }
 
 /**
- * Counts the future voters, without those to be replaced. A change that reduces their number is
- * never refused.
+ * Returns whether the change leads to more than `votersMax` voters, and to more than now. Learners
+ * that are to be promoted count, voters that they replace do not.
  */
 function tooManyVoters(configuration: Configuration, members: readonly MemberInfo[]): boolean {
   return votersInTheEnd(members) > Math.max(votersMax, votersInTheEnd(configuration.members))

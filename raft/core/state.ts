@@ -79,7 +79,10 @@ export type State = {
    */
   acceptedTo: LogIndex
 
-  /** Votes for the (pre-)candidate, its own included once it counts. */
+  /**
+   * Responses to the requests of the (pre-)candidate, true for a granted vote. A candidate's own
+   * vote is added once it is durable.
+   */
   readonly votes: Map<NodeId, boolean>
 
   /** Leader: all other members of the configuration. Empty in other roles. */
@@ -121,7 +124,7 @@ export type Outbox = {
   replicationDue: boolean
 
   nextTicket: PersistTicket
-  /** Handed to the log, in order of tickets, and not yet durable. */
+  /** Writes that were handed to the log and are not durable yet, in order of their tickets. */
   readonly underWay: { readonly ticket: PersistTicket; readonly term: Term; readonly vote: NodeId | null }[]
   /** Term and vote as last handed to the log, and as known to be durable. */
   handed: DurableVote

@@ -79,7 +79,8 @@ function wrongAppend(state: State, message: MessageOf<'append-request'>): string
   if (wrongPlace !== null) return wrongPlace
   for (const entry of entries) {
     if (entry.index !== index + 1) return `entry ${entry.index} follows entry ${index}`
-    if (entry.term < term) return `entry ${entry.index} is of term ${entry.term}, the one before of ${term}`
+    if (entry.term < term)
+      return `entry ${entry.index} is of term ${entry.term}, the entry before it of ${term}`
     ;({ index, term } = entry)
     const wrong = againstCommitted(state, entry.index, entry.term) ?? wrongEntry(entry)
     if (wrong !== null) return wrong

@@ -14,8 +14,8 @@ export class LeaseKeeper {
   readonly #lease: SharedLease | null
   #wanted = false
   /**
-   * A lower bound of our clock minus the api thread's clock, as messages take time. null: not
-   * known.
+   * An upper bound in ms of this thread's clock minus the api thread's: the transit time of the
+   * fastest message is included. null: not known.
    */
   #aheadMs: number | null = null
 
@@ -53,7 +53,7 @@ export class LeaseKeeper {
     else this.#lease.publish(this.#core.term, this.#core.commit, untilMs - this.#aheadMs)
   }
 
-  /** Called when this member stops leading for good. */
+  /** Called when the raft thread stops: there is no lease after that. */
   stop(): void {
     this.#wanted = false
     this.#lease?.revoke()

@@ -18,8 +18,8 @@ export interface RepairRelayDependencies {
 
 /**
  * Requests snapshots for repair: a member with a quarantined state asks its leader repeatedly until
- * it received one. A request expires when it is not repeated, so that a snapshot is not installed
- * after it was needed.
+ * it receives one. A request expires when it is not repeated, so that no snapshot is installed that
+ * is not needed any longer.
  */
 export class RepairRelay {
   readonly #dependencies: RepairRelayDependencies
@@ -38,8 +38,8 @@ export class RepairRelay {
   }
 
   /**
-   * The log that is kept for a requested snapshot, so that the log is not compacted beyond it
-   * before it arrives.
+   * The part of the log that is kept while a requested snapshot is on its way, so that the log is
+   * not compacted beyond the index of the snapshot.
    */
   get logNeed(): LogNeed | null {
     const request = this.#current

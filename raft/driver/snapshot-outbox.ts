@@ -15,15 +15,15 @@ export interface SnapshotOutboxDependencies {
   readonly transport: Transport
   post(message: RaftToApi): void
   /**
-   * Returns the snapshot with the membership of the state machine, or with that of the log without
-   * one.
+   * Returns the snapshot with its configuration. A state machine that has not applied any gets the
+   * one that the log began with.
    */
   complete(snapshot: SnapshotMeta): SnapshotMeta
   report(peer: NodeId, outcome: 'finished' | 'failed'): void
 }
 
 export type SnapshotOutboxLimits = {
-  /** Concurrent streams. Above it a failed report is returned, and the core retries. */
+  /** Maximum number of concurrent streams. Above it `failed` is reported, and the core retries. */
   readonly streamsMax: number
   /** Chunks requested ahead of the peer. */
   readonly windowChunks: number
@@ -91,9 +91,9 @@ export class SnapshotOutbox {
    * report.
    */
   wanted(peer: NodeId): void {
-    const under = this.#streamTo(peer)
+    const stream = this.#streamTo(peer)
     // A request of the peer itself has priority; the core retries.
-    if (under !== null) under.coreWaits = true
+    if (stream !== null) stream.coreWaits = true
     else if (this.#streams.size >= this.#limits.streamsMax) {
       this.#wait(peer, null)
       this.#dependencies.report(peer, 'failed')
@@ -144,7 +144,7 @@ export class SnapshotOutbox {
   }
 
   #wait(peer: NodeId, atLeast: LogIndex | null): void {
-    // A request of the peer itself replaces one of the core: it has no state at all.
+    // A request of the peer itself replaces one of the core: such a peer has no usable state.
     const known = this.#waiting.get(peer)
     this.#waiting.set(peer, { term: this.#dependencies.term, atLeast: atLeast ?? known?.atLeast ?? null })
   }

@@ -216,7 +216,8 @@ class Recovery {
   #head(name: string, group: ScannedGroup, { record }: PlacedRecord): void {
     const shape = this.#shape
     const first = this.#segments.length === 1
-    const disagrees = (): LogError => damaged(name, group.offset, 'it does not continue the one before')
+    const disagrees = (): LogError =>
+      damaged(name, group.offset, 'its head does not continue the segment before it')
     switch (record.kind) {
       case 'base':
         if (first) this.#shape = new LogShape(record.meta)

@@ -38,7 +38,7 @@ export function salvage(disk: LogDisk, owner: LogOwner, run: readonly number[]):
   const scan = new SalvageScan(disk, owner, end)
   for (const [at, number] of run.entries()) {
     const sealed = scan.segment(number)
-    // A sealed segment without its successor lost everything written to that one.
+    // The log continues in a segment that is missing, and everything in it is lost.
     if (at === run.length - 1 && sealed) return null
   }
   return scan.result(run[0] === 1)

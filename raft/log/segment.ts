@@ -19,11 +19,11 @@ export type Segment = {
   readonly number: number
   readonly name: string
   readonly file: LogFile
-  /** End of the last group. Whole sectors. */
+  /** Offset in bytes of the end of the last group, a multiple of the sector size. */
   end: number
-  /** Length of the file; everything between `end` and here is zero. */
+  /** Length of the file in bytes; everything from `end` on is zero. */
   size: number
-  /** Offset of the last group. */
+  /** Offset in bytes of the start of the last group. */
   lastGroup: number
 }
 
@@ -156,7 +156,7 @@ export class SegmentWindow {
     return this.#bytes.subarray(at - this.#start, at - this.#start + length)
   }
 
-  /** Returns the position of the last byte from `at` on that is not zero; null when all are. */
+  /** Returns the offset of the last byte from `at` on that is not zero; null: all are zero. */
   lastNonZero(at: number): number | null {
     let last: number | null = null
     for (let start = at; start < this.size; start += this.#windowBytes) {

@@ -69,7 +69,7 @@ export class Wal implements LogStore {
 
   /**
    * Opens a log, and repairs damage that lost nothing relevant. If entries are missing that peers
-   * may have, returns the log closed, with what is known of it.
+   * may have, returns the intact parts instead, and the log stays closed.
    *
    * @throws LogError
    */
@@ -213,8 +213,8 @@ export class Wal implements LogStore {
    * Rewrites the log to remove damage: this process still knows its terms, its vote and the place
    * of each entry. Durable on return.
    *
-   * @returns false when an entry above the base cannot be read, or they are more than `bytesMax`:
-   *   the log has to be compacted first
+   * @returns false when an entry above the base cannot be read, or when these entries exceed
+   *   `bytesMax` together: the log has to be compacted first
    */
   rewrite(bytesMax: number): boolean {
     if (this.#dead) return false

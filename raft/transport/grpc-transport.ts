@@ -175,7 +175,7 @@ export class GrpcTransport implements Transport {
   ): Promise<void> {
     const peer = this.#peers.all.get(to)
     if (this.#closed || peer === undefined) {
-      throw new TransportError('unreachable', `there is no way to member ${to}`)
+      throw new TransportError('unreachable', `member ${to} is not a peer, or this transport is closed`)
     }
     if (this.#snapshots.has(to)) throw new TransportError('busy', `a snapshot to member ${to} is under way`)
     const abandoned = new Deferred<never>()
@@ -196,7 +196,7 @@ export class GrpcTransport implements Transport {
   /**
    * Uses these credentials for new connections in both directions; invalid ones are reported, and
    * the previous ones stay in use. If an authority was removed, all connections are closed and
-   * opened again, so that none stays that it authenticated.
+   * opened again, because that authority may have signed their certificates.
    */
   renew(credentials: PeerCredentials): void {
     const { onEvent } = this.#options

@@ -30,7 +30,7 @@ export function phaseOf(number: number): PeerIdentity['phase'] {
   if (number === 0) return 'gathering'
   if (number === 1) return 'agreed'
   if (number === 2) return 'founded'
-  throw malformed(`no founding has a phase ${number}`)
+  throw malformed(`unknown phase ${number} of a founding`)
 }
 
 export type FoundingMessage = Extract<PeerMessage, { readonly kind: 'founding' }>

@@ -158,7 +158,7 @@ export class MemoryTransport implements Transport {
 
   async #stream(to: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
     const target = this.#reach(to)
-    if (target === null) throw new TransportError('unreachable', `there is no way to member ${to}`)
+    if (target === null) throw new TransportError('unreachable', `member ${to} is unreachable`)
     const sink = await aborting(target.open(header, this))
     try {
       for (let piece = await next(); piece !== null; piece = await next()) {

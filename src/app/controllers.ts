@@ -77,7 +77,7 @@ export type ControllersDependencies = {
   readonly enabled: ReadonlySet<ControllerName>
   /** 0: events never expire. */
   readonly eventTtlMs: number
-  /** Pods that have ended and are kept. 0: all are. */
+  /** Maximum number of ended Pods to keep. 0: no limit. */
   readonly endedPodsMax: number
 }
 
@@ -160,7 +160,7 @@ export class Controllers {
 
   #startGarbageCollection(): readonly (() => void)[] {
     const { store, clock, catalog, kindsApplied, enabled, log } = this.#dependencies
-    // It follows all objects: not for nothing.
+    // The informer follows all objects, so it only runs if the controller is enabled.
     if (!enabled.has('garbagecollector')) return []
     const { controller, informer } = garbageCollection({
       ...{ store, clock, catalog, kindsApplied, timeoutMs: callMsMax },
@@ -226,7 +226,7 @@ export class Controllers {
 
   #startQuotas(): readonly (() => void)[] {
     const { store, clock, names, catalog, enabled, log } = this.#dependencies
-    // It follows all objects: not for nothing.
+    // The informer follows all objects, so it only runs if the controller is enabled.
     if (!enabled.has('resourcequota')) return []
     const { controller, informer, close } = resourceQuotaController({
       ...{ store, clock, names, catalog, client: this.#clientOf('resourcequota') },

@@ -69,8 +69,8 @@ export function membershipServices(
 }
 
 /**
- * Returns the fingerprint of the authority of the client port, or null unless it also issued the
- * server certificate, so that new members can verify the cluster with it.
+ * Returns the fingerprint of the authority of the client port if it also issued the server
+ * certificate, so that new members can verify the cluster with it; otherwise null.
  */
 function authorityOf({ server, fingerprints }: MemberKeys): string | null {
   const { certificate, clientAuthorities } = server

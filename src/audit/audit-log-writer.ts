@@ -10,7 +10,7 @@ export type AuditLogOptions = {
   readonly path: string
   /** A file that would grow beyond it is rotated. Infinity: never. */
   readonly bytesMax: number
-  /** Maximum number of rotated files. 0: all are kept. */
+  /** Maximum number of rotated files to keep. 0: no limit. */
   readonly backupsMax: number
   /** Maximum age of rotated files. 0: any. */
   readonly backupMsMax: number

@@ -42,8 +42,8 @@ export function parseAuditPolicy(content: string, names: Names): AuditPolicy {
   if (twice !== undefined) throw new AuditPolicyMalformed(`${twice}: set it once`)
   checkType(value, auditApiVersion(names))
   const { value: policy, unknown } = understood(() => conform(policySchema, value))
-  const [stranger] = unknown
-  if (stranger !== undefined) throw new AuditPolicyMalformed(unknownWords(stranger))
+  const [unknownField] = unknown
+  if (unknownField !== undefined) throw new AuditPolicyMalformed(unknownWords(unknownField))
   const [wrong] = causesOf((found) => {
     validateSchema(policySchema, policy, found)
   })

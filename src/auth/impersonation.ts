@@ -97,7 +97,7 @@ const EXTRA = 'impersonate-extra-'
 
 /** A second value would be ignored silently: which one the client meant is unknown. */
 function once(name: string, known: string, value: string): string {
-  if (known !== '') throw badRequest(`${name} is there more than once`)
+  if (known !== '') throw badRequest(`${name} is sent more than once`)
   return value
 }
 

@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander'
 
-/** Options for the servers to use and the credentials: see `verifyEndpoints`. */
+/** Adds the options that `verifyEndpoints` reads: the servers and the credentials for them. */
 export function addEndpointOptions(command: Command, kubeconfig: () => Option): void {
   command
     .option('--endpoint <url>', 'URL of a server, such as https://host:6443; repeat for each member', collect)

@@ -85,7 +85,7 @@ async function ask(
     if (reply !== null) return jsonOf(endpoint, reply)
     throw new CliError(
       'failed',
-      `${endpoint.name} ended before it answered: look at orchctl keys list before another try`,
+      `${endpoint.name} did not answer, so the change may have been made: check orchctl keys list first`,
     )
   }
   const names = endpoints.map(({ name }) => name).join(', ')

@@ -96,7 +96,7 @@ function give(terminal: Terminal, seat: Seat, token: JoinToken, flags: AddFlags)
   printInstructions(terminal, { seat, token, tokenPath, made, flags })
 }
 
-/** It joined in an earlier run, or by another operator: there is nothing to start. */
+/** Reports that the member joined in an earlier run, or by another operator: nothing to start. */
 function joinedBefore(terminal: Terminal, seat: Seat, { output }: Pick<ChangeFlags, 'output'>): void {
   if (output === 'json') {
     return terminal.print(JSON.stringify({ member: memberOf(seat), joined: true }, null, 2))
@@ -109,7 +109,7 @@ function joinedBefore(terminal: Terminal, seat: Seat, { output }: Pick<ChangeFla
 export type ReplaceFlags = Omit<AddFlags, 'role' | 'replaces'>
 
 /**
- * Replaces a voter by a member on another machine in one configuration change, also if it is dead.
+ * Replaces a voter, dead or alive, by a member on another machine in one configuration change.
  */
 export async function memberReplace(
   terminal: Terminal,
@@ -158,7 +158,10 @@ export async function newToken(cluster: AnyMember, seat: Seat): Promise<TokenRes
     return { kind: 'joined', isDone: isAlone && doesVote === true }
   }
   if (typeof token !== 'string' || !Array.isArray(addresses)) {
-    throw new CliError('failed', `the cluster answers no token: ${JSON.stringify(Object.keys(answer))}`)
+    throw new CliError(
+      'failed',
+      `the response of the cluster has no token: ${JSON.stringify(Object.keys(answer))}`,
+    )
   }
   const given = {
     token,
@@ -250,7 +253,7 @@ function printInstructions(
     const address = parseAddress(seat.clientAddress)
     const what = `${seat.name}=${address.host}:${address.port}`
     terminal.print(
-      `(${terminal.program} pki init --dir pki --members ${what} makes its own, where the others were made;`,
+      `(${terminal.program} pki init --dir pki --members ${what} creates its own keys, where those of the cluster are;`,
     )
     terminal.print(`${tokenPath} must contain one line, readable by its owner only: ${token.token})`)
   }
@@ -259,14 +262,14 @@ function printInstructions(
   terminal.print('')
   terminal.print(wrapped(command))
   if (flags.pki !== undefined && !flags.wait)
-    terminal.note(`its context enters ${flags.kubeconfig} once it has joined and this command is given again`)
+    terminal.note(`once it has joined, repeat this command: that adds its context to ${flags.kubeconfig}`)
 }
 
 function memberOf({ name, role, replaces, peerAddress, clientAddress }: Seat): Seat {
   return { name, role, replaces, peerAddress, clientAddress }
 }
 
-/** Flags of the server. */
+/** Returns the paths of the key files by the flags of the server. */
 function keyFiles(directory: string, name: string) {
   const paths = clusterPkiPaths(directory)
   return {

@@ -74,7 +74,7 @@ export function signalProcess(member: MemberPlace, pid: number, signal: Signal):
   try {
     process.kill(pid, signal)
   } catch (cause) {
-    // It ended in between.
+    // The process ended in between.
     if (isMember(member, pid)) throw cause
   }
 }

@@ -26,13 +26,13 @@ const endpointsMax = 16
 /**
  * Returns the given endpoints, or the contexts of a kubeconfig, with credentials.
  *
- * @throws CliError `usage` for incompatible flags, `failed` for files
+ * @throws CliError `usage`: the flags are incompatible; `failed`: a file cannot be used
  */
 export function verifyEndpoints(flags: EndpointFlags): readonly Endpoint[] {
   const found = endpointsOf(flags)
   const byUrl = new Map(found.map((endpoint) => [endpoint.url, endpoint]))
   if (byUrl.size > endpointsMax)
-    throw new CliError('usage', `${byUrl.size} endpoints are more than ${endpointsMax}`)
+    throw new CliError('usage', `${byUrl.size} endpoints were given, at most ${endpointsMax} are possible`)
   const endpoints = [...byUrl.values()]
   return flags.insecureSkipTlsVerify === true
     ? endpoints.map((one) => ({ ...one, insecure: true }))

@@ -43,7 +43,7 @@ function parse(values: readonly string[]): ReadonlySet<ControllerName> {
   const unknown = entries.find((entry) => entry !== '*' && !isController(entry.replace(/^-/, '')))
   if (unknown !== undefined)
     throw new ConfigError(
-      `knows *, NAME and -NAME of ${CONTROLLERS.join(', ')}, not ${JSON.stringify(unknown)}`,
+      `accepts *, NAME and -NAME, not ${JSON.stringify(unknown)}; names: ${CONTROLLERS.join(', ')}`,
     )
   return new Set(CONTROLLERS.filter((name) => isEnabled(name, entries)))
 }

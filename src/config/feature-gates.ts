@@ -110,7 +110,7 @@ function parseEntry(entry: string): { readonly name: string; readonly isOn: bool
   if (name === '') throw new ConfigError(`must be NAME=true or NAME=false, not ${JSON.stringify(entry)}`)
   if (!isGate(name) && !Object.hasOwn(stageWords, name)) {
     const close = mostLike(name, [...names, ...Object.keys(stageWords)])?.word ?? ''
-    throw new ConfigError(`knows no gate ${JSON.stringify(name)}: the nearest is ${close}, see --help`)
+    throw new ConfigError(`has no gate ${JSON.stringify(name)}: the nearest is ${close}, see --help`)
   }
   switch (value.toLowerCase()) {
     case 'true':

@@ -269,7 +269,7 @@ export const limits = Object.freeze({
   sharedSigningKeysMax: 16,
   /** Ms from the creation of a shared key until it signs: members and clients learn it. */
   signingKeyPublicationMs: 10_000,
-  /** Ms that the issue of a token waits for the first key. Longer: 503, `Retry-After: 1`. */
+  /** Ms for which issuing a token waits for the first key. Longer: 503, `Retry-After: 1`. */
   signingKeyWaitMs: 3000,
   /** How often a member checks that its public key is stored, and the leader the shared keys. */
   memberKeyCheckMs: 200,

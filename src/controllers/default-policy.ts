@@ -63,7 +63,7 @@ async function reconcile(dependencies: DefaultPolicyDependencies): Promise<Recon
     const definition = catalog.find(group, 'v1', plural)
     // This member does not serve the kind.
     if (definition === null) continue
-    // A new leader may not have applied all writes of the one before: a read waits for that.
+    // A new leader may not have applied all writes of the previous one: a read waits for that.
     if (!isCurrent) await client.list(definition, null, 1)
     isCurrent = true
     const ofKind = expected.filter((one) => one.plural === plural)

@@ -22,7 +22,7 @@ export type PodGarbageCollectionDependencies = {
   readonly nodes: Informer<true>
   /** Waits until the Pods and nodes are those of the most recent state. */
   readonly untilCurrent: () => Promise<void>
-  /** Pods that have ended and are kept. 0: all are. */
+  /** Maximum number of ended Pods to keep. 0: no limit. */
   readonly endedMax: number
   readonly onError: (key: string, cause: unknown) => void
 }
@@ -98,7 +98,7 @@ async function deleteOnAbsent(collector: Collector, node: string): Promise<Recon
   if (clock.monotonicMs() - sinceMs < absentMsMin) return { kind: 'again' }
   const isDue = (pod: PodSummary): boolean => pod.node === node && !isThere(collector, node)
   await deletePods(collector, index.podsOn(node), isDue)
-  // Those whose version has changed are left for the next attempt.
+  // Pods whose version has changed are left for the next attempt.
   return { kind: 'again' }
 }
 
@@ -114,7 +114,8 @@ async function deleteEnded(collector: Collector): Promise<Reconciled> {
 }
 
 /**
- * Deletes the versions of the Pods that this member has applied, without a grace period.
+ * Deletes Pods without a grace period, on condition that each still has the version that this
+ * member has applied.
  *
  * @param isDue called for each Pod in the most recent state: its node may have come back
  */
@@ -136,7 +137,7 @@ async function deletePod(
 ): Promise<void> {
   const definition = catalog.find('', 'v1', 'pods')
   const pod = pods.get(key)
-  // Finalizers keep a Pod that is deleted without a grace period already.
+  // Only finalizers keep a Pod whose deletion already has no grace period.
   if (definition === null || pod === null || pod.forced || !isDue(pod)) return
   const { namespace, name } = partsOf(key)
   const target = { namespace, name, subresource: null }

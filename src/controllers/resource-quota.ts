@@ -25,9 +25,9 @@ export type ResourceQuotaDependencies = {
   readonly onError: (namespace: string, cause: unknown) => void
 }
 
-/** Changes of a namespace that are counted together. Usage is replenished within a second. */
+/** Delay after a change, so that several are counted once. Usage is lowered within a second. */
 const gatherMs = 200
-/** Interval after which all quotas are counted again: Pods on lost nodes stop to count. */
+/** Interval after which all quotas are counted again: Pods on lost nodes stop counting. */
 const resyncMs = 300_000
 /** Writes of a status that lose the race to admission before others get their turn. */
 const attemptsMax = 20

@@ -15,7 +15,8 @@ export type SystemPrioritiesDependencies = {
 }
 
 /**
- * Stores the priority classes of the system each time a member begins to lead.
+ * Creates the missing priority classes of the system each time a member begins to lead. Existing
+ * ones are not changed.
  *
  * @source upstream `pkg/registry/scheduling/rest/storage_scheduling.go`
  */

@@ -1,6 +1,6 @@
 /** Limits of the credentials of a client, each with the behavior when it is reached. */
 export const credentialLimits = Object.freeze({
-  /** Characters that a credential plugin prints. More: it is ended, and the command fails. */
+  /** Bytes that a credential plugin prints. More: the plugin is ended, and the command fails. */
   outputBytesMax: 1024 * 1024,
   /**
    * Ms of one run of a credential plugin, in which a user may have to log in. Longer: it is ended,

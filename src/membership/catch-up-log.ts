@@ -43,26 +43,26 @@ export function logCatchUp(dependencies: CatchUpLogDependencies): () => void {
     }
     const { configuration, appliedMemory, id } = consensus.status
     const self = configuration.members.find((member) => member.id === id)
-    if (self === undefined) return tell({}, 'catching up: the state of another member is on its way')
+    if (self === undefined) return logChange({}, 'catching up: the state of another member is on its way')
     const others = [...reports.latest(reportAgeMsMax).values()].map(({ appliedIndex }) => appliedIndex)
     const known = Math.max(appliedMemory, ...others)
     const [entries, of] = [appliedMemory, known]
     if (self.role === 'voter' && isBack && reported === '') return timer.cancel()
     if (self.role === 'voter') return done({ entries }, 'caught up: this member votes from now on')
     if (self.wantedRole === 'voter')
-      return tell({ entries, of }, 'catching up: a learner that votes afterwards')
+      return logChange({ entries, of }, 'catching up: a learner that votes afterwards')
     if (others.length > 0 && entries >= of)
       return done({ entries }, 'caught up: this member is a learner until it is promoted')
-    tell({ entries, of }, 'catching up: a learner until it is promoted')
+    logChange({ entries, of }, 'catching up: a learner until it is promoted')
   }
-  const tell = (fields: object, words: string): void => {
+  const logChange = (fields: object, words: string): void => {
     const line = words + JSON.stringify(fields)
     if (line !== reported) log.info(fields, words)
     reported = line
   }
   const done = (fields: object, words: string): void => {
     timer.cancel()
-    tell(fields, words)
+    logChange(fields, words)
   }
   const timer = clock.every(periodMs, look)
   return () => timer.cancel()

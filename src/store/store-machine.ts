@@ -179,7 +179,7 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   /**
-   * Keeps this state unserved, also over restarts, because other members have another one.
+   * Keeps this state unserved, also across restarts, because other members have another one.
    * @param reason one line
    */
   suspect(disagreement: Disagreement, reason: string): void {

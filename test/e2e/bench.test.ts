@@ -1,8 +1,8 @@
 /*
  * Goal: the shipped command measures a cluster of real processes: leader and follower, their cost,
  * and a failover; the cluster is healthy afterwards.
- * Method: a cluster that `orchctl cluster up` made, a short run of `orchctl bench` on it; one that
- * is interrupted.
+ * Method: a short run of `orchctl bench` on a cluster that `orchctl cluster up` made, and a run
+ * that is interrupted.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { parseResults } from '../../bench/tool/report.ts'
 import { OrchctlCluster } from '../support/drivers/orchctl-cluster.ts'
 import { until } from '../support/tools/until.ts'
 
-void test('a short run on three members, its failovers included', async (t) => {
+void test('a short run measures three members and their failovers, and leaves the cluster healthy', async (t) => {
   const cluster = await OrchctlCluster.up(t, 3)
   const what = ['--only', 'get,create,staleness,failover', '--clients', '4', '--quick']
   const { code, out, err } = await cluster.begin('bench', ...what, '--json', 'a.json').end

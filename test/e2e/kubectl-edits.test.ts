@@ -86,7 +86,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         const owner = `{apiVersion: v1, kind: ConfigMap, name: owner, uid: ${uid}, blockOwnerDeletion: true}`
         const children = ['a', 'b'].map((name) => labelled(name, `, ownerReferences: [${owner}]`))
         await ok(['create', '-f', '-'], children.join('---\n'))
-        // It waits until the owner is gone.
+        // kubectl waits until the owner is gone.
         await ok(['delete', '-n', 'family', 'cm', 'owner', `--cascade=${cascade}`])
         if (cascade === 'background')
           await until('the dependents are deleted', async () => (await left()) === '')
@@ -112,7 +112,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
 
     void test('wait detects a value and the deletion of an object', async () => {
       await ok(['create', '-f', '-'], cm('awaited', 'one'))
-      /** @returns its output and exit code, after its condition was made true */
+      /** Makes the condition of `kubectl wait` true while it waits. @returns its output */
       const wait = async (condition: string, happen: readonly string[]): Promise<string> => {
         const words = ['wait', `--for=${condition}`, 'cm/awaited', '--timeout=100s', '-v=6']
         const { child, reported } = kubectl.follow(cluster.kubeconfig, words)
@@ -133,7 +133,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       await wait('delete', ['delete', 'cm', 'awaited'])
     })
 
-    void test('server-side apply creates, shares, conflicts and takes over', async () => {
+    void test('server-side apply creates an object, shares equal fields, and changes those of others only by force', async () => {
       const apply = (value: string, ...flags: readonly string[]): Promise<KubectlResult> =>
         run(['apply', '--server-side', ...flags, '-f', '-'], cm('applied', value))
       assert.match((await apply('one')).stdout, /configmap\/applied serverside-applied/)
@@ -148,7 +148,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.equal(await ok(['get', 'cm', 'applied', ...owners]), 'other')
     })
 
-    void test('server-side apply follows on client-side apply, and diff shows what it would do', async () => {
+    void test('server-side apply works after client-side apply and before it, and diff shows its effect', async () => {
       await ok(['apply', '-f', '-'], cm('moved', 'one'))
       const next = cm('moved', 'two')
       const diff = await run(['diff', '--server-side', '-f', '-'], next)

@@ -111,11 +111,11 @@ void describe('a peer with a wrong certificate', () => {
   void test('a certificate of another authority is rejected for an existing and for a new member', async (t) => {
     const cluster = await ProcessCluster.start({ members: 3 })
     t.after(() => cluster.remove())
-    const stranger = await ProcessCluster.prepare({ members: 3 })
-    t.after(() => stranger.remove())
+    const otherCluster = await ProcessCluster.prepare({ members: 3 })
+    t.after(() => otherCluster.remove())
     const outsider = cluster.member('n3')
     await outsider.stop()
-    const foreign = filesOf(stranger.member('n3'))
+    const foreign = filesOf(otherCluster.member('n3'))
     const keys = Object.fromEntries(
       ['peer-ca-file', 'peer-cert-file', 'peer-key-file'].map((flag) => [flag, foreign[flag]]),
     )

@@ -86,7 +86,7 @@ void test('a full quota refuses writes with the reason, and deletions end the al
     )
     assert.match(metrics, /^orch_storage_quota_bytes 16777216$/m)
     assert.match(metrics, /^orch_storage_resource_bytes\{resource="configmaps"\} 1\d{7}$/m)
-    // It serves as well as ever.
+    // The member with a full quota still serves.
     await member.waitReady()
   }
   await ok('-n', 'heap', 'get', 'configmap', 'big-0')

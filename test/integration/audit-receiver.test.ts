@@ -70,10 +70,10 @@ void test('responses of a receiver count as accepted, retryable or rejected', as
     assert.deepEqual(await receiver.send(list), { kind, why: `the server answers ${code}` })
   }
 
-  const stranger = receiverFor({ ...config, authority: new TestAuthority('other').pem })
-  t.after(() => stranger.close())
-  const unbelieved = await stranger.send(list)
-  assert.equal(unbelieved.kind, 'not-now')
+  const withOtherAuthority = receiverFor({ ...config, authority: new TestAuthority('other').pem })
+  t.after(() => withOtherAuthority.close())
+  const untrusted = await withOtherAuthority.send(list)
+  assert.equal(untrusted.kind, 'not-now')
   assert.equal(seen.length, 5, 'the untrusted receiver got no request')
 
   server.closeAllConnections()
@@ -82,7 +82,7 @@ void test('responses of a receiver count as accepted, retryable or rejected', as
   assert.equal(gone.kind, 'not-now')
 })
 
-void test('an event that cannot be encoded is detected before anything is sent', () => {
+void test('credentials that cannot be sent, or do not belong together, fail before anything is sent', () => {
   const config: ClientConfig = {
     url: new URL('https://localhost:1/'),
     authority: null,

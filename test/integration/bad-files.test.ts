@@ -325,7 +325,7 @@ const cases: readonly Case[] = [
 ]
 
 for (const { what, spoil, flags: other, line } of cases) {
-  void test(`refused: ${what}`, async () => {
+  void test(`a bad file stops the start: ${what}`, async () => {
     restore()
     spoil?.()
     const hadFolder = existsSync(join(data, 'log'))

@@ -201,7 +201,7 @@ for (const [what, words, code, says] of [
   ['nothing to move', ['move', 'n1'], 2, /give --peer-address or --client-address/],
   ['an invalid name', ['add', 'N_8', ...addresses], 1, /name must be lower-case letters/],
 ] as const) {
-  void test(`refused: ${what}`, async (t) => {
+  void test(`an impossible member command is refused: ${what}`, async (t) => {
     const { kubeconfig, members } = await place(t)
     const ran = await orchctl('member', ...words, '--kubeconfig', kubeconfig)
     assert.equal(ran.code, code, ran.err)

@@ -84,8 +84,8 @@ void test('a drain completes calls in flight, closes connections and watches, an
   const stopped = server.drain({ shutdownDelayMs: 0, graceMs: 60_000 })
   await Promise.all([goaway, watchEnded])
   assert.ok(watch.closed)
-  const strangers = new https.Agent({ ca: trusted.pem, ...admin })
-  await assert.rejects(get(`${url}/version`, strangers))
+  const newConnections = new https.Agent({ ca: trusted.pem, ...admin })
+  await assert.rejects(get(`${url}/version`, newConnections))
   decide()
   const response = await answer
   assert.equal(response.text, '{"done":true}')

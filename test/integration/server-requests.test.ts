@@ -183,8 +183,8 @@ void test('an unsupported method gets a 405 that names the supported ones', asyn
       assert.deepEqual([reply.status, reply.headers['allow']], [404, undefined], `${method} ${path}`)
     }
   }
-  const stranger = await ask('PROPFIND', '/version', { headers: { authorization: 'Bearer nobody' } })
-  assert.deepEqual([stranger.status, stranger.headers['allow']], [401, undefined])
+  const unauthorized = await ask('PROPFIND', '/version', { headers: { authorization: 'Bearer nobody' } })
+  assert.deepEqual([unauthorized.status, unauthorized.headers['allow']], [401, undefined])
 })
 
 void test('invalid names are refused before any verb', async (t) => {

@@ -60,7 +60,7 @@ void test('each event is a text message, and the end of the watch closes', async
   const client = await open(url, { 'sec-websocket-protocol': 'first, second' })
   assert.equal(client.response.headers['sec-websocket-accept'], 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=')
   assert.equal(client.response.headers['sec-websocket-protocol'], 'first')
-  // It has the headers of every response.
+  // The 101 has the headers that every response has.
   assert.match(String(client.response.headers['audit-id']), /^[\w-]+$/)
   assert.match(String(client.response.headers['warning']), /unknown field/)
   await until(() => client.texts.length === 2)

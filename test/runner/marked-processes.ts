@@ -31,7 +31,7 @@ export function killMarked(mark: string): void {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // It ended by itself.
+      // The process ended by itself.
     }
   }
 }

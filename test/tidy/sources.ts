@@ -13,7 +13,7 @@ export function sourcesUnder(folder: string): readonly string[] {
   return sourcesIn(root, folder)
 }
 
-/** Returns the same of the checkout at another root. */
+/** Returns the paths of all TypeScript files below a folder of a checkout, relative to its root. */
 export function sourcesIn(checkout: string, folder: string): readonly string[] {
   return readdirSync(join(checkout, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`

@@ -3,7 +3,7 @@ import type { Side } from './sides.ts'
 /** Consistency mode of a read. @source spec 4.8 */
 export type Mode =
   | { readonly kind: 'most-recent' }
-  /** The last three need a server with `Orch-Consistency`. */
+  /** `lease`, `log` and `bounded` need a server with `Orch-Consistency`. */
   | { readonly kind: 'lease' }
   | { readonly kind: 'log' }
   | { readonly kind: 'bounded'; readonly boundMs: number }
@@ -167,7 +167,7 @@ export function isMissing({ answer }: Call): boolean {
   return answer.kind === 'refused' && answer.reason === 'NotFound' && answer.about === 'configmaps'
 }
 
-/** Returns whether the server responded with a definite result. */
+/** Returns whether the request succeeded: it was neither refused nor left without an outcome. */
 export function isAnswered({ answer }: Call): boolean {
   return answer.kind !== 'unknown' && answer.kind !== 'refused'
 }

@@ -31,8 +31,8 @@ class CallMinimizer<C extends RegisterCall> {
   }
 
   /**
-   * Finds the earliest time at which the history is invalid. Calls in progress then count as
-   * unfinished.
+   * Returns the history up to the earliest time at which it has no valid order. Calls that were in
+   * progress at that time count as unfinished.
    */
   #shortest(calls: readonly C[]): readonly C[] {
     const ends = [...new Set(calls.map(({ end }) => end).filter((end) => end !== Infinity))].sort(
@@ -86,7 +86,7 @@ function upTo<C extends RegisterCall>(calls: readonly C[], moment: number): read
  * any state: that allows more orders, never fewer. Removing a write on which nothing depends keeps
  * a valid history valid.
  *
- * @returns null when a remaining read depends on one of them
+ * @returns null when a remaining read depends on a removed write
  */
 function withoutCalls<C extends RegisterCall>(calls: readonly C[], piece: readonly C[]): readonly C[] | null {
   const gone = new Set<RegisterCall>(piece)

@@ -51,7 +51,7 @@ export async function verifyHistory(
 async function record(options: VerifyOptions, host: Host): Promise<readonly string[]> {
   const { clock, random } = host
   const { endpoints, seed, timeoutMs } = options
-  // In a namespace that is kept, the same seed may be used again.
+  // The names of objects differ between runs with one seed, because a namespace may be used again.
   const run = Buffer.from(random.bytes(4)).toString('hex')
   const namespace = options.namespace ?? `verify-${run}`
   const testNamespace = new TestNamespace(endpoints, clock, timeoutMs)

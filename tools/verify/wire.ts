@@ -180,7 +180,7 @@ export function versionOf(object: JsonObject): Version | null {
   }
 }
 
-/** Long enough to distinguish contents; not meant against forgery. */
+/** Returns a digest that is long enough to distinguish contents, but does not prevent forgery. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }

@@ -212,7 +212,7 @@ function responseOfWrite(
   const value = done(operations.map(() => noRevision))
   assert(value.kind === 'document', 'a write answers with a document')
   const isStatus = value.isStatus === true
-  // The deleted version was the one before.
+  // The response of a deletion is the version before the deletion.
   if (isDeletion && !isStatus) return { code: value.code, key: first.key, back: back + 1 }
   return { code: value.code, document: parsedJson(value.bytes), isStatus, back }
 }

@@ -21,8 +21,8 @@ import {
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 
 /**
- * Reads the options of a deletion from the body if there is one, else from the query; either may
- * request a dry run, because deleting by mistake is worse.
+ * Reads the options of a deletion from the body if there is one, else from the query. If either
+ * requests a dry run, it is one, so that nothing is deleted by mistake.
  *
  * @throws ApiError `BadRequest`
  */

@@ -9,7 +9,6 @@ import { parseQuantity } from '../../api/schema/quantity.ts'
  *
  * @param amount a valid quantity; '' if absent, which is rejected elsewhere
  */
-
 export function checkPositive(amount: string, field: string, found: Findings): void {
   const nanos = parseQuantity(amount)?.nanos
   if (nanos === undefined || nanos > 0n) return

@@ -6,11 +6,11 @@ import type { AnyObject } from '../../registry/kinds/definition.ts'
 import { checkDeletionCost } from './deletion-cost.ts'
 import { checkProfileAnnotations } from './profile-annotations.ts'
 
-/** Annotations with a meaning for the node of a Pod. */
-
 const FIELD = 'metadata.annotations'
 
 /**
+ * Checks the annotations of mirror Pods and of security profiles.
+ *
  * @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotations; facts Pod: mirror
  * annotation
  */
@@ -27,13 +27,17 @@ export function checkPodAnnotations(object: AnyObject, names: Names, found: Find
   checkProfileAnnotations(annotations, spec, FIELD, names, found)
 }
 
-/** @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotations */
+/**
+ * Checks the annotation with the deletion cost.
+ *
+ * @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotations
+ */
 export function checkPodCost(object: AnyObject, names: Names, found: Findings): void {
   checkDeletionCost(object.metadata.annotations ?? {}, FIELD, names, found)
 }
 
 /**
- * Checks that these annotations did not change.
+ * Checks that the annotations of mirror Pods and of AppArmor profiles did not change.
  *
  * @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotationUpdates
  */

@@ -7,7 +7,8 @@ import { member } from '../../api/schema/path.ts'
 import { differences } from '../common/differences.ts'
 
 /**
- * Only images, a shorter deadline, and additional tolerations may change in the spec of a Pod.
+ * Checks that an update of the spec of a Pod changes nothing but images, the deadline (set or
+ * shortened), tolerations (added, or with another duration), and a negative grace period (to 1).
  *
  * @source core `pkg/apis/core/validation`, ValidatePodUpdate; facts Pod: update
  */

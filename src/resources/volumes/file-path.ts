@@ -1,17 +1,16 @@
 import type { Findings } from '../../api/errors/findings.ts'
 import { invalid } from '../../api/errors/field-error.ts'
 
-/**
+/*
  * Rules for paths below a volume. Empty paths are rejected elsewhere.
  *
- * @param field path of the value
  * @source facts Pod: "file modes 0..0777; item paths relative, no .."
  */
 
-/** The path must be relative, without `..`. */
+/** The path must be relative, without `..`. @param field path of the value, for the error */
 export function checkDescendingPath(path: string, field: string, found: Findings): void {
   if (path.startsWith('/')) found.add(invalid(field, path, 'must be a relative path'))
-  checkNoWayUp(path, field, found)
+  checkNoBacksteps(path, field, found)
 }
 
 /** Like `checkDescendingPath`, and must not be a name that volumes use for their own files. */
@@ -23,10 +22,10 @@ export function checkFilePath(path: string, field: string, found: Findings): voi
 }
 
 /** No segment of the path is `..`. */
-export function checkNoWayUp(path: string, field: string, found: Findings): void {
-  if (hasWayUp(path)) found.add(invalid(field, path, "must not contain '..'"))
+export function checkNoBacksteps(path: string, field: string, found: Findings): void {
+  if (hasBackstep(path)) found.add(invalid(field, path, "must not contain '..'"))
 }
 
-export function hasWayUp(path: string): boolean {
+export function hasBackstep(path: string): boolean {
   return /(?:^|\/)\.\.(?:\/|$)/.test(path)
 }

@@ -8,7 +8,7 @@ import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 import { checkPositive } from '../common/amounts.ts'
-import { checkNoWayUp } from './file-path.ts'
+import { checkNoBacksteps } from './file-path.ts'
 import { nodeSelectorSchema } from '../nodes/node-selector.ts'
 import { objectReferenceSchema } from '../common/object-reference.ts'
 import { exactlyOne } from '../common/one-of.ts'
@@ -52,7 +52,7 @@ const localVolumeSourceSchema = struct(
     path: text(1, 'Path on the node.', { required: true }),
     fsType: text(2, 'File system type, if the path is a block device.', { optional: true }),
   },
-  { check: (source, at, found) => checkNoWayUp(textMember(source, 'path'), fieldAt(at, 'path'), found) },
+  { check: (source, at, found) => checkNoBacksteps(textMember(source, 'path'), fieldAt(at, 'path'), found) },
 )
 
 const sources = {

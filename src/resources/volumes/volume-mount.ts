@@ -5,7 +5,7 @@ import { objectsMember, textMember } from '../../api/json.ts'
 import { flag, struct, text } from '../../api/schema/build.ts'
 import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
-import { checkDescendingPath, hasWayUp } from './file-path.ts'
+import { checkDescendingPath, hasBackstep } from './file-path.ts'
 
 /** Mount points and device paths of volumes in a container. */
 
@@ -88,5 +88,5 @@ function checkMount(mount: JsonObject, at: Path | null, found: Findings): void {
 }
 
 function checkNoBacksteps(path: string): readonly string[] {
-  return hasWayUp(path) ? ["can not contain backsteps ('..')"] : []
+  return hasBackstep(path) ? ["can not contain backsteps ('..')"] : []
 }

@@ -5,7 +5,7 @@ import { textMember, textsMember } from '../../api/json.ts'
 import { int32, struct, text, texts } from '../../api/schema/build.ts'
 import type { Path } from '../../api/schema/path.ts'
 import { fieldAt, spellPath } from '../../api/schema/path.ts'
-import { checkNoWayUp } from './file-path.ts'
+import { checkNoBacksteps } from './file-path.ts'
 import { fsType, readOnly } from './volume-fields.ts'
 
 /**
@@ -35,7 +35,7 @@ export const hostPathVolumeSourceSchema = struct(
       ],
     }),
   },
-  { check: (source, at, found) => checkNoWayUp(textMember(source, 'path'), fieldAt(at, 'path'), found) },
+  { check: (source, at, found) => checkNoBacksteps(textMember(source, 'path'), fieldAt(at, 'path'), found) },
 )
 
 export const nfsVolumeSourceSchema = struct(

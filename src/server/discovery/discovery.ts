@@ -20,7 +20,7 @@ export class Discovery {
   #groups: readonly DiscoveredGroup[] = []
   /** By path, for this version of the catalog: one per document. */
   #documents = new Map<string, StaticDocument>()
-  /** Those of the version before. */
+  /** The documents of the previous version of the catalog, by path. */
   #before: ReadonlyMap<string, StaticDocument> = new Map()
 
   constructor(catalog: Catalog, names: Names) {

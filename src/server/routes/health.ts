@@ -81,8 +81,8 @@ export function healthText(
     if (why !== null) failures.push(`${name}: ${why}`)
   }
   if (excluded.size > 0) {
-    const strangers = [...excluded].map((name) => JSON.stringify(name)).join(',')
-    lines += `warn: some health checks cannot be excluded: no matches for ${strangers}\n`
+    const unmatched = [...excluded].map((name) => JSON.stringify(name)).join(',')
+    lines += `warn: some health checks cannot be excluded: no matches for ${unmatched}\n`
   }
   if (failures.length > 0) return { code: 500, text: `${lines}${set.name} check failed\n`, failures }
   return { code: 200, text: options.verbose ? `${lines}healthz check passed\n` : 'ok', failures }

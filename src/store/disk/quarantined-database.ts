@@ -15,10 +15,10 @@ export class QuarantinedDatabase {
 
   constructor(
     home: Pick<KeyValueDatabases, 'discardQuarantined'>,
-    tell: (news: QuarantinedDatabaseEvent) => void,
+    report: (news: QuarantinedDatabaseEvent) => void,
   ) {
     this.#home = home
-    this.#report = tell
+    this.#report = report
   }
 
   /**

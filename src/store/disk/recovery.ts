@@ -112,7 +112,10 @@ function addVersion(state: MachineState, version: Version): void {
   if (version.revision > history.trimmed) {
     const isNext = version.revision === history.last + 1 && version.previous === (old?.revision ?? noRevision)
     if (!isNext)
-      throw new DatabaseError('damaged', `the version ${version.revision} does not follow the ones before`)
+      throw new DatabaseError(
+        'damaged',
+        `the version ${version.revision} does not follow the versions before it`,
+      )
     history.append(version, old)
   } else if (old !== null || version.kind === 'deleted') {
     throw new DatabaseError('damaged', `the version ${version.revision} should have left`)

@@ -42,7 +42,7 @@ void test('a member with a damaged log fetches the missing entries and takes par
     again.logNotices[0] ?? '',
     /^repaired: log 0+1\.log is damaged at byte \d+: .*entries \d+ to \d+ came from a peer/,
   )
-  // It counts again: with the third member away, nothing is committed without it.
+  // The repaired member counts again: with the third member away, nothing is committed without it.
   const third =
     [...fleet.members.values()].find((one) => one !== leader && one !== again) ?? assert.fail('a third')
   await fleet.stop(third.info.id)

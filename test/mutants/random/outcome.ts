@@ -5,7 +5,7 @@ import type { Check } from '../mutant.ts'
 export type Outcome =
   | { readonly kind: 'noticed'; readonly by: string; readonly how: string }
   | { readonly kind: 'survived'; readonly checks: number }
-  /** No check executes the place. */
+  /** No check executes the code that the mutation changes. */
   | { readonly kind: 'unreached' }
   /** A check gave no result, and gives none without the mutation either: this proves nothing. */
   | { readonly kind: 'unchecked'; readonly by: string; readonly why: string }

@@ -71,7 +71,7 @@ export class Truth {
     return this.#byKey.get(key) ?? []
   }
 
-  /** In key order. */
+  /** Returns the objects below a prefix at a revision, in key order. */
   list(prefix: string, revision: number): Version[] {
     const found: Version[] = []
     for (const key of this.#byKey.keys()) {
@@ -91,7 +91,7 @@ export class Truth {
     return shown
   }
 
-  /** Its content under another revision. */
+  /** Returns the content of a version with another revision as its resourceVersion. */
   doc(version: Version, revision: number): Doc {
     return atRevision(docOf(version.bytes), revision)
   }
@@ -118,7 +118,7 @@ export class Truth {
         this.#found(command.founding)
         break
       case 'write':
-        // A refused write ends no alarm, whatever the free space: it may have started one.
+        // A refused write may have raised the alarm, and never ends it, whatever the free space.
         if (this.#write(command.operations, true)) storage.look()
         break
       case 'change-settings':

@@ -41,7 +41,7 @@ export class ListMachine implements StateMachine<number> {
   }
 
   onRoom(): void {
-    // There always is.
+    // Nothing waits for `room`: only a quarantine sets it to 0, and a snapshot ends that.
   }
 
   apply(entries: readonly Entry[], session: number): readonly SettledProposal<number>[] {

@@ -139,12 +139,12 @@ export async function memoryTrail(of: {
   const metrics = new AuditMetrics(registry)
   const log = new MemoryAuditLog()
   const reported: string[] = []
-  const tell = (fields: object, message: string): void =>
+  const record = (fields: object, message: string): void =>
     void reported.push(`${message} ${JSON.stringify(fields)}`)
   const writer = await AuditLogWriter.open(
     { path: 'audit.log', bytesMax: Infinity, backupsMax: 0, backupMsMax: 0 },
     {
-      ...{ clock: systemClock, files: log, log: { error: tell, info: tell } },
+      ...{ clock: systemClock, files: log, log: { error: record, info: record } },
       onLost: (plugin, count) => metrics.lost(plugin, count),
     },
   )

@@ -69,7 +69,7 @@ const volumeHints: Hints = {
   'core.v1.PodTemplateSpec.metadata': metadataOfTemplate,
 }
 
-/** The name of the object that it creates. */
+/** Returns the metadata of a template: labels and annotations. A template has no name. */
 function metadataOfTemplate(maker: ObjectMaker): JsonObject {
   const [labels, annotations] = [{ [maker.word()]: maker.word() }, { [maker.word()]: maker.word() }]
   return { creationTimestamp: null, labels, annotations }

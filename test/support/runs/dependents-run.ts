@@ -41,7 +41,7 @@ async function deleteOwner(
   dependents: number,
 ): Promise<void> {
   const leader = await cluster.leader()
-  // It survives.
+  // A member that survives.
   const watched = cluster.members.find((member) => member !== leader) ?? assert.fail('three members')
   const { client } = watched
   const namespace = policy.toLowerCase()

@@ -60,7 +60,7 @@ const invalidArguments: readonly (readonly [string, RegExp])[] = [
 ]
 
 for (const [words, expected] of invalidArguments) {
-  void test(`refused: ${words}`, () => {
+  void test(`the arguments ${words} are refused`, () => {
     assert.throws(
       () => readArguments(words.split(' ')),
       (cause) => cause instanceof NotUnderstood && expected.test(cause.message),

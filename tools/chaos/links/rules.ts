@@ -2,7 +2,7 @@
 export type LinkRule = {
   readonly from: string
   readonly to: string
-  /** No bytes pass, nor the end of a connection. */
+  /** Neither bytes nor the end of a connection pass. */
   readonly cut: boolean
   /** Delay in ms, randomized up to 1.5 times as much. */
   readonly delayMs: number
@@ -28,7 +28,11 @@ export function stateOf(rules: readonly LinkRule[], from: string, to: string): L
     )
 }
 
-/** Returns one rule for every pair of `some` and `others`. */
+/**
+ * Returns rules for every pair of `some` and `others`.
+ *
+ * @param direction relative to `some`: `to` and `from` give one rule per pair, `both` gives two
+ */
 export function between(
   some: readonly string[],
   others: readonly string[],

@@ -52,10 +52,9 @@ export function checkSessions(
 }
 
 /**
- * Returns the first revision from `floor` on at which the answer is correct; 'none': no revision
- * is.
+ * Returns the first revision from `floor` on at which the answer is correct.
  *
- * @returns null: the answer proves nothing
+ * @returns 'none': the answer is correct at none of them; null: the answer proves nothing
  */
 function pointOf({ request, answer }: Call, floor: number, index: HistoryIndex): number | 'none' | null {
   if (answer.kind === 'list') return answer.revision >= floor ? answer.revision : 'none'

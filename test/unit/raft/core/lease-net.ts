@@ -64,14 +64,14 @@ export class LeaseNet {
       const member = new Member(config, newDisk(known ? configuration : cluster([]), noIndex, noTerm))
       const rate = 1 + (this.#random.below(2001) / 1000 - 1) * driftMax
       const clock = { rate, raftZero: this.#random.below(1_000_000), apiZero: this.#random.below(1_000_000) }
-      const board = new SharedLease()
-      const keeper = new LeaseKeeper(member.raft, board)
+      const lease = new SharedLease()
+      const keeper = new LeaseKeeper(member.raft, lease)
       const ticksMax = electionTicks
       this.#members.push({
         member,
         ...clock,
         ticksMax,
-        board,
+        lease,
         keeper,
         tickAt: 0,
         updatedAt: 0,
@@ -223,7 +223,7 @@ export class LeaseNet {
   }
 
   #crash(timed: TimedMember): void {
-    const { member, board } = timed
+    const { member, lease } = timed
     this.#note(`${member.id} crashes`)
     member.flush()
     const ticks = this.#random.chance(0.3) ? this.#random.pick(otherTicks) : electionTicks
@@ -232,9 +232,9 @@ export class LeaseNet {
     member.crash(this.#random.below(member.pendingWrites.length + 1), scenarioConfig(member.id, next))
     timed.writesAt = null
     // The process ends and loses its memory; the next one starts a moment later.
-    board.revoke()
-    timed.board = new SharedLease()
-    timed.keeper = new LeaseKeeper(member.raft, timed.board)
+    lease.revoke()
+    timed.lease = new SharedLease()
+    timed.keeper = new LeaseKeeper(member.raft, timed.lease)
     timed.awakeAt = this.#now + this.#random.below(30)
     timed.updatedAt = timed.awakeAt
     if (this.#isolated?.id === member.id) this.#isolated = { id: member.id, sinceMs: this.#now }
@@ -244,12 +244,12 @@ export class LeaseNet {
 
   /** The checked property: a member with a lease is the leader of the latest term. */
   #checkLeases(): void {
-    for (const { member, board, rate, apiZero } of this.#members) {
-      if (board.untilMs <= this.#now * rate + apiZero) continue
+    for (const { member, lease, rate, apiZero } of this.#members) {
+      if (lease.untilMs <= this.#now * rate + apiZero) continue
       this.seen.leasedMs++
-      this.seen.leaseTerms.add(board.term)
-      if (board.term >= this.#latestTerm) continue
-      throw new Error(`${member.id} reads by a lease of term ${board.term} in term ${this.#latestTerm}`)
+      this.seen.leaseTerms.add(lease.term)
+      if (lease.term >= this.#latestTerm) continue
+      throw new Error(`${member.id} reads by a lease of term ${lease.term} in term ${this.#latestTerm}`)
     }
   }
 
@@ -278,7 +278,7 @@ type TimedMember = {
    * directory.
    */
   ticksMax: number
-  board: SharedLease
+  lease: SharedLease
   keeper: LeaseKeeper
   /**
    * True time in ms of its next tick, of the next message of its api thread, of the end of its

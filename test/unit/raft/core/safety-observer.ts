@@ -16,7 +16,7 @@ type Committed = { readonly entry: Entry; readonly seenInTerm: Term }
 export class SafetyObserver {
   readonly #members: ReadonlyMap<NodeId, Member>
   readonly #leaders = new Map<Term, NodeId>()
-  /** Votes by term; a repeated request may find a longer log. */
+  /** Voter and term of each checked vote: a repeated request may find a longer log. */
   readonly #votes = new Set<string>()
   readonly #seen = new Map<string, { readonly entry: Entry; readonly previousTerm: Term | null }>()
   /** By index. */

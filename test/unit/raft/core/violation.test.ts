@@ -98,7 +98,7 @@ void test("a follower refuses entries that are not consecutive or whose terms de
   const commit = logIndex(2)
   const bad: readonly [readonly Entry[], RegExp][] = [
     [[command(4, 2)], /entry 4 follows entry 2/],
-    [[command(3, 2), command(4, 1)], /of term 1, the one before of 2/],
+    [[command(3, 2), command(4, 1)], /of term 1, the entry before it of 2/],
     [[command(3, 3)], /later than its leader/],
   ]
   for (const [entries, reason] of bad) refused(solo, { ...append, entries, commit }, reason)

@@ -1,5 +1,5 @@
 /*
- * Goal: no changed byte is ever returned; losses are refused by name.
+ * Goal: no changed byte is ever returned; a log with a loss is refused, and the file is named.
  * Method: corrupt a log on a simulated disk, byte by byte, sector by sector, file by file, and open
  * it.
  */
@@ -78,7 +78,8 @@ function refuses(disk: SimulatedDisk, code: LogErrorCode, ...texts: readonly str
 }
 
 /**
- * Returns start and end of the last group, found by writing it. The process was killed after it.
+ * Returns a disk whose process was killed after a last group was written: the offsets of that
+ * group, found by comparing the file, and the state of the log before it.
  */
 function withLastGroup(): { disk: SimulatedDisk; name: string; start: number; end: number; before: unknown } {
   const disk = new SimulatedDisk(new SeededRandom(3))

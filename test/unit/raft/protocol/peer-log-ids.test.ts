@@ -115,7 +115,7 @@ void test('a peer book keeps the logs of current members only', () => {
   assert.deepEqual(book.known(), [{ peer: founder, logId: 'f1' }])
 })
 
-void test('a log keeps its id over restarts, and a new one has another', () => {
+void test('a log keeps its id across restarts, and a new one has another', () => {
   const random = new SeededRandom(3)
   const disk = new SimulatedDisk(random.fork())
   const wal = Wal.open({ disk, random })

@@ -1,6 +1,7 @@
 /*
- * Goal: the lease that the raft thread publishes reaches a reader with another clock, never ends
- * later there than here, and a read is valid only if the lease held to its end, in one term.
+ * Goal: the lease that the raft thread publishes reaches a reader with another clock and never ends
+ * later for the reader than for the raft thread; a read is valid only if the lease held until the
+ * end of the read, in one term.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -28,44 +29,44 @@ function core() {
 }
 
 void test('the end of the lease is converted to the clock of the reader, by the fastest of its messages', () => {
-  const board = new SharedLease()
+  const lease = new SharedLease()
   const raft = core()
-  const keeper = new LeaseKeeper(raft, board)
+  const keeper = new LeaseKeeper(raft, lease)
   keeper.publish()
-  assert.equal(board.untilMs, 0, 'no lease is wanted')
-  // The reader's clock is 500 behind; its first message took 30 ms, the next 2, the one after 10.
+  assert.equal(lease.untilMs, 0, 'no lease is wanted')
+  // The reader's clock is 500 ms behind; its messages took 30 ms, 2 ms and 10 ms.
   keeper.update(true, 1000, 1530)
   raft.leaseUntilMs = 1600
   keeper.publish()
-  assert.equal(board.untilMs, 1070)
+  assert.equal(lease.untilMs, 1070)
   keeper.update(true, 1050, 1552)
   keeper.publish()
-  assert.equal(board.untilMs, 1098)
+  assert.equal(lease.untilMs, 1098)
   keeper.update(true, 1060, 1570)
   keeper.publish()
-  assert.equal(board.untilMs, 1098)
+  assert.equal(lease.untilMs, 1098)
 })
 
 void test('a lease is revoked at once when it is lost, not wanted, or this member stops', () => {
-  const board = new SharedLease()
+  const lease = new SharedLease()
   const raft = core()
-  const keeper = new LeaseKeeper(raft, board)
+  const keeper = new LeaseKeeper(raft, lease)
   keeper.update(true, 0, 0)
   const publish = (untilMs: number): void => {
     raft.leaseUntilMs = untilMs
     keeper.publish()
   }
   publish(50)
-  assert.equal(board.untilMs, 50)
+  assert.equal(lease.untilMs, 50)
   publish(0)
-  assert.equal(board.untilMs, 0)
+  assert.equal(lease.untilMs, 0)
   publish(60)
   keeper.update(false, 0, 0)
-  assert.deepEqual([board.untilMs, raft.wanted], [0, false])
+  assert.deepEqual([lease.untilMs, raft.wanted], [0, false])
   keeper.update(true, 0, 0)
   publish(60)
   keeper.stop()
-  assert.equal(board.untilMs, 0)
+  assert.equal(lease.untilMs, 0)
 })
 
 void test('both threads share one lease', () => {
@@ -77,26 +78,25 @@ void test('both threads share one lease', () => {
 
 void test('a lease read is valid if the lease holds in the same term after its value is fixed', async () => {
   const clock = new ManualClock()
-  const board = new SharedLease()
-  assert.equal(beginLeaseRead(board, clock), null)
-  board.publish(term(4), logIndex(9), clock.monotonicMs() + 10)
-  const read = beginLeaseRead(board, clock)
+  const lease = new SharedLease()
+  assert.equal(beginLeaseRead(lease, clock), null)
+  lease.publish(term(4), logIndex(9), clock.monotonicMs() + 10)
+  const read = beginLeaseRead(lease, clock)
   assert.equal(read?.index, 9)
   assert.equal(read.holds(), true)
   await clock.advance(10)
   assert.equal(read.holds(), false, 'this process was stalled for too long')
-  board.publish(term(4), logIndex(9), clock.monotonicMs() + 10)
+  lease.publish(term(4), logIndex(9), clock.monotonicMs() + 10)
   assert.equal(read.holds(), true, 'extended in the same term: no other member led in between')
-  board.publish(term(6), logIndex(9), clock.monotonicMs() + 10)
+  lease.publish(term(6), logIndex(9), clock.monotonicMs() + 10)
   assert.equal(read.holds(), false, 'another member may have led between the two terms')
 })
 
-/** The values that a reader can see that is interrupted between any two loads. */
 void test('a reader that sees a term sees no commit index from before it', () => {
-  const board = new SharedLease()
-  board.publish(term(4), logIndex(9), 100)
+  const lease = new SharedLease()
+  lease.publish(term(4), logIndex(9), 100)
   const seen: { readonly term: number; readonly commit: LogIndex; readonly untilMs: number }[] = []
-  const { buffer } = board
+  const { buffer } = lease
   const store = Atomics.store
   // A reader loads the fields between any two writes.
   const observed = (fields: BigInt64Array, at: number, value: bigint): bigint => {
@@ -107,7 +107,7 @@ void test('a reader that sees a term sees no commit index from before it', () =>
   }
   Object.defineProperty(Atomics, 'store', { value: observed, configurable: true })
   try {
-    board.publish(term(6), logIndex(20), 200)
+    lease.publish(term(6), logIndex(20), 200)
   } finally {
     Object.defineProperty(Atomics, 'store', { value: store, configurable: true })
   }

@@ -107,7 +107,7 @@ void test('unusable endpoints fail with a one-line error', async () => {
     refused({ endpoint: ['https://a'], token: 'a', tokenFile: 'b' }, /not both/)
     refused(
       { endpoint: Array.from({ length: 17 }, (_, at) => `https://h${at}`) },
-      /17 endpoints are more than 16/,
+      /17 endpoints were given, at most 16 are possible/,
     )
     writeFileSync(kubeconfig, 'a: [')
     refused({}, /^cannot read /)

@@ -80,7 +80,7 @@ void test('an unknown feature gate is an error that names the nearest one', () =
   const message = refusal('--feature-gates=ApiListChunkin=true')
   assert.equal(
     message,
-    '--feature-gates (command line) knows no gate "ApiListChunkin": the nearest is APIListChunking, see --help',
+    '--feature-gates (command line) has no gate "ApiListChunkin": the nearest is APIListChunking, see --help',
   )
   assert.match(refusal('--feature-gates=OpenAPIV3=maybe'), /must be OpenAPIV3=true or OpenAPIV3=false/)
   assert.match(refusal('--feature-gates=OpenAPIV3'), /must be NAME=true or NAME=false/)

@@ -58,7 +58,7 @@ class Cluster {
     return cluster
   }
 
-  /** Moves the wall clock; the other clock goes on as it does. */
+  /** Moves the wall clock forward by `ms`; the monotonic clock is not changed. */
   pass(ms: number): void {
     this.#aheadMs += ms
   }
@@ -176,7 +176,7 @@ void test('a member that joins later gets the key; one that is removed does not 
   assert.deepEqual(cluster.published, ['1'], 'a member that was removed publishes nothing')
 })
 
-void test('a new leader goes on with the key, also after its restart', async (t) => {
+void test('a new leader keeps the signing key, also after a restart', async (t) => {
   const cluster = await Cluster.open(t)
   const [one, two] = [await cluster.member(1), await cluster.member(2)]
   await maintained(cluster, one)
@@ -187,7 +187,7 @@ void test('a new leader goes on with the key, also after its restart', async (t)
   assert.deepEqual([signerOf(again), signerOf(two)], [id, id])
 })
 
-void test('a rotated key signs once every member can verify with it, and earlier tokens stay valid', async (t) => {
+void test('a new key signs once every member can verify with it, and earlier tokens stay valid', async (t) => {
   const cluster = await Cluster.open(t)
   const [one, two] = [await cluster.member(1), await cluster.member(2)]
   await maintained(cluster, one)
@@ -275,7 +275,7 @@ void test('a key of a type that this program does not support is skipped; the ot
   assert.equal(cluster.errors.length, 1)
 })
 
-void test('the issue of a token waits for the first key, for a bounded time', async (t) => {
+void test('issuing a token waits for the first key, for a bounded time', async (t) => {
   const cluster = await Cluster.open(t)
   const one = await cluster.member(1)
   const early = one.shared.untilSigner()
@@ -287,7 +287,7 @@ void test('the issue of a token waits for the first key, for a bounded time', as
   assert.equal(await waiting, null)
 })
 
-void test('with as many keys as fit within a year an operator revokes one before the next', async (t) => {
+void test('with the maximum number of keys within a year, no key can be added until one is revoked', async (t) => {
   const cluster = await Cluster.open(t)
   cluster.voters = [1]
   const one = await cluster.member(1)

@@ -41,7 +41,7 @@ const workOf = (all: SigningKeys | null, nowMs: number, opened: readonly string[
 
 const order = (all: SigningKeys, nowMs: number) => signingOrder(all, nowMs).map(({ id }) => id)
 
-void test('a new key signs once it is published, the one before until then', () => {
+void test('a new key signs once it is published, the previous key until then', () => {
   const all = keys(key('a', 0), key('b', 1000, { signsFromMs: 11_000 }))
   assert.deepEqual(order(all, 10_999), ['a', 'b'])
   assert.deepEqual(order(all, 11_000), ['b', 'a'])

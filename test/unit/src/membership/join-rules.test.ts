@@ -101,7 +101,7 @@ const refusals: readonly {
 ]
 
 for (const { what, code, says, ...wrong } of refusals) {
-  void test(`refused in one line with the remedy: ${what}`, () => {
+  void test(`a join is refused in one line with the remedy: ${what}`, () => {
     assert.throws(
       () => judgeJoin(wrong.record ?? record, { ...request, ...wrong.request }, wrong.known ?? known),
       (cause: unknown) => {

@@ -92,10 +92,10 @@ class Bench {
       ...{ recentlyActive: true, ...known },
     }
     this.reported = { ...this.reported, commit, followers: [about] }
-    this.tell()
+    this.publish()
   }
 
-  tell(): void {
+  publish(): void {
     this.#listener({ ...this.memory.consensus.status, ...this.reported })
   }
 
@@ -127,11 +127,11 @@ void test('a new leader writes the leadership at once, and then nothing while no
 void test('an election and a member that falls silent show at once, in one write', async (t) => {
   const bench = await Bench.open(t)
   bench.reported = { ...bench.reported, role: 'follower', leader: nodeId(2), term: term(2) }
-  bench.tell()
+  bench.publish()
   await bench.clock.advance(10_000)
   assert.equal(bench.writes, 1, 'the other leader writes')
   bench.reported = { ...bench.reported, role: 'leader', leader: nodeId(1), term: term(3) }
-  bench.tell()
+  bench.publish()
   await bench.clock.advance(1)
   assert.deepEqual([bench.writes, bench.status('n1')['term'], bench.status('n2')['term']], [2, 3, 3])
   await bench.clock.advance(200)

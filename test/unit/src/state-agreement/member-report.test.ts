@@ -80,12 +80,12 @@ class Bench {
   readonly clock = new ManualClock()
   readonly consensus = new FakeConsensus(this.clock)
   readonly unreadable: string[] = []
-  #tell: (report: PeerReport) => void = () => undefined
+  #listener: (report: PeerReport) => void = () => undefined
   readonly reports = new MemberReports({
     consensus: {
       status: this.consensus.status,
       onReport: (listener) => {
-        this.#tell = listener
+        this.#listener = listener
         return () => undefined
       },
     },
@@ -93,16 +93,16 @@ class Bench {
     onUnreadable: (from, cause) => this.unreadable.push(`${from}: ${cause}`),
   })
 
-  hear(from: NodeId, bytes: Uint8Array): void {
-    this.#tell({ from, bytes })
+  receive(from: NodeId, bytes: Uint8Array): void {
+    this.#listener({ from, bytes })
   }
 }
 
 void test('the latest report of each member counts, as long as it is fresh', async () => {
   const bench = new Bench()
   const [first, second] = [sampleReport(new SeededRandom(1)), sampleReport(new SeededRandom(2))]
-  bench.hear(nodeId(2), encodeReport(first))
-  bench.hear(nodeId(2), encodeReport(second))
+  bench.receive(nodeId(2), encodeReport(first))
+  bench.receive(nodeId(2), encodeReport(second))
   assert.deepEqual([...bench.reports.latest(1000)], [[nodeId(2), second]])
   await bench.clock.advance(1001)
   assert.deepEqual([...bench.reports.latest(1000)], [])
@@ -111,10 +111,10 @@ void test('the latest report of each member counts, as long as it is fresh', asy
 void test('reports of non-members are ignored, and an unreadable report is logged once', () => {
   const bench = new Bench()
   const report = encodeReport(sampleReport(new SeededRandom(1)))
-  bench.hear(nodeId(99), report)
-  bench.hear(nodeId(1), report)
+  bench.receive(nodeId(99), report)
+  bench.receive(nodeId(1), report)
   assert.equal(bench.reports.latest(1000).size, 0)
-  for (let times = 0; times < 3; times++) bench.hear(nodeId(3), Uint8Array.of(9))
+  for (let times = 0; times < 3; times++) bench.receive(nodeId(3), Uint8Array.of(9))
   assert.equal(bench.unreadable.length, 1)
   assert.match(bench.unreadable[0] ?? '', /^3: the report of a member cannot be read/)
 })

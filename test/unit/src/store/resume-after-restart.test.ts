@@ -85,7 +85,7 @@ function homeOf(t: TestContext): LevelKeyValueDatabases {
 }
 
 for (let seed = 1; seed <= 4; seed++) {
-  void test(`spec 6.1: seed ${seed}: each revision can be resumed from after a restart, and on a member that installed a snapshot`, async (t) => {
+  void test(`spec 6.1: seed ${seed}: watches and lists resume at each revision after a restart, and on a member that installed a snapshot`, async (t) => {
     const log = randomLog(seed, 250)
     const home = homeOf(t)
     const first = await openMachine({ home, clock })
@@ -99,7 +99,7 @@ for (let seed = 1; seed <= 4; seed++) {
     const chunks = await chunksOf(source)
     await first.close()
 
-    // The second keeps everything in memory, the first hardly anything.
+    // With the tiny limits hardly anything stays in memory, with the others everything does.
     for (const limits of [tinyLimits, { ...defaultStoreLimits, scanStepsMax: 3 }]) {
       const restarted = await openMachine({ home, clock, limits })
       assert.deepEqual(await window(restarted), before)

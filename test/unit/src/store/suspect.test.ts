@@ -84,7 +84,7 @@ void test('a command that a suspect state applied has no outcome for its propose
   await machine.close()
 })
 
-void test('a suspect state stays suspect over restarts, until it is trusted', async () => {
+void test('a suspect state stays suspect across restarts, until it is trusted', async () => {
   const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
   const first = await openMachine({ home, clock })
   applyUpTo(first, log, 200)

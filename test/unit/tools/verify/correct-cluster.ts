@@ -55,10 +55,10 @@ export class CorrectCluster {
   readonly #flights = new Map<number, Flight>()
   /** Writes without a response: they may still take effect. */
   readonly #late: Request[] = []
-  readonly #told = new Map<string, Version>()
+  readonly #sent = new Map<string, Version>()
   readonly #positions: Position[]
   #head = 10
-  #newestTold = 10
+  #newestSent = 10
   #moment = 0
   #tokens = 0
   #lists = 0
@@ -142,7 +142,7 @@ export class CorrectCluster {
   #draw(): Request {
     const random = this.#random
     const name = `o${random.below(4)}`
-    const known = this.#told.get(name)
+    const known = this.#sent.get(name)
     const expected: Expected | null =
       known !== undefined && random.chance(0.6) ? { revision: known.revision, token: known.token } : null
     const token = `t${++this.#tokens}`
@@ -161,7 +161,7 @@ export class CorrectCluster {
   }
 
   #mode(): Mode {
-    const newest = this.#newestTold
+    const newest = this.#newestSent
     return this.#random.pick<Mode>([
       { kind: 'most-recent' },
       { kind: 'any' },
@@ -261,17 +261,17 @@ export class CorrectCluster {
     const connection = Number(call.member.slice(1))
     this.#calls.push({ ...call, connection, end, beginMs: call.begin, endMs: end })
     const { answer } = call
-    if (answer.kind === 'object') this.#tell(answer.version)
+    if (answer.kind === 'object') this.#noteSent(answer.version)
     if (answer.kind === 'list') {
-      this.#newestTold = Math.max(this.#newestTold, answer.revision)
-      for (const version of answer.versions) this.#tell(version)
+      this.#newestSent = Math.max(this.#newestSent, answer.revision)
+      for (const version of answer.versions) this.#noteSent(version)
     }
   }
 
-  #tell(version: Version): void {
-    this.#newestTold = Math.max(this.#newestTold, version.revision)
-    if ((this.#told.get(version.name)?.revision ?? 0) < version.revision)
-      this.#told.set(version.name, version)
+  #noteSent(version: Version): void {
+    this.#newestSent = Math.max(this.#newestSent, version.revision)
+    if ((this.#sent.get(version.name)?.revision ?? 0) < version.revision)
+      this.#sent.set(version.name, version)
   }
 
   /** Sends a watcher its next events, or ends the watch, which resumes on another member. */
@@ -314,7 +314,7 @@ export class CorrectCluster {
     const at = ++this.#moment
     position.watch?.events.push({ at, atMs: at, ...event })
     position.at = event.revision
-    this.#newestTold = Math.max(this.#newestTold, event.revision)
+    this.#newestSent = Math.max(this.#newestSent, event.revision)
   }
 
   #at(revision: number): readonly Version[] {

@@ -42,7 +42,7 @@ function label(call: SeenCall) {
   return patch(call, [{ op: 'add', path: '/metadata/labels', value: { ...labels, [name]: 'x' } }])
 }
 
-void test('spec 4.6.3: mutating webhooks run first in order of configurations, each with the object of the one before', async (t) => {
+void test('spec 4.6.3: mutating webhooks run first in order of configurations, each with the object that the previous one returned', async (t) => {
   const kit = await WebhookKit.open(t)
   await kit.configure('validating', 'a', [named(kit, 'v')])
   await kit.configure('mutating', 'c', [named(kit, 'm3')])

@@ -28,7 +28,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
     void test(`spec 9.4: JSON of ${subject.name} of ${domain} has the members that clients expect, and no others`, () => {
       for (const seed of seeds) {
         try {
-          lookThrough(subject, seed)
+          checkRandomObject(subject, seed)
         } catch (cause) {
           const file = 'dist/test/unit/src/api/schema/written-members.test.js'
           const repeat = `SEED=${seed} node --test --test-name-pattern='${subject.name} ' ${file}`
@@ -39,7 +39,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
   }
 }
 
-function lookThrough({ name, schema }: MessageSubject, seed: number): void {
+function checkRandomObject({ name, schema }: MessageSubject, seed: number): void {
   const random = new SeededRandom(seed)
   const drawn = randomObject(schema, random, seed % 2 === 0 ? 'least' : 'random')
   const sent = { ...strewn(schema, drawn, random), apiVersion: 'v1', kind: 'Thing' }
@@ -47,7 +47,7 @@ function lookThrough({ name, schema }: MessageSubject, seed: number): void {
   const wrong: string[] = []
   checkMessage(object, schema, { name, path: name }, wrong)
   assert.deepEqual(wrong, [])
-  assert.equal(read(schema, object), object, 'what was read once is as it shall be')
+  assert.equal(read(schema, object), object, 'a decoded object does not change when it is decoded again')
   assert.deepEqual(read(schema, decodeProtobuf(schema, encodeProtobuf(schema, object))), object)
 }
 
@@ -121,7 +121,7 @@ function checkMember(
   const type = schema.properties[name]
   const value = object[name]
   assert.ok(type !== undefined)
-  // Without it the object is rejected.
+  // A required member is left to validation, which rejects an object without it.
   if (value === undefined && member.always && !isRequired(schema, name)) wrong.push(`${path} is missing`)
   if (value === undefined) return
   const mayBeZero = member.always || member.optional || isRequired(schema, name) || type.default !== undefined

@@ -1,7 +1,7 @@
 /*
  * Goal: every reference of a Pod or a PersistentVolume that its node has to resolve is found, and
  * nothing else.
- * Method: objects with one name per place, written out.
+ * Method: hand-written objects in which every reference has a name of its own.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -97,7 +97,7 @@ void test('spec 4.10: updates and patches take what they change, and what is rem
   }
 })
 
-void test('defaults belong to the writer; what the server sets, as status and uid, has no owner', async (t) => {
+void test('defaults belong to the writer; what the server sets, such as status and uid, has no owner', async (t) => {
   const api = await open(t)
   const got = await api.create({ kind: 'Pod', body: { ...pod, status: { phase: 'Running' } } })
   assert.equal(objectMember(got.object, 'status')['phase'], 'Pending')
@@ -174,7 +174,7 @@ void test('what mutating admission adds has no owner, and what it changes stays 
   assert.equal(put.object.metadata.resourceVersion, got.object.metadata.resourceVersion)
 })
 
-void test('managed fields that a create sends count, but it owns all that it creates', async (t) => {
+void test('a create owns all that it creates, whatever managed fields it sends', async (t) => {
   const api = await open(t)
   const made = await api.create({ body: configMap({ k: '1' }), query: by('maker') })
   const metadata = { name: 'b', managedFields: made.object.metadata.managedFields ?? [] }
