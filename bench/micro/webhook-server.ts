@@ -1,0 +1,32 @@
+/*
+ * A webhook server in a process of its own, for `webhooks.ts`: allows everything after a delay.
+ * Prints its port and its authority as one line of JSON, and ends with its standard input.
+ *
+ *   node dist/bench/micro/webhook-server.js DELAY_MS
+ */
+import { createServer } from 'node:https'
+import { TestAuthority } from '../../fixtures/server-fixture.ts'
+
+type Review = {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly request: { readonly uid: string }
+}
+
+const delayMs = Number(process.argv[2])
+const authority = new TestAuthority('hooks')
+const server = createServer(authority.server(), (request, reply) => {
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => {
+    const { apiVersion, kind, request: asked } = JSON.parse(Buffer.concat(chunks).toString()) as Review
+    const body = JSON.stringify({ apiVersion, kind, response: { uid: asked.uid, allowed: true } })
+    setTimeout(() => reply.end(body), delayMs)
+  })
+})
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address()
+  const port = address === null || typeof address === 'string' ? 0 : address.port
+  console.log(JSON.stringify({ port, authority: authority.pem }))
+})
+process.stdin.resume().on('end', () => process.exit(0))
