@@ -1,7 +1,8 @@
-import { equalJson, isJsonList, isJsonObject, memberOf } from '../json.ts'
+import { isJsonList, isJsonObject, memberOf } from '../json.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { elementsByKey } from './elements-by-key.ts'
+import { equalByKeys, schemaOf } from './equal-by-keys.ts'
 import type { Structural } from './structural.ts'
 
 /**
@@ -57,7 +58,7 @@ class Found {
   }
 
   get isSame(): boolean {
-    this.#isSame ??= equalJson(this.#value, this.#old)
+    this.#isSame ??= equalByKeys(this.#schema, this.#value, this.#old)
     return this.#isSame
   }
 
@@ -72,8 +73,7 @@ class Found {
 
   #member(at: Path, name: string): Found | null {
     if (!isJsonObject(this.#value) || !isJsonObject(this.#old)) return null
-    const { properties, additional } = this.#schema
-    const schema = properties.get(name) ?? (typeof additional === 'object' ? additional : null)
+    const schema = schemaOf(this.#schema, name)
     const value = memberOf(this.#value, name)
     const old = memberOf(this.#old, name)
     if (schema === null || value === undefined || old === undefined) return null

@@ -85,6 +85,7 @@ class Shapes {
       this.#rule(`self >= ${least}`, (value) => Number(value) >= least),
       this.#rule(`self % 2 == 0 || self > 7`, (value) => Number(value) % 2 === 0 || Number(value) > 7),
       this.#rule('self >= oldSelf', (value, old) => Number(value) >= Number(old)),
+      this.#rule('self != oldSelf', (value, old) => value !== old),
     ]
   }
 
@@ -153,6 +154,7 @@ function valueOf({ kind, items, members }: Shape, random: SeededRandom): Json {
     return Object.fromEntries(present.map(([name, of]) => [name, valueOf(of, random)]))
   }
   const names = ['p', 'q', 'r', 's'].slice(0, random.below(5))
+  if (random.below(3) === 0) names.reverse()
   const inside = names.map((name) => {
     const value = items === null ? null : valueOf(items, random)
     return [name, kind === 'keyed' && isJsonObject(value) ? { ...value, k: name } : value] as const
@@ -165,8 +167,9 @@ function mixOf(a: Json, b: Json, random: SeededRandom): Json {
   if (random.below(3) === 0) return b
   if (isJsonList(a) && isJsonList(b)) {
     return b.map((value, at) => {
-      const same = a[at]
-      return same === undefined || keyOf(same) !== keyOf(value) ? value : mixOf(same, value, random)
+      const key = keyOf(value)
+      const same = key === undefined ? a[at] : a.find((element) => keyOf(element) === key)
+      return same === undefined ? value : mixOf(same, value, random)
     })
   }
   if (!isJsonObject(a) || !isJsonObject(b)) return a
@@ -177,8 +180,40 @@ function mixOf(a: Json, b: Json, random: SeededRandom): Json {
   return Object.fromEntries(names) as JsonObject
 }
 
-function keyOf(value: Json | undefined): Json | undefined {
-  return isJsonObject(value) ? value['k'] : undefined
+/** Returns a value with the elements of its lists of type map in reverse order. */
+function reversed(value: Json): Json {
+  if (isJsonList(value)) {
+    const inside = value.map(reversed)
+    return keyOf(inside[0]) === undefined ? inside : inside.reverse()
+  }
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inside]) => [name, reversed(inside)]))
+}
+
+/** Whether values are equal, whatever the order of lists of type map. */
+function isEqual({ kind, items, members }: Shape, a: Json, b: Json): boolean {
+  const byKey = (list: readonly Json[]): JsonObject =>
+    Object.fromEntries(list.map((element) => [keyOf(element) ?? '', element]))
+  if (kind === 'keyed' && isJsonList(a) && isJsonList(b)) return isEqual(mapOf(items), byKey(a), byKey(b))
+  if (items !== null && isJsonList(a) && isJsonList(b)) {
+    return a.length === b.length && a.every((value, at) => isEqual(items, value, b[at] ?? null))
+  }
+  if (!isJsonObject(a) || !isJsonObject(b)) return equalJson(a, b)
+  const names = Object.keys(a)
+  const isSame = (name: string): boolean => {
+    const of = items ?? members[name]
+    return of !== undefined && name in b && isEqual(of, a[name] ?? null, b[name] ?? null)
+  }
+  return names.length === Object.keys(b).length && names.every(isSame)
+}
+
+function mapOf(items: Shape | null): Shape {
+  return { kind: 'map', rules: [], items, members: {} }
+}
+
+/** Returns the key of an element of a list of type map. */
+function keyOf(value: Json | undefined): string | undefined {
+  return isJsonObject(value) && typeof value['k'] === 'string' ? value['k'] : undefined
 }
 
 type Violations = { readonly fatal: Set<string>; readonly tolerated: Set<string> }
@@ -190,13 +225,13 @@ type Place = {
   /** Of a rule with `oldSelf`: undefined where values have no identity. */
   readonly old: Json | undefined
   /** The value that has to be unchanged for violations to be tolerated; null: no update. */
-  readonly compared: { readonly value: Json; readonly old: Json } | null
+  readonly compared: { readonly shape: Shape; readonly value: Json; readonly old: Json } | null
 }
 
 function collect(shape: Shape, { path, value, old, compared }: Place, violations: Violations): void {
   for (const { message, isTransition, holds } of shape.rules) {
     if ((isTransition && old === undefined) || holds(value, old)) continue
-    const isSame = compared !== null && equalJson(compared.value, compared.old)
+    const isSame = compared !== null && isEqual(compared.shape, compared.value, compared.old)
     const to = isSame && !isTransition ? violations.tolerated : violations.fatal
     to.add(`${path}: ${message}`)
   }
@@ -207,7 +242,7 @@ function collect(shape: Shape, { path, value, old, compared }: Place, violations
     before: Json | undefined,
     at: Json | undefined,
   ): void => {
-    const nearest = at === undefined ? compared : { value: inside, old: at }
+    const nearest = at === undefined ? compared : { shape: of, value: inside, old: at }
     const next = { path: `${path}${step}`, value: inside, old: before, compared: compared && nearest }
     collect(of, next, violations)
   }
@@ -253,9 +288,13 @@ void test('exactly the violated rules fail a create or an update, at their paths
     const before = valueOf(shape, random)
     for (let left = 4; left > 0; left--) {
       const isNew = left === 4
-      const value = isNew ? before : mixOf(before, valueOf(shape, random), random)
+      const value = isNew
+        ? before
+        : left === 3
+          ? reversed(before)
+          : mixOf(before, valueOf(shape, random), random)
       const violations: Violations = { fatal: new Set(), tolerated: new Set() }
-      const compared = isNew ? null : { value, old: before }
+      const compared = isNew ? null : { shape, value, old: before }
       collect(shape, { path: 'spec', value, old: isNew ? undefined : before, compared }, violations)
       const [found, tolerated] = [new Findings(), new Findings()]
       validate(objectOf(value), isNew ? null : { object: objectOf(before), tolerated }, found)
