@@ -1,13 +1,14 @@
 import { runInBatches } from '../../base/batches.ts'
 import type { Clock } from '../../base/clock.ts'
 import { ApiError } from '../api/errors/api-error.ts'
-import { objectsMember, textMember } from '../api/json.ts'
+import { objectsMember } from '../api/json.ts'
 import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from '../api/metadata/object-meta.ts'
 import { Informer, defaultSlices } from '../registry/informer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import { apiVersionOf, placeOf } from '../registry/kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { storedKinds } from '../registry/kinds/stored-kinds.ts'
+import { ownerOf } from '../registry/kinds/owner-reference.ts'
 import type { OwnerReference } from '../registry/kinds/owner-reference.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import type { Target } from '../registry/calls/request.ts'
@@ -187,13 +188,16 @@ function step(collector: Collector, key: Key, object: OwnedObject): Promise<Reco
     : awaitDependents(collector, key, object)
 }
 
-/** Deletes an object whose owners are all leaving, or removes its references to those that are. */
+/**
+ * Deletes an object whose references all lead to owners that are leaving, or removes those that do.
+ * Two references may name one uid, of which only one leads to the owner.
+ */
 async function processDependent(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
   const states = statesOf(collector, key, object)
-  const leaving = new Set(object.owners.filter((_, at) => isLeaving(states[at] ?? 'unknown')).map(uidOf))
+  const leaving = new Set(object.owners.filter((_, at) => isLeaving(states[at] ?? 'unknown')).map(identityOf))
   if (leaving.size === 0) return { kind: 'done' }
-  if (leaving.size < new Set(object.owners.map(uidOf)).size) {
-    await changeOwners(collector, key, (uid) => (leaving.has(uid) ? 'removed' : 'kept'))
+  if (!object.owners.every((owner) => leaving.has(identityOf(owner)))) {
+    await changeOwners(collector, key, (owner) => (leaving.has(identityOf(owner)) ? 'removed' : 'kept'))
     return { kind: 'done' }
   }
   const { graph, client } = collector
@@ -217,19 +221,46 @@ function closesCycle({ graph, objects }: Collector, { uid, owners }: OwnedObject
   return uids.some((dependent) => graph.isDeletedInForeground(dependent))
 }
 
-function uidOf({ uid }: { readonly uid: string }): string {
-  return uid
+function identityOf({ apiVersion, kind, name, uid }: OwnerReference): string {
+  return JSON.stringify([apiVersion, kind, name, uid])
 }
 
 /** Completes a foreground deletion once no dependent blocks it. */
 async function awaitDependents(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
-  const { graph, enqueue } = collector
+  const { graph, objects, enqueue } = collector
   if (!graph.isBlocked(object.uid)) {
     await removeFinalizer(collector, key, FOREGROUND_FINALIZER)
     return { kind: 'done' }
   }
-  for (const dependent of graph.dependentsOf(object.uid)) enqueue(dependent)
+  if (waitsForItself(collector, object)) await changeOwners(collector, key, () => 'not-blocking')
+  // One that is being deleted has attempts of its own: the object itself may be one.
+  for (const dependent of graph.dependentsOf(object.uid)) {
+    if (objects.get(dependent)?.terminating === false) enqueue(dependent)
+  }
   return { kind: 'again' }
+}
+
+/** Waiting owners that are looked at for a circle. More: it is not found. */
+const circleMax = 10_000
+
+/**
+ * Whether owners that an object blocks, and all between, wait in a circle that ends at the object.
+ * Upstream waits forever.
+ */
+function waitsForItself({ graph, objects }: Collector, object: OwnedObject): boolean {
+  const seen = new Set<string>()
+  const pending = [object]
+  for (let next = pending.pop(); next !== undefined && seen.size < circleMax; next = pending.pop()) {
+    for (const { uid, blocks } of next.owners) {
+      const key = blocks ? graph.deletedInForeground(uid) : null
+      if (key === null || seen.has(uid)) continue
+      if (uid === object.uid) return true
+      seen.add(uid)
+      const owner = objects.get(key)
+      if (owner !== null) pending.push(owner)
+    }
+  }
+  return false
 }
 
 /** Removes the references of all dependents, then the finalizer of their owner. */
@@ -241,7 +272,7 @@ async function orphanDependents(collector: Collector, key: Key, object: OwnedObj
   }
   const { failures } = await runInBatches(dependents, { size: limits.concurrency }, async (dependent) => {
     try {
-      await changeOwners(collector, dependent, (uid) => (uid === object.uid ? 'removed' : 'kept'))
+      await changeOwners(collector, dependent, ({ uid }) => (uid === object.uid ? 'removed' : 'kept'))
     } catch (cause) {
       if (!isLostRace(cause)) throw cause
     }
@@ -255,12 +286,12 @@ async function orphanDependents(collector: Collector, key: Key, object: OwnedObj
 async function changeOwners(
   collector: Collector,
   key: Key,
-  decide: (uid: string) => 'kept' | 'removed' | 'not-blocking',
+  decide: (owner: OwnerReference) => 'kept' | 'removed' | 'not-blocking',
 ): Promise<void> {
   await changeObject(collector, key, (object) => {
     const before = objectsMember(object.metadata, 'ownerReferences')
     const ownerReferences = before.flatMap((owner) => {
-      const decided = decide(textMember(owner, 'uid'))
+      const decided = decide(ownerOf(owner))
       if (decided === 'removed') return []
       return decided === 'kept' ? [owner] : [{ ...owner, blockOwnerDeletion: false }]
     })

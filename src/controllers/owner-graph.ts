@@ -33,7 +33,13 @@ export class OwnerGraph {
 
   /** Whether a foreground deletion of the object has begun. */
   isDeletedInForeground(uid: string): boolean {
-    return this.#waiting.get(uid)?.policy === 'Foreground'
+    return this.deletedInForeground(uid) !== null
+  }
+
+  /** Returns an object whose foreground deletion has begun. */
+  deletedInForeground(uid: string): Key | null {
+    const waiting = this.#waiting.get(uid)
+    return waiting?.policy === 'Foreground' ? waiting.key : null
   }
 
   /** Remembers that an owner is deleted, for as long as it has dependents. */

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../json.ts'
 import type { JsonObject } from '../json.ts'
-import { difference, emptySet, intersection, isEmptySet, sizeOf, union } from './field-set.ts'
+import { difference, intersection, isEmptySet, sizeOf, union, unionOfAll } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
 import { fieldsOf } from './fields-of.ts'
 import { identityOf } from './managers.ts'
@@ -98,19 +98,22 @@ type AddingBack = Pick<Pruning, 'last' | 'managers'> & { readonly whole: JsonObj
  */
 function addOwned(versions: KindVersions, bare: JsonObject, of: AddingBack): JsonObject {
   const { apiVersion: lastVersion } = of.last
-  const byVersion = new Map([[lastVersion, emptySet]])
+  const byVersion = new Map<string, FieldSet[]>([[lastVersion, []]])
   for (const { apiVersion, fields } of of.managers.values()) {
-    byVersion.set(apiVersion, union(byVersion.get(apiVersion) ?? emptySet, fields))
+    const known = byVersion.get(apiVersion)
+    if (known === undefined) byVersion.set(apiVersion, [fields])
+    else known.push(fields)
   }
+  const owners = [...byVersion].map(([apiVersion, sets]) => [apiVersion, unionOfAll(sets)] as const)
   let pruned = bare
   for (let round = 0; round < ROUNDS_MAX; round++) {
     let kept = 0
-    for (const [apiVersion, fields] of byVersion) {
+    for (const [apiVersion, fields] of owners) {
       const owned = addOwnedIn(versions, apiVersion, { ...of, pruned, fields })
       pruned = owned.pruned
       kept += owned.added
     }
-    if (byVersion.size === 1 || kept === 0) break
+    if (owners.length === 1 || kept === 0) break
   }
   return pruned
 }

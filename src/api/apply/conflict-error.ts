@@ -13,9 +13,12 @@ import { spellSteps } from './step.ts'
  */
 export function applyConflict(conflicts: Conflicts): ApiError {
   const entries = [...conflicts.values()]
-  const causes = [...causesOf(entries)]
-  const shown = causes.slice(0, findingLimits.findingsMax)
-  return new ApiError('Conflict', messageOf(shown, causes.length), {
+  const shown: FieldConflict[] = []
+  let count = 0
+  for (const { words, path } of pathsIn(entries)) {
+    if (count++ < findingLimits.findingsMax) shown.push({ words, field: spellSteps(path) })
+  }
+  return new ApiError('Conflict', messageOf(shown, count), {
     causes: shown.map(({ words, field }) => ({
       reason: 'FieldManagerConflict',
       message: `conflict with ${words}`,
@@ -26,10 +29,12 @@ export function applyConflict(conflicts: Conflicts): ApiError {
 
 type FieldConflict = { readonly words: string; readonly field: string }
 
-function* causesOf(entries: readonly ManagedEntry[]): Generator<FieldConflict> {
+function* pathsIn(
+  entries: readonly ManagedEntry[],
+): Generator<{ readonly words: string; readonly path: readonly string[] }> {
   for (const entry of entries) {
     const words = wordsOf(entry)
-    for (const path of pathsOf(entry.fields)) yield { words, field: spellSteps(path) }
+    for (const path of pathsOf(entry.fields)) yield { words, path }
   }
 }
 

@@ -54,6 +54,25 @@ function unionOf(a: ReadonlySet<string>, b: ReadonlySet<string>): ReadonlySet<st
   return both ?? a
 }
 
+/** Returns the paths that are in any of the sets, in time linear in all of them. */
+export function unionOfAll(sets: readonly FieldSet[]): FieldSet {
+  const [first = emptySet] = sets
+  if (sets.length < 2) return first
+  const members = new Set<string>()
+  const below = new Map<string, FieldSet[]>()
+  for (const set of sets) {
+    for (const step of set.members) members.add(step)
+    for (const [step, child] of set.children) {
+      const known = below.get(step)
+      if (known === undefined) below.set(step, [child])
+      else known.push(child)
+    }
+  }
+  const children = new Map<string, FieldSet>()
+  for (const [step, nodes] of below) children.set(step, unionOfAll(nodes))
+  return { members, children }
+}
+
 /**
  * Returns the paths of `a` that are not in `b`.
  *

@@ -72,12 +72,12 @@ export function checkElements(type: MergeType, value: Json, at: readonly string[
 function checkList(type: AssociativeType, list: readonly Json[], at: readonly string[]): void {
   const seen = new Set<string>()
   elementsOf(type, list).forEach(({ step, value }, index) => {
-    const path = spellSteps(at)
     if (step === null) {
       const key = type.kind === 'keyed' ? missingKey(type.keys, value) : ''
-      throw badRequest(`${path}: element ${index} of a list with keys lacks the key ${JSON.stringify(key)}`)
+      const words = `element ${index} of a list with keys lacks the key ${JSON.stringify(key)}`
+      throw badRequest(`${spellSteps(at)}: ${words}`)
     }
-    if (seen.has(step)) throw badRequest(`${path}: duplicate entries for key ${spellSteps([step])}`)
+    if (seen.has(step)) throw badRequest(`${spellSteps(at)}: duplicate entries for key ${spellSteps([step])}`)
     seen.add(step)
     checkElements(elementType(type), value, [...at, step])
   })

@@ -1,6 +1,7 @@
 import { isJsonList, isJsonObject, memberOf } from '../json.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { parseJsonPatch } from '../patch/json-patch.ts'
+import type { JsonPatchOperation } from '../patch/json-patch.ts'
 import { FieldSetDraft, intersection } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
 import { fieldsOf } from './fields-of.ts'
@@ -20,18 +21,40 @@ export function fieldsOfMergePatch(type: MergeType, patch: JsonObject, object: J
 /** Returns the paths of a patched object that a JSON patch sets, even to the values they had. */
 export function fieldsOfJsonPatch(type: MergeType, patch: Json, object: JsonObject): FieldSet {
   const draft = new FieldSetDraft()
-  for (const operation of parseJsonPatch(patch)) {
-    if (operation.op === 'test' || operation.op === 'remove') continue
-    addFieldsAt(type, object, operation.path.steps, draft)
-  }
+  for (const pointer of outermost(parseJsonPatch(patch))) addFieldsAt(type, object, pointer, draft)
   return draft.finish()
 }
+
+/**
+ * Returns the pointers to what operations set, without those into another one: thousands of
+ * operations may set a large value again, or parts of it.
+ */
+function outermost(operations: readonly JsonPatchOperation[]): Iterable<readonly string[]> {
+  const set = operations.filter(({ op }) => op !== 'test' && op !== 'remove')
+  const pointers = set.map(({ path }) => path.steps).sort((a, b) => a.length - b.length)
+  const found: PointerNode = { below: new Map(), isSet: false }
+  return pointers.filter((pointer) => {
+    let node = found
+    for (const token of pointer) {
+      if (node.isSet) return false
+      const next = node.below.get(token) ?? { below: new Map(), isSet: false }
+      node.below.set(token, next)
+      node = next
+    }
+    if (node.isSet) return false
+    node.isSet = true
+    return true
+  })
+}
+
+type PointerNode = { readonly below: Map<string, PointerNode>; isSet: boolean }
 
 /**
  * Adds the path of a pointer and those below. A part of what has one owner stands for the whole; an
  * index is that in the object as it became.
  */
 function addFieldsAt(type: MergeType, object: Json, pointer: readonly string[], draft: FieldSetDraft): void {
+  if (pointer.length === 0) addAll(fieldsOf(type, object), draft)
   let at: Inside = { step: '', type, value: object }
   let node = draft
   for (const [index, token] of pointer.entries()) {

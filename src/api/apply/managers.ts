@@ -2,7 +2,7 @@ import { isJsonObject, memberOf, textMember } from '../json.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { parseTimeMs } from '../metadata/time.ts'
 import { jsonText } from '../codec/json-text.ts'
-import { isEmptySet, union } from './field-set.ts'
+import { isEmptySet, unionOfAll } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
 import { fieldsV1Of, readFieldsV1, storedFields } from './fields-v1.ts'
 
@@ -51,17 +51,36 @@ type ReadFields = (json: Json) => FieldSet | null
 
 function read(entries: readonly JsonObject[], readFields: ReadFields): Managers | null {
   const managers = new Map<string, ManagedEntry>()
+  const united = new UnitedFields()
   for (const json of entries) {
     const entry = readEntry(json, readFields)
     if (entry === null) return null
     const identity = identityOf(entry)
     const other = managers.get(identity)
-    managers.set(
-      identity,
-      other === undefined ? entry : { ...entry, fields: union(other.fields, entry.fields) },
-    )
+    managers.set(identity, entry)
+    if (other !== undefined) united.add(identity, other.fields, entry.fields)
   }
+  united.giveTo(managers)
   return managers
+}
+
+/** Fields of entries that become one, united at the end: of thousands, each is copied once. */
+class UnitedFields {
+  readonly #sets = new Map<string, FieldSet[]>()
+
+  /** @param first counts when nothing was added to the identity before */
+  add(identity: string, first: FieldSet, fields: FieldSet): void {
+    const known = this.#sets.get(identity)
+    if (known === undefined) this.#sets.set(identity, [first, fields])
+    else known.push(fields)
+  }
+
+  giveTo(managers: Map<string, ManagedEntry>): void {
+    for (const [identity, sets] of this.#sets) {
+      const entry = managers.get(identity)
+      if (entry !== undefined) managers.set(identity, { ...entry, fields: unionOfAll(sets) })
+    }
+  }
 }
 
 function readEntry(json: JsonObject, readFields: ReadFields): ManagedEntry | null {
@@ -139,6 +158,7 @@ export function capUpdaters(managers: Managers, max: number): Managers {
   updaters.sort(([, a], [, b]) => compareEntries(a, b))
   const capped = new Map(managers)
   const firstOfVersion = new Map<string, string>()
+  const merged = new UnitedFields()
   for (const [identity, entry] of updaters) {
     if (count <= max) break
     const old: ManagedEntry = { ...entry, manager: OLD_UPDATES, operation: 'Update', subresource: '' }
@@ -149,9 +169,11 @@ export function capUpdaters(managers: Managers, max: number): Managers {
     if (first === undefined || united === undefined) continue
     if (!capped.has(bucket)) capped.delete(first)
     capped.delete(identity)
-    capped.set(bucket, { ...old, fields: union(united.fields, entry.fields) })
+    capped.set(bucket, old)
+    merged.add(bucket, united.fields, entry.fields)
     count--
   }
+  merged.giveTo(capped)
   return capped
 }
 

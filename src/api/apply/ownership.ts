@@ -32,6 +32,8 @@ export function transferFields(change: Change, managers: Managers, manager: stri
   const comparison = new VersionedComparison(change)
   const conflicts = new Map<string, ManagedEntry>()
   const left = new Map<string, ManagedEntry>()
+  // Made once for each version, because there may be thousands of managers.
+  const taken = new Map<Comparison, FieldSet>()
   for (const [identity, entry] of managers) {
     const compared = identity === manager ? 'unknown' : comparison.in(entry.apiVersion)
     if (compared === 'missing') continue
@@ -39,7 +41,9 @@ export function transferFields(change: Change, managers: Managers, manager: stri
       left.set(identity, entry)
       continue
     }
-    const lost = intersection(entry.fields, union(compared.modified, compared.added))
+    const changed = taken.get(compared) ?? union(compared.modified, compared.added)
+    taken.set(compared, changed)
+    const lost = intersection(entry.fields, changed)
     if (!isEmptySet(lost)) conflicts.set(identity, { ...entry, fields: lost })
     const fields = difference(difference(entry.fields, lost), compared.removed)
     if (!isEmptySet(fields)) left.set(identity, fields === entry.fields ? entry : { ...entry, fields })

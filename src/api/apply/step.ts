@@ -60,11 +60,14 @@ function spellStep(step: string): string {
   if (step.startsWith('f:')) return `.${cutStep(content)}`
   if (step.startsWith('i:')) return `[${content}]`
   if (step.startsWith('v:')) return `[=${cutStep(content)}]`
-  const keys = jsonOf(content)
+  const keys = content.length > READ_MAX ? undefined : jsonOf(content)
   if (!isJsonObject(keys)) return `[${cutStep(content)}]`
   const words = Object.entries(keys).map(([name, value]) => `${name}=${cutStep(jsonText(value))}`)
   return `[${words.join(',')}]`
 }
+
+/** Characters of the keys of an element that are shown by their names. Longer: cut. */
+const READ_MAX = 4096
 
 /** Returns the steps in order: members before elements, texts within each. */
 export function sortedSteps(steps: Iterable<string>): readonly string[] {

@@ -1,14 +1,18 @@
+import { celLimits } from './limits.ts'
+
 /**
  * The runtime cost that several evaluations share, in the units of upstream: 1 for a variable, a
- * field or a simple call, 0.1 for each character.
+ * field or a simple call, 0.1 for each character; and the steps that the cost leaves out.
  */
 export class CelBudget {
   readonly #costMax: number
   #left: number
+  #stepsLeft: number
 
-  constructor(costMax: number) {
+  constructor(costMax: number, stepsMax: number = celLimits.evaluationStepsMax) {
     this.#costMax = costMax
     this.#left = costMax
+    this.#stepsLeft = stepsMax
   }
 
   get spent(): number {
@@ -19,8 +23,13 @@ export class CelBudget {
     return this.#left
   }
 
-  /** @param cost may be more than what is left, which leaves nothing */
-  spend(cost: number): void {
+  get stepsLeft(): number {
+    return this.#stepsLeft
+  }
+
+  /** @param cost may be more than what is left, which leaves nothing; `steps` too */
+  spend(cost: number, steps: number): void {
     this.#left = Math.max(0, this.#left - cost)
+    this.#stepsLeft = Math.max(0, this.#stepsLeft - steps)
   }
 }

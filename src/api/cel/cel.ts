@@ -85,7 +85,7 @@ export function compileCel(source: string, environment: CelEnvironment): CelComp
  * @param bindings a value for each declared variable that the expression mentions, seen through
  *   its declared type. Without a value, an optional variable is `optional.none()`; any other is an
  *   evaluation error when it is read
- * @param budget reduced by the cost; an evaluation is also limited to `celLimits.evaluationCostMax`
+ * @param budget reduced by the cost and the steps; an evaluation has limits in `celLimits` too
  */
 export function evaluateCel(
   expression: CelExpression,
@@ -93,7 +93,8 @@ export function evaluateCel(
   budget: CelBudget,
 ): CelEvaluation {
   const costMax = Math.min(budget.left, celLimits.evaluationCostMax)
-  const evaluation = new Evaluation(costMax)
+  const stepsMax = Math.min(budget.stepsLeft, celLimits.evaluationStepsMax)
+  const evaluation = new Evaluation(costMax, stepsMax)
   const { variables } = expression.checked
   try {
     const value = expression.plan({
@@ -105,10 +106,11 @@ export function evaluateCel(
     return { kind: 'value', value }
   } catch (cause) {
     if (!(cause instanceof EvaluationOverBudget)) throw cause
-    const isShared = cause.meter === 'cost' && costMax < celLimits.evaluationCostMax
+    const isShared =
+      cause.meter === 'cost' ? costMax < celLimits.evaluationCostMax : stepsMax < celLimits.evaluationStepsMax
     return { kind: 'over-budget', limit: isShared ? 'shared' : 'expression' }
   } finally {
-    budget.spend(evaluation.spent)
+    budget.spend(evaluation.spent, evaluation.stepped)
   }
 }
 

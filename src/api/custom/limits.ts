@@ -37,6 +37,11 @@ export const customLimits = Object.freeze({
    */
   writeRuleCostMax: 3_000_000,
   /**
+   * Steps of all expressions that one write evaluates, which count the work that the cost leaves
+   * out. When spent: 422.
+   */
+  writeRuleStepsMax: 2_000_000,
+  /**
    * Bytes of a message that an expression makes, as upstream. Longer: the fixed message is used.
    */
   ruleMessageBytesMax: 5 * 1024,

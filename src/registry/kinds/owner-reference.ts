@@ -1,4 +1,5 @@
 import { objectsMember, textMember } from '../../api/json.ts'
+import type { JsonObject } from '../../api/json.ts'
 import { parseGroupVersion } from '../../api/metadata/group-version.ts'
 import type { ObjectMeta } from '../../api/metadata/object.ts'
 import { keyOf, partsOf, prefixOf } from '../../store/key.ts'
@@ -19,13 +20,17 @@ export type OwnerReference = {
 }
 
 export function ownersOf(metadata: ObjectMeta): readonly OwnerReference[] {
-  return objectsMember(metadata, 'ownerReferences').map((reference) => ({
+  return objectsMember(metadata, 'ownerReferences').map(ownerOf)
+}
+
+export function ownerOf(reference: JsonObject): OwnerReference {
+  return {
     apiVersion: textMember(reference, 'apiVersion'),
     kind: textMember(reference, 'kind'),
     name: textMember(reference, 'name'),
     uid: textMember(reference, 'uid'),
     blocks: reference['blockOwnerDeletion'] === true,
-  }))
+  }
 }
 
 /**

@@ -51,7 +51,8 @@ class Checker {
 
   finish(root: Expr): Checked {
     const types = new Map<number, CelType>()
-    for (const [id, type] of this.#types) types.set(id, this.#solver.resolve(type))
+    const resolve = this.#solver.resolver()
+    for (const [id, type] of this.#types) types.set(id, resolve(type))
     const { variables } = this.#environment
     return {
       root,

@@ -65,6 +65,19 @@ export class TypeSolver {
     return replaceParts(known, (part) => this.resolve(part))
   }
 
+  /** Returns `resolve` for when all variables are bound: what types share is resolved once. */
+  resolver(): (type: CelType) => CelType {
+    const resolved = new Map<CelType, CelType>()
+    const resolve = (type: CelType): CelType => {
+      const shallow = this.shallow(type)
+      if (shallow.kind === 'param') return celDyn
+      const known = resolved.get(shallow) ?? replaceParts(shallow, resolve)
+      resolved.set(shallow, known)
+      return known
+    }
+    return resolve
+  }
+
   /** Returns whether a type is, or contains, `dyn` wherever the other one does. */
   #isAsGeneral(a: CelType, b: CelType): boolean {
     const [x, y] = [this.shallow(a), this.shallow(b)]

@@ -172,7 +172,8 @@ class Estimator {
       cost: add(base, ...costs),
       size: exactly(values.length),
       declared: undefined,
-      element: elements.length === 0 ? undefined : elements.reduce<Value>(unionOf, elements[0] ?? SCALAR),
+      element:
+        elements.length === 0 ? undefined : elements.slice(1).reduce<Value>(unionOf, elements[0] ?? SCALAR),
     }
   }
 
@@ -265,6 +266,7 @@ function partOf(container: CelType | undefined, field: string | undefined): CelT
 }
 
 function unionOf(a: Value, b: Value): Value {
+  if (a === b) return a
   return {
     size: union(a.size, b.size),
     declared: a.declared === b.declared ? a.declared : undefined,

@@ -1,5 +1,4 @@
 import type { JsonObject } from '../../json.ts'
-import { celLimits } from '../limits.ts'
 import { codePointCount } from '../values/code-points.ts'
 import type { CelRegex } from '../values/regex.ts'
 import { compileRegex } from '../values/regex.ts'
@@ -15,18 +14,25 @@ import { CelFailure, CelList, CelMap } from '../values/value.ts'
 export class Evaluation {
   readonly #costMax: number
   #costLeft: number
-  #stepsLeft: number = celLimits.evaluationStepsMax
+  readonly #stepsMax: number
+  #stepsLeft: number
   readonly #keys = new Map<JsonObject, readonly string[]>()
   readonly #textSizes = new Map<string, number>()
   readonly #regexes = new Map<string, CelRegex | CelFailure>()
 
-  constructor(costMax: number) {
+  constructor(costMax: number, stepsMax: number) {
     this.#costMax = costMax
     this.#costLeft = costMax
+    this.#stepsMax = stepsMax
+    this.#stepsLeft = stepsMax
   }
 
   get spent(): number {
     return this.#costMax - Math.max(0, this.#costLeft)
+  }
+
+  get stepped(): number {
+    return this.#stepsMax - Math.max(0, this.#stepsLeft)
   }
 
   /** @throws EvaluationOverBudget */
@@ -66,7 +72,11 @@ export class Evaluation {
   textSize(text: string): number {
     if (text.length < CACHED_TEXT_MIN) return codePointCount(text)
     const known = this.#textSizes.get(text)
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      // It is compared with the text of the cache.
+      this.step(text.length / 256)
+      return known
+    }
     this.step(text.length / 4)
     const size = codePointCount(text)
     if (this.#textSizes.size < CACHE_ENTRIES_MAX) this.#textSizes.set(text, size)

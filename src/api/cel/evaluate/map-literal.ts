@@ -16,7 +16,7 @@ export function mapLiteral(entries: readonly EntryStep[]): Step {
     for (const entry of entries) {
       const key = entry.key(frame)
       if (key instanceof CelFailure) return key
-      const text = keyText(key)
+      const text = keyText(key, frame.evaluation)
       if (text === undefined || typeof key === 'number') return new CelFailure('unsupported key type')
       if (map.has(text)) return new CelFailure('Failed with repeated key')
       const value = entry.value(frame)
@@ -27,6 +27,6 @@ export function mapLiteral(entries: readonly EntryStep[]): Step {
     }
     frame.evaluation.spend(MAP_COST)
     frame.evaluation.step(map.size * 4)
-    return new EntryMap(map)
+    return new EntryMap(map, frame.evaluation)
   }
 }

@@ -16,7 +16,7 @@ import {
   celUint,
 } from '../types.ts'
 import { formatDouble, parseDouble } from '../values/double-text.ts'
-import { formatDuration, parseDuration } from '../values/duration.ts'
+import { durationSteps, formatDuration, parseDuration } from '../values/duration.ts'
 import { formatTimestamp, parseTimestamp, splitNanos, timestampOf } from '../values/timestamp.ts'
 import { typeOf } from '../values/type-of.ts'
 import type { CelValue } from '../values/value.ts'
@@ -27,7 +27,7 @@ import { call1, slow } from './overload.ts'
 import { aBool, aDouble, aDuration, aString, aTimestamp, aUint, anInt, any, bytes, typeA } from './params.ts'
 
 /** Steps of reading or writing a time or duration. */
-const TIME_STEPS = 15
+const TIME_STEPS = 40
 
 const toBytes: CostRule = {
   actual: traverse(0).actual,
@@ -77,7 +77,10 @@ export const conversions: readonly FunctionEntry[] = [
     identity(aDouble, celDouble),
     call1(anInt, celDouble, (value) => Number(value)),
     call1(aUint, celDouble, ({ value }) => Number(value)),
-    call1(aString, celDouble, (text) => parseDouble(text) ?? unreadable(text, 'double')),
+    call1(aString, celDouble, (text, evaluation) => {
+      evaluation.step(text.length / 4)
+      return parseDouble(text) ?? unreadable(text, 'double')
+    }),
   ],
   [
     'bool',
@@ -120,15 +123,19 @@ export const conversions: readonly FunctionEntry[] = [
   [
     'duration',
     identity(aDuration, celDuration),
-    slow(TIME_STEPS, call1(aString, celDuration, parseDuration)),
+    call1(aString, celDuration, (text, evaluation) => {
+      evaluation.step(durationSteps(text))
+      return parseDuration(text)
+    }),
   ],
   [
     'timestamp',
     identity(aTimestamp, celTimestamp),
     slow(
       TIME_STEPS,
+      // A date alone is no timestamp, unlike in JSON.
       call1(aString, celTimestamp, (text) =>
-        /T/i.test(text) ? parseTimestamp(text) : unreadable(text, 'timestamp'),
+        /T/i.test(text.slice(0, 64)) ? parseTimestamp(text) : unreadable(text, 'timestamp'),
       ),
     ),
     call1(

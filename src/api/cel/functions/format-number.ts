@@ -38,8 +38,8 @@ function wholeOf(value: CelValue): bigint | undefined {
 
 function hexText(value: CelValue, whole: bigint | undefined): string | undefined {
   if (typeof value !== 'string' && !(value instanceof Uint8Array)) return whole?.toString(16)
-  const bytes = typeof value === 'string' ? Buffer.from(value, 'utf8') : value
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const bytes = typeof value === 'string' ? Buffer.from(value, 'utf8') : Buffer.from(value)
+  return bytes.toString('hex')
 }
 
 function scientificText(value: number, precision: number): string {

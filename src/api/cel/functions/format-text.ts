@@ -72,9 +72,18 @@ function formatValue(
   if (verb === 's') return plainText(value, evaluation)
   const digits = precision === undefined ? 6 : Number(precision)
   if (digits > PRECISION_MAX) return new CelFailure(`precision ${digits} exceeds ${PRECISION_MAX}`)
+  evaluation.step(stepsOf(verb, value, evaluation))
   const text = formatNumber(verb, digits, value)
   return text ?? new CelFailure(`error during formatting: %${verb} cannot format ${typeOf(value)}`)
 }
+
+/** Steps of the texts of a number: every digit of a double is found first. */
+function stepsOf(verb: string, value: CelValue, evaluation: Evaluation): number {
+  if (typeof value === 'string' || value instanceof Uint8Array) return evaluation.sizeOf(value) / 8
+  return typeof value === 'number' && verb === 'f' ? DOUBLE_STEPS : 0
+}
+
+const DOUBLE_STEPS = 1000
 
 /** `%s`: any value without quotes; lists and maps with their parts. */
 function plainText(value: CelValue, evaluation: Evaluation): string | CelFailure {

@@ -1,8 +1,13 @@
+import type { Evaluation } from '../evaluate/evaluation.ts'
+
 /** Returns a text as a literal in double quotes, which is safe to print. */
-export function quoteText(text: string): string {
-  return `"${Array.from(text, (character) => ESCAPES[character] ?? character).join('')}"`
+export function quoteText(text: string, evaluation: Evaluation): string {
+  // Each character that is escaped is a call.
+  evaluation.step(text.length)
+  return `"${text.replace(ESCAPED, (character) => ESCAPES[character] ?? character)}"`
 }
 
+const ESCAPED = /[\p{Cc}\\"]/gu
 const ESCAPES: Readonly<Record<string, string>> = {
   '\x07': '\\a',
   '\b': '\\b',

@@ -72,6 +72,6 @@ function matchesOf(
 ): readonly string[] | CelFailure {
   const regex = evaluation.regexOf(pattern)
   if (regex instanceof CelFailure) return regex
-  evaluation.step(regexSteps(text, regex.size))
-  return regex.find(text, countMax)
+  // Each search may read all of the rest, to find out which alternative matches.
+  return regex.find(text, countMax, (start) => evaluation.step(regexSteps(text.length - start, regex.size)))
 }

@@ -6,6 +6,7 @@ import type { Evaluation } from '../evaluate/evaluation.ts'
 import { celDyn, celInt, celList, celString } from '../types.ts'
 import { characterText } from '../values/character-text.ts'
 import { itemsOf } from '../values/concat-lists.ts'
+import { lastIndexOfText } from '../values/find-text.ts'
 import type { CelList } from '../values/value.ts'
 import { CelFailure } from '../values/value.ts'
 import { formatText } from './format-text.ts'
@@ -70,8 +71,8 @@ export const textExtensions: readonly FunctionEntry[] = [
       ),
     ),
   ],
-  ['lowerAscii', method(call1(aString, celString, (text) => text.replace(/[A-Z]+/g, lower), sameSize))],
-  ['upperAscii', method(call1(aString, celString, (text) => text.replace(/[a-z]+/g, upper), sameSize))],
+  ['lowerAscii', method(call1(aString, celString, (text, run) => changeCase(text, 'lower', run), sameSize))],
+  ['upperAscii', method(call1(aString, celString, (text, run) => changeCase(text, 'upper', run), sameSize))],
   [
     'replace',
     method(
@@ -139,13 +140,16 @@ function trim(text: string): string {
   return text.slice(start, end)
 }
 
-function lower(letters: string): string {
-  return letters.toLowerCase()
+/** Changes ASCII letters only. */
+function changeCase(text: string, to: 'lower' | 'upper', evaluation: Evaluation): string {
+  const change = (part: string): string => (to === 'lower' ? part.toLowerCase() : part.toUpperCase())
+  if (!BEYOND_ASCII.test(text)) return change(text)
+  // Each run of letters is a call.
+  evaluation.step(text.length / 2)
+  return text.replace(/[A-Za-z]+/g, change)
 }
 
-function upper(letters: string): string {
-  return letters.toUpperCase()
-}
+const BEYOND_ASCII = /[^\0-\x7f]/
 
 function charAt(text: string, index: bigint, evaluation: Evaluation): Outcome {
   const characters = characterText(text, evaluation)
@@ -166,7 +170,7 @@ function findLast(text: string, part: string, from: bigint | undefined, evaluati
   const start = from ?? BigInt(characters.size)
   if (part === '') return start
   if (start < 0n || start > BigInt(characters.size)) return outOfRange(start)
-  const at = text.lastIndexOf(part, characters.unitOf(Number(start)))
+  const at = lastIndexOfText(text, part, characters.unitOf(Number(start)))
   return at < 0 ? -1n : BigInt(characters.characterOf(at))
 }
 

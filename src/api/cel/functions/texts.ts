@@ -35,7 +35,7 @@ export const texts: readonly FunctionEntry[] = [
 function matches(text: string, pattern: string, evaluation: Evaluation): Outcome {
   const regex = evaluation.regexOf(pattern)
   if (regex instanceof CelFailure) return regex
-  evaluation.step(regexSteps(text, regex.size))
+  evaluation.step(regexSteps(text.length, regex.size))
   return regex.matches(text)
 }
 
@@ -43,6 +43,6 @@ function matches(text: string, pattern: string, evaluation: Evaluation): Outcome
 const MATCH_STEPS = 10
 
 /** Each character may visit each instruction; a step stands for about eight of these visits. */
-export function regexSteps(text: string, size: number): number {
-  return MATCH_STEPS + ((text.length + 1) * size) / 8
+export function regexSteps(length: number, size: number): number {
+  return MATCH_STEPS + ((length + 1) * size) / 8
 }

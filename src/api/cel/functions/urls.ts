@@ -1,4 +1,5 @@
 import { traverse } from '../cost/cost-rule.ts'
+import type { Evaluation } from '../evaluate/evaluation.ts'
 import type { CelType } from '../types.ts'
 import { celBool, celList, celMap, celString } from '../types.ts'
 import { ArrayList } from '../values/array-list.ts'
@@ -24,7 +25,7 @@ export const urls: readonly FunctionEntry[] = [
     'isURL',
     slow(
       PARSE_STEPS,
-      call1(aString, celBool, (text) => typeof parseUrl(text) !== 'string'),
+      call1(aString, celBool, (text, evaluation) => typeof parsed(text, evaluation) !== 'string'),
     ),
   ],
   ['url', slow(PARSE_STEPS, call1(aString, urlType, urlOf, traverse(0)))],
@@ -36,18 +37,27 @@ export const urls: readonly FunctionEntry[] = [
   [
     'getQuery',
     method(
-      call1(aUrl, celMap(celString, celList(celString)), ({ parts: { query } }) => {
+      call1(aUrl, celMap(celString, celList(celString)), ({ parts: { query } }, evaluation) => {
+        evaluation.step(query.size * ENTRY_STEPS)
         const entries = [...query].map(
           ([key, values]) => [`s${key}`, { key, value: new ArrayList([...values]) }] as const,
         )
-        return new EntryMap(new Map(entries))
+        return new EntryMap(new Map(entries), evaluation)
       }),
     ),
   ],
 ]
 
-function urlOf(text: string): Outcome {
-  const parts = parseUrl(text)
+/** Steps of one key of a query. */
+const ENTRY_STEPS = 40
+
+function parsed(text: string, evaluation: Evaluation): UrlParts | string {
+  evaluation.step(text.length / 2)
+  return parseUrl(text)
+}
+
+function urlOf(text: string, evaluation: Evaluation): Outcome {
+  const parts = parsed(text, evaluation)
   return typeof parts === 'string'
     ? new CelFailure(`URL parse error during conversion from string: ${parts}`)
     : new UrlValue(text, parts)

@@ -6,7 +6,7 @@ import { CelDuration, CelFailure, CelList, CelMap, CelTimestamp } from './value.
 
 /** Returns a text that equal values have in common, to identify elements of sets. */
 export function canonicalText(value: CelValue, evaluation: Evaluation): string {
-  const text = scalarText(value)
+  const text = scalarText(value, evaluation)
   if (text !== undefined) {
     evaluation.step(8 + text.length / 16)
     return text
@@ -27,10 +27,10 @@ function partText(value: CelValue | CelFailure, evaluation: Evaluation): string 
   return value instanceof CelFailure ? '!' : JSON.stringify(canonicalText(value, evaluation))
 }
 
-function scalarText(value: CelValue): string | undefined {
+function scalarText(value: CelValue, evaluation: Evaluation): string | undefined {
   if (value === null) return 'null'
   if (value instanceof Uint8Array) return `b${Buffer.from(value.slice().buffer).toString('base64')}`
   if (value instanceof CelDuration) return `duration${value.nanos}`
   if (value instanceof CelTimestamp) return `timestamp${value.nanos}`
-  return keyText(value)
+  return keyText(value, evaluation)
 }

@@ -13,6 +13,11 @@ const UNITS: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 }
 
+/** Steps of parsing a duration: each unit takes some. */
+export function durationSteps(text: string): number {
+  return 10 + 3 * Math.min(text.length, 400)
+}
+
 /** Parses a duration of Go: `1h30m`, `-1.5s`, `0`. */
 export function parseDuration(text: string): CelDuration | CelFailure {
   const failure = new CelFailure(`time: invalid duration "${text.slice(0, 100)}"`)

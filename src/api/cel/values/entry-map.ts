@@ -1,3 +1,4 @@
+import type { Evaluation } from '../evaluate/evaluation.ts'
 import { keyText } from './key-text.ts'
 import type { CelValue } from './value.ts'
 import { CelMap } from './value.ts'
@@ -8,11 +9,13 @@ type Entry = { readonly key: CelValue; readonly value: CelValue }
 export class EntryMap extends CelMap {
   readonly typeName = undefined
   readonly #entries: ReadonlyMap<string, Entry>
+  readonly #evaluation: Evaluation
 
   /** @param entries by the text of their key */
-  constructor(entries: ReadonlyMap<string, Entry>) {
+  constructor(entries: ReadonlyMap<string, Entry>, evaluation: Evaluation) {
     super()
     this.#entries = entries
+    this.#evaluation = evaluation
   }
 
   get size(): number {
@@ -20,7 +23,7 @@ export class EntryMap extends CelMap {
   }
 
   get(key: CelValue): CelValue | undefined {
-    const text = keyText(key)
+    const text = keyText(key, this.#evaluation)
     return text === undefined ? undefined : this.#entries.get(text)?.value
   }
 

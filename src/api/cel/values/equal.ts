@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import type { Evaluation } from '../evaluate/evaluation.ts'
 import type { ListIdentity } from '../types.ts'
 import { byIdentity, elementsOf, identityOf } from './list-identity.ts'
@@ -20,13 +21,14 @@ import {
  */
 export function equal(a: CelValue, b: CelValue, evaluation: Evaluation): boolean | CelFailure {
   if (typeof a !== 'object' || a === null) {
+    if (typeof a === 'string' && typeof b === 'string') return equalTexts(a, b, evaluation)
     if (typeof a === typeof b) return a === b
     return isNumeric(a) && isNumeric(b) && compareNumbers(a, b) === 0
   }
   if (a instanceof CelUint) return isNumeric(b) && compareNumbers(a, b) === 0
   if (a instanceof CelList) return b instanceof CelList && equalLists(a, b, evaluation)
   if (a instanceof CelMap) return b instanceof CelMap && equalMaps(a, b, evaluation)
-  if (a instanceof Uint8Array) return b instanceof Uint8Array && equalBytes(a, b)
+  if (a instanceof Uint8Array) return b instanceof Uint8Array && equalBytes(a, b, evaluation)
   if (a instanceof CelDuration) return b instanceof CelDuration && a.nanos === b.nanos
   if (a instanceof CelTimestamp) return b instanceof CelTimestamp && a.nanos === b.nanos
   if (a instanceof CelTypeValue) return b instanceof CelTypeValue && a.name === b.name
@@ -63,9 +65,20 @@ export function order(a: bigint | number, b: bigint | number): number | undefine
   return a <= b ? 0 : undefined
 }
 
-function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, at) => byte === b[at])
+/** Texts and bytes of different lengths differ at once. */
+function equalTexts(a: string, b: string, evaluation: Evaluation): boolean {
+  if (a.length !== b.length) return false
+  evaluation.step(a.length / COMPARED_AT_ONCE)
+  return a === b
 }
+
+function equalBytes(a: Uint8Array, b: Uint8Array, evaluation: Evaluation): boolean {
+  if (a.length !== b.length) return false
+  evaluation.step(a.length / COMPARED_AT_ONCE)
+  return Buffer.compare(a, b) === 0
+}
+
+const COMPARED_AT_ONCE = 64
 
 function equalLists(a: CelList, b: CelList, evaluation: Evaluation): boolean | CelFailure {
   if (a.size !== b.size) return false
@@ -122,6 +135,5 @@ export function equalParts(
   if (a === undefined || b === undefined) return false
   if (a instanceof CelFailure) return a
   if (b instanceof CelFailure) return b
-  if (typeof a === 'string' && typeof b === 'string') evaluation.step(Math.min(a.length, b.length) / 16)
   return equal(a, b, evaluation)
 }

@@ -5,7 +5,7 @@ import type { Evaluation } from '../evaluate/evaluation.ts'
 import { celFieldName } from '../field-names.ts'
 import type { CelListType, CelMapType, CelObjectType, CelType, ListIdentity } from '../types.ts'
 import { celDyn, celList, celMap, celString } from '../types.ts'
-import { parseDuration } from './duration.ts'
+import { durationSteps, parseDuration } from './duration.ts'
 import { parseTimestamp } from './timestamp.ts'
 import type { CelValue } from './value.ts'
 import { CelFailure, CelList, CelMap, CelOptional, CelUint } from './value.ts'
@@ -28,11 +28,17 @@ export function fromJson(json: Json, type: CelType, evaluation: Evaluation): Cel
     case 'double':
       return typeof json === 'number' || typeof json === 'bigint' ? Number(json) : mismatch(type)
     case 'bytes':
-      return typeof json === 'string' ? new Uint8Array(Buffer.from(json, 'base64')) : mismatch(type)
+      if (typeof json !== 'string') return mismatch(type)
+      evaluation.step(json.length / DECODED_AT_ONCE)
+      return new Uint8Array(Buffer.from(json, 'base64'))
     case 'duration':
-      return typeof json === 'string' ? parseDuration(json) : mismatch(type)
+      if (typeof json !== 'string') return mismatch(type)
+      evaluation.step(durationSteps(json))
+      return parseDuration(json)
     case 'timestamp':
-      return typeof json === 'string' ? parseTimestamp(json) : mismatch(type)
+      if (typeof json !== 'string') return mismatch(type)
+      evaluation.step(TIME_STEPS)
+      return parseTimestamp(json)
     case 'list':
       return isJsonList(json) ? new JsonList(json, type, evaluation) : mismatch(type)
     case 'map':
@@ -52,6 +58,14 @@ export function fromJson(json: Json, type: CelType, evaluation: Evaluation): Cel
       return mismatch(type)
   }
 }
+
+/**
+ * Characters of bytes that are decoded in one step, and the steps of reading a time, and of finding
+ * out whether a member is a field.
+ */
+const DECODED_AT_ONCE = 64
+const TIME_STEPS = 40
+const FIELD_STEPS = 20
 
 const DYNAMIC_LIST = celList(celDyn)
 const DYNAMIC_MAP = celMap(celString, celDyn)
@@ -142,6 +156,7 @@ class JsonFields extends CelMap {
   readonly #object: JsonObject
   readonly #type: CelObjectType
   readonly #evaluation: Evaluation
+  #known: readonly string[] | null = null
 
   constructor(object: JsonObject, type: CelObjectType, evaluation: Evaluation) {
     super()
@@ -180,9 +195,14 @@ class JsonFields extends CelMap {
     return this.#names()
   }
 
-  #names(): string[] {
+  #names(): readonly string[] {
+    this.#known ??= this.#fields()
+    return this.#known
+  }
+
+  #fields(): readonly string[] {
     const members = this.#evaluation.keysOf(this.#object)
-    this.#evaluation.step(members.length)
+    this.#evaluation.step(members.length * FIELD_STEPS)
     return members.flatMap((member) => {
       const name = celFieldName(member)
       return name !== undefined && this.#type.fieldOf(name)?.member === member ? [name] : []

@@ -38,6 +38,7 @@ export function byIdentity(
 
 export function identityOf(element: CelValue, identity: ListIdentity, evaluation: Evaluation): string {
   if (identity === 'set' || !(element instanceof CelMap)) return canonicalText(element, evaluation)
+  evaluation.step(identity.keys.length * KEY_STEPS)
   return JSON.stringify(
     identity.keys.map((member) => {
       const value = element.getMember(member)
@@ -45,6 +46,9 @@ export function identityOf(element: CelValue, identity: ListIdentity, evaluation
     }),
   )
 }
+
+/** Steps of reading one key of an element, besides those of its value. */
+const KEY_STEPS = 20
 
 export function* elementsOf(list: CelList): Iterable<CelValue | CelFailure> {
   for (let at = 0; at < list.size; at++) yield list.at(at)

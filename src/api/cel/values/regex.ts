@@ -8,8 +8,12 @@ export type CelRegex = {
   readonly size: number
   /** Returns whether it matches anywhere in the text. */
   readonly matches: (text: string) => boolean
-  /** Returns the matches in the text, at most a number of them if one is given. */
-  readonly find: (text: string, countMax?: number) => readonly string[]
+  /**
+   * Returns the matches in the text.
+   *
+   * @param before called before each search, with where it begins
+   */
+  readonly find: (text: string, countMax: number, before: (start: number) => void) => readonly string[]
 }
 
 /** @returns the error if the pattern is not a regular expression */
@@ -22,16 +26,22 @@ export function compileRegex(pattern: string): CelRegex | string {
     return {
       size: compiled.programSize(),
       matches: (text) => compiled.test(text),
-      find: (text, countMax = Infinity) => findIn(compiled, text, countMax),
+      find: (text, countMax, before) => findIn(compiled, text, { countMax, before }),
     }
   } catch (cause) {
     return cause instanceof Error ? cause.message.slice(0, 200) : 'error parsing regexp'
   }
 }
 
-function findIn(compiled: RE2JS, text: string, countMax: number): string[] {
+type Finding = { readonly countMax: number; readonly before: (start: number) => void }
+
+function findIn(compiled: RE2JS, text: string, { countMax, before }: Finding): string[] {
   const matcher = compiled.matcher(text)
   const found: string[] = []
-  while (found.length < countMax && matcher.find()) found.push(matcher.group() ?? '')
+  for (let start = 0; found.length < countMax; start = matcher.end()) {
+    before(start)
+    if (!matcher.find()) break
+    found.push(matcher.group() ?? '')
+  }
   return found
 }

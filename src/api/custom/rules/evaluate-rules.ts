@@ -53,7 +53,7 @@ type Place = {
 class Evaluation {
   readonly #replaced: Replaced | null
   readonly #findings: Findings
-  readonly #budget = new CelBudget(customLimits.writeRuleCostMax)
+  readonly #budget = new CelBudget(customLimits.writeRuleCostMax, customLimits.writeRuleStepsMax)
   #isStopped = false
 
   constructor(replaced: Replaced | null, findings: Findings) {

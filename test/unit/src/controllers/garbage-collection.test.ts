@@ -155,6 +155,49 @@ void test('owners that wait for each other in a circle are all deleted', async (
   assert.deepEqual(await namesLeft(api), [])
 })
 
+void test('owners in a circle that are all deleted in the foreground do not wait for each other forever', async (t) => {
+  const { api } = await opened(t)
+  const { object: a } = await api.configMap('a')
+  const { object: b } = await owned(api, 'b', [referenceTo(a)])
+  const { object: c } = await owned(api, 'c', [referenceTo(b)])
+  await api.patch({ name: 'a', body: { metadata: { ownerReferences: [referenceTo(c)] } } })
+  const { object: self } = await api.configMap('self')
+  await api.patch({ name: 'self', body: { metadata: { ownerReferences: [referenceTo(self)] } } })
+  const { object: waiting } = await owned(api, 'waiting', [referenceTo(self)])
+  await owned(api, 'kept', [referenceTo(waiting)], { finalizers: ['x.io/a'] })
+  const { object: free } = await api.configMap('free')
+  const ownerReferences = [referenceTo(free, false)]
+  await api.patch({ name: 'free', body: { metadata: { ownerReferences } } })
+  await owned(api, 'blocks-free', [referenceTo(free)], { finalizers: ['x.io/a'] })
+  for (const name of ['a', 'b', 'c', 'self', 'free'])
+    await api.delete({ name, query: { propagationPolicy: 'Foreground' } })
+  await settle(api, 100)
+  assert.deepEqual(await namesLeft(api), ['blocks-free', 'free', 'kept', 'self', 'waiting'])
+  await api.patch({ name: 'blocks-free', body: { metadata: { finalizers: null } } })
+  await api.patch({ name: 'kept', body: { metadata: { finalizers: null } } })
+  await settle(api, 100)
+  assert.deepEqual(await namesLeft(api), [])
+})
+
+void test('an object stays while one reference leads to its owner, whatever others with the same uid name', async (t) => {
+  const { api } = await opened(t)
+  const { object: owner } = await api.configMap('owner')
+  const right = referenceTo(owner)
+  await owned(api, 'wrong-name', [right, { ...right, name: 'other' }])
+  await owned(api, 'wrong-kind', [{ ...right, kind: 'Secret' }, right])
+  await owned(api, 'unknown-kind', [
+    { ...right, kind: 'Nothing' },
+    { ...right, name: 'other' },
+  ])
+  await settle(api)
+  assert.deepEqual(await namesLeft(api), ['owner', 'unknown-kind', 'wrong-kind', 'wrong-name'])
+  for (const name of ['wrong-name', 'wrong-kind'])
+    assert.deepEqual((await api.get({ name })).object.metadata['ownerReferences' as 'labels'], [right], name)
+  await api.delete({ name: 'owner' })
+  await settle(api)
+  assert.deepEqual(await namesLeft(api), [])
+})
+
 void test('an owner is the object with the uid, in the namespace of the dependent or in none', async (t) => {
   const { api } = await opened(t)
   const { object: owner } = await api.configMap('owner')

@@ -353,6 +353,16 @@ void test('an object that costs too much to evaluate is refused, with no rule af
   assert.match(found.join(), /running out of cost budget, no further validation rules will be run$/)
 })
 
+void test('the rules of one write share the work that their cost leaves out', () => {
+  const inner = { type: 'object', properties: { m: { type: 'array', items: count } } }
+  const rules = Array.from({ length: 40 }, (_, at) => `self.l == self.l && ${at} >= 0`)
+  const schema = ruled(struct({ l: inner }), ...rules)
+  const found = check(schema, { l: { m: Array.from({ length: 30_000 }, (_, at) => at) } }).causes
+  assert.equal(found.length, 1)
+  assert.match(found.join(), /running out of cost budget, no further validation rules will be run$/)
+  assert.deepEqual(check(schema, { l: { m: [1, 2] } }).causes, [])
+})
+
 void test('a stored rule that this release cannot compile refuses objects with a clear error', () => {
   assert.match(
     check(ruled(count, 'self.foo'), 1).causes.join(),

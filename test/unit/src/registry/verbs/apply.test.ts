@@ -292,3 +292,59 @@ void test('racing appliers of different fields all succeed', async (t) => {
   const entries = got.object.metadata.managedFields ?? []
   assert.deepEqual(entries.map((entry) => textMember(entry, 'manager')).sort(), names)
 })
+
+void test('a JSON patch that resets the owners owns each path that it sets, also by the whole object', async (t) => {
+  const { api } = await open(t)
+  const { object } = await api.configMap('a', { data: { a: '1', b: '2' } })
+  const reset = { op: 'add', path: '/metadata/managedFields', value: [{}] }
+  const whole = { ...object, metadata: { ...object.metadata, managedFields: [{}], resourceVersion: '' } }
+  const move = { op: 'move', from: '/data', path: '/data' }
+  const part = { op: 'replace', path: '/data/b', value: '3' }
+  const all = { 'f:data': { '.': {}, 'f:a': {}, 'f:b': {} } }
+  for (const [body, fields] of [
+    [[reset, part], { 'f:data': { 'f:b': {} } }],
+    [[reset, move, part, move, part], all],
+    [[part, { op: 'replace', path: '', value: whole }], { 'f:data': { 'f:a': {}, 'f:b': {} } }],
+  ] as const) {
+    const contentType = 'application/json-patch+json'
+    const got = await api.patch({ name: 'a', contentType, body, query: { fieldManager: 'p' } })
+    assert.deepEqual(owners(got), [['p', 'Update', fields]], JSON.stringify(body))
+  }
+})
+
+void test('thousands of entries of managedFields are united as few are', async (t) => {
+  const { api } = await open(t)
+  await api.configMap('a')
+  const entry = { operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1' }
+  const managedFields = Array.from({ length: 4000 }, (_, at) => ({
+    ...entry,
+    manager: at % 2 === 0 ? 'same' : `m${at}`,
+    fieldsV1: { 'f:data': { [`f:k${at}`]: {} } },
+  }))
+  const got = await api.update({ name: 'a', body: { metadata: { name: 'a', managedFields } } })
+  const sizes = new Map(
+    (got.object.metadata.managedFields ?? []).map((of) => {
+      const data = (of['fieldsV1'] as JsonObject)['f:data'] as JsonObject
+      return [textMember(of, 'manager'), Object.keys(data).length]
+    }),
+  )
+  assert.equal(sizes.size, 10)
+  assert.deepEqual([sizes.get('same'), sizes.get('ancient-changes')], [2000, 2000 - 8])
+})
+
+void test('an element with a very long key is named by the beginning of its key', async (t) => {
+  const { api } = await open(t)
+  const container = {
+    name: 'x'.repeat(5000),
+    image: 'i',
+    ports: [{ containerPort: 1 }, { containerPort: 1 }],
+  }
+  const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec: { containers: [container] } }
+  const contentType = 'application/apply-patch+yaml'
+  const seen = await refused(
+    api.patch({ kind: 'Pod', name: 'a', contentType, query: { fieldManager: 'm' }, body }),
+  )
+  assert.equal(seen.code, 400)
+  assert.match(seen.message, /^\.spec\.containers\[\{"name":"x+.{0,40}\]\.ports: duplicate entries for key/)
+  assert.ok(seen.message.length < 1000)
+})
