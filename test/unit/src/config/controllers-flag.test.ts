@@ -53,7 +53,7 @@ void test('an unknown controller is refused with the names of all', () => {
       () => enabled([`--controllers=*,${name}`]),
       (cause) => {
         assert.ok(cause instanceof ConfigError)
-        assert.ok(cause.message.startsWith('--controllers (command line) knows'), cause.message)
+        assert.ok(cause.message.startsWith('--controllers (command line) accepts'), cause.message)
         for (const known of [...CONTROLLERS, JSON.stringify(name)]) assert.ok(cause.message.includes(known))
         return true
       },

@@ -1,9 +1,9 @@
 /*
  * Goal: on random schemas, exactly the violated rules fail a write, at their paths; rules that an
  * update violates in unchanged values are reported as tolerated.
- * Method: each random rule has a predicate beside it, in plain code, that decides the same. A
- * second walk over schema and object, which shares nothing with the evaluator, collects the paths
- * of the violated rules. A failure prints how to repeat it.
+ * Method: each random rule has a predicate in plain code that decides the same. A second walk over
+ * schema and object, which shares nothing with the evaluator, collects the paths of the violated
+ * rules. A failure prints how to repeat it.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -29,9 +29,9 @@ type Rule = {
 type Shape = {
   readonly kind: 'count' | 'text' | 'list' | 'keyed' | 'map' | 'struct'
   readonly rules: readonly Rule[]
-  /** Of lists and maps. */
+  /** The shape of the items of a list or map; null for other kinds. */
   readonly items: Shape | null
-  /** Of structs. */
+  /** The shapes of the members of a struct. */
   readonly members: Readonly<Record<string, Shape>>
 }
 
@@ -222,7 +222,7 @@ type Violations = { readonly fatal: Set<string>; readonly tolerated: Set<string>
 type Place = {
   readonly path: string
   readonly value: Json
-  /** Of a rule with `oldSelf`: undefined where values have no identity. */
+  /** The value of `oldSelf` in a rule; undefined where values have no identity. */
   readonly old: Json | undefined
   /** The value that has to be unchanged for violations to be tolerated; null: no update. */
   readonly compared: { readonly shape: Shape; readonly value: Json; readonly old: Json } | null
