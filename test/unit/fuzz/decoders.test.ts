@@ -293,7 +293,7 @@ const largeNumbers: readonly (readonly number[])[] = [
   [0, 0, 0, 0, 0, 0, 240, 255],
 ]
 
-const rounds = 1500
+const rounds = 600
 const memoryMiBMax = 200
 
 for (const target of targets) {
