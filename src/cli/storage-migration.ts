@@ -28,7 +28,7 @@ export type MigrationDependencies = {
 
 export type MigrationCounts = {
   readonly objects: number
-  /** Objects with another version after their update: those that were stored in another one. */
+  /** Objects that the update changed: they were stored in another version, as a rule. */
   readonly written: number
   /** Objects that were deleted in the meantime. */
   readonly gone: number

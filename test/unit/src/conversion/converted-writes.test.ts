@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { JsonObject } from '../../../../src/api/json.ts'
 import { convertsWith, converts, hostPortVersions } from '../../../support/fixtures/conversion-hook.ts'
 import { refused } from '../registry/fixture.ts'
 import { ConversionKit, gadget, gadget2, v1, v2 } from './conversion-kit.ts'
@@ -19,7 +20,6 @@ void test('every write in another version is stored in the storage version, and 
     body: { ...made.object, spec: { host: 'x', port: '2' } },
   })
   const patched = await api.patch({ kind: v2, name: 'a', body: { spec: { host: 'y' } } })
-  const contentType = 'application/apply-patch+yaml'
   const applied = await api.patch({
     ...{ kind: v2, name: 'a', contentType, query: { fieldManager: 'm', force: 'true' } },
     body: { apiVersion: 'test.example/v2', kind: 'Gadget', ...gadget2('a', 'z', '3') },
@@ -143,6 +143,39 @@ void test('an update without changes stores an object in the storage version, on
     const again = await api.patch({ kind: v1, name: 'a', body: {} })
     assert.equal(again.object.metadata.resourceVersion, resourceVersion)
   }
+})
+
+const contentType = 'application/apply-patch+yaml'
+
+void test('an apply conflicts with the owner of a field in another version, which the webhook converts', async (t) => {
+  const kit = await ConversionKit.open(t)
+  const { api } = kit
+  const apply = (kind: string, manager: string, body: JsonObject, force = 'false') => {
+    const query = { fieldManager: manager, force }
+    const apiVersion = kind === v1 ? 'test.example/v1' : 'test.example/v2'
+    return api.patch({ kind, name: 'a', contentType, query, body: { ...body, apiVersion, kind: 'Gadget' } })
+  }
+  await apply(v2, 'first', gadget2('a', 'x', '1'))
+  const conflict = await refused(apply(v1, 'second', gadget('a', 'y:1')))
+  assert.equal(conflict.code, 409)
+  assert.match(conflict.message, /conflict with "first": \.spec\.host/)
+  await apply(v1, 'second', gadget('a', 'y:1'), 'true')
+  const { object } = await api.get({ kind: v1, name: 'a' })
+  const owners = (object.metadata.managedFields ?? []).map(({ manager, apiVersion, fieldsV1 }) => [
+    ...[manager, apiVersion, JSON.stringify(fieldsV1)],
+  ])
+  assert.deepEqual(owners, [
+    ['first', 'test.example/v2', '{"f:spec":{"f:port":{}}}'],
+    ['second', 'test.example/v1', '{"f:spec":{"f:hostPort":{}}}'],
+  ])
+  // Without the webhook, fields of other versions keep their owners, and v1 can be written.
+  kit.answer = () => ({ status: 500, body: '' })
+  await api.patch({ kind: v1, name: 'a', body: { spec: { hostPort: 'z:2' } } })
+  const after = await api.get({ kind: v1, name: 'a' })
+  assert.deepEqual(
+    (after.object.metadata.managedFields ?? []).map(({ manager }) => manager),
+    ['first', 'test'],
+  )
 })
 
 void test('versions of the storage list stay until the status is changed, and cannot be removed from the definition before', async (t) => {

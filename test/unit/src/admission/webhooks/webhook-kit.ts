@@ -25,6 +25,7 @@ import { OutwardServer } from '../../../../support/fixtures/outward-server.ts'
 import type { Answer, SeenCall } from '../../../../support/fixtures/outward-server.ts'
 import { allow, base64, reviewOf } from '../../../../support/fixtures/webhook-answers.ts'
 import { until } from '../../../../support/tools/until.ts'
+import type { ObjectConverter } from '../../../../../src/registry/kinds/object-converter.ts'
 import { Fixture } from '../../registry/fixture.ts'
 
 export type KitOptions = {
@@ -32,6 +33,7 @@ export type KitOptions = {
   /** Response of the server. Unset: it allows everything. */
   readonly answer?: (call: SeenCall) => Answer | Promise<Answer>
   readonly credentials?: CredentialsFor
+  readonly converter?: ObjectConverter
   /** Local plugins before the webhooks. */
   readonly plugins?: readonly AdmissionPlugin[]
   readonly extra?: readonly ResourceDefinition[]
@@ -71,6 +73,7 @@ export class WebhookKit {
       domain: options.domain ?? 'orch.io',
       ...(options.extra === undefined ? {} : { extra: options.extra }),
       ...(options.wrap === undefined ? {} : { wrap: options.wrap }),
+      ...(options.converter === undefined ? {} : { converter: options.converter }),
       admission: {
         mutate: (request) => chain().mutate(request),
         validate: (request) => chain().validate(request),
