@@ -178,6 +178,16 @@ void test('an apply conflicts with the owner of a field in another version, whic
   )
 })
 
+void test('a repeated write with an idempotency key is answered in its version, also when nothing is cached', async (t) => {
+  const kit = await ConversionKit.open(t)
+  const { api } = kit
+  const call = { kind: v2, body: gadget2('a', 'x', '1'), idempotencyKey: 'one' }
+  const first = await api.create(call)
+  await kit.redefine({ versions: hostPortVersions('v1', { v1: {}, v2: { deprecated: true } }) })
+  assert.deepEqual((await api.create(call)).object, first.object)
+  assert.equal(api.replays, 1)
+})
+
 void test('versions of the storage list stay until the status is changed, and cannot be removed from the definition before', async (t) => {
   const kit = await ConversionKit.open(t)
   await kit.redefine({ versions: hostPortVersions('v2') })
