@@ -11,6 +11,7 @@ import { objectMember } from '../../../../src/api/json.ts'
 import { TestAuthority } from '../../../../fixtures/server-fixture.ts'
 import { conversionFaults, converts, convertsWith } from '../../../support/fixtures/conversion-hook.ts'
 import { base64 } from '../../../support/fixtures/webhook-answers.ts'
+import { until } from '../../../support/tools/until.ts'
 import { causes, refused } from '../registry/fixture.ts'
 import { ConversionKit, gadget, gadget2, v1, v2 } from './conversion-kit.ts'
 
@@ -102,6 +103,25 @@ void test('a conversion webhook that fails several times in a row is not called 
   assert.equal((await api.get({ kind: v2, name: 'a' })).code, 200)
   assert.equal(kit.calls(), 1)
   assert.equal(kit.failures.length, 5)
+})
+
+void test('a webhook that does not respond holds reads and writes no longer than their timeouts', async (t) => {
+  const kit = await ConversionKit.open(t)
+  const { api } = kit
+  await api.create({ kind: v1, body: gadget('a') })
+  kit.answer = () => 'never'
+  // Readers share a call that lasts longer; time advances by the test.
+  const read = refused(api.get({ kind: v2, name: 'a', deadlineMs: 1000 }))
+  await until('the webhook is called', () => kit.hook.calls.length === 1)
+  api.clock.advance(1000)
+  const late = await read
+  assert.deepEqual([late.code, late.reason], [504, 'Timeout'])
+  assert.match(late.message, /the conversion webhook did not respond within the timeout of the request/)
+  // The call of a write ends with the request, in real time.
+  const written = await refused(api.create({ kind: v2, body: gadget2('b'), deadlineMs: 200 }))
+  assert.equal(written.code, 500)
+  assert.match(written.message, /context deadline exceeded \(while awaiting the response\)$/)
+  assert.deepEqual(kit.stored(), ['test.example/v1'])
 })
 
 void test('a webhook that refuses objects is not taken for one that fails', async (t) => {
