@@ -5,6 +5,7 @@ import { admissionObserver } from './admission/observer.ts'
 import { namesOf } from './api/metadata/names.ts'
 import { configuredAdmission } from './app/admission-configuration.ts'
 import { AdmissionWebhooks } from './app/admission-webhooks.ts'
+import { conversionWebhooks } from './app/conversion-webhooks.ts'
 import { openAuditTrail } from './app/open-audit-trail.ts'
 import { logCatchUp } from './membership/catch-up-log.ts'
 import { withClientPort } from './data-dir/client-port.ts'
@@ -239,6 +240,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     fieldValidation: isOn.ServerSideFieldValidation,
   }
   const reviewers = reviewersFor(access)
+  const converter = conversionWebhooks(site, options.metrics)
   const { webhooks, admission } = startAdmission(site, options, { catalog, reviewers })
   const applied = (): LogIndex => machine.appliedMemory
   const prefix = definitionsPrefix(names)
@@ -250,6 +252,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
   })
   const registry = registryOf({
     ...{ store, clock, random, names, catalog, admission, membership, switches, reviewers, tokens },
+    converter,
     observeWatch: (kind) => watches.begin(kind),
     definitionsApplied: () => custom.untilCurrent(),
   })

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import { limits } from '../config/limits.ts'
 import { BucketCounts, BucketHistogram } from '../metrics/bucket-histogram.ts'
 import type { BucketSeries } from '../metrics/bucket-histogram.ts'
-import type { BreakerState } from './webhooks/circuit-breaker.ts'
+import type { BreakerState } from '../outward/circuit-breaker.ts'
 
 /** As upstream names the phases: of plugins `admit` and `validate`, of webhooks the other two. */
 export type PhaseLabel = 'admit' | 'validate' | 'validating'

@@ -7,7 +7,7 @@ import type { Names } from '../api/metadata/names.ts'
 import { ConfigError } from '../config/errors.ts'
 import { readServerCredentials } from '../pki/client-config.ts'
 import { readTextFile } from '../pki/files.ts'
-import type { CredentialsFor } from './webhooks/webhook-clients.ts'
+import type { CredentialsFor } from '../outward/webhook-clients.ts'
 
 /** The configuration of one plugin, and the file that it is in. */
 export type PluginConfiguration = { readonly value: JsonObject; readonly path: string }
@@ -69,7 +69,11 @@ function configurationIn(entry: JsonObject, where: string, path: string): Plugin
 export function webhookCredentials(configuration: AdmissionConfiguration, names: Names): CredentialsFor {
   const mutating = credentialsIn(configuration.get('MutatingAdmissionWebhook'), names)
   const validating = credentialsIn(configuration.get('ValidatingAdmissionWebhook'), names)
-  return (type, server) => (type === 'mutating' ? mutating(server) : validating(server))
+  return (purpose, server) => {
+    // As upstream, conversion webhooks cannot be given credentials.
+    if (purpose === 'conversion') return null
+    return purpose === 'mutating' ? mutating(server) : validating(server)
+  }
 }
 
 function credentialsIn(

@@ -1,5 +1,5 @@
 import { readAdmissionConfiguration, webhookCredentials } from '../admission/configuration-file.ts'
-import type { CredentialsFor } from '../admission/webhooks/webhook-clients.ts'
+import type { CredentialsFor } from '../outward/webhook-clients.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { AdmissionPluginName } from '../config/admission-plugins-flag.ts'
 import { StartError } from '../config/start-error.ts'

@@ -16,6 +16,7 @@ import { settingsGet, settingsSet } from './settings.ts'
 import { addRecover } from './recover-command.ts'
 import { addSnapshot } from './snapshot-commands.ts'
 import type { Format, Terminal } from './terminal.ts'
+import { addStorage } from './storage-commands.ts'
 import { addVerify } from './verify-command.ts'
 import { addWebhooks } from './webhooks.ts'
 
@@ -63,6 +64,7 @@ export function orchctl(terminal: Terminal, result: { code: number }): Command {
   addSettings(program, terminal)
   addKeys(program, terminal, shared)
   addWebhooks(program, terminal, shared)
+  addStorage(program, terminal, result, shared)
   addSnapshot(program, terminal, shared)
   addRecover(program, terminal, shared)
   addChaos(program, terminal, result, { directory: directoryOption, output: outputOption })

@@ -175,20 +175,20 @@ export const limits = Object.freeze({
   /** Ms until a proxy must have connected to such a server. */
   outwardTunnelMsMax: 10_000,
   /**
-   * Servers of admission webhooks with connections of their own. When full: the connections of the
-   * one that was called longest ago are closed.
+   * Servers of admission webhooks with connections of their own, and as many of conversion
+   * webhooks. When full: the connections of the one that was called longest ago are closed.
    */
-  admissionWebhookServersMax: 256,
+  webhookServersMax: 256,
   /**
-   * Connections to one of them, and calls that wait for one. When full: the call fails, as its
-   * failure policy decides.
+   * Connections to one of them, and calls that wait for one. When full: the call fails. For
+   * admission, the failure policy decides what follows.
    */
-  admissionWebhookConnectionsMax: 64,
-  admissionWebhookQueueMax: 2048,
-  /** Bytes of the response of an admission webhook. Longer: the call failed. */
-  admissionWebhookResponseBytesMax: 3 * MiB,
-  /** Ms for a call; a webhook may have a shorter timeout. */
-  admissionWebhookMsMax: 30_000,
+  webhookConnectionsMax: 64,
+  webhookQueueMax: 2048,
+  /** Bytes of the response of a webhook. Longer: the call failed. */
+  webhookResponseBytesMax: 3 * MiB,
+  /** Ms for a call; an admission webhook may have a shorter timeout. */
+  webhookMsMax: 30_000,
   /**
    * Ms since this member proved that it is up to date. More: a write first waits for a read
    * barrier, so that no webhook that was configured since then is left out.
@@ -196,6 +196,8 @@ export const limits = Object.freeze({
   admissionWebhookProofMsMax: 1500,
   /** Names of webhooks and plugins in metrics. More: counted together, without a name. */
   admissionSeriesMax: 1000,
+  /** Kinds and pairs of versions in metrics of conversion webhooks. More: counted together. */
+  conversionSeriesMax: 1000,
   /** Delay before the first repetition of a failed call; each later one is half as long again. */
   outwardRetryMsMin: 500,
   /** Interval of reading a file with a bearer token for such a server, and size of the token. */

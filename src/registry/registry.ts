@@ -1,4 +1,4 @@
-import { methodNotSupported, notConvertible } from '../api/errors/standard-errors.ts'
+import { methodNotSupported } from '../api/errors/standard-errors.ts'
 import { ApiError } from '../api/errors/api-error.ts'
 import { StoreError } from '../store/store-errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
@@ -9,7 +9,7 @@ import { removeCollection } from './verbs/delete-collection.ts'
 import { remove } from './verbs/delete.ts'
 import { basisOf, DefinitionStates } from './kinds/definition-basis.ts'
 import { resourceOf } from './kinds/definition.ts'
-import type { ResourceDefinition, Verb } from './kinds/definition.ts'
+import type { ResourceDefinition, StoredVersion, Verb } from './kinds/definition.ts'
 import { EventFrames } from './representations/event-frames.ts'
 import { get } from './verbs/get.ts'
 import { KeyedMutex } from './shared/keyed-mutex.ts'
@@ -27,10 +27,12 @@ import { patch } from './verbs/patch.ts'
 import { applyRepresentation } from './calls/apply-representation.ts'
 import { keyOfTarget } from './calls/request.ts'
 import type { Target } from './calls/request.ts'
-import { requireConvertible } from './calls/require-convertible.ts'
 import { retryOnSchemaChange } from './calls/retry-on-schema-change.ts'
 import { fromStore } from './shared/store-error-mapping.ts'
 import { VersionedStore } from './kinds/stored-version.ts'
+import { ConversionCache } from './kinds/conversion-cache.ts'
+import { noConverter } from './kinds/object-converter.ts'
+import { WebhookStore } from './kinds/webhook-store.ts'
 import { applySwitches, allSwitchesOn } from './calls/query-options.ts'
 import type { RegistrySwitches } from './calls/query-options.ts'
 import { EventRows } from './representations/table-framing.ts'
@@ -78,6 +80,14 @@ export function registry(given: RegistryOptions): Registry {
   const { store } = given
   const states = new DefinitionStates(store)
   const versions = new WeakMap<ResourceDefinition, VerbDependencies>()
+  const { clock, converter = noConverter } = given
+  const converting = { clock, limits, converter, cache: new ConversionCache(limits.conversionCacheBytes) }
+  const storeOf = (definition: ResourceDefinition, version: StoredVersion): ObjectStore => {
+    const { webhook } = version
+    return webhook === undefined
+      ? new VersionedStore(store, definition, version)
+      : new WebhookStore(store, definition, { ...version, webhook }, converting)
+  }
   /** Returns the dependencies of the verbs for the requested version. */
   const partsOf = (definition: ResourceDefinition): VerbDependencies => {
     const { storedAs } = definition
@@ -87,7 +97,7 @@ export function registry(given: RegistryOptions): Registry {
     if (found === undefined) {
       found = {
         ...dependencies,
-        ...(storedAs === undefined ? {} : { store: new VersionedStore(store, definition, storedAs) }),
+        ...(storedAs === undefined ? {} : { store: storeOf(definition, storedAs) }),
         ...(basis === undefined ? {} : { definitionState: () => states.current(basis) }),
       }
       versions.set(definition, found)
@@ -110,8 +120,6 @@ export function registry(given: RegistryOptions): Registry {
       if (target.subresource === null && !definition.verbs.includes(verb)) {
         throw methodNotSupported(resourceOf(definition), verb)
       }
-      refuseUnconvertible(definition)
-      if (verb === 'list' || verb === 'deletecollection') requireConvertible(given.store, definition, target)
       if (definition.isNamespaceKind === true && !READS.has(verb)) await untilCurrent()
       const request = definition === requested.definition ? requested : { ...requested, definition }
       return applyRepresentation(dependencies, request, await handle(partsOf(definition), request))
@@ -151,13 +159,6 @@ export function registry(given: RegistryOptions): Registry {
     delete: writing('delete', remove),
     deleteCollection: writing('deletecollection', removeCollection),
   }
-}
-
-/** @throws ApiError `NotImplemented` */
-function refuseUnconvertible(definition: ResourceDefinition): void {
-  const { storedAs, version } = definition
-  if (storedAs?.byWebhook !== true || storedAs.name === version) return
-  throw notConvertible(resourceOf(definition), '', { version, stored: storedAs.name })
 }
 
 /** Refusals of reads were not evaluated after a barrier. */

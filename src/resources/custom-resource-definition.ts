@@ -14,7 +14,6 @@ import {
   prepareForUpdate,
 } from './crd/definition-life.ts'
 import { checkChangedDefinition, checkNewDefinition, checkStatus } from './crd/definition-rules.ts'
-import { definitionWarnings } from './crd/definition-warnings.ts'
 import { statusSubresource } from './common/status-subresource.ts'
 
 /** Declares a custom kind. @source spec 1.1, 9; apiextensions/v1 */
@@ -48,7 +47,6 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
       blocksDeletion: ({ metadata }) => typeof metadata.deletionTimestamp !== 'string',
       validateNew: (object, found) => checkNewDefinition(object, names, found),
       validateUpdate: (object, current, found) => checkChangedDefinition(object, current, names, found),
-      warnings: definitionWarnings,
     },
     subresources: [{ ...statusSubresource(checkStatus), prepareForUpdate: onlyStatus }],
   } satisfies ResourceDefinition

@@ -1,7 +1,7 @@
 import type { Names } from '../../api/metadata/names.ts'
 import { formatTime } from '../../api/metadata/time.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
-import type { BreakerState } from './circuit-breaker.ts'
+import type { BreakerState } from '../../outward/circuit-breaker.ts'
 import type { CompiledWebhook } from './compiled-webhook.ts'
 import { kindOfConfiguration } from './denial.ts'
 

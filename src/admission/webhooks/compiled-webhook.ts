@@ -1,17 +1,12 @@
-import {
-  memberOf,
-  numberMember,
-  objectMember,
-  objectsMember,
-  textMember,
-  textsMember,
-} from '../../api/json.ts'
+import { numberMember, objectMember, objectsMember, textMember, textsMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import { parseTimeMs } from '../../api/metadata/time.ts'
 import { selectorOfObject } from '../../api/selectors/label-selector.ts'
 import type { LabelSelector } from '../../api/selectors/label-selector.ts'
+import type { WebhookEndpoint } from '../../api/webhook-endpoint.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
+import { webhookEndpointOf } from '../../registry/kinds/webhook-endpoint.ts'
 
 export type WebhookType = 'mutating' | 'validating'
 export type ReviewVersion = 'v1' | 'v1beta1'
@@ -48,17 +43,6 @@ export type WebhookRule = {
   readonly versions: readonly string[]
   readonly resources: readonly { readonly resource: string; readonly subresource: string }[]
   readonly scope: 'Cluster' | 'Namespaced' | '*'
-}
-
-export type WebhookEndpoint = {
-  /** Without the parameter `timeout`. */
-  readonly url: string
-  /** The name that an entry of the credentials file has for it. */
-  readonly credentialsName: string
-  /** Reached by the DNS name of a service, never through a proxy. */
-  readonly isService: boolean
-  /** PEM; null: the authorities of the host. */
-  readonly authority: string | null
 }
 
 /** The annotation of a configuration whose webhooks are not called until that time. */
@@ -99,7 +83,7 @@ function compileWebhook(
   const sideEffects = textMember(webhook, 'sideEffects')
   return {
     name: textMember(webhook, 'name'),
-    endpoint: endpointOf(objectMember(webhook, 'clientConfig')),
+    endpoint: webhookEndpointOf(objectMember(webhook, 'clientConfig')),
     rules: objectsMember(webhook, 'rules').map(compileRule),
     namespaceSelector: selectorOfObject(objectMember(webhook, 'namespaceSelector')),
     objectSelector: selectorOfObject(objectMember(webhook, 'objectSelector')),
@@ -126,29 +110,4 @@ function compileRule(rule: JsonObject): WebhookRule {
     }),
     scope: scope === 'Cluster' || scope === 'Namespaced' ? scope : '*',
   }
-}
-
-function endpointOf(config: JsonObject): WebhookEndpoint {
-  const bundle = textMember(config, 'caBundle')
-  const authority = bundle === '' ? null : Buffer.from(bundle, 'base64').toString('utf8')
-  const url = textMember(config, 'url')
-  if (memberOf(config, 'service') === undefined) {
-    const host = URL.canParse(url) ? hostOf(url) : ''
-    return { url, credentialsName: host, isService: false, authority }
-  }
-  const service = objectMember(config, 'service')
-  const host = `${textMember(service, 'name')}.${textMember(service, 'namespace')}.svc`
-  const port = numberMember(service, 'port') ?? 443
-  const path = textMember(service, 'path')
-  return {
-    url: `https://${host}:${port}${path.startsWith('/') ? path : `/${path}`}`,
-    credentialsName: port === 443 ? host : `${host}:${port}`,
-    isService: true,
-    authority,
-  }
-}
-
-/** Returns host and port as the URL spells them: a parsed URL would omit the port 443. */
-function hostOf(url: string): string {
-  return /^[a-zA-Z]+:\/\/([^/?#]*)/.exec(url)?.[1] ?? ''
 }

@@ -122,20 +122,21 @@ class Mutation {
     const request = this.#now()
     const { object, oldObject } = request
     const objects = new ReviewedObjects(request)
-    const shown = object === null ? null : objects.shown(object, definition)
+    const shown = object === null ? null : await objects.shown(object, definition)
+    const old = oldObject === null ? null : await objects.shown(oldObject, definition)
     const call = {
       ...{ webhook, matched: definition, request },
       objectText: shown?.text ?? null,
-      oldObjectText: oldObject === null ? null : objects.shown(oldObject, definition).text,
+      oldObjectText: old?.text ?? null,
     }
-    const result = await this.#dependencies.caller.call<Taken>(call, ({ patch }) => {
+    const result = await this.#dependencies.caller.call<Taken>(call, async ({ patch }) => {
       const patched = applyWebhookPatch(shown?.object ?? null, patch ?? [])
       if (patched.kind === 'invalid') return invalidPatch(webhook, patched.why)
       if (patched.kind === 'unchanged' || object === null) {
         return { kind: 'used', value: { patch, changed: null } }
       }
       try {
-        const changed = request.reshape(objects.taken(patched.object, definition, object))
+        const changed = request.reshape(await objects.taken(patched.object, definition, object))
         return { kind: 'used', value: { patch, changed } }
       } catch (cause) {
         if (!(cause instanceof ApiError)) throw cause

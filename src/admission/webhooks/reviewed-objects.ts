@@ -1,6 +1,6 @@
 import { jsonText } from '../../api/codec/json-text.ts'
 import type { AdmissionRequest } from '../../registry/calls/admission.ts'
-import { convertVersion } from '../../registry/kinds/convert-version.ts'
+import { convertByWebhook, convertVersion } from '../../registry/kinds/convert-version.ts'
 import type { AnyObject, ResourceDefinition, ViewSubresource } from '../../registry/kinds/definition.ts'
 
 /** An object as a webhook gets it, and its JSON. */
@@ -13,15 +13,19 @@ export type ReviewedObject = { readonly object: AnyObject; readonly text: string
 export class ReviewedObjects {
   readonly #request: AdmissionRequest
   readonly #view: ViewSubresource | null
-  #known = new WeakMap<AnyObject, Map<ResourceDefinition, ReviewedObject>>()
+  #known = new WeakMap<AnyObject, Map<ResourceDefinition, Promise<ReviewedObject>>>()
 
   constructor(request: AdmissionRequest) {
     this.#request = request
     this.#view = viewOf(request)
   }
 
-  /** Returns an object of the request in the version of a webhook. */
-  shown(object: AnyObject, version: ResourceDefinition): ReviewedObject {
+  /**
+   * Returns an object of the request in the version of a webhook.
+   *
+   * @throws ApiError it cannot be converted
+   */
+  shown(object: AnyObject, version: ResourceDefinition): Promise<ReviewedObject> {
     let versions = this.#known.get(object)
     if (versions === undefined) {
       versions = new Map()
@@ -29,27 +33,37 @@ export class ReviewedObjects {
     }
     let found = versions.get(version)
     if (found === undefined) {
-      const shown = this.#show(object, version)
-      found = { object: shown, text: jsonText(shown) }
+      found = this.#show(object, version).then((shown) => ({ object: shown, text: jsonText(shown) }))
       versions.set(version, found)
     }
     return found
   }
 
   /** Returns the object of the request, from the one that a webhook changed. */
-  taken(changed: AnyObject, version: ResourceDefinition, before: AnyObject): AnyObject {
+  taken(changed: AnyObject, version: ResourceDefinition, before: AnyObject): AnyObject | Promise<AnyObject> {
     const { definition, objectKind } = this.#request
     if (objectKind !== undefined) return changed
     if (this.#view !== null) return this.#view.view.change(changed, before)
-    return convertVersion(changed, version, definition)
+    return this.#converted(changed, version, definition)
   }
 
-  #show(object: AnyObject, version: ResourceDefinition): AnyObject {
+  async #show(object: AnyObject, version: ResourceDefinition): Promise<AnyObject> {
     const { definition, objectKind, oldObject } = this.#request
     if (objectKind !== undefined) return object
     const whole = object === oldObject ? object : withStoredMetadata(object, oldObject)
     if (this.#view !== null) return this.#view.view.show(whole)
-    return convertVersion(whole, definition, version)
+    return this.#converted(whole, definition, version)
+  }
+
+  #converted(
+    object: AnyObject,
+    from: ResourceDefinition,
+    to: ResourceDefinition,
+  ): AnyObject | Promise<AnyObject> {
+    if (to.storedAs?.webhook === undefined) return convertVersion(object, from, to)
+    // The object of a deletion has the version that it is stored in.
+    const { context } = this.#request
+    return convertByWebhook(context.converter, object, to, context.request.deadlineMs)
   }
 }
 

@@ -47,8 +47,8 @@ async function validated(
       const result = await caller.call(
         {
           ...{ webhook, matched: definition, request },
-          objectText: object === null ? null : objects.shown(object, definition).text,
-          oldObjectText: oldObject === null ? null : objects.shown(oldObject, definition).text,
+          objectText: object === null ? null : (await objects.shown(object, definition)).text,
+          oldObjectText: oldObject === null ? null : (await objects.shown(oldObject, definition)).text,
         },
         () => ({ kind: 'used', value: null }),
       )

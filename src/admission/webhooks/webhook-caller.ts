@@ -9,13 +9,13 @@ import { randomUid } from '../../registry/kinds/metadata.ts'
 import type { AdmissionMetrics, WebhookErrorType } from '../admission-metrics.ts'
 import { reviewBody } from './admission-review.ts'
 import { callChain, isLoop, traceHeaders } from './call-chain.ts'
-import { unreachableWords, wrongStatusWords } from './call-errors.ts'
-import type { BreakerState } from './circuit-breaker.ts'
+import { unreachableWords, wrongStatusWords } from '../../outward/call-errors.ts'
+import type { BreakerState } from '../../outward/circuit-breaker.ts'
 import type { CompiledWebhook } from './compiled-webhook.ts'
 import { callFailure, denial, denialCode, dryRunRefusal, rejectionCode } from './denial.ts'
 import { readResponse } from './read-response.ts'
 import type { WebhookVerdict } from './read-response.ts'
-import type { WebhookClients } from './webhook-clients.ts'
+import type { WebhookClients } from '../../outward/webhook-clients.ts'
 import type { AllWebhookStatistics, WebhookStatistics } from './webhook-statistics.ts'
 
 export type WebhookCallerDependencies = {
@@ -54,6 +54,8 @@ export type CallFailed = {
   readonly breaker: 'counts' | 'ignores' | 'not-called'
 }
 
+type Used<T> = { readonly kind: 'used'; readonly value: T } | CallFailed
+
 /** The result of a call. `ignored`: it failed, and its policy is `Ignore`. */
 export type CallResult<T> = { readonly kind: 'allowed'; readonly value: T } | { readonly kind: 'ignored' }
 
@@ -77,7 +79,7 @@ export class WebhookCaller {
    */
   async call<T>(
     call: WebhookCall,
-    use: (verdict: WebhookVerdict) => { readonly kind: 'used'; readonly value: T } | CallFailed,
+    use: (verdict: WebhookVerdict) => Used<T> | Promise<Used<T>>,
   ): Promise<CallResult<T>> {
     const { webhook, request } = call
     const { clock, statistics } = this.#dependencies
@@ -92,7 +94,7 @@ export class WebhookCaller {
       own.inFlight--
     }
     if (result.kind === 'verdict') this.#pass(call, result.verdict)
-    const used = result.kind === 'verdict' && result.verdict.allowed ? use(result.verdict) : null
+    const used = result.kind === 'verdict' && result.verdict.allowed ? await use(result.verdict) : null
     const ms = clock.monotonicMs() - startedMs
     request.context.request.admissionTook?.({ kind: 'webhook', phase: webhook.type, name: webhook.name }, ms)
     if (result.kind === 'failed') return this.#failed(call, own, result, ms)

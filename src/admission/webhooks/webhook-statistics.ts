@@ -1,5 +1,5 @@
-import { CircuitBreaker } from './circuit-breaker.ts'
-import type { BreakerState } from './circuit-breaker.ts'
+import { CircuitBreaker } from '../../outward/circuit-breaker.ts'
+import type { BreakerState } from '../../outward/circuit-breaker.ts'
 import type { CompiledWebhook } from './compiled-webhook.ts'
 
 /** The result of one call of a webhook. `skipped`: it was not made. */

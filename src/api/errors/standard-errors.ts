@@ -140,17 +140,25 @@ export function serviceUnavailable(message: string, details: ApiErrorDetails = {
   return new ApiError('ServiceUnavailable', message, details)
 }
 
-/** @param versions the requested one, and the one that the objects are stored in */
-export function notConvertible(
+/** The `reason` of the cause of `conversionFailed`. */
+export const CONVERSION_FAILED = 'ConversionWebhookFailed'
+
+/**
+ * Objects of a custom kind are not converted, because its webhook failed.
+ *
+ * @param why the message of upstream, and the name of the definition
+ */
+export function conversionFailed(
   of: GroupResource,
   name: string,
-  versions: { readonly version: string; readonly stored: string },
+  { message, definition }: { readonly message: string; readonly definition: string },
 ): ApiError {
-  const what = name === '' ? spell(of) : `${spell(of)} ${JSON.stringify(name)}`
-  const message =
-    `${what} cannot be converted to version ${versions.version}: the conversion webhook of the definition is not called ` +
-    `by this release; request version ${versions.stored}, in which it is stored`
-  return new ApiError('NotImplemented', message, about(of, name))
+  const cause = {
+    reason: CONVERSION_FAILED,
+    message: `the webhook of customresourcedefinition ${definition} did not convert the object`,
+    field: 'spec.conversion.webhook',
+  }
+  return new ApiError('InternalError', message, { ...about(of, name), causes: [cause] })
 }
 
 export function gone(message: string): ApiError {

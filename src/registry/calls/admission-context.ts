@@ -5,6 +5,8 @@ import { equalJson } from '../../api/json.ts'
 import { formatTime } from '../../api/metadata/time.ts'
 import type { AnyObject, WriteContext } from '../kinds/definition.ts'
 import { randomUid } from '../kinds/metadata.ts'
+import { noConverter } from '../kinds/object-converter.ts'
+import type { ObjectConverter } from '../kinds/object-converter.ts'
 import type { RequestContext } from './request.ts'
 
 /**
@@ -30,8 +32,15 @@ export class AdmissionContext {
    */
   confirmedRefusal: ApiError | null = null
 
-  constructor(request: RequestContext, dependencies: { readonly clock: Clock; readonly random: Random }) {
+  /** Converts objects of custom kinds for webhooks that get another version of them. */
+  readonly converter: ObjectConverter
+
+  constructor(
+    request: RequestContext,
+    dependencies: { readonly clock: Clock; readonly random: Random; readonly converter?: ObjectConverter },
+  ) {
     this.request = request
+    this.converter = dependencies.converter ?? noConverter
     this.#clock = dependencies.clock
     this.#random = dependencies.random
   }

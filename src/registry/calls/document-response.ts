@@ -1,6 +1,8 @@
 import type { JsonObject } from '../../api/json.ts'
 import type { EncodedObject } from '../../store/command.ts'
 import type { Revision } from '../../store/revision.ts'
+import type { Key } from '../../store/key.ts'
+import type { ConvertibleStore } from '../shared/convertible-store.ts'
 import type { VerbResponse } from './verb.ts'
 import { withRevision } from '../kinds/encode.ts'
 
@@ -12,15 +14,18 @@ export function documentResponse(code: 200 | 201 | 202, bytes: Uint8Array): Docu
 }
 
 /** Returns a response with a `Status`. */
-export function statusResponse(code: 200 | 201, status: JsonObject): Document {
+export function statusResponse(code: 200 | 201 | 202, status: JsonObject): Document {
   return { ...documentResponse(code, Buffer.from(JSON.stringify(status))), isStatus: true }
 }
 
 /** Returns the stored bytes if memory still has that version, else the bytes that were written. */
 export function bytesAt(
-  stored: { readonly revision: Revision; readonly bytes: Uint8Array } | null,
+  store: ConvertibleStore,
+  key: Key,
   encoded: EncodedObject,
   revision: Revision,
 ): Uint8Array {
-  return stored?.revision === revision ? stored.bytes : withRevision(encoded, revision)
+  const stored = store.view().get(key)
+  if (stored?.revision !== revision) return withRevision(encoded, revision)
+  return store.conversions?.isReadable(stored) === false ? withRevision(encoded, revision) : stored.bytes
 }

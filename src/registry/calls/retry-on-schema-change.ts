@@ -1,5 +1,5 @@
 import { ApiError } from '../../api/errors/api-error.ts'
-import { pathNotFound, serviceUnavailable } from '../../api/errors/standard-errors.ts'
+import { CONVERSION_FAILED, pathNotFound, serviceUnavailable } from '../../api/errors/standard-errors.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
 import type { VerbResponse, VerbRequest } from './verb.ts'
 import type { Catalog } from '../kinds/catalog.ts'
@@ -83,6 +83,9 @@ function mayBeOfDefinition(cause: unknown, { target }: VerbRequest): cause is Ap
       return true
     case 'NotFound':
       return target.subresource !== null
+    case 'InternalError':
+      // The newer definition may name another conversion webhook.
+      return (cause.details.causes ?? []).some(({ reason }) => reason === CONVERSION_FAILED)
     default:
       return false
   }

@@ -6,8 +6,10 @@ import type { ObjectSchema } from '../../api/schema/schema.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
 import type { Admission } from './admission.ts'
 import type { Catalog } from '../kinds/catalog.ts'
+import type { ConvertibleStore } from '../shared/convertible-store.ts'
 import type { DefinitionState } from '../kinds/definition-basis.ts'
 import type { ResourceDefinition } from '../kinds/definition.ts'
+import type { ObjectConverter } from '../kinds/object-converter.ts'
 import type { EventFrames } from '../representations/event-frames.ts'
 import type { ByteBudget } from '../shared/byte-budget.ts'
 import type { KeyedMutex } from '../shared/keyed-mutex.ts'
@@ -24,7 +26,7 @@ import type { EventRows } from '../representations/table-framing.ts'
 /** Dependencies of the verbs. */
 export type VerbDependencies = {
   /** The store in the version of the request. */
-  readonly store: ObjectStore
+  readonly store: ConvertibleStore
   /** The store of all kinds, as stored. */
   readonly rawStore: ObjectStore
   readonly clock: Clock
@@ -48,6 +50,8 @@ export type VerbDependencies = {
   readonly membership?: MembershipChanges
   /** Unset: this server cannot evaluate reviews. */
   readonly reviewers?: AccessReviewer
+  /** Unset: this server cannot call conversion webhooks. */
+  readonly converter?: ObjectConverter
   /** Unset: this server cannot issue tokens. */
   readonly tokens?: TokenIssuer
   /**

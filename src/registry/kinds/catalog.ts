@@ -53,8 +53,8 @@ export class Catalog {
   }
 
   /**
-   * All kinds, plus placeholders for objects of definitions without a served version, or without
-   * one that shows objects of all versions.
+   * All kinds, plus placeholders for objects of definitions without a served version, or with a
+   * conversion webhook: with a placeholder, they are deleted without it.
    */
   withUnserved(): readonly ResourceDefinition[] {
     return [...this.all(), ...this.#custom.unserved]
@@ -122,7 +122,7 @@ class CustomSet {
       if (isTaken || byPath.has(path)) leftOut.push(kind)
       else byPath.set(path, kind)
     }
-    const whole = [...byPath.values()].filter(({ storedAs }) => storedAs?.byWebhook !== true)
+    const whole = [...byPath.values()].filter(({ storedAs }) => storedAs?.webhook === undefined)
     const places = new Set(whole.map(placeKeyOf))
     this.unserved = objects.filter((one) => !this.isTaken(placeOf(one)) && !places.has(placeKeyOf(one)))
     if (isSame(this.byPath, byPath)) return leftOut

@@ -1,16 +1,35 @@
 import { apiVersionOf, placeOf, storedTypeOf } from './definition.ts'
 import type { AnyObject, ResourceDefinition } from './definition.ts'
+import type { ObjectConverter } from './object-converter.ts'
 
 /** Whether two definitions are versions of one kind, whose objects convert into each other. */
 export function areVersionsOfOneKind(a: ResourceDefinition, b: ResourceDefinition): boolean {
   if (a === b) return true
-  // Such versions cannot be converted here.
-  if (a.storedAs?.byWebhook === true || b.storedAs?.byWebhook === true) return false
+  // With a placeholder, objects are handled as they are stored.
+  if ((a.storedAs?.webhook === undefined) !== (b.storedAs?.webhook === undefined)) return false
   const [placeA, placeB] = [placeOf(a), placeOf(b)]
   return placeA.group === placeB.group && placeA.plural === placeB.plural
 }
 
-/** Converts an object between two versions of its kind. Pure. */
+/**
+ * Converts an object of a kind that a webhook converts, from whatever version it has.
+ *
+ * @throws ApiError it cannot be converted
+ */
+export async function convertByWebhook(
+  converter: ObjectConverter,
+  object: AnyObject,
+  to: ResourceDefinition,
+  deadlineMs: number,
+): Promise<AnyObject> {
+  const head = { kind: to.kind, apiVersion: apiVersionOf(to) }
+  const webhook = to.storedAs?.webhook
+  if (webhook === undefined || object.apiVersion === head.apiVersion) return object
+  const [converted = object] = await converter.convert(webhook.target, [object], head.apiVersion, deadlineMs)
+  return { ...webhook.toRequested(converted), ...head }
+}
+
+/** Converts an object between two versions of its kind, without a webhook. Pure. */
 export function convertVersion(
   object: AnyObject,
   from: ResourceDefinition,

@@ -8,6 +8,7 @@ import type { Names } from '../../api/metadata/names.ts'
 import type { Key } from '../../store/key.ts'
 import type { MembershipChange } from '../shared/membership-changes.ts'
 import type { AccessReviewer } from './access-reviewer.ts'
+import type { ConversionWebhook } from './conversion-webhook.ts'
 import type { TokenIssuer } from './token-issuer.ts'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
@@ -135,10 +136,11 @@ export type StoredVersion = {
   /** Such as `v1`. */
   readonly name: string
   /**
-   * A webhook would convert objects between versions. It is not supported: versions other than this
-   * one are refused, and objects that were stored in another version are not shown.
+   * A webhook converts objects between versions. `conversion` then only shapes them: `fromStored`
+   * by the schema of the version that they have, `toStored` by that of the storage version. Unset:
+   * `conversion` converts them.
    */
-  readonly byWebhook?: true
+  readonly webhook?: WebhookConversion
   /** As in `ResourceDefinition`; unset: the same. */
   readonly group?: string
   /**
@@ -151,6 +153,13 @@ export type StoredVersion = {
     /** Returns its argument if nothing changes: the stored bytes are then sent as they are. */
     readonly fromStored: (object: AnyObject) => AnyObject
   }
+}
+
+/** Conversion of the objects of a custom kind by a webhook. */
+export type WebhookConversion = {
+  readonly target: ConversionWebhook
+  /** Shapes an object that the webhook converted, by the schema of the requested version. Pure. */
+  readonly toRequested: (object: AnyObject) => AnyObject
 }
 
 /** @source spec 6.2, 9.5, 9.6 */

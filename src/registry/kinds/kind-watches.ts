@@ -7,7 +7,8 @@ const endedPerTurn = 100
 
 /**
  * Ends the watches of a custom kind when it is deleted, as upstream does: a kind that is created
- * again is another kind. If only its definition changed, watches continue with the old definition.
+ * again is another kind. If only its definition changed, watches continue with the old definition,
+ * unless objects are converted otherwise now: clients then watch again from where they were.
  * Bounded by the number of watches of custom kinds.
  */
 export class KindWatches {
@@ -53,10 +54,17 @@ export class KindWatches {
     if (next < gone.length) this.#clock.soon(() => this.#end(gone, next))
   }
 
-  #isThere({ group, version, plural, kind, scope, custom }: ResourceDefinition): boolean {
+  #isThere(definition: ResourceDefinition): boolean {
+    const { group, version, plural, kind, scope, custom } = definition
     const now = this.#catalog.find(group, version, plural)
-    return now !== null && now.custom?.uid === custom?.uid && now.kind === kind && now.scope === scope
+    if (now === null || now.custom?.uid !== custom?.uid || now.kind !== kind || now.scope !== scope)
+      return false
+    return now === definition || webhookOf(now) === webhookOf(definition)
   }
+}
+
+function webhookOf({ storedAs }: ResourceDefinition): string {
+  return JSON.stringify(storedAs?.webhook?.target ?? null)
 }
 
 const nothing = (): void => undefined

@@ -2,6 +2,7 @@ import { encodeObject } from '../../api/codec/object-json.ts'
 import type { Command, EncodedObject, Operation, Outcome } from '../../store/command.ts'
 import { prefixOf } from '../../store/key.ts'
 import type { Key, KeyPrefix } from '../../store/key.ts'
+import { ForwardingStore } from './forwarding-store.ts'
 import type {
   ObjectStore,
   PastView,
@@ -24,9 +25,9 @@ import { encode, parseStored, withRevision } from './encode.ts'
  * @param version of `definition`
  * @source spec 9.5 item 2
  */
-export class VersionedStore implements ObjectStore {
+export class VersionedStore extends ForwardingStore {
   readonly #store: ObjectStore
-  readonly #version: Version
+  readonly #version: ShownVersion
   readonly #place: KeyPrefix
   /**
    * Converts each event once, whatever the number of watches of this version; an entry lives as
@@ -35,39 +36,13 @@ export class VersionedStore implements ObjectStore {
   readonly #events = new WeakMap<StoreEvent, StoreEvent>()
 
   constructor(store: ObjectStore, definition: ResourceDefinition, version: StoredVersion) {
+    super(store)
     this.#store = store
-    const { kind } = definition
     this.#place = prefixOf({ ...placeOf(definition), namespace: null })
-    const requested = { kind, apiVersion: apiVersionOf(definition) }
-    this.#version = {
-      ...(version.conversion === undefined ? {} : { conversion: version.conversion }),
-      ...{ requested: requested, head: headOf(requested) },
-      stored: { kind, apiVersion: apiVersionOf(storedTypeOf(definition)) },
-      known: new WeakMap(),
-    }
+    this.#version = shownVersion(definition, version)
   }
 
-  get identity(): ObjectStore['identity'] {
-    return this.#store.identity
-  }
-
-  get settings(): ObjectStore['settings'] {
-    return this.#store.settings
-  }
-
-  get featureLevel(): number {
-    return this.#store.featureLevel
-  }
-
-  get storage(): ObjectStore['storage'] {
-    return this.#store.storage
-  }
-
-  get reads(): ObjectStore['reads'] {
-    return this.#store.reads
-  }
-
-  view(): View {
+  override view(): View {
     const view = this.#store.view()
     return {
       revision: view.revision,
@@ -77,7 +52,7 @@ export class VersionedStore implements ObjectStore {
     }
   }
 
-  viewAt(revision: Revision): PastView {
+  override viewAt(revision: Revision): PastView {
     const view = this.#store.viewAt(revision)
     return {
       revision: view.revision,
@@ -87,22 +62,14 @@ export class VersionedStore implements ObjectStore {
     }
   }
 
-  barrier(deadlineMs: number): Promise<void> {
-    return this.#store.barrier(deadlineMs)
-  }
-
-  waitFor(revision: Revision, deadlineMs: number): Promise<void> {
-    return this.#store.waitFor(revision, deadlineMs)
-  }
-
-  write(command: Command, deadlineMs: number): Promise<Outcome> {
+  override write(command: Command, deadlineMs: number): Promise<Outcome> {
     if (command.kind !== 'write') return this.#store.write(command, deadlineMs)
     const operations = command.operations.map((operation) => this.#written(operation))
     return this.#store.write({ ...command, operations }, deadlineMs)
   }
 
   /** A field index covers the objects as stored, so it cannot be used for this version. */
-  watch(prefix: KeyPrefix, after: Revision, interest?: WatchInterest | null): WatchCursor {
+  override watch(prefix: KeyPrefix, after: Revision, interest?: WatchInterest | null): WatchCursor {
     const cursor = this.#store.watch(prefix, after, interest?.kind === 'key' ? interest : null)
     const reported = (events: readonly StoreEvent[]): readonly StoreEvent[] =>
       events.map((event) => this.#event(event))
@@ -152,7 +119,9 @@ export class VersionedStore implements ObjectStore {
 }
 
 type Type = { readonly kind: string; readonly apiVersion: string }
-type Version = Pick<StoredVersion, 'conversion'> & {
+
+/** A version of a kind, as objects are shown in it. */
+export type ShownVersion = Pick<StoredVersion, 'conversion'> & {
   readonly requested: Type
   /** The first bytes of objects of the requested version. */
   readonly head: Buffer
@@ -164,17 +133,29 @@ type Version = Pick<StoredVersion, 'conversion'> & {
   readonly known: WeakMap<StoredObject, 'as-is' | 'other-head'>
 }
 
+/** @param version of `definition` */
+export function shownVersion(definition: ResourceDefinition, version: StoredVersion): ShownVersion {
+  const { kind } = definition
+  const requested = { kind, apiVersion: apiVersionOf(definition) }
+  return {
+    ...(version.conversion === undefined ? {} : { conversion: version.conversion }),
+    ...{ requested, head: headOf(requested) },
+    stored: { kind, apiVersion: apiVersionOf(storedTypeOf(definition)) },
+    known: new WeakMap(),
+  }
+}
+
 /**
  * A stored object in another version. Its bytes are converted on demand, so a list of a collection
  * does not hold them all.
  */
 class ConvertedObject implements StoredObject {
   readonly #stored: StoredObject
-  readonly #version: Version
+  readonly #version: ShownVersion
   readonly #keeping: 'kept' | 'made-anew'
   #bytes: Uint8Array | null = null
 
-  constructor(stored: StoredObject, version: Version, keeping: 'kept' | 'made-anew') {
+  constructor(stored: StoredObject, version: ShownVersion, keeping: 'kept' | 'made-anew') {
     this.#stored = stored
     this.#version = version
     this.#keeping = keeping
@@ -220,9 +201,10 @@ class ConvertedObject implements StoredObject {
   }
 }
 
-function asRequested(
+/** Returns the bytes of a stored object in a version, without a webhook. */
+export function asRequested(
   stored: StoredObject,
-  { conversion, requested: requested, head, known }: Version,
+  { conversion, requested, head, known }: ShownVersion,
 ): Uint8Array {
   const same = known.get(stored)
   if (same === 'as-is') return stored.bytes
@@ -239,10 +221,7 @@ function asRequested(
   return withRevision(encode({ ...converted, ...requested }), version)
 }
 
-function asStored(
-  object: EncodedObject,
-  { conversion, requested: requested, stored }: Version,
-): EncodedObject {
+function asStored(object: EncodedObject, { conversion, requested, stored }: ShownVersion): EncodedObject {
   if (requested.apiVersion === stored.apiVersion) return object
   if (conversion === undefined) {
     const bytes = withHead(headOf(stored), object)
@@ -264,4 +243,12 @@ function withHead(head: Buffer, of: { readonly bytes: Uint8Array; readonly itemO
 /** Returns the first bytes of a stored object; see `encodeObject`. */
 export function headOf({ kind, apiVersion }: Type): Buffer {
   return Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`)
+}
+
+/** Whether a stored object begins with these bytes, without composing all of it. */
+export function hasHead(stored: StoredObject, head: Buffer): boolean {
+  if (stored.itemOffset !== head.byteLength) return false
+  const [first] = stored.parts(0)
+  const bytes = first !== undefined && first.byteLength >= head.byteLength ? first : stored.bytes
+  return head.equals(Buffer.from(bytes.buffer, bytes.byteOffset, head.byteLength))
 }

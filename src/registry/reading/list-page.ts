@@ -50,7 +50,8 @@ export async function readPage(
   try {
     const counted = options.limit !== null && selection.everything && selection.key === null
     const remaining = counted ? await countAt(store, revision, selection) : null
-    return await pageAt(dependencies, request, options, selection, { revision, after: null, remaining })
+    const start = { revision, after: null, remaining }
+    return await pageAt(dependencies, request, options, selection, start)
   } catch (cause) {
     throw apiErrorOf(cause)
   }
@@ -107,9 +108,11 @@ async function pageAt(
   start: PageStart,
 ): Promise<ListPage> {
   const { revision } = start
-  if (selection.key !== null) return singleObjectPage(dependencies.store, revision, selection, selection.key)
-  if (options.limit === null) return unlimitedPage(dependencies, selection, start)
-  const gathered = await collectPage(dependencies, selection, start, options.limit)
+  const { deadlineMs } = request.context
+  const reading = { ...start, deadlineMs }
+  if (selection.key !== null) return singleObjectPage(dependencies, selection, selection.key, reading)
+  if (options.limit === null) return unlimitedPage(dependencies, selection, reading)
+  const gathered = await collectPage(dependencies, selection, reading, options.limit)
   const { objects, after } = gathered
   if (!gathered.more || after === null) return { revision, batches: [objects], next: null }
   const remaining =
@@ -119,15 +122,20 @@ async function pageAt(
   return { revision, batches: [objects], next: { token, remaining } }
 }
 
+/** @param deadlineMs of the request */
+type Reading = PageStart & { readonly deadlineMs: number }
+
 async function singleObjectPage(
-  store: ObjectStore,
-  revision: Revision,
+  dependencies: VerbDependencies,
   selection: Selection,
   key: Key,
+  { revision, deadlineMs }: Reading,
 ): Promise<ListPage> {
+  const { store } = dependencies
   const view = store.view()
   const stored = view.revision === revision ? view.get(key) : await store.viewAt(revision).get(key)
-  const objects = stored !== null && selection.matches(stored) ? [stored] : []
+  const found = stored === null ? [] : [stored]
+  const objects = await selectedOf(dependencies, selection, found, { most: 1, deadlineMs })
   return { revision, batches: [objects], next: null }
 }
 
@@ -135,13 +143,14 @@ async function singleObjectPage(
 async function unlimitedPage(
   dependencies: VerbDependencies,
   selection: Selection,
-  { revision, after }: PageStart,
+  reading: Reading,
 ): Promise<ListPage> {
+  const { revision, after, deadlineMs } = reading
   const limit = dependencies.limits.sliceObjectsMax
   const slice = await sliceAt(dependencies.store, revision, selection.prefix, { after, limit })
-  const first = await selectedOf(dependencies, selection, slice.objects, limit)
+  const first = await selectedOf(dependencies, selection, slice.objects, { most: limit, deadlineMs })
   const many: Batches = {
-    [Symbol.asyncIterator]: () => remainingBatches(dependencies, selection, revision, first, slice),
+    [Symbol.asyncIterator]: () => remainingBatches(dependencies, selection, reading, { first, slice }),
   }
   return { revision, batches: slice.more ? many : [first], next: null }
 }
@@ -149,16 +158,15 @@ async function unlimitedPage(
 async function* remainingBatches(
   dependencies: VerbDependencies,
   selection: Selection,
-  revision: Revision,
-  first: readonly StoredObject[],
-  before: ListSlice,
+  { revision, deadlineMs }: Reading,
+  { first, slice: before }: { readonly first: readonly StoredObject[]; readonly slice: ListSlice },
 ): AsyncGenerator<readonly StoredObject[], void> {
   const limit = dependencies.limits.sliceObjectsMax
   yield first
   for (let slice = before; slice.more;) {
     await yieldToEventLoop(dependencies.clock)
     slice = await sliceAt(dependencies.store, revision, selection.prefix, { after: lastKeyOf(slice), limit })
-    yield await selectedOf(dependencies, selection, slice.objects, limit)
+    yield await selectedOf(dependencies, selection, slice.objects, { most: limit, deadlineMs })
   }
 }
 
@@ -172,10 +180,11 @@ type PageObjects = {
 async function collectPage(
   dependencies: VerbDependencies,
   selection: Selection,
-  start: PageStart,
+  start: Reading,
   limit: number,
 ): Promise<PageObjects> {
   const { store, clock, limits } = dependencies
+  const { deadlineMs } = start
   const objects: StoredObject[] = []
   let { after } = start
   while (true) {
@@ -183,7 +192,7 @@ async function collectPage(
     // Without a selector, no more than the missing objects are read.
     const most = selection.everything ? Math.min(missing, limits.sliceObjectsMax) : limits.sliceObjectsMax
     const slice = await sliceAt(store, start.revision, selection.prefix, { after, limit: most })
-    const selected = await selectedOf(dependencies, selection, slice.objects, missing)
+    const selected = await selectedOf(dependencies, selection, slice.objects, { most: missing, deadlineMs })
     for (const stored of selected) objects.push(stored)
     const last = slice.objects.at(-1)
     if (selected.length === missing) {

@@ -3,26 +3,28 @@ import { internal } from '../../api/errors/standard-errors.ts'
 import { BrokenInvariant } from '../../../base/assert.ts'
 import type { Clock, Timer } from '../../../base/clock.ts'
 import { StoreError } from '../../store/store-errors.ts'
-import type { ObjectStore, StoredObject, StoreEvent, WatchCursor } from '../../store/object-store.ts'
+import type { StoreEvent, WatchCursor } from '../../store/object-store.ts'
 import { revision } from '../../store/revision.ts'
 import type { Revision } from '../../store/revision.ts'
 import type { WatchStream } from '../calls/verb.ts'
-import type { EventType } from '../representations/event-frames.ts'
 import type { Framing } from '../representations/framing.ts'
 import type { RegistryLimits } from '../shared/registry-limits.ts'
 import { YieldBudget, yieldToEventLoop } from '../shared/yield-budget.ts'
 import type { WatchObserver } from '../shared/watch-observer.ts'
 import type { Selection } from './selection.ts'
+import type { InitialObjects } from './initial-objects.ts'
+import { openCursor, typeOf } from './watch-cursor.ts'
+import type { ConvertibleStore } from '../shared/convertible-store.ts'
 import { readErrorOf } from '../shared/store-error-mapping.ts'
 
 export type ObjectWatchOptions = {
-  readonly store: ObjectStore
+  readonly store: ConvertibleStore
   readonly clock: Clock
   readonly limits: RegistryLimits
   readonly framing: Framing
   readonly selection: Selection
   /** The matching objects, sent first as ADDED, in order of revision. */
-  readonly initial: Iterator<StoredObject, void>
+  readonly initial: InitialObjects
   /** null: the revision `after` does not exist yet. */
   readonly cursor: WatchCursor | null
   readonly after: number
@@ -49,7 +51,7 @@ export class ObjectWatch implements WatchStream {
   #bookmark: Timer | null = null
   #cursor: WatchCursor | null
   /** null: all were sent. Released then, as it holds versions that may be superseded. */
-  #initial: Iterator<StoredObject, void> | null
+  #initial: InitialObjects | null
   #pending: readonly StoreEvent[] = []
   #pendingAt = 0
   #bookmarkDue = false
@@ -172,7 +174,7 @@ export class ObjectWatch implements WatchStream {
       const event = this.#pending[this.#pendingAt++] as StoreEvent
       if (selection.parsesObjects || framing.parsesObjects)
         turn.charge(event.object.byteLength + (event.previous?.byteLength ?? 0))
-      const type = this.#typeOf(event)
+      const type = typeOf(event, selection)
       if (type !== null) {
         piece.add(framing.frame(event, type))
         this.#firstTaking ??= event.revision
@@ -183,28 +185,7 @@ export class ObjectWatch implements WatchStream {
     return turn.isSpent ? this.#afterTurn(piece.bytes()) : piece.bytes()
   }
 
-  /**
-   * Returns the type of an event for this watch: label selection turns changes into ADDED and
-   * DELETED.
-   */
-  #typeOf(event: StoreEvent): EventType | null {
-    const { selection } = this.#options
-    if (selection.key !== null && event.key !== selection.key) return null
-    const matches = selection.matchesNow(event)
-    switch (event.kind) {
-      case 'created':
-        return matches ? 'ADDED' : null
-      case 'deleted':
-        return matches ? 'DELETED' : null
-      case 'updated': {
-        const matched = selection.matchedBefore(event)
-        if (matches) return matched ? 'MODIFIED' : 'ADDED'
-        return matched ? 'DELETED' : null
-      }
-    }
-  }
-
-  #initialPiece(initial: Iterator<StoredObject, void>): Uint8Array | null | Promise<Uint8Array | null> {
+  #initialPiece(initial: InitialObjects): Uint8Array | null | Promise<Uint8Array | null> {
     const { store, clock, framing, limits, initialEnd, after } = this.#options
     try {
       // A client slower than the history window could not resume: nothing is kept for it.
@@ -216,6 +197,7 @@ export class ObjectWatch implements WatchStream {
     const turn = new YieldBudget(clock, limits)
     while (!piece.full) {
       if (turn.isSpent) return this.#afterTurn(piece.bytes())
+      if (initial.mustPrepare) return piece.empty ? this.#initialLater(initial) : piece.bytes()
       const { done, value } = initial.next()
       if (done === true) {
         this.#initial = null
@@ -231,6 +213,16 @@ export class ObjectWatch implements WatchStream {
       this.#taking++
     }
     return piece.bytes()
+  }
+
+  /** A webhook converts the next initial objects. */
+  async #initialLater(initial: InitialObjects): Promise<Uint8Array | null> {
+    try {
+      await initial.prepare(Number.POSITIVE_INFINITY)
+    } catch (cause) {
+      return this.#closed ? null : this.#failWith(cause)
+    }
+    return this.#closed ? null : this.#initialPiece(initial)
   }
 
   /** Many bytes were read for this small piece: yield before it is sent. */
@@ -273,7 +265,7 @@ export class ObjectWatch implements WatchStream {
       () => {
         if (this.#closed) return
         try {
-          this.#cursor = store.watch(selection.prefix, after, selection.interest)
+          this.#cursor = openCursor(store, selection, after)
         } catch (cause) {
           this.#failLater(cause)
         }

@@ -12,13 +12,14 @@ export async function inRevisionOrder(
   dependencies: VerbDependencies,
   selection: Selection,
   objects: readonly StoredObject[],
+  deadlineMs: number,
 ): Promise<Iterator<StoredObject, void>> {
   const runObjects = dependencies.limits.sliceObjectsMax
   const runs: (readonly StoredObject[])[] = []
   for (let from = 0; from < objects.length; from += runObjects) {
     if (from > 0) await yieldToEventLoop(dependencies.clock)
     const some = objects.slice(from, from + runObjects)
-    const selected = await selectedOf(dependencies, selection, some, runObjects)
+    const selected = await selectedOf(dependencies, selection, some, { most: runObjects, deadlineMs })
     if (selected.length > 0) runs.push(selected.toSorted((a, b) => a.revision - b.revision))
   }
   return merged(runs)

@@ -2,6 +2,8 @@ import type { Key, KeyPrefix } from '../../store/key.ts'
 import type { ListSlice, ObjectStore, StoredObject } from '../../store/object-store.ts'
 import type { Revision } from '../../store/revision.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
+import type { ConvertibleStore } from '../shared/convertible-store.ts'
+import type { RegistryLimits } from '../shared/registry-limits.ts'
 import { yieldToEventLoop } from '../shared/yield-budget.ts'
 import type { Selection } from './selection.ts'
 
@@ -27,38 +29,73 @@ export function sliceAt(
     : store.viewAt(revision).list(prefix, options)
 }
 
+export type SelectOptions = {
+  /** Upper bound of the number of selected objects. */
+  readonly most: number
+  /** The deadline of the request: a webhook may have to convert objects to compare them. */
+  readonly deadlineMs: number
+}
+
 /**
  * Returns the first of `objects` that are selected. Yields after a bounded number of parsed bytes.
  *
- * @param most upper bound of their number
+ * @throws ApiError an object cannot be converted
  */
 export function selectedOf(
   dependencies: VerbDependencies,
   selection: Selection,
   objects: readonly StoredObject[],
-  most: number,
+  options: SelectOptions,
 ): readonly StoredObject[] | Promise<readonly StoredObject[]> {
-  if (selection.parsesObjects) return readAndSelected(dependencies, selection, objects, most)
+  const { most } = options
+  if (selection.parsesObjects) return readAndSelected(dependencies, selection, objects, options)
   const selected = selection.everything ? objects : objects.filter(selection.matches)
   return selected.length > most ? selected.slice(0, most) : selected
 }
 
 async function readAndSelected(
-  { clock, limits }: VerbDependencies,
+  { clock, limits, store }: VerbDependencies,
   selection: Selection,
   objects: readonly StoredObject[],
-  most: number,
+  { most, deadlineMs }: SelectOptions,
 ): Promise<readonly StoredObject[]> {
   const selected: StoredObject[] = []
   let readBytes = 0
-  for (const stored of objects) {
-    if (selected.length >= most) break
-    if (readBytes > limits.readTurnBytes) {
-      readBytes = 0
-      await yieldToEventLoop(clock)
+  for (const batch of batchesToConvert(store, limits, objects)) {
+    const readable = (await store.conversions?.readable(batch, deadlineMs)) ?? batch
+    for (const [at, stored] of readable.entries()) {
+      if (selected.length >= most) return selected
+      if (readBytes > limits.readTurnBytes) {
+        readBytes = 0
+        await yieldToEventLoop(clock)
+      }
+      readBytes += stored.byteLength
+      // Converted objects are not held: the cache has them, or they are converted again.
+      if (selection.matches(stored)) selected.push(batch[at] ?? stored)
     }
-    readBytes += stored.byteLength
-    if (selection.matches(stored)) selected.push(stored)
   }
   return selected
+}
+
+/** Returns the objects in parts that one call of a webhook converts; without one, in one part. */
+export function* batchesToConvert(
+  { conversions }: ConvertibleStore,
+  { conversionBatchBytes, conversionBatchObjects }: RegistryLimits,
+  objects: readonly StoredObject[],
+): Generator<readonly StoredObject[], void> {
+  if (conversions === undefined) {
+    yield objects
+    return
+  }
+  let from = 0
+  let bytes = 0
+  for (const [at, { byteLength }] of objects.entries()) {
+    if (at > from && (bytes + byteLength > conversionBatchBytes || at - from >= conversionBatchObjects)) {
+      yield objects.slice(from, at)
+      from = at
+      bytes = 0
+    }
+    bytes += byteLength
+  }
+  if (from < objects.length) yield objects.slice(from)
 }

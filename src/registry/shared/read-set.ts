@@ -1,5 +1,6 @@
 import type { Key, KeyPrefix } from '../../store/key.ts'
 import type { ObjectStore, StoredObject } from '../../store/object-store.ts'
+import type { ConvertibleStore } from './convertible-store.ts'
 import { noRevision } from '../../store/revision.ts'
 import type { Revision } from '../../store/revision.ts'
 
@@ -10,7 +11,7 @@ import type { Revision } from '../../store/revision.ts'
  */
 export class ReadSet {
   /** The store in the version of the request. */
-  readonly #store: ObjectStore
+  readonly #store: ConvertibleStore
   /** The store as stored, for all kinds. */
   readonly #rawStore: ObjectStore
   /**
@@ -23,15 +24,36 @@ export class ReadSet {
   #lastList: ListRead | null = null
   #featureLevel: number | null = null
   #bytes = 0
+  /** The object that `prepare` made readable; null: nothing was prepared. */
+  #prepared: { readonly key: Key; readonly object: StoredObject | null } | null = null
 
-  constructor(stores: { readonly store: ObjectStore; readonly rawStore: ObjectStore }) {
+  constructor(stores: { readonly store: ConvertibleStore; readonly rawStore: ObjectStore }) {
     this.#store = stores.store
     this.#rawStore = stores.rawStore
   }
 
+  /**
+   * Makes an object of the written kind readable, if a webhook has to convert it.
+   *
+   * @throws ApiError it cannot be converted
+   */
+  async prepare(key: Key, deadlineMs: number): Promise<void> {
+    const { conversions } = this.#store
+    if (conversions === undefined) return
+    const stored = this.#store.view().get(key)
+    const [object = null] = stored === null ? [] : await conversions.readable([stored], deadlineMs)
+    this.#prepared = { key, object }
+  }
+
   /** Returns an object of the written kind, in the version of the request. */
   get(key: Key): StoredObject | null {
-    return this.#noted(key, this.#store.view().get(key))
+    const stored = this.#store.view().get(key)
+    const { conversions } = this.#store
+    if (stored === null || conversions === undefined || conversions.isReadable(stored))
+      return this.#noted(key, stored)
+    // It changed while the one before was converted. The evaluation is based on that and loses.
+    const isPrepared = this.#prepared?.key === key
+    return this.#noted(key, isPrepared ? (this.#prepared?.object ?? null) : stored)
   }
 
   /** Returns an object of another kind, as stored. */

@@ -62,6 +62,19 @@ export type RegistryLimits = {
   readonly sliceObjectsMax: number
   /** Objects that deletecollection deletes concurrently. More: in the next slice. */
   readonly deleteCollectionAtOnce: number
+  /**
+   * Objects in one call of a conversion webhook, and their bytes; a larger object is sent alone.
+   * More: another call, when the first has ended.
+   */
+  readonly conversionBatchObjects: number
+  readonly conversionBatchBytes: number
+  /** Bytes of converted objects that are kept for later readers. More: the oldest are dropped. */
+  readonly conversionCacheBytes: number
+  /**
+   * Bytes of a list that are converted before the response begins, so that a failure is an error
+   * response. More: a later failure breaks the connection.
+   */
+  readonly convertedFirstBytes: number
   /** Length of a continue token. Longer: 400. */
   readonly continueTokenBytesMax: number
   /** Minimum duration of a watch without `timeoutSeconds`; randomized up to twice that. */
@@ -95,6 +108,10 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   heldBytesTotalMax: 64 * 1024 * KiB,
   sliceObjectsMax: 2000,
   deleteCollectionAtOnce: 64,
+  conversionBatchObjects: 500,
+  conversionBatchBytes: 1024 * KiB,
+  conversionCacheBytes: 32 * 1024 * KiB,
+  convertedFirstBytes: 8 * 1024 * KiB,
   continueTokenBytesMax: 2 * KiB,
   watchTimeoutMsMin: 30 * 60_000,
   watchBookmarkPeriodMs: 60_000,

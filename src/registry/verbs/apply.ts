@@ -23,6 +23,7 @@ import { readConfig } from '../writing/read-config.ts'
 import { checkOwnedPaths, giveManagedFields, withManagedFields, writerOf } from '../writing/manage-fields.ts'
 import { draftRewrite, requireVersion, rewriteRetry } from '../writing/rewrite.ts'
 import { validateBody } from '../writing/validate-write.ts'
+import { awaitedBy } from '../writing/awaited-conversions.ts'
 import { versionsOfKind } from '../writing/versions-of-kind.ts'
 import { runWrite } from '../writing/write-pipeline.ts'
 import type { Draft } from '../writing/write-pipeline.ts'
@@ -120,7 +121,7 @@ function applicationOf(
   const entry = appliedEntry(type, config, writer)
   checkOwnedPaths(dependencies, [entry])
   return {
-    ...{ type, config, entry, versions: versionsOfKind(dependencies, definition) },
+    ...{ type, config, entry, versions: versionsOfKind(dependencies, definition, awaitedBy(request)) },
     conform: (object) => conformed(dependencies, definition, object).value,
   }
 }

@@ -198,8 +198,7 @@ function planCreate(
     { kind: 'put', key, conditions, object: encoded },
     {
       dryRun: of.options.dryRun ? documentResponse(201, withRevision(encoded, null)) : null,
-      done: (revision) =>
-        documentResponse(201, bytesAt(dependencies.store.view().get(key), encoded, revision)),
+      done: (revision) => documentResponse(201, bytesAt(dependencies.store, key, encoded, revision)),
     },
   )
 }

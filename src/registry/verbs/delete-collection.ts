@@ -19,6 +19,7 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { readState } from '../reading/read-state.ts'
 import { selectionOf } from '../reading/selection.ts'
 import type { Selection } from '../reading/selection.ts'
+import { selectedOf } from '../reading/slices.ts'
 import { fromStore, isOutcomeUnknown, outcomeUnknown, statesOutcome } from '../shared/store-error-mapping.ts'
 
 /**
@@ -67,10 +68,12 @@ async function removeNewest(
       .list(selection.prefix, { after, limit: dependencies.limits.deleteCollectionAtOnce })
     more = slice.more
     after = slice.objects.at(-1)?.key ?? after
-    const chosen = slice.objects.filter(
-      (stored) => (selection.key === null || stored.key === selection.key) && selection.matches(stored),
-    )
-    const now = chosen.slice(0, left)
+    const { key } = selection
+    const among = key === null ? slice.objects : slice.objects.filter((stored) => stored.key === key)
+    const now = await selectedOf(dependencies, selection, among, {
+      most: left,
+      deadlineMs: request.context.deadlineMs,
+    })
     left -= now.length
     await removeAll(dependencies, request, removal, now)
   }

@@ -1,3 +1,4 @@
+import { ApiError } from '../../api/errors/api-error.ts'
 import {
   methodNotSupported,
   notFound,
@@ -6,6 +7,7 @@ import {
 } from '../../api/errors/standard-errors.ts'
 import { deletedStatus } from '../../api/errors/status.ts'
 import type { StoredObject } from '../../store/object-store.ts'
+import { revision as revisionOf } from '../../store/revision.ts'
 import type { Revision } from '../../store/revision.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { resourceOf } from '../kinds/definition.ts'
@@ -14,7 +16,9 @@ import { withPropagation } from '../writing/propagation.ts'
 import { readDeleteOptions } from '../writing/read-delete-options.ts'
 import type { DeleteOptions } from '../calls/delete-options.ts'
 import { bytesAt, documentResponse, statusResponse } from '../calls/document-response.ts'
-import { encode, parseStored, withRevision } from '../kinds/encode.ts'
+import { convertByWebhook } from '../kinds/convert-version.ts'
+import { encode, parseBytes, parseStored, withRevision } from '../kinds/encode.ts'
+import { noConverter } from '../kinds/object-converter.ts'
 import { graceSeconds, hasFinalizers, removalConditions, removalError } from '../writing/finalize.ts'
 import { stampDeleted } from '../kinds/metadata.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
@@ -41,13 +45,14 @@ export function remove(dependencies: VerbDependencies, request: WriteRequest): P
 }
 
 /** @param request its body and query were parsed already */
-export function removeWith(
-  dependencies: VerbDependencies,
+export async function removeWith(
+  versioned: VerbDependencies,
   request: WriteRequest,
   options: DeleteOptions,
 ): Promise<VerbResponse> {
   const { definition, target } = request
-  return runWrite(dependencies, request, {
+  const dependencies = asStored(versioned)
+  const answer = await runWrite(dependencies, request, {
     options: { kind: 'DeleteOptions', ...options },
     decode: () => options,
     draft: (_, reads) => draftDelete(dependencies, request, options, reads),
@@ -58,6 +63,40 @@ export function removeWith(
       onLost: (lost) => removalError(definition, target.name ?? '', lost),
     },
   })
+  return dependencies === versioned ? answer : inRequestedVersion(versioned, request, answer)
+}
+
+/**
+ * An object is deleted as it is stored, so that a deletion does not depend on the webhook that
+ * converts the objects of its kind.
+ */
+function asStored(dependencies: VerbDependencies): VerbDependencies {
+  if (dependencies.store.conversions === undefined) return dependencies
+  return { ...dependencies, store: dependencies.rawStore }
+}
+
+/**
+ * Returns the remaining object in the requested version. The object is marked already: without the
+ * webhook, the response is a `Status`.
+ */
+async function inRequestedVersion(
+  { converter = noConverter }: VerbDependencies,
+  { definition, context, target }: WriteRequest,
+  answer: VerbResponse,
+): Promise<VerbResponse> {
+  if (answer.kind !== 'document' || answer.isStatus === true) return answer
+  const object = parseBytes(answer.bytes)
+  try {
+    const shown = await convertByWebhook(converter, object, definition, context.deadlineMs)
+    const { resourceVersion } = shown.metadata
+    const version = resourceVersion ? revisionOf(Number(resourceVersion)) : null
+    return { ...answer, bytes: withRevision(encode(shown), version) }
+  } catch (cause) {
+    if (!(cause instanceof ApiError)) throw cause
+    context.warn(`the object is being deleted, but cannot be shown: ${cause.message}`)
+    const { uid = '' } = object.metadata
+    return statusResponse(202, deletedStatus({ name: target.name ?? '', ...resourceOf(definition), uid }))
+  }
 }
 
 /** Drafts one evaluation of a deletion. @throws ApiError */
@@ -141,7 +180,7 @@ function planMarkDeleted(
     { kind: 'put', key, conditions: [{ kind: 'revision-is', revision }], object: encoded },
     {
       dryRun: options.dryRun ? documentResponse(202, withRevision(encoded, revision)) : null,
-      done: (made) => documentResponse(202, bytesAt(dependencies.store.view().get(key), encoded, made)),
+      done: (made) => documentResponse(202, bytesAt(dependencies.store, key, encoded, made)),
     },
   )
 }

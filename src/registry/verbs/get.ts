@@ -20,6 +20,9 @@ export async function get(dependencies: VerbDependencies, request: VerbRequest):
     take: () => dependencies.store.view().get(key),
   })
   if (stored === null) throw notFound(resourceOf(definition), target.name ?? '')
-  const answer: VerbResponse = { kind: 'document', code: 200, bytes: stored.bytes }
+  const { conversions } = dependencies.store
+  const [shown = stored] =
+    conversions === undefined ? [] : await conversions.readable([stored], context.deadlineMs)
+  const answer: VerbResponse = { kind: 'document', code: 200, bytes: shown.bytes }
   return view === null ? answer : showView(view, answer)
 }

@@ -7,6 +7,7 @@ import { readPage } from '../reading/list-page.ts'
 import type { ListPage } from '../reading/list-page.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { listPieces } from '../reading/pieces.ts'
+import { readablePage } from '../reading/readable-page.ts'
 import { protobufPieces } from '../reading/protobuf-pieces.ts'
 import { STORED_FORM, formOf, isStoredForm } from '../representations/representation.ts'
 import { selectionOf } from '../reading/selection.ts'
@@ -18,7 +19,8 @@ export async function list(dependencies: VerbDependencies, request: VerbRequest)
   const options = readListOptions(request.query)
   const selection = selectionOf(request.definition, request.target, options)
   const page = await readPage(dependencies, request, options, selection)
-  return { kind: 'pieces', code: 200, pieces: piecesOf(dependencies, request, page) }
+  const shown = await readablePage(dependencies, request.context, page)
+  return { kind: 'pieces', code: 200, pieces: piecesOf(dependencies, request, shown) }
 }
 
 function piecesOf(

@@ -5,7 +5,9 @@ import { convertedFraming, objectFraming } from '../representations/framing.ts'
 import type { Framing } from '../representations/framing.ts'
 import { readWatchOptions } from '../calls/query-options.ts'
 import type { WatchOptions } from '../calls/query-options.ts'
+import { InitialObjects } from '../reading/initial-objects.ts'
 import { ObjectWatch } from '../reading/object-watch.ts'
+import { openCursor } from '../reading/watch-cursor.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { readState, provenAt } from '../reading/read-state.ts'
 import { STORED_FORM, formOf, isStoredForm } from '../representations/representation.ts'
@@ -33,7 +35,7 @@ export async function watch(dependencies: VerbDependencies, request: VerbRequest
       : await readState(dependencies, context, wanted, { take, drop: ({ cursor }) => cursor?.close() })
   // In order of revision: a client that is disconnected can resume after the last event and misses
   // nothing.
-  const initial = await initialOf(dependencies, selection, start)
+  const initial = await initialOf(dependencies, selection, start, context.deadlineMs)
   const timeoutMs = options.timeoutMs ?? randomTimeoutMs(dependencies)
   const stream = new ObjectWatch({
     store: dependencies.store,
@@ -83,20 +85,20 @@ function startOf(
 ): Start {
   const { store } = dependencies
   const view = store.view()
-  const { prefix, key, interest } = selection
+  const { prefix, key } = selection
   try {
     if (wanted.kind === 'exact') {
       const after = wanted.revision
-      const cursor = after > view.revision ? null : store.watch(prefix, after, interest)
+      const cursor = after > view.revision ? null : openCursor(store, selection, after)
       return { there: [], cursor, after }
     }
     if (!initialEvents) {
-      return { there: [], cursor: store.watch(prefix, view.revision, interest), after: view.revision }
+      return { there: [], cursor: openCursor(store, selection, view.revision), after: view.revision }
     }
     const one = key === null ? null : view.get(key)
     const only = one === null ? [] : [one]
     const there = key === null ? view.list(prefix, { after: null, limit: null }).objects : only
-    return { there, cursor: store.watch(prefix, view.revision, interest), after: view.revision }
+    return { there, cursor: openCursor(store, selection, view.revision), after: view.revision }
   } catch (cause) {
     throw apiErrorOf(cause)
   }
@@ -112,9 +114,14 @@ async function initialOf(
   dependencies: VerbDependencies,
   selection: Selection,
   { there, cursor }: Start,
-): Promise<Iterator<StoredObject, void>> {
+  deadlineMs: number,
+): Promise<InitialObjects> {
   try {
-    return await inRevisionOrder(dependencies, selection, there)
+    const ordered = await inRevisionOrder(dependencies, selection, there, deadlineMs)
+    const initial = new InitialObjects(dependencies, ordered)
+    // So that a webhook which does not respond is an error response.
+    await initial.prepare(deadlineMs)
+    return initial
   } catch (cause) {
     cursor?.close()
     throw cause

@@ -261,8 +261,10 @@ async function replay(
   // shorter than records are kept, as in a restored cluster.
   const isUnchanged = newest !== null && newest.revision < stored.revision
   const found = isUnchanged ? newest : await fromStore(objectAt(dependencies, key, at))
+  const { conversions } = dependencies.store
+  const [shown = found] = (await conversions?.readable([found], request.context.deadlineMs)) ?? []
   request.context.replayed?.()
-  return { kind: 'document', code, bytes: found.bytes }
+  return { kind: 'document', code, bytes: shown.bytes }
 }
 
 async function objectAt(

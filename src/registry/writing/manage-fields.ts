@@ -20,6 +20,7 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { apiVersionOf } from '../kinds/definition.ts'
 import type { AnyObject } from '../kinds/definition.ts'
 import { encode } from '../kinds/encode.ts'
+import { awaitedBy } from './awaited-conversions.ts'
 import { versionsOfKind } from './versions-of-kind.ts'
 
 /** Sets `metadata.managedFields` of an object that is complete but for them. */
@@ -135,7 +136,7 @@ export function trackFields(
   if (owners.size === 0 && !isCleared && current !== null) return keepManagedFields(null)
   const schema = dependencies.schemas.of(request.definition)
   const type = mergeTypeOf(schema)
-  const versions = versionsOfKind(dependencies, request.definition)
+  const versions = versionsOfKind(dependencies, request.definition, awaitedBy(request))
   const isAllNew = current === null || (isCleared && fieldsSent === undefined)
   const { managedPathsMax: pathsMax, managedUpdatersMax: updatersMax } = dependencies.limits
   return (object, { drafted, shaped }) => {

@@ -197,6 +197,7 @@ async function attempt(
       : first
   // Another request changed the membership in between.
   if (plan.kind === 'membership-changes') return lostRace(null)
+  if (plan.kind === 'dry-run') await store.conversions?.rehearse(plan.operations, deadlineMs)
   if (plan.kind !== 'write') return { kind: 'answer', value: plan.value }
   const busy = turn.held === null ? busyKey(dependencies, plan.operations) : null
   if (busy !== null) return { kind: 'lost', shared: busy, isBusy: true }

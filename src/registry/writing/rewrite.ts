@@ -9,13 +9,14 @@ import type { Revision } from '../../store/revision.ts'
 import type { AdmissionOptions } from '../calls/admission.ts'
 import type { WriteRequest } from '../calls/verb.ts'
 import { reshapeObject, checkValueCount } from './decode.ts'
-import { resourceOf } from '../kinds/definition.ts'
+import { apiVersionOf, resourceOf, storedTypeOf } from '../kinds/definition.ts'
 import type { AnyObject, PartSubresource, ResourceDefinition } from '../kinds/definition.ts'
 import { bytesAt, documentResponse } from '../calls/document-response.ts'
 import { encode, parseStored, withRevision } from '../kinds/encode.ts'
 import { isFullyFinalized, removalConditions, removalError } from './finalize.ts'
 import type { MembershipChange } from '../shared/membership-changes.ts'
 import { stampUpdated } from '../kinds/metadata.ts'
+import { hasHead, headOf } from '../kinds/stored-version.ts'
 import { isUnversioned } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ReadSet } from '../shared/read-set.ts'
@@ -143,14 +144,15 @@ function planRewrite(
     return { kind: 'membership-changes', changes, dryRun, operations, next }
   }
   if (gone) return planRemoval(dependencies, request, dryRun, wanted)
-  if (isSame(object, current)) return { kind: 'answer', value: documentResponse(200, stored.bytes) }
+  if (isSame(object, current) && isCurrentlyStored(dependencies, definition, stored))
+    return { kind: 'answer', value: documentResponse(200, stored.bytes) }
   const isApply = rewrite.applier !== undefined
   const encoded = encodeManaged(dependencies, request, object, { isApply })
   checkValueCount(encoded.bytes, stored.bytes)
   const { key, revision } = stored
   return planPut(putOver(stored, encoded), {
     dryRun: dryRun ? documentResponse(200, withRevision(encoded, revision)) : null,
-    done: (made) => documentResponse(200, bytesAt(dependencies.store.view().get(key), encoded, made)),
+    done: (made) => documentResponse(200, bytesAt(dependencies.store, key, encoded, made)),
   })
 }
 
@@ -262,6 +264,25 @@ export function requireVersion(
     const finding = invalid('metadata.resourceVersion', resourceVersion ?? '', words)
     throw invalidObject(definition, name, [finding])
   }
+}
+
+/**
+ * Whether the object is in the storage version of its kind. If not, an update without changes still
+ * writes it, as upstream: that is how objects are migrated.
+ */
+function isCurrentlyStored(
+  { rawStore }: VerbDependencies,
+  definition: ResourceDefinition,
+  { key }: StoredObject,
+): boolean {
+  // The storage versions of built-in kinds do not change.
+  if (definition.custom === undefined) return true
+  const stored = rawStore.view().get(key)
+  if (stored === null) return true
+  return hasHead(
+    stored,
+    headOf({ kind: definition.kind, apiVersion: apiVersionOf(storedTypeOf(definition)) }),
+  )
 }
 
 function isSame(object: AnyObject, current: AnyObject): boolean {

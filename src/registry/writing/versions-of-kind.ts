@@ -2,16 +2,20 @@ import type { KindVersions } from '../../api/apply/kind-versions.ts'
 import { mergeTypeOf } from '../../api/apply/merge-type.ts'
 import type { JsonObject } from '../../api/json.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
+import type { AwaitedConversions } from './awaited-conversions.ts'
 import { apiVersionOf, placeOf, storedTypeOf } from '../kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
 
 /**
  * Returns all versions of a kind, in any group, for owners that wrote another one than that of the
- * request. An object is converted through the storage version.
+ * request. An object is converted through the storage version, or by the webhook of its kind.
+ *
+ * @param conversions of the request
  */
 export function versionsOfKind(
   { catalog, schemas }: Pick<VerbDependencies, 'catalog' | 'schemas'>,
   definition: ResourceDefinition,
+  conversions: AwaitedConversions,
 ): KindVersions {
   const requested = apiVersionOf(definition)
   const { group, plural } = placeOf(definition)
@@ -32,15 +36,17 @@ export function versionsOfKind(
     convert: (object, from, to) => {
       if (from === to) return object
       const [source, target] = [find(from), find(to)]
-      return source === null || target === null ? null : converted(object as AnyObject, source, target)
+      if (source === null || target === null) return null
+      const webhook = target.storedAs?.webhook
+      if (webhook !== undefined)
+        return conversions.get(webhook.target, object, { kind: target.kind, from, to })
+      return converted(object as AnyObject, source, target)
     },
   }
 }
 
-function converted(object: AnyObject, from: ResourceDefinition, to: ResourceDefinition): JsonObject | null {
+function converted(object: AnyObject, from: ResourceDefinition, to: ResourceDefinition): JsonObject {
   const head = { apiVersion: apiVersionOf(to), kind: to.kind }
-  // A webhook would have to convert it.
-  if (from.storedAs?.byWebhook === true || to.storedAs?.byWebhook === true) return null
   // As upstream, what the other version does not declare stays: it may have owners.
   if (to.custom !== undefined) return { ...object, ...head }
   const stored = from.storedAs?.conversion?.toStored(object) ?? object

@@ -2,7 +2,10 @@ import type { AdmissionOptions, AdmissionRequest } from '../calls/admission.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { authorizeCreation } from './authorize-creation.ts'
 import type { AnyObject, BodyKind } from '../kinds/definition.ts'
+import { noConverter } from '../kinds/object-converter.ts'
+import { awaitedBy, ConversionAwaited } from './awaited-conversions.ts'
 import { onceByKey } from './idempotency.ts'
+import { keyOfTarget } from '../calls/request.ts'
 import { keepManagedFields } from './manage-fields.ts'
 import type { ManageFields } from './manage-fields.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
@@ -32,8 +35,9 @@ export function runWrite<Sent>(
   const { clock } = dependencies
   const once = onceByKey(dependencies, request, write.options)
   const evaluated = (sent: Sent): Promise<VerbResponse> => {
-    const evaluate = (reads: ReadSet): Promise<Plan> =>
+    const evaluateOnce = (reads: ReadSet): Promise<Plan> =>
       evaluateDraft(dependencies, { request, options: write.options, reads }, write.draft(sent, reads))
+    const evaluate = evaluateConverted(dependencies, request, evaluateOnce)
     // 9. Commit or respond: evaluated again after a lost race, and where memory was stale.
     return once === null
       ? retryOnConflict(dependencies, request, evaluate, write.retry)
@@ -47,6 +51,32 @@ export function runWrite<Sent>(
   if (!isLong(dependencies, request, 0))
     return sent instanceof Promise ? sent.then(evaluated) : evaluated(sent)
   return Promise.resolve(sent).then((decoded) => yieldToEventLoop(clock).then(() => evaluated(decoded)))
+}
+
+/**
+ * Returns the evaluation for a kind that a webhook converts: the object is made readable before,
+ * and an evaluation that needs it in another version is repeated with it. Other kinds have the
+ * evaluation as it is.
+ */
+function evaluateConverted(
+  { store, converter = noConverter }: VerbDependencies,
+  request: WriteRequest,
+  evaluate: (reads: ReadSet) => Promise<Plan>,
+): (reads: ReadSet) => Promise<Plan> {
+  const { definition, target, context } = request
+  if (definition.storedAs?.webhook === undefined) return evaluate
+  return async (reads) => {
+    for (;;) {
+      if (store.conversions !== undefined && target.name !== null)
+        await reads.prepare(keyOfTarget(definition, target), context.deadlineMs)
+      try {
+        return await evaluate(reads)
+      } catch (cause) {
+        if (!(cause instanceof ConversionAwaited)) throw cause
+        await awaitedBy(request).make(cause, converter, context.deadlineMs)
+      }
+    }
+  }
 }
 
 /**

@@ -1,5 +1,3 @@
-import type { ApiError } from '../../api/errors/api-error.ts'
-import { notConvertible } from '../../api/errors/standard-errors.ts'
 import { compareVersions } from '../../api/metadata/group-version.ts'
 import { compileStructural } from '../../api/custom/structural-schema.ts'
 import type { CompiledSchema } from '../../api/custom/structural-schema.ts'
@@ -25,13 +23,14 @@ import type {
   SubresourceDefinition,
   Verb,
 } from '../../registry/kinds/definition.ts'
+import type { ConversionWebhook } from '../../registry/kinds/conversion-webhook.ts'
 import { keyOf } from '../../store/key.ts'
 import { customColumns } from './custom-columns.ts'
 import { isTrue } from './definition-conditions.ts'
-import { isByWebhook } from './definition-conversion.ts'
+import { conversionWebhookOf } from './definition-conversion.ts'
 import { selectableFieldsOf } from './selectable-fields.ts'
 import { parseMemberPath } from './member-path.ts'
-import { storedConversion } from './stored-conversion.ts'
+import { storedConversion, webhookShapes } from './stored-conversion.ts'
 import { keeping } from '../common/status-subresource.ts'
 import { scaleSubresource } from '../scale.ts'
 
@@ -53,7 +52,8 @@ export function customKinds(definition: AnyObject, names: Names): readonly Resou
     const json = objectMember(objectMember(version, 'schema'), 'openAPIV3Schema')
     schemas.set(textMember(version, 'name'), compileStructural(json, names))
   }
-  const of = { names, definition, spec, versions, schemas, storage: storageVersionOf(versions) }
+  const webhook = conversionWebhookOf(definition)
+  const of = { names, definition, spec, versions, schemas, webhook, storage: storageVersionOf(versions) }
   return versions.flatMap((version) => {
     const structural = schemas.get(textMember(version, 'name'))
     const isServed = structural !== undefined && memberOf(version, 'served') === true
@@ -76,6 +76,8 @@ type Making = {
   readonly schemas: ReadonlyMap<string, CompiledSchema>
   /** Name of the version in which objects are stored. */
   readonly storage: string
+  /** null: only the apiVersion differs between versions. */
+  readonly webhook: ConversionWebhook | null
 }
 
 function kindOf(version: JsonObject, structural: CompiledSchema, of: Making): ResourceDefinition {
@@ -122,19 +124,11 @@ function kindOf(version: JsonObject, structural: CompiledSchema, of: Making): Re
 }
 
 /** @param requested name of the served version */
-function storedVersionOf(requested: string, { definition, spec, schemas, storage }: Making): StoredVersion {
-  if (!isByWebhook(objectMember(spec, 'conversion'))) {
-    return {
-      name: storage,
-      conversion: storedConversion({ schemas, requested, storage, refusal: null }),
-    }
-  }
-  const accepted = objectMember(objectMember(definition, 'status'), 'acceptedNames')
-  const of = { group: textMember(spec, 'group'), resource: textMember(accepted, 'plural') }
-  const refusal = ({ metadata }: AnyObject, stored: string): ApiError =>
-    notConvertible(of, metadata.name ?? '', { version: requested, stored })
-  const conversion = storedConversion({ schemas, requested, storage, refusal })
-  return { name: storage, byWebhook: true, conversion }
+function storedVersionOf(requested: string, { schemas, storage, webhook }: Making): StoredVersion {
+  const versions = { schemas, requested, storage }
+  if (webhook === null) return { name: storage, conversion: storedConversion(versions) }
+  const { conversion, toRequested } = webhookShapes(versions)
+  return { name: storage, conversion, webhook: { target: webhook, toRequested } }
 }
 
 const VERBS: readonly Verb[] = [

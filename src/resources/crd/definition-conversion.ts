@@ -5,15 +5,16 @@ import type { JsonObject } from '../../api/json.ts'
 import { checkDns1035Label } from '../../api/metadata/name-rules.ts'
 import { fieldAt, member } from '../../api/schema/path.ts'
 import type { Path } from '../../api/schema/path.ts'
+import type { AnyObject } from '../../registry/kinds/definition.ts'
+import type { ConversionWebhook } from '../../registry/kinds/conversion-webhook.ts'
+import { webhookEndpointOf } from '../../registry/kinds/webhook-endpoint.ts'
 
 const STRATEGIES = ['None', 'Webhook']
 /** Versions of `ConversionReview` that exist. */
 const REVIEW_VERSIONS = ['v1', 'v1beta1']
 
 /**
- * Validates the conversion strategy: only the apiVersion changes, or a webhook converts. Webhooks
- * are not called yet: objects of such a definition are only served in the version that they are
- * stored in, see `stored-conversion`.
+ * Validates the conversion strategy: only the apiVersion changes, or a webhook converts.
  *
  * @source apiextensions-apiserver `pkg/apis/apiextensions/validation`, release 1.24
  */
@@ -31,8 +32,25 @@ export function checkConversion(conversion: JsonObject, at: Path, found: Finding
   }
 }
 
-export function isByWebhook(conversion: JsonObject): boolean {
+function isByWebhook(conversion: JsonObject): boolean {
   return textMember(conversion, 'strategy') === 'Webhook'
+}
+
+/** Returns the webhook that converts the objects of a definition; null: none does. */
+export function conversionWebhookOf(definition: AnyObject): ConversionWebhook | null {
+  const spec = objectMember(definition, 'spec')
+  const conversion = objectMember(spec, 'conversion')
+  if (!isByWebhook(conversion)) return null
+  const webhook = objectMember(conversion, 'webhook')
+  const versions = textsMember(webhook, 'conversionReviewVersions')
+  const accepted = objectMember(objectMember(definition, 'status'), 'acceptedNames')
+  return {
+    definition: definition.metadata.name ?? '',
+    group: textMember(spec, 'group'),
+    plural: textMember(accepted, 'plural'),
+    endpoint: webhookEndpointOf(objectMember(webhook, 'clientConfig')),
+    reviewVersion: versions.find((one) => one === 'v1' || one === 'v1beta1') ?? 'v1',
+  }
 }
 
 function checkWebhook(webhook: JsonObject, at: Path, found: Findings): void {

@@ -8,11 +8,6 @@ type Versions = {
   readonly schemas: ReadonlyMap<string, CompiledSchema>
   readonly requested: string
   readonly storage: string
-  /**
-   * Returns the error for an object that cannot be converted to the requested version. null: all
-   * can be, because only their apiVersion changes.
-   */
-  readonly refusal: ((object: AnyObject, storedIn: string) => ApiError) | null
 }
 
 /**
@@ -27,9 +22,6 @@ type Versions = {
  * versions: 0.1 µs from then on, 1 µs if the apiVersion differs. Objects that change are converted
  * again for each list.
  *
- * Webhook conversion is not supported yet: with that strategy an object of another version than the
- * requested one is refused, because changing only its apiVersion would return wrong data.
- *
  * @source apiextensions-apiserver `customresource_handler.go`: the codecs of its storage; strategy
  * None
  */
@@ -37,19 +29,39 @@ export function storedConversion({
   schemas,
   requested,
   storage,
-  refusal,
 }: Versions): NonNullable<StoredVersion['conversion']> {
   const shown = schemas.get(requested)
   return {
     fromStored: (object) => {
-      const own = versionOf(object)
-      if (refusal !== null && own !== requested) throw refusal(object, own)
-      const version = schemas.has(own) ? own : storage
-      const whole = filled(schemas.get(version), object)
-      return version === requested ? whole : pruned(shown, whole)
+      const own = ownVersion(object, schemas, storage)
+      const whole = filled(schemas.get(own), object)
+      return own === requested ? whole : pruned(shown, whole)
     },
     toStored: (object) => pruned(schemas.get(storage), object),
   }
+}
+
+/**
+ * As `storedConversion`, for objects that a webhook converts: each function shapes an object by the
+ * schema of the version that it has. As upstream, what the webhook returns is pruned, without
+ * defaults.
+ */
+export function webhookShapes({ schemas, requested, storage }: Versions): {
+  readonly conversion: NonNullable<StoredVersion['conversion']>
+  readonly toRequested: (object: AnyObject) => AnyObject
+} {
+  return {
+    conversion: {
+      fromStored: (object) => filled(schemas.get(ownVersion(object, schemas, storage)), object),
+      toStored: (object) => pruned(schemas.get(storage), object),
+    },
+    toRequested: (object) => pruned(schemas.get(requested), object),
+  }
+}
+
+function ownVersion(object: AnyObject, schemas: Versions['schemas'], storage: string): string {
+  const own = versionOf(object)
+  return schemas.has(own) ? own : storage
 }
 
 function versionOf({ apiVersion }: AnyObject): string {

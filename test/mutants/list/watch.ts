@@ -35,8 +35,8 @@ export const watchMutants: readonly Mutant[] = [
     file: 'src/registry/verbs/watch.ts',
     edits: [
       {
-        find: 'const cursor = after > view.revision ? null : store.watch(prefix, after, interest)',
-        replace: 'const cursor = store.watch(prefix, after > view.revision ? view.revision : after)',
+        find: 'const cursor = after > view.revision ? null : openCursor(store, selection, after)',
+        replace: 'const cursor = openCursor(store, selection, after > view.revision ? view.revision : after)',
       },
     ],
     breaks: 'a watch at a revision that this member has not reached sends earlier events',
@@ -147,7 +147,7 @@ export const watchMutants: readonly Mutant[] = [
   },
   {
     id: 'selector-departure-missing',
-    file: 'src/registry/reading/object-watch.ts',
+    file: 'src/registry/reading/watch-cursor.ts',
     edits: [{ find: "return matched ? 'DELETED' : null", replace: 'return null' }],
     breaks: 'an object that stops matching a selector is not sent as DELETED',
     standsFor: 'spec 4.8, watch with selectors',
@@ -157,7 +157,7 @@ export const watchMutants: readonly Mutant[] = [
   },
   {
     id: 'selector-arrival-as-change',
-    file: 'src/registry/reading/object-watch.ts',
+    file: 'src/registry/reading/watch-cursor.ts',
     edits: [{ find: "matched ? 'MODIFIED' : 'ADDED'", replace: "matched ? 'MODIFIED' : 'MODIFIED'" }],
     breaks: 'an object that begins to match a selector is sent as MODIFIED',
     standsFor: 'spec 4.8, watch with selectors',

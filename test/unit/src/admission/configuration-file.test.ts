@@ -13,7 +13,7 @@ import {
   readAdmissionConfiguration,
   webhookCredentials,
 } from '../../../../src/admission/configuration-file.ts'
-import type { CredentialsFor } from '../../../../src/admission/webhooks/webhook-clients.ts'
+import type { CredentialsFor } from '../../../../src/outward/webhook-clients.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import type { ApiDomain } from '../../../../src/api/metadata/names.ts'
 import { WebhookKit } from './webhooks/webhook-kit.ts'

@@ -15,6 +15,7 @@ import type { VerbResponse, Registry, VerbRequest, WatchStream } from '../../../
 import { Catalog } from '../../../../src/registry/kinds/catalog.ts'
 import { apiVersionOf } from '../../../../src/registry/kinds/definition.ts'
 import type { ResourceDefinition } from '../../../../src/registry/kinds/definition.ts'
+import type { ObjectConverter } from '../../../../src/registry/kinds/object-converter.ts'
 import { defaultRegistryLimits } from '../../../../src/registry/shared/registry-limits.ts'
 import type { RegistryLimits } from '../../../../src/registry/shared/registry-limits.ts'
 import { registry } from '../../../../src/registry/registry.ts'
@@ -81,6 +82,8 @@ export type FixtureOptions = {
   /** Unset: every user may do everything. null: reviews are not supported. */
   readonly reviewers?: AccessReviewer | null
   readonly definitionsTakenIn?: () => Promise<void>
+  /** Unset: no conversion webhook can be called. */
+  readonly converter?: ObjectConverter
 }
 
 export type Call = {
@@ -145,6 +148,7 @@ export class Fixture {
       admission: options.admission ?? admissionChain([lifecycle]),
       limits: { ...defaultRegistryLimits, ...options.limits },
       ...(options.switches === undefined ? {} : { switches: options.switches }),
+      ...(options.converter === undefined ? {} : { converter: options.converter }),
       ...(options.reviewers === null ? {} : { reviewers: options.reviewers ?? allowsEverything }),
       ...(options.definitionsTakenIn === undefined ? {} : { definitionsApplied: options.definitionsTakenIn }),
       membership: new MemberChanges({

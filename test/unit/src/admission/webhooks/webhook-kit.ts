@@ -6,15 +6,15 @@ import { AdmissionMetrics } from '../../../../../src/admission/admission-metrics
 import { admissionChain } from '../../../../../src/admission/chain.ts'
 import type { AdmissionPlugin } from '../../../../../src/admission/chain.ts'
 import { namespaceLifecycle } from '../../../../../src/admission/namespace-lifecycle.ts'
-import type { BreakerState } from '../../../../../src/admission/webhooks/circuit-breaker.ts'
+import type { BreakerState } from '../../../../../src/outward/circuit-breaker.ts'
 import type { CompiledWebhook } from '../../../../../src/admission/webhooks/compiled-webhook.ts'
 import { WebhookSource } from '../../../../../src/admission/webhooks/follow-webhooks.ts'
 import { Freshness } from '../../../../../src/admission/webhooks/freshness.ts'
 import { mutatingWebhooks } from '../../../../../src/admission/webhooks/mutating-webhooks.ts'
 import { validatingWebhooks } from '../../../../../src/admission/webhooks/validating-webhooks.ts'
 import { WebhookCaller } from '../../../../../src/admission/webhooks/webhook-caller.ts'
-import { WebhookClients } from '../../../../../src/admission/webhooks/webhook-clients.ts'
-import type { CredentialsFor } from '../../../../../src/admission/webhooks/webhook-clients.ts'
+import { WebhookClients } from '../../../../../src/outward/webhook-clients.ts'
+import type { CredentialsFor } from '../../../../../src/outward/webhook-clients.ts'
 import { AllWebhookStatistics } from '../../../../../src/admission/webhooks/webhook-statistics.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import type { ApiDomain } from '../../../../../src/api/metadata/names.ts'
@@ -25,6 +25,7 @@ import { OutwardServer } from '../../../../support/fixtures/outward-server.ts'
 import type { Answer, SeenCall } from '../../../../support/fixtures/outward-server.ts'
 import { allow, base64, reviewOf } from '../../../../support/fixtures/webhook-answers.ts'
 import { until } from '../../../../support/tools/until.ts'
+import type { ObjectConverter } from '../../../../../src/registry/kinds/object-converter.ts'
 import { Fixture } from '../../registry/fixture.ts'
 
 export type KitOptions = {
@@ -32,6 +33,7 @@ export type KitOptions = {
   /** Response of the server. Unset: it allows everything. */
   readonly answer?: (call: SeenCall) => Answer | Promise<Answer>
   readonly credentials?: CredentialsFor
+  readonly converter?: ObjectConverter
   /** Local plugins before the webhooks. */
   readonly plugins?: readonly AdmissionPlugin[]
   readonly extra?: readonly ResourceDefinition[]
@@ -71,6 +73,7 @@ export class WebhookKit {
       domain: options.domain ?? 'orch.io',
       ...(options.extra === undefined ? {} : { extra: options.extra }),
       ...(options.wrap === undefined ? {} : { wrap: options.wrap }),
+      ...(options.converter === undefined ? {} : { converter: options.converter }),
       admission: {
         mutate: (request) => chain().mutate(request),
         validate: (request) => chain().validate(request),

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callChain, isLoop, traceHeaders } from '../../../../../src/admission/webhooks/call-chain.ts'
-import { CircuitBreaker } from '../../../../../src/admission/webhooks/circuit-breaker.ts'
+import { CircuitBreaker } from '../../../../../src/outward/circuit-breaker.ts'
 import { describeWebhooks } from '../../../../../src/admission/webhooks/describe-webhooks.ts'
 import { allow, deny } from '../../../../support/fixtures/webhook-answers.ts'
 import { until } from '../../../../support/tools/until.ts'

@@ -118,7 +118,7 @@ async function openGadgets(t: TestContext): Promise<Fixture> {
     )
     const kind = { group, version: name, plural: 'gadgets', kind: 'Gadget', structural }
     const schemas = new Map([[name, structural]])
-    const conversion = storedConversion({ schemas, requested: name, storage: 'v2', refusal: null })
+    const conversion = storedConversion({ schemas, requested: name, storage: 'v2' })
     return customKind({ ...kind, schema: structural.schema, storedAs: { name: 'v2', conversion } })
   }
   api.catalog.setCustom([versionOf('v2', { ...both, young: text }), versionOf('v1', both)])

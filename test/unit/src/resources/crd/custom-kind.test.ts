@@ -7,7 +7,6 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../../../../src/api/errors/api-error.ts'
 import type { TestContext } from 'node:test'
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
 import { customLimits } from '../../../../../src/api/custom/limits.ts'
@@ -520,92 +519,6 @@ void test('a JSON patch cannot build a value that is deeper or larger than a bod
     assert.equal(seen.code, code, seen.message)
     assert.match(seen.message, words)
   }
-})
-
-/** @param storage the storage version */
-function twoVersions(storage: 'v1' | 'v2'): readonly JsonObject[] {
-  return ['v1', 'v2'].map((version) => ({
-    ...{ name: version, served: true, storage: version === storage },
-    schema: { openAPIV3Schema: schema },
-  }))
-}
-
-const webhook = {
-  conversion: {
-    strategy: 'Webhook',
-    webhook: { clientConfig: { url: 'https://a.example/convert' }, conversionReviewVersions: ['v1'] },
-  },
-}
-
-void test('with webhook conversion, other versions than the stored one are refused with a typed error', async (t) => {
-  for (const domain of ['orch.io', 'k8s.io'] as const) {
-    const { api } = await start(t, { domain, versions: twoVersions('v1') })
-    await redefine(api, webhook)
-    const [v1, v2] = ['v1', 'v2'].map((version) => `test.example/${version}/Gadget`) as [string, string]
-    assert.equal((await api.create({ kind: v1, body: gadget({ count: 1 }) })).code, 201)
-    assert.equal((await api.get({ kind: v1, name: 'a' })).object.apiVersion, 'test.example/v1')
-    const body = gadget({ count: 2 })
-    const message =
-      'gadgets.test.example cannot be converted to version v2: the conversion webhook of the definition is not called ' +
-      'by this release; request version v1, in which it is stored'
-    for (const call of [
-      api.get({ kind: v2, name: 'a' }),
-      api.list({ kind: v2 }),
-      api.watch({ kind: v2 }),
-      api.create({ kind: v2, body }),
-      api.create({ kind: v2, body, query: { dryRun: 'All' } }),
-      api.update({ kind: v2, name: 'a', body }),
-      api.patch({ kind: v2, name: 'a', body: {} }),
-      api.delete({ kind: v2, name: 'a' }),
-      api.deleteCollection({ kind: v2 }),
-    ]) {
-      const seen = await refused(call)
-      assert.deepEqual([seen.code, seen.reason, seen.message], [501, 'NotImplemented', message])
-    }
-    assert.equal((await api.list({ kind: v1 })).items.length, 1)
-    // With strategy None only the apiVersion changes, as before.
-    await redefine(api, { conversion: { strategy: 'None', webhook: null } })
-    assert.equal((await api.get({ kind: v2, name: 'a' })).object.apiVersion, 'test.example/v2')
-  }
-})
-
-void test('with webhook conversion, an object is not served as another version than the stored one', async (t) => {
-  const { api } = await start(t, { versions: twoVersions('v1') })
-  const [v1, v2] = ['v1', 'v2'].map((version) => `test.example/${version}/Gadget`) as [string, string]
-  await api.create({ kind: v1, body: gadget({ count: 1 }) })
-  await redefine(api, { ...webhook, versions: twoVersions('v2') })
-  await api.create({ kind: v2, body: { ...gadget({ count: 2 }), metadata: { name: 'b' } } })
-  assert.equal((await api.get({ kind: v2, name: 'b' })).code, 200)
-  for (const call of [
-    api.get({ kind: v2, name: 'a' }),
-    api.list({ kind: v2 }),
-    api.update({ kind: v2, name: 'a', body: gadget({ count: 3 }) }),
-    api.patch({ kind: v2, name: 'a', body: {} }),
-  ]) {
-    const seen = await refused(call)
-    assert.equal(seen.code, 501)
-    assert.match(
-      seen.message,
-      /^gadgets\.test\.example "a" cannot be converted to version v2: .* version v1, in which/,
-    )
-  }
-})
-
-void test('with webhook conversion, a long list with an object of another version is refused before its first byte', async (t) => {
-  const { api } = await start(t, { versions: twoVersions('v1') })
-  const [v1, v2] = ['v1', 'v2'].map((version) => `test.example/${version}/Gadget`) as [string, string]
-  await api.create({ kind: v1, body: { ...gadget({ count: 1 }), metadata: { name: 'z' } } })
-  await redefine(api, { ...webhook, versions: twoVersions('v2') })
-  const note = 'x'.repeat(1000)
-  for (let at = 0; at < 200; at++) {
-    const metadata = { name: `b${at}`, annotations: { note } }
-    await api.create({ kind: v2, body: { ...gadget({ count: 2 }), metadata } })
-  }
-  await assert.rejects(
-    api.registry.list(api.request({ kind: v2 })),
-    (error) =>
-      error instanceof ApiError && error.code === 'NotImplemented' && / "z" cannot/.test(error.message),
-  )
 })
 
 void test('field selectors of lists and watches know the selectable fields of the version', async (t) => {

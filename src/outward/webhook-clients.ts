@@ -1,13 +1,16 @@
-import type { Clock } from '../../../base/clock.ts'
-import type { Random } from '../../../base/random.ts'
-import { limits } from '../../config/limits.ts'
-import { OutwardClient } from '../../outward/outward-client.ts'
-import type { OutwardCall, OutwardResult } from '../../outward/outward-client.ts'
-import type { ClientCredentials } from '../../pki/client-config.ts'
-import type { WebhookEndpoint, WebhookType } from './compiled-webhook.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import type { WebhookEndpoint } from '../api/webhook-endpoint.ts'
+import { limits } from '../config/limits.ts'
+import { OutwardClient } from './outward-client.ts'
+import type { OutwardCall, OutwardResult } from './outward-client.ts'
+import type { ClientCredentials } from '../pki/client-config.ts'
+
+/** The purpose of webhooks; each has credentials of its own. */
+export type WebhookPurpose = 'mutating' | 'validating' | 'conversion'
 
 /** Returns the credentials for a server by name; null: none. @source spec 5.8 */
-export type CredentialsFor = (type: WebhookType, name: string) => ClientCredentials | null
+export type CredentialsFor = (type: WebhookPurpose, name: string) => ClientCredentials | null
 
 export type WebhookClientsDependencies = {
   readonly clock: Clock
@@ -36,7 +39,7 @@ export class WebhookClients {
 
   /** @throws Error when URL, authority or credentials cannot be used */
   call(
-    type: WebhookType,
+    type: WebhookPurpose,
     endpoint: WebhookEndpoint,
     call: Omit<Extract<OutwardCall, { readonly method: 'POST' }>, 'method' | 'path'> & {
       /** Appended to the path. */
@@ -50,7 +53,7 @@ export class WebhookClients {
   }
 
   /** Closes the pools that none of these webhooks use. */
-  keepOnly(used: readonly { readonly type: WebhookType; readonly endpoint: WebhookEndpoint }[]): void {
+  keepOnly(used: readonly { readonly type: WebhookPurpose; readonly endpoint: WebhookEndpoint }[]): void {
     const keys = new Set(used.map(({ type, endpoint }) => keyOf(type, endpoint)))
     for (const [key, pool] of this.#pools) {
       if (keys.has(key)) continue
@@ -65,7 +68,7 @@ export class WebhookClients {
     this.#pools.clear()
   }
 
-  #poolOf(type: WebhookType, endpoint: WebhookEndpoint, url: URL): OutwardClient {
+  #poolOf(type: WebhookPurpose, endpoint: WebhookEndpoint, url: URL): OutwardClient {
     const key = keyOf(type, endpoint)
     const known = this.#pools.get(key)
     if (known !== undefined) {
@@ -75,7 +78,7 @@ export class WebhookClients {
     }
     const pool = this.#open(type, endpoint, url)
     this.#pools.set(key, pool)
-    if (this.#pools.size > limits.admissionWebhookServersMax) {
+    if (this.#pools.size > limits.webhookServersMax) {
       const [oldest] = this.#pools
       if (oldest !== undefined) {
         this.#pools.delete(oldest[0])
@@ -86,19 +89,19 @@ export class WebhookClients {
   }
 
   #open(
-    type: WebhookType,
+    type: WebhookPurpose,
     { authority, credentialsName, isService }: WebhookEndpoint,
     url: URL,
   ): OutwardClient {
     const { clock, random, credentials } = this.#dependencies
     const given = credentials(type, credentialsName) ?? NO_CREDENTIALS
     const options = {
-      callMsMax: limits.admissionWebhookMsMax,
-      connectionsMax: limits.admissionWebhookConnectionsMax,
-      queueMax: limits.admissionWebhookQueueMax,
+      callMsMax: limits.webhookMsMax,
+      connectionsMax: limits.webhookConnectionsMax,
+      queueMax: limits.webhookQueueMax,
       attemptsMax: 2,
       repeats: 'stale-connection',
-      responseBytesMax: limits.admissionWebhookResponseBytesMax,
+      responseBytesMax: limits.webhookResponseBytesMax,
       // The names of services are those of the cluster's own network.
       isDirect: isService,
     } as const
@@ -106,7 +109,10 @@ export class WebhookClients {
   }
 }
 
-function keyOf(type: WebhookType, { url, authority, credentialsName, isService }: WebhookEndpoint): string {
+function keyOf(
+  type: WebhookPurpose,
+  { url, authority, credentialsName, isService }: WebhookEndpoint,
+): string {
   const origin = URL.canParse(url) ? new URL(url).origin : url
   return JSON.stringify([type, origin, credentialsName, isService, authority])
 }

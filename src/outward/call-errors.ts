@@ -1,5 +1,5 @@
-import { assertNever } from '../../../base/assert.ts'
-import type { OutwardFailure } from '../../outward/outward-client.ts'
+import { assertNever } from '../../base/assert.ts'
+import type { OutwardFailure } from './outward-client.ts'
 
 /**
  * Returns why a webhook was not reached, in the words of Go's HTTP client: operators and their

@@ -1,0 +1,11 @@
+/** The server of a webhook. */
+export type WebhookEndpoint = {
+  /** Without the parameter `timeout`. */
+  readonly url: string
+  /** The name that an entry of the credentials file has for it. */
+  readonly credentialsName: string
+  /** Reached by the DNS name of a service, never through a proxy. */
+  readonly isService: boolean
+  /** PEM; null: the authorities of the host. */
+  readonly authority: string | null
+}

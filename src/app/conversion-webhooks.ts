@@ -1,0 +1,30 @@
+import type { Registry as MetricsRegistry } from 'prom-client'
+import { ConversionMetrics } from '../conversion/conversion-metrics.ts'
+import { ConversionWebhooks } from '../conversion/conversion-webhooks.ts'
+import { FailureLog } from '../outward/failure-log.ts'
+import { WebhookClients } from '../outward/webhook-clients.ts'
+import type { ObjectConverter } from '../registry/kinds/object-converter.ts'
+import type { MemberContext } from './context.ts'
+
+/** Returns the client of conversion webhooks of this member. */
+export function conversionWebhooks(
+  { clock, random, names, log, closing }: MemberContext,
+  metrics: MetricsRegistry,
+): ObjectConverter {
+  const clients = new WebhookClients({ clock, random, credentials: () => null })
+  closing.add(() => clients.close())
+  return new ConversionWebhooks({
+    ...{ clock, random, names, clients, metrics: new ConversionMetrics(metrics) },
+    failuresOf: ({ definition, endpoint }) =>
+      new FailureLog(
+        { what: `conversion webhook of ${definition}`, url: withoutQuery(endpoint.url) },
+        { clock, log },
+      ),
+  })
+}
+
+/** A query might hold a secret. */
+function withoutQuery(url: string): string {
+  const at = url.indexOf('?')
+  return at < 0 ? url : url.slice(0, at)
+}

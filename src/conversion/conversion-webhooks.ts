@@ -1,0 +1,182 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import { conversionFailed } from '../api/errors/standard-errors.ts'
+import type { Names } from '../api/metadata/names.ts'
+import { unreachableWords, wrongStatusWords } from '../outward/call-errors.ts'
+import { CircuitBreaker } from '../outward/circuit-breaker.ts'
+import type { FailureLog } from '../outward/failure-log.ts'
+import type { OutwardResult } from '../outward/outward-client.ts'
+import type { WebhookClients } from '../outward/webhook-clients.ts'
+import { limits } from '../config/limits.ts'
+import type { AnyObject } from '../registry/kinds/definition.ts'
+import { randomUid } from '../registry/kinds/metadata.ts'
+import type { ConversionWebhook } from '../registry/kinds/conversion-webhook.ts'
+import type { ObjectConverter } from '../registry/kinds/object-converter.ts'
+import { conversionReview, readConversionReview } from './conversion-review.ts'
+import { convertedObject } from './converted-object.ts'
+import type { ConversionMetrics } from './conversion-metrics.ts'
+
+export type ConversionWebhooksDependencies = {
+  readonly clock: Clock
+  readonly random: Random
+  readonly names: Names
+  readonly clients: Pick<WebhookClients, 'call'>
+  /** Logs failures of one webhook, at limited frequency. */
+  readonly failuresOf: (webhook: ConversionWebhook) => Pick<FailureLog, 'failed' | 'succeeded'>
+  /** Unset: nothing is counted. */
+  readonly metrics?: Pick<ConversionMetrics, 'called'>
+}
+
+/** Results of the calls of one webhook by this member, as long as its definition is unchanged. */
+type WebhookState = {
+  readonly breaker: CircuitBreaker
+  readonly failures: Pick<FailureLog, 'failed' | 'succeeded'>
+}
+
+/**
+ * Calls conversion webhooks: one call for the objects that need it, with a timeout, a circuit
+ * breaker for each webhook, and checks of all that it returns.
+ *
+ * @source apiextensions-apiserver `pkg/apiserver/conversion/webhook_converter.go`
+ */
+export class ConversionWebhooks implements ObjectConverter {
+  readonly #dependencies: ConversionWebhooksDependencies
+  /** An entry lives as long as the version of the definition that names the webhook. */
+  readonly #states = new WeakMap<ConversionWebhook, WebhookState>()
+
+  constructor(dependencies: ConversionWebhooksDependencies) {
+    this.#dependencies = dependencies
+  }
+
+  async convert(
+    webhook: ConversionWebhook,
+    objects: readonly AnyObject[],
+    apiVersion: string,
+    deadlineMs: number,
+  ): Promise<readonly AnyObject[]> {
+    const sent = objects.filter((object) => object.apiVersion !== apiVersion)
+    const [first] = sent
+    if (first === undefined) return objects
+    const returned = await this.#timed(webhook, { sent, first, apiVersion }, deadlineMs)
+    const converted = returned.values()
+    return objects.map((object) =>
+      object.apiVersion === apiVersion ? object : (converted.next().value ?? object),
+    )
+  }
+
+  async #timed(webhook: ConversionWebhook, call: Call, deadlineMs: number): Promise<readonly AnyObject[]> {
+    const { clock, metrics } = this.#dependencies
+    const { breaker, failures } = this.#stateOf(webhook)
+    const startedMs = clock.monotonicMs()
+    const waitMs = breaker.waitMs(startedMs)
+    if (waitMs > 0) {
+      const words = `circuit breaker is open: ${breaker.failures} calls failed in a row; it is called again in ${Math.ceil(waitMs / 1000)}s`
+      throw failure(webhook, call, `failed: ${words}`)
+    }
+    breaker.begin()
+    const leftMs = deadlineMs - startedMs
+    const made = await this.#call(webhook, call, Math.max(1, Math.min(limits.webhookMsMax, leftMs)))
+    const nowMs = clock.monotonicMs()
+    const pair = { definition: webhook.definition, from: call.first.apiVersion, to: call.apiVersion }
+    metrics?.called(pair, made.kind === 'objects', nowMs - startedMs)
+    if (made.kind === 'objects') {
+      breaker.succeeded()
+      failures.succeeded()
+      return made.objects
+    }
+    failures.failed(made.why)
+    // A call that the client did not wait for proves nothing about the webhook.
+    const isCut = leftMs < limits.webhookMsMax && nowMs >= deadlineMs
+    if (made.responds) breaker.succeeded()
+    else if (isCut || made.isOwn) breaker.abandon()
+    else breaker.failed(nowMs)
+    throw failure(webhook, call, made.why)
+  }
+
+  async #call(webhook: ConversionWebhook, call: Call, msMax: number): Promise<Made> {
+    const { random, names, clients } = this.#dependencies
+    const { endpoint, reviewVersion: version } = webhook
+    const group = names.group('apiextensions')
+    const uid = randomUid(random)
+    const { sent, apiVersion } = call
+    const query = `timeout=${Math.ceil(limits.webhookMsMax / 1000)}s`
+    let url: URL
+    let result: OutwardResult
+    try {
+      url = new URL(`${endpoint.url}?${query}`)
+      const body = conversionReview({ group, version, uid, apiVersion, objects: sent })
+      result = await clients.call('conversion', endpoint, { query, callMsMax: msMax, body })
+    } catch (cause) {
+      // URL or authority cannot be used.
+      return failed(`could not get REST client: ${cause instanceof Error ? cause.message : String(cause)}`)
+    }
+    if (result.kind === 'failed') {
+      const isOwn = result.reason === 'busy' || result.reason === 'closed'
+      return { ...failed(unreachableWords(url, result)), isOwn }
+    }
+    const wrong = wrongStatusWords(result.status)
+    if (wrong !== null) return failed(wrong)
+    const read = readConversionReview(result.body, { group, version, uid })
+    if (read.kind === 'refused') return { ...failed(read.why), responds: true }
+    if (read.kind === 'invalid') return failed(read.why)
+    const { objects } = read
+    if (objects.length !== sent.length) {
+      return { ...failed(''), why: `returned ${objects.length} objects, expected ${sent.length}` }
+    }
+    const converted: AnyObject[] = []
+    for (const [at, before] of sent.entries()) {
+      const checked = convertedObject(before, objects[at], apiVersion)
+      if (checked.kind === 'invalid') {
+        return { ...failed(''), why: `returned invalid ${checked.what} at index ${at}: ${checked.why}` }
+      }
+      converted.push(checked.object)
+    }
+    return { kind: 'objects', objects: converted }
+  }
+
+  #stateOf(webhook: ConversionWebhook): WebhookState {
+    let state = this.#states.get(webhook)
+    if (state === undefined) {
+      const breaker = new CircuitBreaker({ failuresMin: 5, openMsMin: 1000, openMsMax: 10_000 })
+      state = { breaker, failures: this.#dependencies.failuresOf(webhook) }
+      this.#states.set(webhook, state)
+    }
+    return state
+  }
+}
+
+/** Objects for one call, all of other versions than the wanted one. */
+type Call = {
+  readonly sent: readonly AnyObject[]
+  readonly first: AnyObject
+  readonly apiVersion: string
+}
+
+type Made =
+  | { readonly kind: 'objects'; readonly objects: readonly AnyObject[] }
+  | {
+      readonly kind: 'failed'
+      /** Follows the name of the kind, as upstream words it. */
+      readonly why: string
+      /** The webhook answered as it should, that it cannot convert these objects. */
+      readonly responds: boolean
+      /** This server did not make the call. */
+      readonly isOwn: boolean
+    }
+
+function failed(why: string): Extract<Made, { readonly kind: 'failed' }> {
+  return { kind: 'failed', why: `failed: ${why}`, responds: false, isOwn: false }
+}
+
+function failure(
+  { definition, group, plural }: ConversionWebhook,
+  { sent, first }: Call,
+  why: string,
+): ReturnType<typeof conversionFailed> {
+  const type = `${first.apiVersion}, Kind=${first.kind}${sent.length > 1 ? 'List' : ''}`
+  const name = sent.length > 1 ? '' : (first.metadata.name ?? '')
+  return conversionFailed({ group, resource: plural }, name, {
+    message: `conversion webhook for ${type} ${why}`,
+    definition,
+  })
+}

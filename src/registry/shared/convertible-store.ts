@@ -1,0 +1,39 @@
+import type { Operation } from '../../store/command.ts'
+import type { KeyPrefix } from '../../store/key.ts'
+import type {
+  ObjectStore,
+  StoredObject,
+  StoreEvent,
+  WatchCursor,
+  WatchInterest,
+} from '../../store/object-store.ts'
+import type { Revision } from '../../store/revision.ts'
+
+/** A store in one version of a kind. */
+export interface ConvertibleStore extends ObjectStore {
+  /**
+   * Unset: the bytes of all objects can be read at once. Set: another server converts them, so they
+   * must be made readable first; the bytes of others throw `ApiError`.
+   */
+  readonly conversions?: StoreConversions
+}
+
+/** Returns the objects of an event that a watch reads. */
+export type ObjectsRead = (event: StoreEvent) => readonly StoredObject[]
+
+export interface StoreConversions {
+  isReadable(stored: StoredObject): boolean
+  /**
+   * Returns objects of this store, in the same order, with bytes that can be read.
+   *
+   * @throws ApiError they cannot be converted
+   */
+  readable(objects: readonly StoredObject[], deadlineMs: number): Promise<readonly StoredObject[]>
+  /** Converts what a dry run would write. @throws ApiError it cannot be converted */
+  rehearse(operations: readonly Operation[], deadlineMs: number): Promise<void>
+  /**
+   * As `ObjectStore.watch`. The objects of events that are read are readable; `next` throws
+   * ApiError where one cannot be converted, and the cursor is of no further use.
+   */
+  watch(prefix: KeyPrefix, after: Revision, interest: WatchInterest | null, read: ObjectsRead): WatchCursor
+}
