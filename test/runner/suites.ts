@@ -66,7 +66,7 @@ export const suites: readonly Suite[] = [
       name: 'e2e',
       budgetSeconds: 1250,
       fileSeconds: 400,
-      parallel: 2,
+      parallel: cores + 1,
       alone: ['stalls', 'failover', 'soak'],
     },
     question: 'do real processes serve real clients?',
