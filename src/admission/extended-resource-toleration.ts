@@ -17,17 +17,15 @@ export function extendedResourceToleration(): AdmissionPlugin {
       const spec = objectMember(object, 'spec')
       const requested = mainContainers(spec).flatMap((one) => [...resourcesIn(one, 'requests').keys()])
       const tolerations = objectsMember(spec, 'tolerations')
+      const tolerated = new Set(
+        tolerations
+          .filter((one) => textMember(one, 'operator') === 'Exists')
+          .filter((one) => textMember(one, 'effect') === 'NoSchedule')
+          .map((one) => textMember(one, 'key')),
+      )
       const missing = [...new Set(requested.filter((name) => name.includes('/')))]
+        .filter((key) => !tolerated.has(key))
         .sort()
-        .filter(
-          (key) =>
-            !tolerations.some(
-              (one) =>
-                textMember(one, 'key') === key &&
-                textMember(one, 'operator') === 'Exists' &&
-                textMember(one, 'effect') === 'NoSchedule',
-            ),
-        )
       if (missing.length === 0) return object
       const added = missing.map((key) => ({ key, operator: 'Exists', effect: 'NoSchedule' }))
       return withSpec(object, { tolerations: [...tolerations, ...added] })

@@ -11,6 +11,9 @@ import { mainContainers } from './pods.ts'
 /** Requests and limits of a container, of a Pod, or of a claim. */
 type Resources = { readonly requests: Amounts; readonly limits: Amounts }
 
+/** Violations that are reported of one LimitRange; the others are not looked for. */
+const VIOLATIONS_MAX = 64
+
 /**
  * Returns how an object violates the items of a LimitRange, in upstream's words.
  *
@@ -21,21 +24,35 @@ export function violationsOf(
   object: AnyObject,
   items: readonly JsonObject[],
 ): readonly string[] {
-  const spec = objectMember(object, 'spec')
-  return items.flatMap((item) => {
+  const found: string[] = []
+  for (const words of eachViolation(plural, objectMember(object, 'spec'), items)) {
+    found.push(words)
+    if (found.length === VIOLATIONS_MAX) break
+  }
+  return found
+}
+
+/** A generator, because all containers may violate all items: that is more than memory holds. */
+function* eachViolation(
+  plural: string,
+  spec: JsonObject,
+  items: readonly JsonObject[],
+): Generator<string, void> {
+  for (const item of items) {
     const type = textMember(item, 'type')
-    if (plural === 'persistentvolumeclaims')
-      return type === 'PersistentVolumeClaim' ? claimViolations(item, spec) : []
-    if (type === 'Container') {
-      return mainContainers(spec).flatMap((container) =>
-        violations(item, type, {
+    if (plural === 'persistentvolumeclaims') {
+      if (type === 'PersistentVolumeClaim') yield* claimViolations(item, spec)
+    } else if (type === 'Container') {
+      const bounds = boundsOf(item)
+      for (const container of mainContainers(spec)) {
+        const of = {
           requests: resourcesIn(container, 'requests'),
           limits: resourcesIn(container, 'limits'),
-        }),
-      )
-    }
-    return type === 'Pod' ? violations(item, type, podSums(spec)) : []
-  })
+        }
+        yield* violations(bounds, type, of)
+      }
+    } else if (type === 'Pod') yield* violations(boundsOf(item), type, podSums(spec))
+  }
 }
 
 /** As upstream, without the overhead of the Pod. */
@@ -43,14 +60,24 @@ function podSums(spec: JsonObject): Resources {
   return podResources({ ...spec, overhead: {} })
 }
 
-function violations(item: JsonObject, type: string, of: Resources): readonly string[] {
-  const each = (member: string, rule: (name: string, bound: Quantity) => string | null): readonly string[] =>
-    [...amountsIn(objectMember(item, member))].flatMap(([name, bound]) => rule(name, bound) ?? [])
-  return [
-    ...each('min', (name, bound) => below(type, name, bound, of)),
-    ...each('max', (name, bound) => above(type, name, bound, of)),
-    ...each('maxLimitRequestRatio', (name, bound) => ratio(type, name, bound, of)),
-  ]
+type Bounds = { readonly min: Amounts; readonly max: Amounts; readonly ratio: Amounts }
+
+function boundsOf(item: JsonObject): Bounds {
+  const of = (member: string): Amounts => amountsIn(objectMember(item, member))
+  return { min: of('min'), max: of('max'), ratio: of('maxLimitRequestRatio') }
+}
+
+function* violations(bounds: Bounds, type: string, of: Resources): Generator<string, void> {
+  for (const [amounts, rule] of [
+    [bounds.min, below],
+    [bounds.max, above],
+    [bounds.ratio, ratio],
+  ] as const) {
+    for (const [name, bound] of amounts) {
+      const words = rule(type, name, bound, of)
+      if (words !== null) yield words
+    }
+  }
 }
 
 function claimViolations(item: JsonObject, spec: JsonObject): readonly string[] {

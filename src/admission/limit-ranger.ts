@@ -24,7 +24,14 @@ export function limitRanger({ names }: { readonly names: Names }): AdmissionPlug
     mutate: (request) => {
       const { object } = request
       if (object === null || !isPodCreate(request)) return object
-      return rangesOf(request).reduce((pod, items) => withDefaults(pod, items, names), object)
+      const left = { count: DEFAULTS_MAX }
+      const refuse = (why: string): never => {
+        throw forbidden(resourceOf(request.definition), object.metadata.name ?? '', why)
+      }
+      return rangesOf(request).reduce(
+        (pod, items) => withDefaults(pod, items, { names, left, refuse }),
+        object,
+      )
     },
     validate: (request) => {
       const { object, oldObject, definition, target } = request
@@ -39,6 +46,19 @@ export function limitRanger({ names }: { readonly names: Names }): AdmissionPlug
       }
     },
   }
+}
+
+/**
+ * Amounts that a Pod gets: thousands of defaults for thousands of containers are more than memory
+ * holds.
+ */
+const DEFAULTS_MAX = 10_000
+
+type Filling = {
+  readonly names: Names
+  /** Amounts that the Pod may still get. */
+  readonly left: { count: number }
+  readonly refuse: (why: string) => never
 }
 
 /** Each version is parsed once; the entry lives as long as the version. */
@@ -57,7 +77,11 @@ function rangesOf({ target, reads }: AdmissionRequest): readonly (readonly JsonO
   })
 }
 
-function withDefaults(pod: AnyObject, items: readonly JsonObject[], names: Names): AnyObject {
+function withDefaults(
+  pod: AnyObject,
+  items: readonly JsonObject[],
+  { names, left, refuse }: Filling,
+): AnyObject {
   const ofContainers = items.filter((item) => textMember(item, 'type') === 'Container')
   const merged = (member: string): JsonObject =>
     Object.assign({}, ...ofContainers.map((item) => objectMember(item, member))) as JsonObject
@@ -70,6 +94,11 @@ function withDefaults(pod: AnyObject, items: readonly JsonObject[], names: Names
     const what = `${list === 'containers' ? 'container' : 'init container'} ${textMember(container, 'name')}`
     const request = filled(resources, 'requests', requests)
     const limit = filled(resources, 'limits', limits)
+    left.count -= request.set.length + limit.set.length
+    if (left.count < 0)
+      refuse(
+        `its containers would get more than ${DEFAULTS_MAX} default requests and limits of the LimitRanges of its namespace: state them in the Pod, or use fewer containers`,
+      )
     if (request.set.length > 0) notes.push(`${request.set.join(', ')} request for ${what}`)
     if (limit.set.length > 0) notes.push(`${limit.set.join(', ')} limit for ${what}`)
     if (request.set.length + limit.set.length === 0) return container

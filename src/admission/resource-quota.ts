@@ -1,4 +1,5 @@
 import { forbidden } from '../api/errors/standard-errors.ts'
+import { equalJson } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { parseTimeMs } from '../api/metadata/time.ts'
 import type { Quantity } from '../api/schema/quantity.ts'
@@ -49,7 +50,7 @@ function whileUnlimited(prefix: KeyPrefix): Decision {
 
 /** @throws ApiError `Forbidden` */
 function decisionOf(names: Names, request: AdmissionRequest): Decision {
-  const { definition, target, operation, object, options, reads } = request
+  const { definition, target, operation, object, oldObject, reads } = request
   const { namespace, subresource } = target
   if (object === null || namespace === null || subresource !== null) return NOTHING
   if (operation !== 'CREATE' && operation !== 'UPDATE') return NOTHING
@@ -58,11 +59,11 @@ function decisionOf(names: Names, request: AdmissionRequest): Decision {
   if (!isStored(definition) || isUncounted(place)) return NOTHING
   const prefix = quotasPrefix(namespace)
   const quotas = reads.listOther(prefix)
-  // There may be a quota that this member has not applied yet.
-  if (quotas.length === 0) return options.kind === 'CreateOptions' ? whileUnlimited(prefix) : NOTHING
   const usage = usageOf(place, object, names)
   const nowMs = parseTimeMs(request.context.writing.time) ?? 0
-  const before = request.oldObject === null ? null : usageOf(place, request.oldObject, names)
+  const before = oldObject === null ? null : usageOf(place, oldObject, names)
+  // There may be a quota that this member has not applied yet.
+  if (quotas.length === 0) return mayExceed(usage, before, nowMs) ? whileUnlimited(prefix) : NOTHING
   const conditions: Condition[] = []
   const operations: Operation[] = []
   for (const quota of quotas.map(quotaOf)) {
@@ -79,6 +80,13 @@ function decisionOf(names: Names, request: AdmissionRequest): Decision {
     operations.push(usagePut(quota, more, conditions))
   }
   return { operations, conditions }
+}
+
+/** Whether there can be a quota that a write exceeds: of an update, only if it raises the usage. */
+function mayExceed(usage: ObjectUsage, before: ObjectUsage | null, nowMs: number): boolean {
+  if (before === null || !equalJson(usage.scopes, before.scopes)) return true
+  const counted = amountsAt(before, nowMs)
+  return [...amountsAt(usage, nowMs)].some(([name, { nanos }]) => nanos > (counted.get(name)?.nanos ?? 0n))
 }
 
 /** Returns by how much a write raises the usage of a quota, for the resources that it limits. */

@@ -1,8 +1,9 @@
-import { equalJson, numberMember, textMember } from '../api/json.ts'
+import { numberMember, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 
 /**
- * Returns both lists without tolerations that another one includes.
+ * Returns both lists without tolerations that another one includes. It compares each with what may
+ * include it, not with all others: a Pod may have thousands.
  *
  * @source upstream `pkg/util/tolerations`, MergeTolerations
  */
@@ -10,33 +11,79 @@ export function mergedTolerations(
   first: readonly JsonObject[],
   second: readonly JsonObject[],
 ): readonly JsonObject[] {
-  const all = [...first, ...second]
-  const merged: JsonObject[] = []
-  for (const [at, one] of all.entries()) {
-    if (merged.some((other) => includes(other, one))) continue
-    const later = all.slice(at + 1)
-    if (later.some((other) => !equalJson(other, one) && includes(other, one))) continue
-    merged.push(one)
+  const distinct = new Map<string, JsonObject>()
+  for (const one of [...first, ...second]) {
+    const text = spelled(one)
+    if (!distinct.has(text)) distinct.set(text, one)
   }
-  return merged
+  // If two include each other, the later one stays.
+  const later = new Widest()
+  const last: JsonObject[] = []
+  for (const one of [...distinct.values()].reverse()) {
+    if (!later.includes(one)) last.push(one)
+    later.add(one)
+  }
+  const earlier = new Widest()
+  return last.reverse().filter((one) => {
+    const isNew = !earlier.includes(one)
+    if (isNew) earlier.add(one)
+    return isNew
+  })
 }
 
-/** Whether `wide` tolerates every taint that `narrow` does. */
-function includes(wide: JsonObject, narrow: JsonObject): boolean {
-  if (equalJson(wide, narrow)) return true
-  const of = (toleration: JsonObject, name: string): string => textMember(toleration, name)
-  const operator = of(wide, 'operator') || 'Equal'
-  const isAnyKey = of(wide, 'key') === '' && operator === 'Exists'
-  if (of(wide, 'key') !== of(narrow, 'key') && !isAnyKey) return false
-  const effect = of(wide, 'effect')
-  if (effect !== '' && effect !== of(narrow, 'effect')) return false
-  if (effect === 'NoExecute') {
-    const [most, seconds] = [
-      numberMember(wide, 'tolerationSeconds'),
-      numberMember(narrow, 'tolerationSeconds'),
-    ]
-    if (most !== null && (seconds === null || seconds > most)) return false
+function spelled(one: JsonObject): string {
+  const texts = ['key', 'operator', 'value', 'effect'].map((name) => textMember(one, name))
+  return JSON.stringify([...texts, numberMember(one, 'tolerationSeconds')])
+}
+
+/**
+ * Tolerations by what taints they tolerate. Those of one entry differ only in the seconds: the
+ * longest includes the others.
+ */
+class Widest {
+  readonly #seconds = new Map<string, number>()
+
+  add(one: JsonObject): void {
+    const { key, effect, operator, value } = partsOf(one)
+    const isAnyKey = key === '' && operator === EXISTS
+    const entry = entryOf(isAnyKey ? null : key, effect, operator === EXISTS ? null : [operator, value])
+    const seconds = effect === 'NoExecute' ? secondsOf(one) : Infinity
+    this.#seconds.set(entry, Math.max(seconds, this.#seconds.get(entry) ?? -Infinity))
   }
-  if (operator === 'Exists') return true
-  return (of(narrow, 'operator') || 'Equal') === operator && of(wide, 'value') === of(narrow, 'value')
+
+  /** Whether one of them tolerates every taint that `narrow` does. */
+  includes(narrow: JsonObject): boolean {
+    const { key, effect, operator, value } = partsOf(narrow)
+    const seconds = secondsOf(narrow)
+    for (const ofKey of [key, null]) {
+      for (const ofEffect of [effect, '']) {
+        for (const match of [[operator, value] as const, null]) {
+          const most = this.#seconds.get(entryOf(ofKey, ofEffect, match))
+          if (most !== undefined && seconds <= most) return true
+        }
+      }
+    }
+    return false
+  }
+}
+
+const EXISTS = 'Exists'
+
+/** @param key null: every key. @param match operator and value; null: every value */
+function entryOf(key: string | null, effect: string, match: readonly [string, string] | null): string {
+  return JSON.stringify([key, effect, match])
+}
+
+function secondsOf(one: JsonObject): number {
+  return numberMember(one, 'tolerationSeconds') ?? Infinity
+}
+
+function partsOf(one: JsonObject): Readonly<Record<'key' | 'effect' | 'operator' | 'value', string>> {
+  const of = (name: string): string => textMember(one, name)
+  return {
+    key: of('key'),
+    effect: of('effect'),
+    operator: of('operator') || 'Equal',
+    value: of('value'),
+  }
 }

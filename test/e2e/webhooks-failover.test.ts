@@ -81,25 +81,21 @@ void test('a leader that is killed while webhooks are asked leaves nothing unsta
     )
     assert.equal(made.status, 201, made.text)
   }
-  const configuredMs = performance.now()
-
-  await t.test('a configuration is in force on every member within a second', async () => {
-    await sleep(Math.max(0, 1000 - (performance.now() - configuredMs)))
-    for (const [at, client] of clients.entries()) {
-      const made = await client.post(path, objectOf(`first-${at}`))
-      assert.equal(made.status, 201, made.text)
-      assert.match(made.text, /"stamp":/)
-    }
-  })
+  for (const client of clients) {
+    await until('the configuration is in force on every member', async () => {
+      const { text } = await client.post(`${path}?dryRun=All`, objectOf('probe'))
+      return text.includes('"stamp":')
+    })
+  }
 
   let done = 0
   const create = async (client: ApiClient, turn: number, name: string): Promise<void> => {
-    for (let attempt = 0; ; attempt++) {
-      const asked = attempt === 0 ? client : (clients[(turn + attempt) % clients.length] ?? client)
+    for (let requests = 1; ; requests++) {
+      const asked = requests === 1 ? client : (clients[(turn + requests) % clients.length] ?? client)
       const reply = await replyOf(asked.post(path, objectOf(name)))
       if (reply?.status === 201) return
-      // After an attempt without an answer the object may be there: its name is its own.
-      if (reply?.status === 409 && attempt > 0) return
+      // After a request without an answer the object may be there: its name is its own.
+      if (reply?.status === 409 && requests > 1) return
       if (reply !== null) assert.ok(reply.status >= 500 || reply.status === 429, reply.text)
       await sleep(20)
     }
@@ -125,7 +121,7 @@ void test('a leader that is killed while webhooks are asked leaves nothing unsta
   for (const client of clients) {
     const list = await client.get(`${path}?labelSelector=stamped%3Dwanted`)
     const items = objectsMember(JSON.parse(list.text) as JsonObject, 'items')
-    assert.equal(items.length, clientsCount * objectsPerClient + clients.length)
+    assert.equal(items.length, clientsCount * objectsPerClient)
     const stamps = items.map((item) => textMember(objectMember(item, 'data'), 'stamp'))
     assert.ok(
       stamps.every((stamp) => stamp !== ''),

@@ -10,6 +10,8 @@ import type { Policy } from './policy.ts'
 
 /** Pods that one request looks at. In a larger namespace the others are not mentioned. */
 const PODS_MAX = 1000
+/** Bytes of these Pods, which are parsed at once. The Pod that exceeds it is still looked at. */
+const BYTES_MAX = 8 * 1024 * 1024
 
 /**
  * Returns warnings about Pods that a new level would refuse: each set of reasons once, with a Pod
@@ -28,7 +30,11 @@ export function warningsOfExistingPods(
   const prefix = prefixOf({ group: '', plural: 'pods', namespace })
   const { objects, count } = reads.sampleOther(prefix, PODS_MAX)
   const pods = new Map<string, string[]>()
+  let [checked, bytes] = [0, 0]
   for (const stored of objects) {
+    if (bytes > BYTES_MAX) break
+    checked++
+    bytes += stored.byteLength
     const pod = parseStored(stored)
     const spec = objectMember(pod, 'spec')
     if (exemptions.runtimeClasses.has(textMember(spec, 'runtimeClassName'))) continue
@@ -41,8 +47,7 @@ export function warningsOfExistingPods(
     else same.push(name)
   }
   const warnings: string[] = []
-  if (count > objects.length)
-    warnings.push(`large namespace: only checking the first ${objects.length} of ${count} pods`)
+  if (count > checked) warnings.push(`large namespace: only checking the first ${checked} of ${count} pods`)
   if (pods.size === 0) return warnings
   const level = JSON.stringify(spellPolicy(policy))
   warnings.push(

@@ -30,7 +30,7 @@ function equalLists(schema: Structural, list: readonly Json[], old: readonly Jso
   })
 }
 
-/** Returns the schema of a member. null: it has none. */
+/** Returns the schema of a member. null: the member is not declared. */
 export function schemaOf({ properties, additional }: Structural, name: string): Structural | null {
   return properties.get(name) ?? (typeof additional === 'object' ? additional : null)
 }

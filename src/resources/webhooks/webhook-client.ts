@@ -72,8 +72,12 @@ function checkUrl(text: string, field: string, found: Findings): void {
   if (query !== '') found.add(invalid(field, query, 'query parameters are not permitted in the URL'))
 }
 
-/** A URL without a host is not parsed; other errors report it. */
+/**
+ * A URL without a host is not parsed; other errors report it. A backslash before the path would end
+ * the host for a URL parser, but not for its readers; control characters would be dropped.
+ */
 function isReadable(text: string): boolean {
+  if (/^[^:]*:\/\/[^/?#]*[\\ ]/.test(text) || /\p{Cc}/u.test(text)) return false
   return !/^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[^/?#]/.test(text) || URL.canParse(text)
 }
 

@@ -102,6 +102,34 @@ void test('spec 5.9: LimitRanger fills requests and limits of containers and add
   assert.equal((await api.create({ kind, body: claim('1Gi') })).code, 201)
 })
 
+const extended = (count: number): JsonObject =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`example.com/r${at}`, '1']))
+
+const containersOf = (count: number): JsonObject => ({
+  containers: Array.from({ length: count }, (_, at) => ({ name: `c${at}`, image: 'i' })),
+})
+
+void test('LimitRanger reports 64 violations of a Pod, however many containers and limits there are', async (t) => {
+  const api = await open(limitRanger({ names }))
+  t.after(() => api.close())
+  const limits = [{ type: 'Pod', max: extended(2000) }]
+  await api.create({ kind: 'LimitRange', body: { metadata: { name: 'r' }, spec: { limits } } })
+  const seen = await refused(pod(api, 'a', containersOf(1000)))
+  assert.equal(seen.code, 403)
+  assert.equal(seen.message.split('No limit is specified').length - 1, 64)
+})
+
+void test('LimitRanger refuses a Pod that would get more than 10000 defaults', async (t) => {
+  const api = await open(limitRanger({ names }))
+  t.after(() => api.close())
+  const limits = [{ type: 'Container', defaultRequest: extended(1000), default: extended(1000) }]
+  await api.create({ kind: 'LimitRange', body: { metadata: { name: 'r' }, spec: { limits } } })
+  assert.equal((await pod(api, 'a', containersOf(1))).code, 201)
+  const seen = await refused(pod(api, 'b', containersOf(6)))
+  assert.equal(seen.code, 403)
+  assert.match(seen.message, /"b" is forbidden: its containers would get more than 10000 default requests/)
+})
+
 void test('spec 5.9: Priority gives Pods the priority of their class, and of the default class', async (t) => {
   const api = await open(priorityAdmission({ names }))
   t.after(() => api.close())

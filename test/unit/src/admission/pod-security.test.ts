@@ -257,3 +257,15 @@ void test('spec 5.9: the configuration has the defaults of namespaces, and what 
     'exemptions.users: unknown field',
   ])
 })
+
+void test('a namespace with large Pods is labelled without parsing all of them at once', async (t) => {
+  const api = await open(t)
+  const value = 'x'.repeat(900 * 1024)
+  for (let at = 0; at < 12; at++) {
+    const container = { name: 'c', image: 'i', securityContext: good, env: [{ name: 'E', value }] }
+    const body = { metadata: { name: `p${at}` }, spec: { containers: [container] } }
+    await api.create({ kind: 'Pod', body })
+  }
+  await label(api, { 'pod-security.kubernetes.io/enforce': 'restricted' })
+  assert.deepEqual(api.warnings.splice(0), ['large namespace: only checking the first 10 of 12 pods'])
+})

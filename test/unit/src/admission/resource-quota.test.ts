@@ -210,16 +210,19 @@ void test('spec 5.9: concurrent creates never exceed a quota, and use all of it'
   }
 })
 
-void test('spec 5.9: a create that was evaluated before a quota was there, or in force, is evaluated again', async (t) => {
+/** Runs something between the next evaluation of a write and its commit, as another member would. */
+type Race = { before: (() => Promise<unknown>) | null }
+
+async function openRacing(): Promise<{ readonly api: Fixture; readonly race: Race }> {
   const plugins = [namespaceLifecycle({ names }), resourceQuotaAdmission({ names })]
-  let before: (() => Promise<unknown>) | null = null
+  const race: Race = { before: null }
   const wrap = (real: ObjectStore): ObjectStore =>
     new Proxy(real, {
       get: (target, name) => {
         if (name === 'write') {
           return async (...args: Parameters<ObjectStore['write']>) => {
-            const first = before
-            before = null
+            const first = race.before
+            race.before = null
             await first?.()
             return target.write(...args)
           }
@@ -228,13 +231,17 @@ void test('spec 5.9: a create that was evaluated before a quota was there, or in
         return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value
       },
     })
-  const api = await Fixture.open({ admission: admissionChain(plugins), wrap })
+  return { api: await Fixture.open({ admission: admissionChain(plugins), wrap }), race }
+}
+
+void test('spec 5.9: a create that was evaluated before a quota was there, or in force, is evaluated again', async (t) => {
+  const { api, race } = await openRacing()
   t.after(() => api.close())
-  before = () => quota(api, 'q', { configmaps: '0' })
+  race.before = () => quota(api, 'q', { configmaps: '0' })
   assert.match((await refused(api.configMap('a'))).message, /exceeded quota: q/)
   const hard = { secrets: '0' }
   await api.create({ kind: 'ResourceQuota', body: { metadata: { name: 'r' }, spec: { hard } } })
-  before = () => {
+  race.before = () => {
     const body = { status: { hard, used: { secrets: '0' } } }
     return api.patch({ kind: 'ResourceQuota', name: 'r', subresource: 'status', body })
   }
@@ -242,4 +249,28 @@ void test('spec 5.9: a create that was evaluated before a quota was there, or in
     (await refused(api.create({ kind: 'Secret', body: { metadata: { name: 'a' } } }))).message,
     /exceeded quota: r/,
   )
+})
+
+void test('spec 5.9: server-side apply that creates, and an update that grows, are evaluated again too', async (t) => {
+  const { api, race } = await openRacing()
+  t.after(() => api.close())
+  const claim = (storage: string): JsonObject => ({
+    metadata: { name: 'a' },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage } } },
+  })
+  const kind = 'PersistentVolumeClaim'
+  await api.create({ kind, body: claim('1Gi') })
+  await api.patch({ kind, name: 'a', subresource: 'status', body: { status: { phase: 'Bound' } } })
+  race.before = () => quota(api, 'q', { configmaps: '0', 'requests.storage': '0' })
+  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } }
+  const query = { fieldManager: 'm' }
+  const contentType = 'application/apply-patch+yaml'
+  assert.match(
+    (await refused(api.patch({ name: 'a', body, query, contentType }))).message,
+    /exceeded quota: q/,
+  )
+  await api.delete({ kind: 'ResourceQuota', name: 'q' })
+  race.before = () => quota(api, 'q', { 'requests.storage': '0' })
+  const grown = { spec: { resources: { requests: { storage: '2Gi' } } } }
+  assert.match((await refused(api.patch({ kind, name: 'a', body: grown }))).message, /exceeded quota: q/)
 })

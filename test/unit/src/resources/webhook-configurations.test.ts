@@ -133,6 +133,8 @@ void test('spec 4.6: a webhook has a URL, or a Service', () => {
       [{ url: 'https://a.io/#x' }, `FieldValueInvalid ${path}.url`, 'fragments are not permitted'],
       [{ url: 'https://a.io/?x' }, `FieldValueInvalid ${path}.url`, 'query parameters are not permitted'],
       [{ url: 'https://a.io:x/' }, `FieldValueRequired ${path}.url`, 'must be a valid URL'],
+      [{ url: 'https://a.io\\.b.io/' }, `FieldValueRequired ${path}.url`, 'must be a valid URL'],
+      [{ url: 'https://a.i\to/' }, `FieldValueRequired ${path}.url`, 'must be a valid URL'],
       [{ service: { ...service, name: '' } }, `FieldValueRequired ${path}.service.name`, ''],
       [{ service: { ...service, namespace: '' } }, `FieldValueRequired ${path}.service.namespace`, ''],
       [{ service: { ...service, port: 0 } }, `FieldValueInvalid ${path}.service.port`, 'between 1 and 65535'],

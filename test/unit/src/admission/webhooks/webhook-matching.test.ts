@@ -26,6 +26,21 @@ function ruleOf(change: JsonObject) {
   return webhook?.rules[0] ?? assert.fail('there is a rule')
 }
 
+void test('spec 5.8: a webhook gets only the credentials of the host that its URL leads to', () => {
+  const rows: readonly (readonly [url: string, name: string])[] = [
+    ['https://a.example/x', 'a.example'],
+    ['https://a.example:443/x', 'a.example:443'],
+    // A URL parser takes the backslash for a slash: the host is the first one.
+    ['https://attacker.example\\.trusted.example/x', 'attacker.example'],
+    ['https://attacker.example:443\\.trusted.example', 'attacker.example:443'],
+  ]
+  for (const [url, name] of rows) {
+    const object = { metadata: { name: 'c' }, webhooks: [{ name: 'w', clientConfig: { url } }] }
+    const [webhook] = compileConfiguration(object as unknown as AnyObject, 'validating', names)
+    assert.equal(webhook?.endpoint.credentialsName, name, url)
+  }
+})
+
 const pods: MatchedResource = {
   ...{ operation: 'CREATE', group: '', version: 'v1', plural: 'pods', subresource: '', isNamespaced: true },
 }

@@ -65,7 +65,7 @@ void test('an object that was filled to the limit can be written again as it was
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const filled: string[] = []
-  // What kinds have in common, such as the template of Pods, is filled once.
+  // Parts that kinds have in common, such as the template of Pods, are filled once.
   const seen = new Set<string>()
   for (const definition of definitionsFor(names)) {
     if (!definition.verbs.includes('create') || !definition.verbs.includes('get')) continue
