@@ -5,6 +5,7 @@ import type { ObjectMeta } from '../../api/metadata/object.ts'
 import { formatTime, parseTimeMs } from '../../api/metadata/time.ts'
 import { equalJson } from '../../api/json.ts'
 import type { AnyObject, ResourceDefinition } from './definition.ts'
+import { distinctOwners } from './owner-reference.ts'
 
 type Stamping = {
   readonly definition: ResourceDefinition
@@ -100,13 +101,18 @@ export function stampDeleted(object: AnyObject, seconds: number, dependencies: S
   return { ...object, metadata }
 }
 
-/** Metadata that clients set. Absent and empty are equivalent, so empty values are dropped. */
+/**
+ * Metadata that clients set. Absent and empty are equivalent, so empty values are dropped, and so
+ * are repeated owners.
+ */
 function ownedByClients(metadata: ObjectMeta): ObjectMeta {
   const { labels, annotations, ownerReferences, finalizers } = metadata
   return {
     ...(hasMembers(labels) ? { labels } : {}),
     ...(hasMembers(annotations) ? { annotations } : {}),
-    ...(ownerReferences && ownerReferences.length > 0 ? { ownerReferences } : {}),
+    ...(ownerReferences && ownerReferences.length > 0
+      ? { ownerReferences: distinctOwners(ownerReferences) }
+      : {}),
     ...(finalizers && finalizers.length > 0 ? { finalizers } : {}),
   }
 }

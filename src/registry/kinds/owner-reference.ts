@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../api/json.ts'
 import { objectsMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { parseGroupVersion } from '../../api/metadata/group-version.ts'
@@ -32,6 +33,23 @@ export function ownerOf(reference: JsonObject): OwnerReference {
     blocks: reference['blockOwnerDeletion'] === true,
   }
 }
+
+/**
+ * Returns the references without repetitions. Those that differ in any member stay, as upstream.
+ *
+ * @source apiserver `pkg/endpoints/handlers/rest.go`, dedupOwnerReferences
+ */
+export function distinctOwners(references: readonly JsonObject[]): readonly JsonObject[] {
+  if (references.length < 2) return references
+  const distinct = new Map(references.map((reference) => [spellReference(reference), reference]))
+  return distinct.size === references.length ? references : [...distinct.values()]
+}
+
+function spellReference(reference: JsonObject): string {
+  return JSON.stringify(REFERENCE_MEMBERS.map((name) => reference[name]))
+}
+
+const REFERENCE_MEMBERS = ['apiVersion', 'kind', 'name', 'uid', 'controller', 'blockOwnerDeletion']
 
 /**
  * The location of an owner, as its dependent names it: `misplaced` if a cluster-scoped object names

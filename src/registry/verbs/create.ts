@@ -28,6 +28,7 @@ import { reviewWrite } from '../writing/review-write.ts'
 import { validateAmong, validateNewObject, warnOfObject } from '../writing/validate-write.ts'
 import { planPut } from '../writing/plan.ts'
 import type { Plan } from '../writing/plan.ts'
+import { warnOfRepeatedOwners } from '../writing/warn-of-owners.ts'
 import { runWrite } from '../writing/write-pipeline.ts'
 import type { Draft } from '../writing/write-pipeline.ts'
 
@@ -150,6 +151,7 @@ export function draftCreate(
 ): Draft {
   const { definition, admission } = request
   refuseTerminating(dependencies, definition)
+  warnOfRepeatedOwners(request, sent)
   const stamped = stamps.of(sent)
   const { prepareForCreate } = definition.hooks
   return {

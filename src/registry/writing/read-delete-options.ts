@@ -1,5 +1,5 @@
 import { badRequest } from '../../api/errors/standard-errors.ts'
-import { conform } from '../../api/schema/conform.ts'
+import { conform, unknownFieldWords } from '../../api/schema/conform.ts'
 import { deleteOptionsSchema } from '../../api/schema/shared.ts'
 import { isJsonObject, memberOf, numberMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
@@ -34,6 +34,9 @@ export function readDeleteOptions(
   const dryRun = readDryRun(query)
   if (request.body.length > 0) {
     const read = fromBody(names, request)
+    for (const name of OPTIONS) {
+      if (query.has(name)) request.context.warn(ignoredWords(name))
+    }
     return { ...read, dryRun: dryRun || read.dryRun }
   }
   const gracePeriodSeconds = readInteger(query, 'gracePeriodSeconds')
@@ -44,12 +47,21 @@ export function readDeleteOptions(
   return { dryRun, gracePeriodSeconds, uid: null, resourceVersion: null, propagationPolicy }
 }
 
+/** Options that a body replaces. */
+const OPTIONS = ['gracePeriodSeconds', 'orphanDependents', 'propagationPolicy'] as const
+
+function ignoredWords(name: string): string {
+  return `the query parameter ${name} is ignored, because the request has a body: send it there`
+}
+
+/** Warns of unknown options, because a misspelled precondition protects nothing. */
 function fromBody(names: Names, request: VerbRequest): DeleteOptions {
   const { value: sent, fractions } = readBody(request, { schema: deleteOptionsSchema })
   checkKind(names, request.definition, sent)
-  return deleteOptionsOf(
-    conform(deleteOptionsSchema, { ...sent, apiVersion: 'v1', kind: 'DeleteOptions' }, fractions).value,
-  )
+  const typed = { ...sent, apiVersion: 'v1', kind: 'DeleteOptions' }
+  const { value, unknown } = conform(deleteOptionsSchema, typed, fractions)
+  for (const path of unknown) request.context.warn(unknownFieldWords(path))
+  return deleteOptionsOf(value)
 }
 
 /**
@@ -90,10 +102,16 @@ export function deleteOptionsOf(value: JsonObject): DeleteOptions {
   return {
     dryRun: values.map(isDryRun).includes(true),
     gracePeriodSeconds: numberMember(value, 'gracePeriodSeconds'),
-    uid: textMember(wanted, 'uid') || null,
-    resourceVersion: textMember(wanted, 'resourceVersion') || null,
+    uid: preconditionOf(wanted, 'uid'),
+    resourceVersion: preconditionOf(wanted, 'resourceVersion'),
     propagationPolicy,
   }
+}
+
+/** An empty text is a precondition too, as upstream: the client may have lost its value. */
+function preconditionOf(wanted: JsonObject, name: string): string | null {
+  const value = memberOf(wanted, name)
+  return typeof value === 'string' ? value : null
 }
 
 /** @param orphan the deprecated parameter; null: absent @throws ApiError `BadRequest` */

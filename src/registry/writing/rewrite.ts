@@ -26,6 +26,7 @@ import type { Evaluate, Plan } from './plan.ts'
 import { encodeManaged, giveManagedFields, trackFields, writerOf } from './manage-fields.ts'
 import type { FieldsSent, ManageFields } from './manage-fields.ts'
 import { validateChangedObject, warnOfObject } from './validate-write.ts'
+import { warnOfRepeatedOwners } from './warn-of-owners.ts'
 import { evaluateDraft } from './write-pipeline.ts'
 import type { Draft } from './write-pipeline.ts'
 import { planPut } from './plan.ts'
@@ -64,6 +65,7 @@ export function draftRewrite(
   const current = parseStored(stored)
   const changed = rewrite.change(current)
   checkPreconditions(request, changed.metadata, current)
+  warnOfRepeatedOwners(request, changed)
   const { subresource } = rewrite
   const prepare = subresource?.prepareForUpdate ?? definition.hooks.prepareForUpdate
   return {

@@ -1,10 +1,11 @@
+import { textMember } from '../../api/json.ts'
 import { partsOf } from '../../store/key.ts'
 import type { View } from '../../store/object-store.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { VerbRequest } from '../calls/verb.ts'
 import type { Catalog } from '../kinds/catalog.ts'
 import type { AnyObject } from '../kinds/definition.ts'
-import { isElsewhere, ownerPlace, ownersOf } from '../kinds/owner-reference.ts'
+import { distinctOwners, isElsewhere, ownerPlace, ownersOf } from '../kinds/owner-reference.ts'
 import type { OwnerReference } from '../kinds/owner-reference.ts'
 
 /** New references that are examined: each may be looked for in every namespace. */
@@ -31,6 +32,23 @@ export function warnOfOwners(
     const words = warningOf({ catalog, view }, owner, namespace)
     if (words !== null) context.warn(`metadata.ownerReferences[${at}]: ${words}`)
   }
+}
+
+/** Warns of references that are sent twice: they are stored once. */
+export function warnOfRepeatedOwners(
+  { context }: Pick<VerbRequest, 'context'>,
+  { metadata }: AnyObject,
+): void {
+  const sent = metadata.ownerReferences ?? []
+  if (sent.length < 2) return
+  const distinct = new Set(distinctOwners(sent))
+  const repeated = sent.filter((reference) => !distinct.has(reference))
+  if (repeated.length === 0) return
+  const uids = new Set(repeated.map((reference) => JSON.stringify(textMember(reference, 'uid').slice(0, 64))))
+  const shown = [...uids].slice(0, examinedMax).join(', ')
+  context.warn(
+    `metadata.ownerReferences contains duplicate entries, which are stored once; duplicate UID(s): ${shown}`,
+  )
 }
 
 function warningOf(

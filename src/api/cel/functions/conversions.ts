@@ -1,7 +1,7 @@
 import { Buffer, isUtf8 } from 'node:buffer'
 import type { CostRule } from '../cost/cost-rule.ts'
 import { CHARACTER, nominal, sizeAt, traverse } from '../cost/cost-rule.ts'
-import { scale } from '../cost/range.ts'
+import { ONE, scale } from '../cost/range.ts'
 import type { CelType } from '../types.ts'
 import {
   celBool,
@@ -50,6 +50,14 @@ const sameText: CostRule = {
   estimate: (args) => ({ cost: { min: 1, max: 1 }, size: sizeAt(args, 0) }),
 }
 
+/**
+ * A text of known length, so that messages may contain scalars. Upstream estimates such texts as
+ * unlimited.
+ */
+function shortText(min: number, max: number): CostRule {
+  return { ...nominal, estimate: () => ({ cost: ONE, size: { min, max } }) }
+}
+
 /** Conversions between types. */
 export const conversions: readonly FunctionEntry[] = [
   [
@@ -93,10 +101,10 @@ export const conversions: readonly FunctionEntry[] = [
   [
     'string',
     identity(aString, celString, sameText),
-    call1(aBool, celString, (value) => String(value)),
-    call1(anInt, celString, (value) => value.toString()),
-    call1(aUint, celString, ({ value }) => value.toString()),
-    call1(aDouble, celString, (value) => formatDouble(value)),
+    call1(aBool, celString, (value) => String(value), shortText(4, 5)),
+    call1(anInt, celString, (value) => value.toString(), shortText(1, 20)),
+    call1(aUint, celString, ({ value }) => value.toString(), shortText(1, 20)),
+    call1(aDouble, celString, (value) => formatDouble(value), shortText(1, 24)),
     call1(
       bytes,
       celString,
@@ -108,11 +116,11 @@ export const conversions: readonly FunctionEntry[] = [
     ),
     slow(
       TIME_STEPS,
-      call1(aTimestamp, celString, (value) => formatTimestamp(value)),
+      call1(aTimestamp, celString, (value) => formatTimestamp(value), shortText(20, 30)),
     ),
     slow(
       TIME_STEPS,
-      call1(aDuration, celString, (value) => formatDuration(value)),
+      call1(aDuration, celString, (value) => formatDuration(value), shortText(2, 24)),
     ),
   ],
   [

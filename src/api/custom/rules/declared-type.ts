@@ -105,9 +105,15 @@ function objectType(node: Structural, name: string): Declared | null {
   const { propertiesMax } = node.rules
   const fitting = Math.floor((requestBytesMax - 2) / (element.bytesMin + 6))
   const maxSize = propertiesMax === null ? fitting : Math.max(0, propertiesMax)
-  const type: CelType = { kind: 'map', key: { kind: 'string' }, value: element.type, maxSize }
+  const type: CelType = { kind: 'map', key: KEY, value: element.type, maxSize }
   return { type, bytesMin: 2, element, properties: NONE }
 }
+
+/**
+ * No schema can limit the length of a key, so upstream estimates keys as empty, and rules that
+ * search them are common. What they really cost counts when the rule is evaluated.
+ */
+const KEY: CelType = { kind: 'string', maxSize: 0 }
 
 type Members = Map<string, Declared>
 

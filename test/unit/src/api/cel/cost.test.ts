@@ -48,6 +48,10 @@ for (const [expression, actual, estimated] of [
   ["self.list.join(',')", 3, '2..53'],
   ['self.list.isSorted()', 2, '2..62'],
   ["quantity('10Gi').isLessThan(quantity('20Gi'))", 3, '3..3'],
+  // Texts of scalars are short: a message may contain them.
+  ["'n is ' + string(self.n) + string(true)", 6, '6..10'],
+  ["string(1.5) + string(2u) + string(duration('1s'))", 6, '6..16'],
+  ["string(timestamp('2020-01-01T00:00:00Z')) + '.'", 5, '5..6'],
 ] as readonly (readonly [string, number, string])[]) {
   void test(`the cost of ${expression} is ${actual}, estimated ${estimated}`, () => {
     const variables = { self: [self, value] } as const

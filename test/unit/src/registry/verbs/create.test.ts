@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { objectsMember } from '../../../../../src/api/json.ts'
 import { Fixture, causes, details, refused } from '../fixture.ts'
 
 void test('spec 4.2: create returns 201 with the stored object', async (t) => {
@@ -228,6 +229,27 @@ void test('spec 4.2: fieldValidation warns about unknown and duplicate members, 
   const made = await api.create({ rawBody })
   assert.deepEqual(api.warnings, ['duplicate field "metadata.name"', 'unknown field "spec"'])
   assert.equal(made.object['spec'], undefined)
+})
+
+void test('an owner that is named twice is stored once, with a warning', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'b', uid: 'u' }
+  const { uid, ...rest } = owner
+  const words =
+    'metadata.ownerReferences contains duplicate entries, which are stored once; duplicate UID(s): "u"'
+  const ownerReferences = [owner, { uid, ...rest }, { ...owner, blockOwnerDeletion: true }, owner]
+  const made = await api.configMap('a', { metadata: { name: 'a', ownerReferences } })
+  assert.deepEqual(objectsMember(made.object.metadata, 'ownerReferences'), [
+    owner,
+    { ...owner, blockOwnerDeletion: true },
+  ])
+  assert.deepEqual(api.warnings.splice(0), [words])
+  const patched = await api.patch({ name: 'a', body: { metadata: { ownerReferences: [owner, owner] } } })
+  assert.deepEqual(objectsMember(patched.object.metadata, 'ownerReferences'), [owner])
+  assert.deepEqual(api.warnings.splice(0), [words])
+  await api.patch({ name: 'a', body: { data: { k: 'v' } } })
+  assert.deepEqual(api.warnings, [])
 })
 
 void test('spec 4.9: a dry-run create responds as the real one and stores nothing', async (t) => {

@@ -77,6 +77,42 @@ void test('preconditions on uid and version guard a deletion', async (t) => {
   assert.equal(got.code, 200)
 })
 
+void test('no object meets an empty precondition, and null is no precondition', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  await api.configMap('a')
+  for (const preconditions of [{ uid: '' }, { resourceVersion: '' }]) {
+    const seen = await refused(api.delete({ name: 'a', body: { preconditions } }))
+    assert.equal(seen.code, 409)
+    assert.match(seen.message, /Precondition failed: \w+ in precondition: , /)
+  }
+  const none = { uid: null, resourceVersion: null }
+  assert.equal((await api.delete({ name: 'a', body: { preconditions: none } })).code, 200)
+})
+
+void test('a deletion warns of unknown options, and of options in the query if there is a body', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  await api.configMap('a')
+  await api.delete({ name: 'a', body: { precondition: { uid: 'x' }, preconditions: { id: 'x' } } })
+  assert.deepEqual(api.warnings.splice(0), [
+    'unknown field "precondition"',
+    'unknown field "preconditions.id"',
+  ])
+  await api.configMap('a')
+  await api.delete({
+    name: 'a',
+    body: { kind: 'DeleteOptions', apiVersion: 'v1' },
+    query: { propagationPolicy: 'Orphan', gracePeriodSeconds: '0', dryRun: 'All', pretty: 'true' },
+  })
+  assert.deepEqual(api.warnings.splice(0), [
+    'the query parameter gracePeriodSeconds is ignored, because the request has a body: send it there',
+    'the query parameter propagationPolicy is ignored, because the request has a body: send it there',
+  ])
+  await api.delete({ name: 'a', query: { propagationPolicy: 'Background' } })
+  assert.deepEqual(api.warnings, [])
+})
+
 void test('spec 4.2: no grace period or Background deletion keeps an object without finalizers', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
