@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../api/json.ts'
 import { objectsMember, textMember } from '../../api/json.ts'
-import type { JsonObject } from '../../api/json.ts'
 import { parseGroupVersion } from '../../api/metadata/group-version.ts'
 import type { ObjectMeta } from '../../api/metadata/object.ts'
 import { keyOf, partsOf, prefixOf } from '../../store/key.ts'

@@ -136,7 +136,8 @@ void test('a list whose later part cannot be converted ends the response with an
   const response = await api.registry.list(api.request({ kind: v2 }))
   assert.ok(response.kind === 'pieces')
   await assert.rejects(async () => {
-    for await (const piece of response.pieces) assert.ok(piece.length > 0)
+    const read: unknown[] = []
+    for await (const piece of response.pieces) read.push(piece)
   }, ApiError)
 })
 
