@@ -16,7 +16,7 @@ export function mergedTolerations(
     const text = spelled(one)
     if (!distinct.has(text)) distinct.set(text, one)
   }
-  // Of two that include each other, the later one stays.
+  // If two include each other, the later one stays.
   const later = new Widest()
   const last: JsonObject[] = []
   for (const one of [...distinct.values()].reverse()) {

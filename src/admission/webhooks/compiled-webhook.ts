@@ -149,8 +149,8 @@ function endpointOf(config: JsonObject): WebhookEndpoint {
 }
 
 /**
- * Returns host and port as the URL spells them: a parsed URL would omit the port 443. They end where
- * they end for the parser: it takes a backslash for a slash.
+ * Returns host and port as the URL spells them: a parsed URL would omit the port 443. A backslash
+ * ends them, because URL parsers read it as a slash.
  */
 function hostOf(url: string): string {
   return /^[a-zA-Z]+:\/\/([^/\\?#]*)/.exec(url)?.[1] ?? ''

@@ -231,12 +231,12 @@ function failed(why: string, code: number): CallFailed {
 }
 
 /**
- * For a failure that may be due to the request: a user who provokes some must not keep the webhook
+ * For a failure that may be due to the request: users could otherwise keep the webhook
  * from deciding the requests of others.
  */
 const IGNORED = { breaker: 'ignores' } as const
 
-/** Whether a status tells that the server responds, but not to this request. */
+/** Whether a status is that of a server that works and refuses this request. */
 function isAboutRequest(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429
 }
