@@ -38,9 +38,9 @@ export function ownerReferencesPermissionEnforcement(
       const { object, oldObject } = request
       if (object === null) return
       if (request.operation !== 'CREATE') await checkDeletion(dependencies, request)
-      const before = blocking(oldObject).map((owner) => textMember(owner, 'uid'))
+      const before = new Set(blocking(oldObject).map((owner) => textMember(owner, 'uid')))
       for (const owner of blocking(object)) {
-        if (!before.includes(textMember(owner, 'uid'))) await checkOwner(dependencies, request, owner)
+        if (!before.has(textMember(owner, 'uid'))) await checkOwner(dependencies, request, owner)
       }
     },
   }

@@ -156,15 +156,18 @@ export class WebhookCaller {
       return failed(`could not get REST client: ${why}`, 400)
     }
     if (result.kind === 'failed') {
-      const isOwn = result.reason === 'busy' || result.reason === 'closed'
-      return { ...failed(unreachableWords(url, result), 503), ...(isOwn ? { breaker: 'ignores' } : {}) }
+      const isOwn = ['busy', 'closed', 'too-large'].includes(result.reason)
+      return { ...failed(unreachableWords(url, result), 503), ...(isOwn ? IGNORED : {}) }
     }
     const wrong = wrongStatusWords(result.status)
-    if (wrong !== null) return failed(`failed to call webhook: ${wrong}`, result.status)
+    if (wrong !== null) {
+      const why = `failed to call webhook: ${wrong}`
+      return { ...failed(why, result.status), ...(isAboutRequest(result.status) ? IGNORED : {}) }
+    }
     const group = names.group('admission')
     const read = readResponse(result.body, { type: webhook.type, version, group, uid })
     if (read.kind === 'verdict') return read
-    return failed(`received invalid webhook response: ${read.why}`, 503)
+    return { ...failed(`received invalid webhook response: ${read.why}`, 503), ...IGNORED }
   }
 
   /** Passes on what a webhook returns besides its decision. */
@@ -227,6 +230,17 @@ function phaseOf({ type }: CompiledWebhook): 'admit' | 'validating' {
 
 function failed(why: string, code: number): CallFailed {
   return { kind: 'failed', why, errorType: 'calling_webhook_error', code, breaker: 'counts' }
+}
+
+/**
+ * For a failure that may be due to the request: users could otherwise keep the webhook
+ * from deciding the requests of others.
+ */
+const IGNORED = { breaker: 'ignores' } as const
+
+/** Whether a status is that of a server that works and refuses this request. */
+function isAboutRequest(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429
 }
 
 function notCalled(why: string): CallFailed {

@@ -74,7 +74,7 @@ function checkUrl(text: string, field: string, found: Findings): void {
 
 /**
  * A URL without a host is not parsed; other errors report it. A backslash before the path would end
- * the host for a URL parser, but not for its readers; control characters would be dropped.
+ * the host for a URL parser, but not for other readers; control characters would be dropped.
  */
 function isReadable(text: string): boolean {
   if (/^[^:]*:\/\/[^/?#]*[\\ ]/.test(text) || /\p{Cc}/u.test(text)) return false

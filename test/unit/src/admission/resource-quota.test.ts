@@ -210,7 +210,7 @@ void test('spec 5.9: concurrent creates never exceed a quota, and use all of it'
   }
 })
 
-/** Runs something between an evaluation of a write and its commit, as another member would. */
+/** A function that runs once, between the evaluation of a write and its commit; null: none. */
 type Race = { before: (() => Promise<unknown>) | null }
 
 async function openRacing(): Promise<{ readonly api: Fixture; readonly race: Race }> {

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../../src/api/json.ts'
+import { readResponse } from '../../../../../src/admission/webhooks/read-response.ts'
 import { TestAuthority } from '../../../../../fixtures/server-fixture.ts'
 import { OutwardServer } from '../../../../support/fixtures/outward-server.ts'
 import { allow, base64, faults } from '../../../../support/fixtures/webhook-answers.ts'
@@ -52,6 +53,16 @@ for (const type of ['mutating', 'validating'] as const) {
     })
   }
 }
+
+void test('a patch of megabytes of white space is refused without trying each way to divide it', () => {
+  const response = { uid: 'u', allowed: true, patchType: 'JSONPatch', patch: `${' '.repeat(2_900_000)}!` }
+  const body = { apiVersion: 'admission.orch.io/v1', kind: 'AdmissionReview', response }
+  const expected = { type: 'mutating', version: 'v1', group: 'admission.orch.io', uid: 'u' } as const
+  assert.deepEqual(readResponse(Buffer.from(JSON.stringify(body)), expected), {
+    kind: 'invalid',
+    why: 'response.patch is not base64',
+  })
+})
 
 type Unreachable = {
   readonly name: string

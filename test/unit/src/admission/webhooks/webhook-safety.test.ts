@@ -75,6 +75,24 @@ for (const failurePolicy of ['Fail', 'Ignore']) {
   })
 }
 
+void test('answers to the requests of one user do not keep a webhook from deciding those of others', async (t) => {
+  const kit = await WebhookKit.open(t)
+  const failurePolicy = 'Ignore'
+  await kit.configure('validating', 'strict', [kit.webhook('strict.example.com', { failurePolicy })])
+  const answers = [
+    { status: 413, body: '' },
+    { status: 400, body: '' },
+    { status: 200, body: '{}' },
+  ]
+  for (const [at, answer] of answers.entries()) {
+    kit.answer = () => answer
+    for (let count = 0; count < 10; count++) await kit.api.configMap(`a${at}-${count}`)
+  }
+  kit.answer = (call) => deny(call)
+  assert.match((await refused(kit.api.configMap('b'))).message, /denied the request/)
+  assert.deepEqual(kit.breakerChanges, [])
+})
+
 void test('denials do not open the circuit breaker', async (t) => {
   const kit = await WebhookKit.open(t, { answer: (call) => deny(call) })
   await kit.configure('validating', 'strict', [kit.webhook('strict.example.com')])
