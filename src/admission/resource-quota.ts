@@ -59,6 +59,8 @@ function decisionOf(names: Names, request: AdmissionRequest): Decision {
   if (!isStored(definition) || isUncounted(place)) return NOTHING
   const prefix = quotasPrefix(namespace)
   const quotas = reads.listOther(prefix)
+  // Most namespaces have no quota: their creates need no usage.
+  if (quotas.length === 0 && oldObject === null) return whileUnlimited(prefix)
   const usage = usageOf(place, object, names)
   const nowMs = parseTimeMs(request.context.writing.time) ?? 0
   const before = oldObject === null ? null : usageOf(place, oldObject, names)
