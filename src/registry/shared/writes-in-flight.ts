@@ -32,7 +32,7 @@ export class WritesInFlight {
   }
 
   /**
-   * Resolves when the first of the writes of an object has ended; at once if there is none.
+   * Resolves when the first write of an object has ended; at once if none is in flight.
    *
    * @throws ApiError `Timeout` at the deadline
    */

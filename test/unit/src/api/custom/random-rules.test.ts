@@ -21,7 +21,7 @@ const seeds = only === undefined ? Array.from({ length: 300 }, (_, at) => at + 1
 type Rule = {
   readonly rule: string
   readonly message: string
-  /** Compares with the value before; such a rule is skipped where there is none. */
+  /** Compares with the value before; such a rule is skipped for a new value. */
   readonly isTransition: boolean
   readonly holds: (value: Json, old: Json | undefined) => boolean
 }
