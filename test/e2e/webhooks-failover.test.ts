@@ -9,8 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import { objectMember, objectsMember, textMember } from '../../src/api/json.ts'
 import type { JsonObject } from '../../src/api/json.ts'
-import { NoReply } from '../support/drivers/api-client.ts'
-import type { ApiClient, Reply } from '../support/drivers/api-client.ts'
+import { replyOf } from '../support/drivers/api-client.ts'
+import type { ApiClient } from '../support/drivers/api-client.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { OutwardServer } from '../support/fixtures/outward-server.ts'
 import type { Answer, SeenCall } from '../support/fixtures/outward-server.ts'
@@ -47,16 +47,6 @@ function configuration(type: 'Mutating' | 'Validating', { url, authority }: Outw
 
 function objectOf(name: string): JsonObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels: { stamped: 'wanted' } } }
-}
-
-/** @returns null: no answer */
-async function replyOf(requested: Promise<Reply>): Promise<Reply | null> {
-  try {
-    return await requested
-  } catch (cause) {
-    if (!(cause instanceof NoReply)) throw cause
-    return null
-  }
 }
 
 void test('a leader that is killed while webhooks are asked leaves nothing unstamped or twice', async (t) => {

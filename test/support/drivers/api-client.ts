@@ -34,6 +34,16 @@ export class NoReply extends Error {
   override readonly name = 'NoReply'
 }
 
+/** @returns null: there was no response */
+export async function replyOf(requested: Promise<Reply>): Promise<Reply | null> {
+  try {
+    return await requested
+  } catch (cause) {
+    if (!(cause instanceof NoReply)) throw cause
+    return null
+  }
+}
+
 /** Longer than the request timeout of a server, so that the server reports the cause of a wait. */
 const callMsMax = 70_000
 

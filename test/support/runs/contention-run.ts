@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NoReply } from '../drivers/api-client.ts'
-import type { ApiClient, Reply } from '../drivers/api-client.ts'
+import { replyOf } from '../drivers/api-client.ts'
+import type { ApiClient } from '../drivers/api-client.ts'
 import { ProcessCluster } from '../drivers/process-cluster.ts'
 import { endsWith } from '../tools/stop-after-test.ts'
 import { untilReached } from '../tools/until.ts'
@@ -82,16 +82,6 @@ class Adder {
     this.failures++
     this.#turn++
     await sleep(20)
-  }
-}
-
-/** @returns null: there was no answer */
-async function replyOf(requested: Promise<Reply>): Promise<Reply | null> {
-  try {
-    return await requested
-  } catch (cause) {
-    if (!(cause instanceof NoReply)) throw cause
-    return null
   }
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NoReply } from '../drivers/api-client.ts'
-import type { ApiClient, Reply } from '../drivers/api-client.ts'
+import { replyOf } from '../drivers/api-client.ts'
+import type { ApiClient } from '../drivers/api-client.ts'
 import { ProcessCluster } from '../drivers/process-cluster.ts'
 import { endsWith } from '../tools/stop-after-test.ts'
 import { until } from '../tools/until.ts'
@@ -59,16 +59,6 @@ class Creator {
 function podOf(name: string): object {
   const containers = [{ name: 'c', image: 'i' }]
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers } }
-}
-
-/** @returns null: there was no answer */
-async function replyOf(requested: Promise<Reply>): Promise<Reply | null> {
-  try {
-    return await requested
-  } catch (cause) {
-    if (!(cause instanceof NoReply)) throw cause
-    return null
-  }
 }
 
 /**

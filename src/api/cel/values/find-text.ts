@@ -2,7 +2,7 @@
  * Returns the index of the last occurrence of a part in a text that begins at or before a start, in
  * linear time: the engine's search takes the product of the lengths for some texts.
  *
- * @returns -1 if there is none
+ * @returns -1 if the text is not found
  * @source Knuth, Morris and Pratt, "Fast Pattern Matching in Strings", read backwards
  */
 export function lastIndexOfText(text: string, part: string, start: number): number {
