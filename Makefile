@@ -13,7 +13,8 @@ node_modules/.package-lock.json: package.json package-lock.json
 
 install: node_modules/.package-lock.json
 
-build: install ## Compile everything to dist/
+build: install ## Check the types of the pure modules, and compile everything to dist/
+	@node node_modules/ts7/bin/tsc -p tsconfig.pure.json
 	@node node_modules/ts7/bin/tsc -p tsconfig.json
 	@node remove-stale.js
 	@$(MAKE) --no-print-directory build-info
@@ -27,8 +28,7 @@ build-info:
 	  date=$$(TZ=UTC git show -s --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ HEAD 2>/dev/null); then \
 	  printf '{"gitCommit":"%s","buildDate":"%s"}\n' "$$commit" "$$date" >dist/src/build-info.json; fi
 
-lint: install ## Check the types of the pure modules, style and formatting
-	@node node_modules/ts7/bin/tsc -p tsconfig.pure.json
+lint: install ## Check style and formatting
 	@$(NODE_BIN)/eslint base raft src tools bench fixtures test
 	@$(NODE_BIN)/prettier --check --log-level warn base raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js remove-stale.js
 

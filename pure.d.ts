@@ -4,11 +4,13 @@
  * whole project is compiled with Node's own types.
  */
 declare module 'node:buffer' {
-  type Encoding = 'utf8' | 'latin1' | 'base64'
+  type Encoding = 'utf8' | 'latin1' | 'base64' | 'hex'
 
   export class Buffer extends Uint8Array<ArrayBuffer> {
     static from(text: string, encoding?: Encoding): Buffer
     static from(bytes: ArrayBufferLike, offset?: number, length?: number): Buffer
+    static from(bytes: Uint8Array): Buffer
+    static compare(a: Uint8Array, b: Uint8Array): number
     static allocUnsafe(length: number): Buffer
     static byteLength(text: string): number
     write(text: string, offset: number, length: number, encoding: Encoding): number
