@@ -27,6 +27,7 @@ import { ApiError } from '../../api/errors/api-error.ts'
 import { bodyLimits } from '../../api/limits.ts'
 import { keyOfTarget } from '../calls/request.ts'
 import { fromStore } from '../shared/store-error-mapping.ts'
+import type { StoredObject } from '../../store/object-store.ts'
 
 /** The kind of a decoded object. */
 export type DecodedKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema' | 'structural'> & {
@@ -303,14 +304,14 @@ function valuesAllowed({ store }: VerbDependencies, { definition, target }: Writ
  * Refuses an object that has too many values including its defaults.
  *
  * @param bytes of the object to be stored
- * @param storedBytes of the stored object. null: it is new
+ * @param stored null: the object is new
  * @throws ApiError RequestEntityTooLarge
  */
-export function checkValueCount(bytes: Uint8Array, storedBytes: Uint8Array | null): void {
+export function checkValueCount(bytes: Uint8Array, stored: Pick<StoredObject, 'bytes'> | null): void {
   const { storedValuesMax, valuesAddedMax } = bodyLimits
   if (bytes.byteLength <= storedValuesMax) return
   const values = jsonValues(bytes)
   if (values <= storedValuesMax) return
-  const before = storedBytes === null ? 0 : jsonValues(storedBytes) + valuesAddedMax
+  const before = stored === null ? 0 : jsonValues(stored.bytes) + valuesAddedMax
   if (values > before) throw tooManyValues('object with its defaults', Math.max(storedValuesMax, before))
 }

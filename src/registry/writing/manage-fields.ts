@@ -38,14 +38,12 @@ type Entries = readonly JsonObject[]
 
 /** Returns the object with these managed fields; undefined: without any. */
 export function withManagedFields(object: AnyObject, entries: Entries | undefined): AnyObject {
-  if (object.metadata.managedFields === entries) return object
-  const metadata: Draft = { ...object.metadata }
-  if (entries === undefined || entries.length === 0) delete metadata.managedFields
-  else metadata.managedFields = entries
+  const { managedFields, ...rest } = object.metadata
+  if (managedFields === entries) return object
+  const metadata: ObjectMeta =
+    entries === undefined || entries.length === 0 ? rest : { ...rest, managedFields: entries }
   return { ...object, metadata }
 }
-
-type Draft = { -readonly [Name in keyof ObjectMeta]: ObjectMeta[Name] }
 
 /** Keeps the owners of the stored object. @param current null: the object is new */
 export function keepManagedFields(current: AnyObject | null): ManageFields {

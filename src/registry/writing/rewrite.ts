@@ -150,7 +150,7 @@ function planRewrite(
     return { kind: 'answer', value: documentResponse(200, stored.bytes) }
   const isApply = rewrite.applier !== undefined
   const encoded = encodeManaged(dependencies, request, object, { isApply })
-  checkValueCount(encoded.bytes, stored.bytes)
+  checkValueCount(encoded.bytes, stored)
   const { key, revision } = stored
   return planPut(putOver(stored, encoded), {
     dryRun: dryRun ? documentResponse(200, withRevision(encoded, revision)) : null,

@@ -96,6 +96,7 @@ async function loadVersions(
         if (at === null || at > state.revision)
           throw new DatabaseError('damaged', 'a version lies where none belongs')
         const version = decodeVersion(record, at)
+        version.pack()
         addHash(state.versionsSum, readHash(record, 0, hash))
         addVersion(state, version)
       }

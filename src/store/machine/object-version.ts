@@ -37,7 +37,8 @@ export class Version implements StoredObject {
   readonly lastOfCommand: boolean
   /** Length of the record before `bytes`. */
   readonly headerBytes: number
-  readonly #record: PackedRecord
+  /** Whole until `pack`: the newest versions are read most, by the response and by watches. */
+  #record: Buffer | PackedRecord
 
   constructor(header: VersionHeader, record: Buffer) {
     this.key = header.key
@@ -51,11 +52,17 @@ export class Version implements StoredObject {
     this.revisionOffset = header.revisionOffset
     this.lastOfCommand = header.lastOfCommand
     this.headerBytes = header.headerBytes
-    this.#record = new PackedRecord(record, header.headerBytes + header.revisionOffset)
+    this.#record = record
+  }
+
+  /** Shares the texts that other records have too. From then on `bytes` and `record` are copies. */
+  pack(): void {
+    if (this.#record instanceof PackedRecord) return
+    this.#record = new PackedRecord(this.#record, this.headerBytes + this.revisionOffset)
   }
 
   get bytes(): Uint8Array {
-    return this.#record.slice(this.headerBytes)
+    return this.#from(this.headerBytes)
   }
 
   get byteLength(): number {
@@ -63,17 +70,26 @@ export class Version implements StoredObject {
   }
 
   parts(from: number): readonly Uint8Array[] {
-    return this.#record.parts(this.headerBytes + from)
+    const at = this.headerBytes + from
+    return this.#record instanceof PackedRecord ? this.#record.parts(at) : [this.#record.subarray(at)]
   }
 
   /** The whole record. */
   get record(): Uint8Array {
-    return this.#record.slice(0)
+    return this.#from(0)
   }
 
   /** Copies the record's hash to `out`. */
   readHash(out: Hash128): Hash128 {
-    return readHash(this.#record.head(hashBytes), 0, out)
+    return readHash(
+      this.#record instanceof PackedRecord ? this.#record.head(hashBytes) : this.#record,
+      0,
+      out,
+    )
+  }
+
+  #from(at: number): Uint8Array {
+    return this.#record instanceof PackedRecord ? this.#record.slice(at) : this.#record.subarray(at)
   }
 }
 

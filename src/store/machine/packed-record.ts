@@ -81,12 +81,16 @@ type Cut = {
 const texts = new SharedTexts({ bytesMin: 64, bytesMax: 16 * 1024, rememberedBytesMax: 2 * 1024 * 1024 })
 
 function cutsOf(record: Buffer, from: number): readonly Cut[] {
+  const listAt = record.indexOf(listBegin, from)
+  const last = listAt < 0 ? -1 : record.indexOf(listEnd, listAt)
+  if (last < 0) return []
+  const list = record.toString('latin1', listAt, last + listEnd.length)
   const cuts: Cut[] = []
   let shared = 0
-  for (const [start, end] of rangesOf(record, from)) {
-    const found = texts.find(record.toString('latin1', start, end))
+  for (const [start, end] of rangesOf(list)) {
+    const found = texts.find(list.slice(start, end))
     if (found === null) continue
-    cuts.push({ offset: start - shared, shared: found })
+    cuts.push({ offset: listAt + start - shared, shared: found })
     shared += end - start
   }
   return cuts
@@ -108,21 +112,17 @@ function withoutTexts(record: Buffer, cuts: readonly Cut[]): Buffer {
 
 type Range = readonly [start: number, end: number]
 
-/** Returns where texts may be that others have too. */
-function rangesOf(record: Buffer, from: number): readonly Range[] {
-  const start = record.indexOf(listBegin, from)
-  const last = start < 0 ? -1 : record.indexOf(listEnd, start)
-  if (last < 0) return []
-  const end = last + listEnd.length
+/** Returns where in the list texts may be that others have too. */
+function rangesOf(list: string): readonly Range[] {
   const ranges: Range[] = []
-  let at = start
+  let at = 0
   while (ranges.length < rangesMax - 1) {
-    const time = record.indexOf(timeBegin, at)
-    if (time < 0 || time + timeBegin.length + timeBytes >= end) break
+    const time = list.indexOf(timeBegin, at)
+    if (time < 0 || time + timeBegin.length + timeLength >= list.length) break
     ranges.push([at, time + timeBegin.length])
-    at = time + timeBegin.length + timeBytes
+    at = time + timeBegin.length + timeLength
   }
-  ranges.push([at, end])
+  ranges.push([at, list.length])
   return ranges
 }
 
@@ -130,5 +130,5 @@ function rangesOf(record: Buffer, from: number): readonly Range[] {
 const rangesMax = 16
 const listBegin = Buffer.from('"managedFields":[')
 const listEnd = Buffer.from('}]}')
-const timeBegin = Buffer.from('"time":"')
-const timeBytes = '2026-01-02T03:04:05Z'.length
+const timeBegin = '"time":"'
+const timeLength = '2026-01-02T03:04:05Z'.length

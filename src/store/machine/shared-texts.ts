@@ -38,8 +38,9 @@ export class SharedTexts {
     if (this.#newer.delete(text)) this.#newerBytes -= text.length
     this.#older.delete(text)
     const shared = { bytes: Buffer.from(text, 'latin1') }
-    this.#shared.set(text, new WeakRef(shared))
-    this.#unused.register(shared, text)
+    const name = copyOf(text)
+    this.#shared.set(name, new WeakRef(shared))
+    this.#unused.register(shared, name)
     return shared
   }
 
@@ -49,9 +50,14 @@ export class SharedTexts {
       this.#newer = new Set()
       this.#newerBytes = 0
     }
-    this.#newer.add(text)
+    this.#newer.add(copyOf(text))
     this.#newerBytes += text.length
   }
+}
+
+/** A slice of a longer text keeps all of it in memory; a copy does not. */
+function copyOf(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1')
 }
 
 export type SharedText = { readonly bytes: Buffer }

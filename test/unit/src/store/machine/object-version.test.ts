@@ -8,9 +8,12 @@ import { DatabaseError } from '../../../../../src/store/store-errors.ts'
 import {
   decodeVersion,
   deletedVersion,
+  hashOf,
   putVersion,
   recordOf,
 } from '../../../../../src/store/machine/object-version.ts'
+import type { Version } from '../../../../../src/store/machine/object-version.ts'
+import { newHash } from '../../../../../src/store/machine/hash.ts'
 import { noRevision, revision } from '../../../../../src/store/revision.ts'
 import { configMapKey, decoded, encoded } from '../../../../../fixtures/store-kit.ts'
 
@@ -48,6 +51,40 @@ void test('a record decodes to the version it was encoded from', () => {
   )
   assert.deepEqual(decodeVersion(recordOf(plain), revision(2 ** 45)), plain)
   assert.equal(plain.kind, 'updated')
+})
+
+void test('a packed version has the same bytes as before, and so has its deletion', () => {
+  const owners = `"managedFields":[{"manager":"m","time":"2026-01-02T03:04:05Z","fieldsV1":{"f:${'x'.repeat(99)}":{}}}]`
+  const plain = encoded('')
+  const bytes = Buffer.concat([plain.bytes.subarray(0, -1), Buffer.from(`,${owners}}`)])
+  const make = (name: string, at: number): Version => {
+    const place = {
+      key: configMapKey(name),
+      revision: revision(at),
+      previous: noRevision,
+      lastOfCommand: true,
+    }
+    return putVersion(place, { ...plain, bytes })
+  }
+  for (const [at, name] of ['a', 'b', 'c'].entries()) {
+    const whole = make(name, at + 1)
+    const version = make(name, at + 1)
+    const place = { key: version.key, revision: revision(9), previous: version.revision, lastOfCommand: true }
+    const deleted = recordOf(deletedVersion(place, whole))
+    assert.equal(whole.parts(0).length, 1)
+    for (let times = 0; times < 2; times++) {
+      version.pack()
+      assert.deepEqual(Buffer.from(recordOf(version)), Buffer.from(recordOf(whole)))
+      assert.deepEqual(Buffer.from(version.bytes), Buffer.from(whole.bytes))
+      assert.equal(version.byteLength, whole.bytes.byteLength)
+      for (const from of [0, version.itemOffset]) {
+        assert.deepEqual(Buffer.concat(version.parts(from)), Buffer.from(whole.bytes.subarray(from)))
+      }
+      assert.deepEqual(hashOf(version, newHash()), hashOf(whole, newHash()))
+      assert.deepEqual(recordOf(deletedVersion(place, version)), deleted)
+    }
+    assert.equal(version.parts(0).length > 1, at > 0, 'a text is shared from the second time on')
+  }
 })
 
 void test('a record with a flipped byte or a truncated one is never accepted', () => {
