@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { markVariable } from '../../fixtures/port-range.ts'
@@ -28,30 +28,41 @@ export type CheckOptions = {
   readonly env?: NodeJS.ProcessEnv
 }
 
+/** Checked every 100 ms. Once it is true, the process is ended. Unset: the process ends itself. */
+type Decision = { readonly isDecided?: () => boolean }
+
 /** Runs `check` in `copy`, in a process of its own. */
 export async function runCheck(check: Check, copy: Copy, options: CheckOptions = {}): Promise<Verdict> {
   return check.kind === 'tests' ? runTests(check.file, copy, options) : runSeeds(check, copy, options)
 }
 
 async function runTests(file: string, copy: Copy, options: CheckOptions): Promise<Verdict> {
-  const report = join(copy.directory, 'report')
-  rmSync(report, { force: true })
+  const report = join(copy.directory, `report-${reports++}`)
   const program = join(copy.directory, 'dist/test', file.replace(/\.ts$/, '.js'))
   const reporter = pathToFileURL(join(copy.directory, 'dist/test/mutants/reporter.js')).href
   const ended = await run(
     copy,
     [`--test-reporter=${reporter}`, `--test-reporter-destination=${report}`, program],
-    options,
+    // One finding decides: the other tests need not run.
+    { ...options, isDecided: () => findingsIn(reportsIn(report)).some(isEvidence) },
   )
   if (ended.timedOut) return { kind: 'void', why: `${file} did not end`, timedOut: true }
-  const lines = existsSync(report) ? readFileSync(report, 'utf8').split('\n').filter(Boolean) : []
-  const reports = lines.map((line) => JSON.parse(line) as Report)
-  if (reports.length === 0) return { kind: 'void', why: `no test of ${file} ran: ${ended.lastWords}` }
-  return judged(
-    reports.flatMap(({ finding }) => finding ?? []),
-    ended,
-    reports.length,
-  )
+  const ran = reportsIn(report)
+  if (ran.length === 0) return { kind: 'void', why: `no test of ${file} ran: ${ended.lastWords}` }
+  return judged(findingsIn(ran), ended, ran.length)
+}
+
+let reports = 0
+
+/** @param path of a report that may still be written: an incomplete last line is left out */
+function reportsIn(path: string): readonly Report[] {
+  if (!existsSync(path)) return []
+  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1)
+  return lines.map((line) => JSON.parse(line) as Report)
+}
+
+function findingsIn(of: readonly Report[]): readonly Finding[] {
+  return of.flatMap(({ finding }) => finding ?? [])
 }
 
 type SeedsCheck = Extract<Check, { readonly kind: 'seeds' }>
@@ -83,7 +94,7 @@ type Ended = {
 
 let started = 0
 
-function run(copy: Copy, args: readonly string[], options: CheckOptions): Promise<Ended> {
+function run(copy: Copy, args: readonly string[], options: CheckOptions & Decision): Promise<Ended> {
   const mark = markOf(started++)
   const env: NodeJS.ProcessEnv = { ...process.env, ...options.env, [markVariable]: mark }
   // Otherwise the process would report to the test runner of this process, or record the behavior
@@ -99,16 +110,25 @@ function run(copy: Copy, args: readonly string[], options: CheckOptions): Promis
     let timedOut = false
     let output = ''
     let errors = ''
-    const alarm = setTimeout(() => {
-      timedOut = true
+    const end = (): void => {
       child.kill('SIGKILL')
       killMarked(mark)
+    }
+    const alarm = setTimeout(() => {
+      timedOut = true
+      end()
     }, options.endAfterMs ?? patienceMs)
+    const look = setInterval(() => {
+      if (options.isDecided?.() !== true) return
+      clearInterval(look)
+      end()
+    }, 100)
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output = kept(output + text)))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = kept(errors + text)))
     child.on('error', reject)
     child.on('close', (code) => {
       clearTimeout(alarm)
+      clearInterval(look)
       const lastWords = oneLine(errors) || `ended with ${code}`
       resolve({ code, output, lastWords, timedOut })
     })

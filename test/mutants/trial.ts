@@ -22,9 +22,7 @@ export function unchanged(mutants: readonly Mutant[]): Copy {
 
 /** @returns the checks that did not pass: their verdict on a mutant proves nothing */
 export async function baseline(copy: Copy, checks: readonly Check[]): Promise<Tried[]> {
-  const tried: Tried[] = []
-  // Reports go to one file of the copy, so one at a time.
-  for (const check of distinct(checks)) tried.push(await timed(check, copy))
+  const tried = await inLanes(distinct(checks), (check) => timed(check, copy))
   return tried.filter(({ verdict }) => verdict.kind !== 'passed')
 }
 
