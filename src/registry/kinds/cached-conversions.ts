@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
+import { beforeDeadline } from '../../../base/deadline.ts'
 import { timeout } from '../../api/errors/standard-errors.ts'
 import type { StoredObject } from '../../store/object-store.ts'
 import { revision as revisionOf } from '../../store/revision.ts'
@@ -76,7 +77,7 @@ export class CachedConversions {
       if (first === undefined && missing.length === 0) return found
       // Each turn finds at least one more of them.
       const call = first ?? this.#begin(this.#firstBatch(missing))
-      for (const [key, bytes] of await this.#within(call, deadlineMs)) found.set(key, bytes)
+      for (const [key, bytes] of await this.#beforeDeadline(call, deadlineMs)) found.set(key, bytes)
     }
   }
 
@@ -137,14 +138,9 @@ export class CachedConversions {
     return made
   }
 
-  async #within(call: Promise<Converted>, deadlineMs: number): Promise<Converted> {
-    const { clock } = this.#options
-    if (deadlineMs === Number.POSITIVE_INFINITY) return call
-    return new Promise((resolve, reject) => {
-      const timer = clock.after(Math.max(0, deadlineMs - clock.monotonicMs()), () =>
-        reject(timeout('the conversion webhook did not respond within the timeout of the request')),
-      )
-      call.then(resolve, reject).finally(() => timer.cancel())
-    })
+  #beforeDeadline(call: Promise<Converted>, deadlineMs: number): Promise<Converted> {
+    const late = (): Error =>
+      timeout('the conversion webhook did not respond within the timeout of the request')
+    return beforeDeadline(call, { clock: this.#options.clock, deadlineMs, late })
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
+import { beforeDeadline } from '../../../base/deadline.ts'
 import { Deferred } from '../../../base/deferred.ts'
 import { timeout } from '../../api/errors/standard-errors.ts'
 import type { Key } from '../../store/key.ts'
@@ -39,14 +40,7 @@ export class WritesInFlight {
   async ended(key: Key, deadlineMs: number): Promise<void> {
     const end = this.#ends.get(key)
     if (end === undefined) return
-    const late = new Deferred<void>()
-    const timer = this.#clock.after(Math.max(0, deadlineMs - this.#clock.monotonicMs()), () =>
-      late.reject(timeout('an earlier change of this object is not decided; nothing was changed')),
-    )
-    try {
-      await Promise.race([end.promise, late.promise])
-    } finally {
-      timer.cancel()
-    }
+    const late = (): Error => timeout('an earlier change of this object is not decided; nothing was changed')
+    await beforeDeadline(end.promise, { clock: this.#clock, deadlineMs, late })
   }
 }
