@@ -87,7 +87,7 @@ export const limits = Object.freeze({
   /** Ms that a client may read nothing while data is pending. Longer: it is disconnected. */
   writeStallMsMax: 60_000,
   /**
-   * `Warning` headers of one response, and the length of each. When full: further ones are dropped,
+   * `Warning` headers of one response, and the bytes of each. When full: further ones are dropped,
    * longer ones truncated.
    */
   warningsMax: 16,

@@ -10,6 +10,7 @@ import { checkContainerResourceName } from '../containers/container-resources.ts
 import { checkQuotaResourceName } from './quota-resources.ts'
 
 const WHOLE = 10n ** 9n
+const TYPES: readonly string[] = ['Pod', 'Container', 'PersistentVolumeClaim']
 const AMOUNTS = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const
 
 /** @source core `pkg/apis/core/validation`, ValidateLimitRange */
@@ -18,8 +19,7 @@ export function checkLimits(object: AnyObject, found: Findings): void {
   for (const [index, item] of objectsMember(objectMember(object, 'spec'), 'limits').entries()) {
     const at = `spec.limits[${index}]`
     const type = textMember(item, 'type')
-    if (type !== '')
-      for (const words of checkQualifiedName(type)) found.add(invalid(`${at}.type`, type, words))
+    if (type !== '') for (const words of checkType(type)) found.add(invalid(`${at}.type`, type, words))
     if (types.has(type)) found.add(duplicate(`${at}.type`, type))
     types.add(type)
     checkNames(item, type, at, found)
@@ -36,6 +36,12 @@ export function checkLimits(object: AnyObject, found: Findings): void {
     const names = new Set(AMOUNTS.flatMap((member) => Object.keys(objectMember(item, member))))
     for (const name of names) checkAmountsOf(item, name, at, found)
   }
+}
+
+function checkType(type: string): readonly string[] {
+  const words = checkQualifiedName(type)
+  if (words.length > 0 || type.includes('/') || TYPES.includes(type)) return words
+  return ['must be a standard limit type or fully qualified']
 }
 
 function checkNames(item: JsonObject, type: string, at: string, found: Findings): void {

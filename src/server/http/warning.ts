@@ -1,12 +1,21 @@
 import { limits } from '../../config/limits.ts'
 
 /**
- * Returns the value of a `Warning` header.
+ * Returns the value of a `Warning` header. Each of its characters is one byte of UTF-8, because
+ * Node.js sends the characters of a header as single bytes.
  * @source RFC 7234 section 5.5; spec 7
  */
 export function warningHeader(text: string): string {
-  // A header contains only printable ASCII; a line break would begin another header.
-  const plain = text.replace(/[^ -~]+/g, ' ')
-  const cut = plain.length > limits.warningCharactersMax ? plain.slice(0, limits.warningCharactersMax) : plain
-  return `299 - "${cut.replace(/[\\"]/g, '\\$&')}"`
+  // A line break would begin another header, and controls could change the terminal of a user.
+  const plain = text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
+  return `299 - "${asBytes(plain).replace(/[\\"]/g, '\\$&')}"`
+}
+
+function asBytes(text: string): string {
+  // Characters that are cut anyway are not encoded: each has a byte at least.
+  const bytes = Buffer.from(text.slice(0, limits.warningCharactersMax), 'utf8')
+  let end = Math.min(bytes.length, limits.warningCharactersMax)
+  // The middle of a character is no place to cut: 10xxxxxx is a byte that continues one.
+  while (end > 0 && end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
+  return bytes.toString('latin1', 0, end)
 }

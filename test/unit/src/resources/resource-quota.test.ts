@@ -75,6 +75,11 @@ void test('spec 2.13: a LimitRange has consistent amounts, and fills the default
     [of({ type: '' }), [`FieldValueRequired ${at}.type`]],
     [of({ type: 'a b' }), [`FieldValueInvalid ${at}.type`]],
     [
+      of({ type: 'container' }),
+      [`FieldValueInvalid ${at}.type`],
+      'must be a standard limit type or fully qualified',
+    ],
+    [
       of({ max: { cpu: '1' }, min: { cpu: '2' } }),
       [
         `FieldValueInvalid ${at}.min[cpu]`,

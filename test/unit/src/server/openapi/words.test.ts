@@ -44,8 +44,19 @@ void test('durations are read as Go writes them', () => {
 })
 
 void test('a warning is one line of printable text, in quotes', () => {
-  assert.equal(warningHeader('a "b" \\c\r\nX: y\u00e9z'), '299 - "a \\"b\\" \\\\c X: y z"')
+  assert.equal(warningHeader('a "b" \\c\r\nX: y\u0085\u2028\ud800z'), '299 - "a \\"b\\" \\\\c X: y z"')
   assert.ok(warningHeader('w'.repeat(1000)).length < 300)
+})
+
+void test('a warning keeps the letters of every language, as the UTF-8 bytes that clients read', () => {
+  const read = (header: string): string => Buffer.from(header, 'latin1').toString('utf8')
+  assert.equal(
+    read(warningHeader('Gr\u00fc\u00dfe, \u20ac, \u{1f600}')),
+    '299 - "Gr\u00fc\u00dfe, \u20ac, \u{1f600}"',
+  )
+  const long = warningHeader(`x${'\u20ac'.repeat(1000)}`)
+  assert.ok(long.length < 300)
+  assert.match(read(long), /^299 - "x\u20ac+"$/u)
 })
 
 void test('spec 4.5: health returns ok, or each check when verbose or failing', () => {
