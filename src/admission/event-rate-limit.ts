@@ -8,6 +8,7 @@ import type { AdmissionContext } from '../registry/calls/admission-context.ts'
 import type { AdmissionRequest } from '../registry/calls/admission.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
 import type { AdmissionPlugin } from './chain.ts'
+import type { ConfigurationShape } from './plugin-configuration.ts'
 
 export const EVENT_LIMIT_TYPES = ['Server', 'Namespace', 'User', 'SourceAndObject'] as const
 export type EventLimitType = (typeof EVENT_LIMIT_TYPES)[number]
@@ -21,6 +22,7 @@ export type EventLimit = {
   readonly cacheSize: number
 }
 
+const LIMIT_MEMBERS: readonly string[] = ['type', 'qps', 'burst', 'cacheSize']
 const CACHE_SIZE = 4096
 const CACHE_SIZE_MAX = 1_000_000
 const RETRY_AFTER_SECONDS = 1
@@ -119,6 +121,12 @@ class Buckets {
   }
 }
 
+/** @source apiserver `plugin/pkg/admission/eventratelimit/apis` */
+export function eventLimitsShape(names: Names): ConfigurationShape {
+  const apiVersions = [`${names.group('eventratelimit.admission')}/v1alpha1`]
+  return { kind: 'Configuration', apiVersions, members: ['limits'] }
+}
+
 /**
  * Reads the `limits` of an `eventratelimit.admission` Configuration.
  *
@@ -133,6 +141,9 @@ export function readEventLimits(
   const limits = objectsMember(given, 'limits')
   if (limits.length === 0) problem('limits: Required value: at least one limit')
   return limits.flatMap((limit, at) => {
+    for (const name of Object.keys(limit)) {
+      if (!LIMIT_MEMBERS.includes(name)) problem(`limits[${at}].${name}: unknown field`)
+    }
     const type = EVENT_LIMIT_TYPES.find((one) => one === textMember(limit, 'type'))
     if (type === undefined) problem(`limits[${at}].type: must be one of ${EVENT_LIMIT_TYPES.join(', ')}`)
     const numberOf = (name: string, fallback: number | null, max: number): number => {

@@ -8,13 +8,18 @@ import { admissionChain } from '../admission/chain.ts'
 import type { AdmissionObserver, AdmissionPlugin } from '../admission/chain.ts'
 import { defaultIngressClass } from '../admission/default-ingress-class.ts'
 import { defaultTolerationSeconds } from '../admission/default-tolerations.ts'
-import { eventRateLimit, readEventLimits } from '../admission/event-rate-limit.ts'
+import { eventLimitsShape, eventRateLimit, readEventLimits } from '../admission/event-rate-limit.ts'
 import { extendedResourceToleration } from '../admission/extended-resource-toleration.ts'
 import { limitRanger } from '../admission/limit-ranger.ts'
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts'
 import { nodeRestriction } from '../admission/node-restriction.ts'
 import { ownerReferencesPermissionEnforcement } from '../admission/owner-references.ts'
-import { readPodSecurityConfiguration } from '../admission/pod-security/configuration.ts'
+import { checkConfigurationShape } from '../admission/plugin-configuration.ts'
+import type { ConfigurationShape } from '../admission/plugin-configuration.ts'
+import {
+  podSecurityConfigurationShape,
+  readPodSecurityConfiguration,
+} from '../admission/pod-security/configuration.ts'
 import { podSecurity } from '../admission/pod-security/pod-security.ts'
 import { priorityAdmission } from '../admission/priority.ts'
 import { resourceQuotaAdmission } from '../admission/resource-quota.ts'
@@ -74,14 +79,14 @@ const builders: {
   TaintNodesByCondition: taintNodesByCondition,
   AlwaysPullImages: alwaysPullImages,
   PodSecurity: (dependencies) => {
-    const given = dependencies.configurationOf?.('PodSecurity') ?? {}
+    const given = configurationOf(dependencies, 'PodSecurity', podSecurityConfigurationShape) ?? {}
     const configuration = readPodSecurityConfiguration(given, problemOf('PodSecurity'))
     return podSecurity({ ...dependencies, configuration })
   },
   Priority: priorityAdmission,
   DefaultTolerationSeconds: defaultTolerationSeconds,
   EventRateLimit: (dependencies) => {
-    const given = dependencies.configurationOf?.('EventRateLimit') ?? null
+    const given = configurationOf(dependencies, 'EventRateLimit', eventLimitsShape)
     return eventRateLimit({ ...dependencies, limits: readEventLimits(given, problemOf('EventRateLimit')) })
   },
   ExtendedResourceToleration: extendedResourceToleration,
@@ -130,6 +135,17 @@ function organizationsIn(request: string): readonly string[] | null {
     if (cause instanceof PkiError) return null
     throw cause
   }
+}
+
+/** Returns the configuration of a plugin, of the right shape. null: there is none */
+function configurationOf(
+  dependencies: AdmissionDependencies,
+  plugin: AdmissionPluginName,
+  shapeIn: (names: Names) => ConfigurationShape,
+): JsonObject | null {
+  const given = dependencies.configurationOf?.(plugin) ?? null
+  if (given !== null) checkConfigurationShape(given, shapeIn(dependencies.names), problemOf(plugin))
+  return given
 }
 
 /** Returns a function that reports what is wrong with the configuration of a plugin. */

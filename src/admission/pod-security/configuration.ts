@@ -1,7 +1,19 @@
-import { memberOf, objectMember, textMember, textsMember } from '../../api/json.ts'
+import { isJsonObject, memberOf, objectMember, textMember, textsMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
+import type { Names } from '../../api/metadata/names.ts'
+import type { ConfigurationShape } from '../plugin-configuration.ts'
 import { isLevel, LEVELS, MODES, parseVersion, PRIVILEGED } from './policy.ts'
 import type { Mode, Policies, Policy } from './policy.ts'
+
+/** @source upstream `k8s.io/pod-security-admission/admission/api` */
+export function podSecurityConfigurationShape(names: Names): ConfigurationShape {
+  const group = names.group('pod-security.admission.config')
+  return {
+    kind: 'PodSecurityConfiguration',
+    apiVersions: ['v1', 'v1beta1', 'v1alpha1'].map((version) => `${group}/${version}`),
+    members: ['defaults', 'exemptions'],
+  }
+}
 
 /** Policies of namespaces without labels, and what no policy applies to. */
 export type PodSecurityConfiguration = {
@@ -14,7 +26,8 @@ export type PodSecurityConfiguration = {
 }
 
 /**
- * Reads a `PodSecurityConfiguration` of the group `pod-security.admission.config`.
+ * Reads a `PodSecurityConfiguration` of the group `pod-security.admission.config`, whose shape was
+ * checked.
  *
  * @param problem called with each thing that is wrong
  * @source upstream `k8s.io/pod-security-admission/admission/api`
@@ -23,6 +36,9 @@ export function readPodSecurityConfiguration(
   given: JsonObject,
   problem: (words: string) => void,
 ): PodSecurityConfiguration {
+  for (const name of ['defaults', 'exemptions']) {
+    if (!isJsonObject(memberOf(given, name) ?? {})) problem(`${name}: must be an object`)
+  }
   const defaults = objectMember(given, 'defaults')
   const policyOf = (mode: Mode): Policy => {
     const level = textMember(defaults, mode) || PRIVILEGED.level

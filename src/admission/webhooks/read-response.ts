@@ -48,7 +48,8 @@ export function readResponse(body: Uint8Array, expected: ExpectedResponse): Read
   const response = memberOf(review, 'response')
   if (response === undefined || response === null) return invalid('webhook response was absent')
   if (!isJsonObject(response)) return invalid('response is not an object')
-  const wrong = wrongInHead(review, response, expected) ?? wrongInPatch(response, expected)
+  const wrong =
+    wrongInHead(review, response, expected) ?? wrongInTypes(response) ?? wrongInPatch(response, expected)
   if (wrong !== null) return invalid(wrong)
   const patch = patchIn(response)
   if (patch !== null && 'why' in patch) return invalid(patch.why)
@@ -60,6 +61,7 @@ export function readResponse(body: Uint8Array, expected: ExpectedResponse): Read
       status: isJsonObject(status) ? status : null,
       patch: patch?.operations ?? null,
       warnings: textsMember(response, 'warnings')
+        .filter((text) => text !== '')
         .slice(0, WARNINGS_MAX)
         .map((text) => shortText(text, TEXT_LENGTH_MAX)),
       auditAnnotations: Object.entries(objectMember(response, 'auditAnnotations'))
@@ -114,6 +116,24 @@ function wrongInHead(
 
 function spelledKind(apiVersion: string, kind: string): string {
   return `${apiVersion}, Kind=${kind}`
+}
+
+/**
+ * A member of another type would be lost without notice: upstream cannot decode such a response. A
+ * denial stays one, whatever comes with it.
+ */
+function wrongInTypes(response: JsonObject): string | null {
+  if (memberOf(response, 'allowed') !== true) return null
+  const warnings = memberOf(response, 'warnings') ?? []
+  if (!isJsonList(warnings) || !warnings.every(isText)) return 'response.warnings is not a list of strings'
+  const annotations = memberOf(response, 'auditAnnotations') ?? {}
+  return isJsonObject(annotations) && Object.values(annotations).every(isText)
+    ? null
+    : 'response.auditAnnotations is not a map of strings'
+}
+
+function isText(value: Json | undefined): boolean {
+  return typeof value === 'string'
 }
 
 function wrongInPatch(response: JsonObject, { type, version }: ExpectedResponse): string | null {

@@ -7,7 +7,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { admissionChain } from '../../../../src/admission/chain.ts'
-import { readPodSecurityConfiguration } from '../../../../src/admission/pod-security/configuration.ts'
+import { checkConfigurationShape } from '../../../../src/admission/plugin-configuration.ts'
+import {
+  podSecurityConfigurationShape,
+  readPodSecurityConfiguration,
+} from '../../../../src/admission/pod-security/configuration.ts'
 import { spellViolations, violationsOf } from '../../../../src/admission/pod-security/evaluate.ts'
 import { podSecurity } from '../../../../src/admission/pod-security/pod-security.ts'
 import type { Level } from '../../../../src/admission/pod-security/policy.ts'
@@ -256,6 +260,26 @@ void test('spec 5.9: the configuration has the defaults of namespaces, and what 
     'defaults.warm: unknown field',
     'exemptions.users: unknown field',
   ])
+})
+
+void test('a misspelled configuration is refused, since its plugin would stay at the defaults', () => {
+  const problemsIn = (given: JsonObject): readonly string[] => {
+    const problems: string[] = []
+    const shape = podSecurityConfigurationShape(namesOf('k8s.io'))
+    checkConfigurationShape(given, shape, (words) => void problems.push(words))
+    return problems
+  }
+  const head = { apiVersion: 'pod-security.admission.config.k8s.io/v1', kind: 'PodSecurityConfiguration' }
+  assert.deepEqual(problemsIn({ ...head, defaults: {}, exemptions: {} }), [])
+  assert.deepEqual(problemsIn({ kind: 'Nonsense', default: { enforce: 'baseline' } }), [
+    'kind: must be PodSecurityConfiguration',
+    'apiVersion: must be pod-security.admission.config.k8s.io/v1 or ' +
+      'pod-security.admission.config.k8s.io/v1beta1 or pod-security.admission.config.k8s.io/v1alpha1',
+    'default: unknown field; the fields are defaults, exemptions',
+  ])
+  const problems: string[] = []
+  readPodSecurityConfiguration({ defaults: [], exemptions: 'all' }, (words) => void problems.push(words))
+  assert.deepEqual(problems, ['defaults: must be an object', 'exemptions: must be an object'])
 })
 
 void test('a namespace with large Pods is labelled without parsing all of them at once', async (t) => {

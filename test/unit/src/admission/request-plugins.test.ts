@@ -213,8 +213,12 @@ void test('spec 5.9: events beyond a limit are refused with 429 until there are 
   clock.advance(1000)
   assert.equal((await event()).code, 201)
   const problems: string[] = []
-  readEventLimits({ limits: [{ type: 'Pod', qps: 0, burst: 1 }] }, (words) => void problems.push(words))
+  readEventLimits(
+    { limits: [{ type: 'Pod', qps: 0, burst: 1, cachesize: 5 }] },
+    (words) => void problems.push(words),
+  )
   assert.deepEqual(problems, [
+    'limits[0].cachesize: unknown field',
     'limits[0].type: must be one of Server, Namespace, User, SourceAndObject',
     'limits[0].qps: must be a whole number from 1 to 1000000',
   ])
