@@ -123,7 +123,7 @@ export class Proposals<Outcome> {
       pending.lastDrop = reason
       if (reason === 'unreadable' && certain(pending)) this.#end(pending, { kind: 'not-applied', reason })
     }
-    // The current leader dropped them for lack of capacity: the sweep retries a little later.
+    // If the current leader dropped them, it lacks capacity: the sweep retries a little later.
     if (this.#leaderTerm !== null && this.#leaderTerm !== term) this.#sendOpen()
   }
 
