@@ -199,8 +199,7 @@ void test('spec 4.2: unknown and duplicate fields are refused, warned about or i
     assert.ok(warnings.includes('nonsense') && warnings.includes('duplicate field'), warnings)
     const ignored = await ask('Ignore')
     assert.equal(ignored.status, 201, ignored.text)
-    // Unknown fields of a CustomResourceDefinition are stored, and a Warning says so in this mode
-    // too.
+    // A CustomResourceDefinition keeps its unknown fields, so this mode returns a Warning too.
     const isStored = definition.kind === 'CustomResourceDefinition'
     assert.equal((ignored.headers.get('warning') ?? '').includes('nonsense'), isStored)
   }
