@@ -62,8 +62,8 @@ export const membersMax = 32
  */
 export const memberTextBytesMax = 320
 /**
- * The highest feature level. The first release that changes how commands apply raises it by one, so
- * a higher number is an error.
+ * The highest feature level that a member may state. Only releases that change how commands apply
+ * add a level, so real ones are far lower.
  */
 export const featureLevelsMax = 65_535
 
