@@ -98,7 +98,7 @@ function memory({ target }: BenchContext): number {
   return Math.max(0, ...(target.local?.pids() ?? []).map((pid) => residentMiBOf(pid) ?? 0))
 }
 
-/** Lists all objects of a namespace at once. */
+/** Returns the wire size of an unpaged list of a namespace. */
 async function listBytes(context: BenchContext, namespace: string): Promise<number> {
   const { endpoints } = context.target
   const recipe = { kind: 'list', namespace, page: null, form: mostRecent } as const

@@ -61,11 +61,14 @@ export const membersMax = 32
  * by a port.
  */
 export const memberTextBytesMax = 320
-/** Feature levels are numbered by releases that change how commands apply. */
+/**
+ * The highest feature level that a member may state. Only releases that change how commands apply
+ * add a level, so real ones are far lower.
+ */
 export const featureLevelsMax = 65_535
 
 export function checkCoreConfig(config: CoreConfig): void {
-  assert(config.heartbeatTicks >= 1, 'a leader sends a heartbeat at least every heartbeat interval')
+  assert(config.heartbeatTicks >= 1, 'a heartbeat interval is at least one tick')
   assert(config.electionTicks >= 3 * config.heartbeatTicks, 'an election timeout spans three heartbeats')
   assert(config.appendBytesMax >= 1, 'an append carries at least a byte')
   assert(config.inflightMessagesMax >= 1, 'one append may be in flight')

@@ -123,7 +123,8 @@ export class Proposals<Outcome> {
       pending.lastDrop = reason
       if (reason === 'unreadable' && certain(pending)) this.#end(pending, { kind: 'not-applied', reason })
     }
-    // The current leader dropped them for lack of capacity: the sweep retries a little later.
+    // The current leader drops tries while it is full or transfers its leadership, so it would drop
+    // an immediate retry too: the sweep retries a little later.
     if (this.#leaderTerm !== null && this.#leaderTerm !== term) this.#sendOpen()
   }
 

@@ -9,7 +9,7 @@ import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition
 import { systemPriorityOf } from '../registry/kinds/system-priorities.ts'
 import { checkImmutable } from './common/immutable.ts'
 
-/** A priority of Pods with a name. */
+/** A named priority, which Pods refer to. */
 export function priorityClassDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: names.group('scheduling'),
@@ -48,7 +48,7 @@ export function priorityClassDefinition(names: Names): ResourceDefinition {
 /** Higher ones are reserved for the system. */
 const VALUE_MAX = 1_000_000_000
 
-const priorityClassSchema = struct('scheduling.v1.PriorityClass', 'A priority of Pods with a name.', {
+const priorityClassSchema = struct('scheduling.v1.PriorityClass', 'A named priority, which Pods refer to.', {
   value: int32(2, 'The priority of Pods of this class; higher values are scheduled first.', {
     required: true,
     always: true,

@@ -138,7 +138,7 @@ void test('spec 4.6.3, 5.8: webhooks of the domain k8s.io mutate and deny, with 
   assert.match(text, /orch_admission_webhook_state\{type="mutating",.*state="closed"\} 1/)
 })
 
-void test('a configuration can be suspended for a time and resumed, on its path and in the log', async (t) => {
+void test('a webhook configuration can be suspended and resumed through /cluster/v1/webhooks, which is logged', async (t) => {
   const kit = await start(t)
   const { server } = kit
   await configure(kit, 'validating')

@@ -18,13 +18,13 @@ import { brokenUnions } from '../support/generators/invalid-unions.ts'
 import { FullObjects, variantsOf } from '../support/generators/full-object.ts'
 import { collectionOf, nameOf } from '../support/fixtures/kind-path.ts'
 import { SpecServer } from '../support/fixtures/spec-server.ts'
-import { makeStoodFor } from '../support/fixtures/subresource-target.ts'
+import { createOperatedPod } from '../support/fixtures/subresource-target.ts'
 
 const names = namesOf('orch.io')
 const seed = Number(process.env['SEED'] ?? 1)
 const DRY = '?dryRun=All&fieldValidation=Strict'
 
-/** Fresh ones: what is drawn for one kind does not depend on another. */
+/** Returns a new generator, so that the objects of one kind do not depend on those of another. */
 function makerFor(): FullObjects {
   return new FullObjects(names, seed)
 }
@@ -40,7 +40,7 @@ function isForgiven(kind: string, { field, reason }: Broken): boolean {
 
 void test('spec 2: required fields, closed lists, types and bounds of the declarations are enforced in every kind', async (t) => {
   const api = await SpecServer.start(t)
-  await makeStoodFor(api)
+  await createOperatedPod(api)
   for (const definition of definitionsFor(names)) {
     await t.test(`${definition.kind} ${definition.version}`, async (one) => {
       const collection = collectionOf(definition)
@@ -160,7 +160,7 @@ void test('spec 2: an immutable field stays as it was created', async (t) => {
   }
 })
 
-void test('spec 2.1, 4.2: another kind or version is not taken for this one, in any kind', async (t) => {
+void test('spec 2.1, 4.2: every collection refuses an object of another kind or version', async (t) => {
   const api = await SpecServer.start(t)
   for (const definition of definitionsFor(names)) {
     const collection = collectionOf(definition)
@@ -181,7 +181,7 @@ void test('spec 2.1, 4.2: another kind or version is not taken for this one, in 
 
 void test('spec 4.2: unknown and duplicate fields are refused, warned about or ignored in every kind', async (t) => {
   const api = await SpecServer.start(t)
-  await makeStoodFor(api)
+  await createOperatedPod(api)
   for (const definition of definitionsFor(names)) {
     const collection = collectionOf(definition)
     const text = JSON.stringify({ ...makerFor().object(definition, 0), nonsense: 1 })
@@ -199,7 +199,7 @@ void test('spec 4.2: unknown and duplicate fields are refused, warned about or i
     assert.ok(warnings.includes('nonsense') && warnings.includes('duplicate field'), warnings)
     const ignored = await ask('Ignore')
     assert.equal(ignored.status, 201, ignored.text)
-    // Unknown fields of a definition are stored, and nothing is stored without a Warning.
+    // A CustomResourceDefinition keeps its unknown fields, so this mode returns a Warning too.
     const isStored = definition.kind === 'CustomResourceDefinition'
     assert.equal((ignored.headers.get('warning') ?? '').includes('nonsense'), isStored)
   }

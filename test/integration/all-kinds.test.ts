@@ -21,7 +21,7 @@ import { nameOf } from '../support/fixtures/kind-path.ts'
 import { ObjectLife } from '../support/runs/object-lifecycle.ts'
 import { SaidMembers } from '../support/runs/member-coverage.ts'
 import { SpecServer } from '../support/fixtures/spec-server.ts'
-import { makeStoodFor } from '../support/fixtures/subresource-target.ts'
+import { createOperatedPod } from '../support/fixtures/subresource-target.ts'
 
 const seed = Number(process.env['SEED'] ?? 1)
 
@@ -144,7 +144,7 @@ const subresources: readonly Subresource[] = [
 async function operateAll(client: KindClient, maker: FullObjects, given: SaidMembers): Promise<void> {
   const { api, definition, collection, encodings } = client
   for (const [turn, encoding] of encodings.entries()) {
-    const path = await makeStoodFor(api)
+    const path = await createOperatedPod(api)
     const sent = maker.object(definition, turn)
     given.note(definition.schema, sent)
     const accept = client.mediaType(encodings[(turn + 1) % encodings.length] ?? 'json')

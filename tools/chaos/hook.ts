@@ -1,7 +1,7 @@
 /*
  * Loaded by `--import hook.js?file=FILE` into every thread of servers that `orchctl cluster up
- * --chaos` starts; the server itself never loads it. Delays syncs of the log and changes the wall
- * clock as configured in the file. The files of LevelDB and the clock of TLS are not affected.
+ * --chaos` starts; the code of the server never imports it. Delays syncs of the log and changes the
+ * wall clock as configured in the file. The files of LevelDB and the clock of TLS are not affected.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

@@ -102,7 +102,8 @@ export class HistoryIndex {
     const deletions = this.objects.get(name)?.deletions ?? []
     return deletions.some(
       ({ call, above, below }) =>
-        // A revision above both lower bounds and below both upper bounds exists.
+        // A revision exists above `above` and the last change, below `below`, and at most
+        // `revision`.
         call.begin < moment && Math.max(above, last.revision) < Math.min(below - 1, revision),
     )
   }

@@ -11,7 +11,7 @@ const left = 110
 const rowHeight = 34
 const columns = 300
 const ticks = 10
-/** Faults per line of the chart. */
+/** Height of a line of fault labels. */
 const faultLine = 14
 
 /**

@@ -28,7 +28,7 @@ const ok: readonly number[] = [200]
 const created: readonly number[] = [201]
 /** A retry after a lost response may find the object that the first attempt created. */
 const createdOrThere: readonly number[] = [201, 409]
-/** Delimiters of the continue token. */
+/** Bytes kept from the start of a list, which contain the continue token. */
 const listHeadBytes = 8 * 1024
 
 /** Serializes a request. */

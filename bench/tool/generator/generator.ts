@@ -63,7 +63,7 @@ export class Generator {
    */
   async openCalls(calls: CallsOf): Promise<void> {
     const { recipe, http, clients } = calls
-    // The threads have no sources: one load uses the credentials that it began with.
+    // The threads cannot renew credentials: one load uses those that it began with.
     const endpoints = await resolveEndpoints(calls.endpoints)
     const seats = Array.from({ length: clients }, (_, client) => {
       return { client, endpoint: present(endpoints[client % endpoints.length], 'there are endpoints') }

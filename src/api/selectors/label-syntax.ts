@@ -13,9 +13,10 @@ export type LabelRequirement = {
  * The grammar of a label selector's string form.
  *
  * ```
- * selector    = requirement *( "," requirement )
+ * selector    = [ requirement *( "," requirement ) ]
  * requirement = "!" key | key | key ("in" | "notin") "(" value *( "," value ) ")"
  *             | key ("=" | "==" | "!=" | ">" | "<") value
+ * value       = [ word ]
  * ```
  *
  * @source apimachinery `pkg/labels/selector.go`
@@ -70,7 +71,7 @@ const OPERATORS: ReadonlyMap<string, LabelOperator> = new Map([
   ['<', 'lt'],
 ])
 
-/** `in` and `notin` are ordinary values here; no token is the empty value. */
+/** Here `in` and `notin` are ordinary values. Without a word the value is empty, as in `a=`. */
 function exactFrom(tokens: Tokens): string {
   const token = tokens.peek()
   if (token.kind === 'end' || token.kind === ',') return ''

@@ -160,13 +160,13 @@ export class FullObjects implements ObjectMaker {
 /** An object that represents an operation on another object has the name of that object. */
 function unstoredMetadata({ scope, aliasOfSubresource }: ResourceDefinition): JsonObject {
   return {
-    ...(aliasOfSubresource === undefined ? {} : { name: STOOD_FOR }),
+    ...(aliasOfSubresource === undefined ? {} : { name: OPERATED_POD }),
     ...(scope === 'Namespaced' ? { namespace: 'default' } : {}),
   }
 }
 
 /** The target of such kinds, which the test creates. */
-export const STOOD_FOR = 'stood-for'
+export const OPERATED_POD = 'operated-pod'
 
 /** Fields that the server ignores in new objects. */
 export const ownedByServer: JsonObject = {

@@ -15,7 +15,7 @@ import type { Call, Got } from '../registry/fixture.ts'
 
 const kind = 'Member'
 
-function person(id: number, more: Partial<MemberInfo> = {}): MemberInfo {
+function infoOf(id: number, more: Partial<MemberInfo> = {}): MemberInfo {
   return {
     ...{ id: nodeId(id), name: `n${id}`, role: 'voter', wantedRole: 'voter' },
     ...{ peerAddress: `h${id}:7443`, clientAddress: `h${id}:6443` },
@@ -24,8 +24,8 @@ function person(id: number, more: Partial<MemberInfo> = {}): MemberInfo {
   }
 }
 
-const three = [1, 2, 3].map((id) => person(id))
-const learner = person(4, { role: 'learner', wantedRole: 'learner' })
+const three = [1, 2, 3].map((id) => infoOf(id))
+const learner = infoOf(4, { role: 'learner', wantedRole: 'learner' })
 
 async function open(t: TestContext, members: readonly MemberInfo[] = three): Promise<Fixture> {
   const fixture = await Fixture.open()
@@ -144,7 +144,7 @@ void test('a foreground deletion of a member waits for its dependents like that 
 })
 
 void test('a refused membership change reports cause and remedy, also in a dry run', async (t) => {
-  const fixture = await open(t, [person(1), learner])
+  const fixture = await open(t, [infoOf(1), learner])
   for (const query of [{}, { dryRun: 'All' }]) {
     for (const refusal of [
       await refused(fixture.delete({ kind, name: 'n1', query })),
@@ -165,7 +165,7 @@ void test('a refused membership change reports cause and remedy, also in a dry r
 })
 
 void test('if one of two changes in a request is refused, neither is made', async (t) => {
-  const fixture = await open(t, [person(1), learner])
+  const fixture = await open(t, [infoOf(1), learner])
   const before = memberOf(fixture, 'n1')
   const body = { spec: { role: 'Learner', peerAddress: 'z:1' } }
   assert.equal((await refused(fixture.patch({ kind, name: 'n1', body }))).code, 403)
@@ -235,7 +235,7 @@ for (const [what, name, body, message] of wrong) {
 }
 
 void test('the addresses and the replaced member of a joined member are immutable', async (t) => {
-  const waiting = person(5, { role: 'learner', wantedRole: 'voter', replaces: nodeId(2) })
+  const waiting = infoOf(5, { role: 'learner', wantedRole: 'voter', replaces: nodeId(2) })
   const fixture = await open(t, [...three, waiting])
   for (const change of [{ peerAddress: null }, { peerAddress: '' }, { replaces: 'n1' }, { replaces: null }]) {
     const refusal = await refused(fixture.patch({ kind, name: 'n5', body: { spec: change } }))

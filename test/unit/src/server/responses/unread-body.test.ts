@@ -37,7 +37,7 @@ void test('HTTP/1.1: the response is sent at once and ends when the request was 
   socket.destroy()
 })
 
-void test('HTTP/1.1: the response ends when the client sends more than the discarded bytes', () => {
+void test('HTTP/1.1: the response ends when the client sends more than the limit of discarded bytes', () => {
   const socket = new Socket()
   const { calls, request } = replyOver(socket)
   request.emit('data', Buffer.alloc(discardedBytesMax))
@@ -51,7 +51,7 @@ void test('HTTP/1.1: the response ends at once when its connection is gone', () 
   assert.deepEqual(replyOver(null).calls, ['head', 'end 9'])
 })
 
-void test('HTTP/2: the stream closes when the client sends more than the discarded bytes', () => {
+void test('HTTP/2: the stream closes when the client sends more than the limit of discarded bytes', () => {
   const closed: number[] = []
   const stream = Object.assign(new EventEmitter(), {
     ...{ endAfterHeaders: false, readableEnded: false },

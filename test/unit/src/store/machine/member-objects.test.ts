@@ -1,8 +1,8 @@
 /*
  * Goal: apply maintains Member objects that show the configuration, with revisions like any other
  * object, from feature level 3 on; other fields are kept.
- * Method: logs of configurations and commands on one machine; random logs on several, cut into
- * batches in other ways.
+ * Method: logs of configurations and commands on one machine; random logs on two, divided into
+ * batches differently.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -23,7 +23,7 @@ import { LogWriter, ownSession, write } from '../../../../../fixtures/store-kit.
 const foundedMs = Date.parse('2026-01-02T03:04:05.678Z')
 const addedMs = Date.parse('2026-02-03T04:05:06Z')
 
-function person(id: number, role: MemberRole = 'voter', more: Partial<MemberInfo> = {}): MemberInfo {
+function infoOf(id: number, role: MemberRole = 'voter', more: Partial<MemberInfo> = {}): MemberInfo {
   return {
     ...{ id: nodeId(id), name: `n${id}`, role, wantedRole: role },
     ...{ peerAddress: `h${id}:7443`, clientAddress: `h${id}:6443` },
@@ -40,7 +40,7 @@ function simple(...members: MemberInfo[]): Configuration {
   }
 }
 
-const three = simple(person(1), person(2), person(3))
+const three = simple(infoOf(1), infoOf(2), infoOf(3))
 
 /** A founded cluster, its log and one machine. */
 class Bench {
@@ -142,9 +142,9 @@ void test('from level 3 on each member has an object, encoded as the API does', 
   )
 })
 
-void test('before level 3 there are no Member objects, and the raise creates those of the current configuration', () => {
+void test('before feature level 3 there are no Member objects, and the rise to it creates those of the current configuration', () => {
   const bench = new Bench(2)
-  assert.deepEqual(bench.configure(simple(person(1), person(2))), [])
+  assert.deepEqual(bench.configure(simple(infoOf(1), infoOf(2))), [])
   assert.equal(bench.objects.length, 0)
   bench.log.command({ kind: 'raise-feature-level', level: 3, founding: { members: [], atMs: addedMs } })
   bench.run()
@@ -158,30 +158,30 @@ void test('before level 3 there are no Member objects, and the raise creates tho
   assert.deepEqual(new Bench(0).objects, [], 'nor without a cluster')
 })
 
-void test('a log without a configuration entry has the members of the raise', () => {
+void test('without a configuration entry in the log, the members are those in raise-feature-level', () => {
   const log = new LogWriter()
   const machine = new Machine(emptyState())
   log.command(bootstrapOf('c', { featureLevel: 2 }))
-  const members = [person(2), person(1)]
+  const members = [infoOf(2), infoOf(1)]
   log.command({ kind: 'raise-feature-level', level: 3, founding: { members, atMs: foundedMs } })
   machine.apply(log.entries, ownSession)
-  assert.deepEqual(machine.state.configuration, simple(person(1), person(2)))
+  assert.deepEqual(machine.state.configuration, simple(infoOf(1), infoOf(2)))
   const { objects } = machine.state.objects.list(memberPrefix('orch.io'), null, null)
   assert.deepEqual(
     objects.map((version) => parseStored(version).metadata.name),
     ['n1', 'n2'],
   )
-  const reported = new Bench(2, simple(person(5)))
+  const reported = new Bench(2, simple(infoOf(5)))
   reported.log.command({ kind: 'raise-feature-level', level: 3, founding: { members, atMs: foundedMs } })
   reported.run()
   assert.deepEqual(
     reported.objects.map(({ metadata }) => metadata.name),
     ['n5'],
-    'an entry counts more',
+    'a configuration entry takes precedence',
   )
 })
 
-void test('a raise without a time leaves the creation time unset', () => {
+void test('a raise-feature-level command without a time leaves the creation time unset', () => {
   const bench = new Bench(2)
   bench.log.command({ kind: 'raise-feature-level', level: 3 })
   bench.run()
@@ -190,7 +190,7 @@ void test('a raise without a time leaves the creation time unset', () => {
 
 void test('a membership change takes effect at its own entry: added, promoted, moved, removed', () => {
   const bench = new Bench(3)
-  const fourth = person(4, 'learner', { wantedRole: 'voter', replaces: nodeId(2), addedMs })
+  const fourth = infoOf(4, 'learner', { wantedRole: 'voter', replaces: nodeId(2), addedMs })
   assert.deepEqual(bench.configure(simple(...three.members, fourth)), ['created n4'])
   const { metadata, spec, status } = bench.object('n4')
   assert.equal(metadata.creationTimestamp, '2026-02-03T04:05:06Z')
@@ -204,16 +204,16 @@ void test('a membership change takes effect at its own entry: added, promoted, m
     voters: [1, 3, 4].map(nodeId),
     votersOutgoing: [1, 2, 3].map(nodeId),
     ...{ learners: [], learnersNext: [], autoLeave: true },
-    members: [...three.members, person(4, 'voter', { addedMs })],
+    members: [...three.members, infoOf(4, 'voter', { addedMs })],
   }
   assert.deepEqual(bench.configure(joint), ['updated n2', 'updated n4'])
   assert.equal((bench.object('n2')['status'] as { phase: string }).phase, 'Removing')
-  assert.deepEqual(bench.configure(simple(person(1), person(3), person(4, 'voter', { addedMs }))), [
+  assert.deepEqual(bench.configure(simple(infoOf(1), infoOf(3), infoOf(4, 'voter', { addedMs }))), [
     'deleted n2',
   ])
-  const moved = person(4, 'voter', { addedMs, peerAddress: 'elsewhere:1' })
-  assert.deepEqual(bench.configure(simple(person(1), person(3), moved)), ['updated n4'])
-  assert.deepEqual(bench.configure(simple(person(1), person(3), moved)), [], 'nothing new')
+  const moved = infoOf(4, 'voter', { addedMs, peerAddress: 'elsewhere:1' })
+  assert.deepEqual(bench.configure(simple(infoOf(1), infoOf(3), moved)), ['updated n4'])
+  assert.deepEqual(bench.configure(simple(infoOf(1), infoOf(3), moved)), [], 'nothing new')
   bench.log.empty()
   bench.run()
   assert.equal(bench.machine.state.revision, bench.machine.state.history.last)
@@ -252,7 +252,7 @@ void test('whole numbers beyond 2^53 in fields written by others keep all their 
     status: { ...(object['status'] as object), term: 9007199254740997n, '': [], __: {} },
   }))
   const written = bench.object('n2')
-  const moved = [person(1), person(2, 'voter', { peerAddress: 'moved:1' }), person(3)]
+  const moved = [infoOf(1), infoOf(2, 'voter', { peerAddress: 'moved:1' }), infoOf(3)]
   assert.deepEqual(bench.configure(simple(...moved)), ['updated n2'])
   const { metadata, status, spec } = bench.object('n2')
   assert.equal((spec as { peerAddress: string }).peerAddress, 'moved:1')
@@ -277,7 +277,7 @@ void test('a joining member adopts the announced object of its name; other annou
     bench.log.command(write({ kind: 'put', key, conditions: [], object: encoded(announced) }))
   }
   bench.run()
-  const learner = person(4, 'learner', { addedMs })
+  const learner = infoOf(4, 'learner', { addedMs })
   assert.deepEqual(bench.configure(simple(...three.members, learner)), ['updated n4'])
   const { metadata, status } = bench.object('n4')
   assert.deepEqual([metadata.uid, metadata.creationTimestamp], ['of-n4', '2026-01-01T00:00:00Z'])
@@ -289,15 +289,15 @@ void test('a joining member adopts the announced object of its name; other annou
 void test('another member of the same name has another object', () => {
   const bench = new Bench(3)
   const before = bench.object('n3').metadata.uid
-  const other = person(9, 'voter', { name: 'n3', addedMs })
-  assert.deepEqual(bench.configure(simple(person(1), person(2), other)), ['deleted n3', 'created n3'])
+  const other = infoOf(9, 'voter', { name: 'n3', addedMs })
+  assert.deepEqual(bench.configure(simple(infoOf(1), infoOf(2), other)), ['deleted n3', 'created n3'])
   assert.notEqual(bench.object('n3').metadata.uid, before)
 })
 
 void test('a state of another incarnation shows its own members from the first leader on', () => {
   const bench = new Bench(3)
   const { state } = bench.machine
-  state.configuration = simple(person(8, 'voter', { name: 'n1' }))
+  state.configuration = simple(infoOf(8, 'voter', { name: 'n1' }))
   const before = state.revision
   bench.log.empty()
   bench.run()
@@ -305,7 +305,7 @@ void test('a state of another incarnation shows its own members from the first l
 })
 
 for (let seed = 1; seed <= 3; seed++) {
-  void test(`machines agree on members however the log was cut, seed ${seed}`, () => {
+  void test(`machines agree on members however the log is divided into batches, seed ${seed}`, () => {
     const random = new SeededRandom(seed)
     const log = new LogWriter()
     log.configuration(three)
@@ -315,7 +315,7 @@ for (let seed = 1; seed <= 3; seed++) {
       else if (random.chance(0.1)) {
         const role = (): MemberRole => random.pick(['voter', 'learner'])
         const ids = [2, 3, 4, 5].filter(() => random.chance(0.6))
-        log.configuration(simple(person(1), ...ids.map((id) => person(id, role(), { wantedRole: role() }))))
+        log.configuration(simple(infoOf(1), ...ids.map((id) => infoOf(id, role(), { wantedRole: role() }))))
       } else if (left === 200) log.command(bootstrapOf('c', { featureLevel: 2 }))
       else if (left === 150)
         log.command({ kind: 'raise-feature-level', level: 3, founding: { members: [], atMs: addedMs } })
