@@ -1,4 +1,3 @@
-import type { Logger } from 'pino'
 import type { Clock } from '../../base/clock.ts'
 import type { Config } from '../config/config.ts'
 import { commonSigningFiles, hasSignerFiles, signingFilesOf } from '../config/signing-files.ts'
@@ -27,7 +26,7 @@ export function sharesAuthority(config: Config): boolean {
 export type SigningAuthoritiesDependencies = {
   readonly config: Config
   readonly clock: Clock
-  readonly log: Pick<Logger, 'warn'>
+  readonly log: { warn(fields: object, message: string): void }
   /** The authority that the members share, as far as this member can sign with it. */
   readonly shared: { readonly signer: Authority | null }
 }
