@@ -15,8 +15,6 @@ import { defaultPolicy } from './auth/bootstrap/default-policy.ts'
 import { policyObjects } from './auth/bootstrap/policy-objects.ts'
 import { Controllers } from './app/controllers.ts'
 import { CustomKindSync } from './controllers/custom-kind-sync.ts'
-import type { KeyRing } from './key-ring/key-ring.ts'
-import type { SharedTokenKeys } from './key-ring/shared-token-keys.ts'
 import { MemberDisk } from './health/disk-check.ts'
 import { checkIdentity } from './membership/check-identity.ts'
 import { memberKeys } from './pki/member-keys.ts'
@@ -31,7 +29,9 @@ import { admissionOf } from './app/admission-plugins.ts'
 import { accessOf, hasDefaultBindings, accessWarnings, reviewersFor } from './app/policy.ts'
 import type { Access } from './app/policy.ts'
 import { removal } from './membership/removal.ts'
+import { certificateIssuing } from './app/certificate-issuing.ts'
 import { openKeyRing } from './app/key-ring.ts'
+import type { OpenedKeyRing } from './app/key-ring.ts'
 import { needsPods, podInformer } from './app/pods.ts'
 import { openReplica } from './app/replica.ts'
 import { servedKinds } from './app/served-kinds.ts'
@@ -120,7 +120,8 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   const { bootstrap, watch } = startUpkeep(site, { store, machine, consensus, keys })
   replica.judgedBy(watch.guard)
   closing.add(logLeaderChanges({ consensus, clock, log }))
-  const { ring, shared } = openKeyRing(site, { directory, store, machine })
+  const keyRing = openKeyRing(site, { directory, store, machine })
+  const { ring, shared, authorities } = keyRing
   const fileKeys = new FileTokenKeys(site.config, keys)
   const serviceAccounts = configuredServiceAccounts(site, { store, files: fileKeys, shared })
   const tokenKeys = [shared, fileKeys]
@@ -139,8 +140,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
     pods,
     tokens: serviceAccounts.tokens,
     rootCa,
-    ring,
-    shared,
+    keyRing,
     watches,
     caughtUp,
     metrics,
@@ -162,6 +162,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   const url = await serve(site, {
     ...{ store, machine, consensus, registry, served, health, caughtUp, metrics, keys, access, audit },
     watch,
+    authorities,
     issuer: serviceAccounts.documents,
     signingKeys: ring,
     webhooks,
@@ -209,8 +210,7 @@ type RegistryOptions = {
   readonly pods: Informer<PodSummary>
   readonly tokens: TokenIssuer
   readonly rootCa: RootCa
-  readonly ring: KeyRing
-  readonly shared: SharedTokenKeys
+  readonly keyRing: OpenedKeyRing
   readonly watches: WatchMetrics
   readonly caughtUp: CaughtUp
   readonly metrics: MetricsRegistry
@@ -229,7 +229,8 @@ type StartedRegistry = {
  */
 function startRegistry(site: MemberContext, options: RegistryOptions): StartedRegistry {
   const { clock, random, log, names, closing, config } = site
-  const { store, machine, consensus, access, pods, tokens, rootCa, ring, shared, watches } = options
+  const { store, machine, consensus, access, pods, tokens, rootCa, keyRing, watches } = options
+  const { ring, shared } = keyRing
   const catalog = new Catalog(definitionsFor(names))
   const served = catalog.narrowed(servedKinds(catalog.builtIn(), config['runtime-config']))
   const { isOn, warnings } = config['feature-gates']
@@ -265,6 +266,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     onKeysChanged: (listener) => shared.onChange(listener),
     // A member whose keys come from files signs with these.
     maintainKeys: config['service-account-signing-key-file'] === '' ? () => ring.maintain() : null,
+    certificates: certificateIssuing(site, keyRing, reviewers),
     enabled: config.controllers,
     eventTtlMs: config['event-ttl'],
     endedPodsMax: config['terminated-pod-gc-threshold'],

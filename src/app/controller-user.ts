@@ -11,6 +11,9 @@ import type { ControllerName } from '../config/controllers-flag.ts'
  */
 const accounts: { readonly [name in ControllerName]: string | null } = {
   'clusterrole-aggregation': 'clusterrole-aggregation-controller',
+  csrapproving: 'certificate-controller',
+  csrcleaner: 'certificate-controller',
+  csrsigning: 'certificate-controller',
   garbagecollector: 'generic-garbage-collector',
   namespace: 'namespace-controller',
   podgc: 'pod-garbage-collector',
@@ -22,6 +25,13 @@ const accounts: { readonly [name in ControllerName]: string | null } = {
   'serviceaccount-token': null,
 }
 
+/**
+ * Controllers whose writes admission compares with their permissions: it writes rules that it does
+ * not have, or uses signers, before the default roles are stored and whatever authorizers are
+ * configured.
+ */
+const privileged: readonly ControllerName[] = ['clusterrole-aggregation', 'csrapproving', 'csrsigning']
+
 /** Returns the user as which a controller reads and writes. */
 export function controllerUser(names: Names, controller: ControllerName): UserInfo {
   const account = accounts[controller]
@@ -31,9 +41,7 @@ export function controllerUser(names: Names, controller: ControllerName): UserIn
     name: serviceAccountName(systemNamespace, account),
     groups: [
       ...serviceAccountGroups(systemNamespace),
-      // It writes rules that it does not have, before the default roles are stored and whatever
-      // authorizers are configured.
-      ...(controller === 'clusterrole-aggregation' ? [GROUP_MASTERS] : []),
+      ...(privileged.includes(controller) ? [GROUP_MASTERS] : []),
     ],
   })
 }

@@ -10,7 +10,6 @@ import type { ControllerName } from '../config/controllers-flag.ts'
 import { limits } from '../config/limits.ts'
 import { accountSecrets } from '../controllers/account-secrets.ts'
 import { clusterRoleAggregation } from '../controllers/cluster-role-aggregation.ts'
-import type { Controller } from '../controllers/controller.ts'
 import { customDefinitionDeletion } from '../controllers/custom-definition-deletion.ts'
 import { customDefinitionNames } from '../controllers/custom-definition-names.ts'
 import { takenNames } from '../controllers/custom-definition-claims.ts'
@@ -19,8 +18,6 @@ import { defaultAccounts } from '../controllers/default-accounts.ts'
 import { defaultPolicyController } from '../controllers/default-policy.ts'
 import type { ExpectedObject, PolicyWrites } from '../controllers/default-policy.ts'
 import type { ObjectExpiry } from '../controllers/object-expiry.ts'
-import { whileLeading } from '../controllers/leadership.ts'
-import type { Leadership } from '../controllers/leadership.ts'
 import { garbageCollection } from '../controllers/garbage-collection.ts'
 import { namespaceDeletion } from '../controllers/namespace-deletion.ts'
 import { podGarbageCollection } from '../controllers/pod-garbage-collection.ts'
@@ -47,8 +44,11 @@ import { partsOf, prefixOf } from '../store/key.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { counter } from '../metrics/gauges.ts'
 import { WorkQueueMetrics } from '../metrics/work-queue-metrics.ts'
+import { startCertificates } from './certificate-controllers.ts'
+import type { CertificateIssuing, SwitchedWork } from './certificate-controllers.ts'
 import { controllerUser, serverUser } from './controller-user.ts'
 import { eventExpiry, recordExpiry } from './expiry.ts'
+import { working } from './leading.ts'
 import { accountQueue, queueNames } from './queue-names.ts'
 
 export type ControllersDependencies = {
@@ -72,6 +72,7 @@ export type ControllersDependencies = {
   readonly onKeysChanged: (listener: () => void) => void
   /** Takes the next step for the signing keys. null: keys of files sign */
   readonly maintainKeys: (() => Promise<boolean>) | null
+  readonly certificates: CertificateIssuing
   readonly log: Logger
   /** The controllers to run. What has no name there always runs. */
   readonly enabled: ReadonlySet<ControllerName>
@@ -131,6 +132,7 @@ export class Controllers {
       ...this.#startPods(),
       ...this.#startVolumes(),
       ...this.#startQuotas(),
+      ...this.#startCertificates(),
     ]
   }
 
@@ -143,7 +145,7 @@ export class Controllers {
     if (expiry === null) return []
     expiry.start()
     const work = { start: () => expiry.lead(), stop: () => expiry.follow() }
-    return [() => expiry.close(), whileLeading(leadershipOf(this.#dependencies.consensus), work)]
+    return [() => expiry.close(), working(this.#dependencies.consensus, work)]
   }
 
   #startDeletion(): readonly (() => void)[] {
@@ -300,11 +302,13 @@ export class Controllers {
   }
 
   #startKeys(): readonly (() => void)[] {
-    const { consensus, clock, maintainKeys: maintain, log } = this.#dependencies
-    if (maintain === null) return []
+    const { consensus, clock, maintainKeys, certificates, log } = this.#dependencies
     const onError = (cause: unknown): void => log.warn({ err: cause }, 'signing keys not maintained yet')
-    const work = signingKeys({ clock, periodMs: limits.keyRingCheckMs, maintain, onError })
-    return [whileLeading(leadershipOf(consensus), work)]
+    return [maintainKeys, certificates.maintain].flatMap((maintain) => {
+      if (maintain === null) return []
+      const work = signingKeys({ clock, periodMs: limits.keyRingCheckMs, maintain, onError })
+      return [working(consensus, work)]
+    })
   }
 
   /** Starts the controllers of service accounts and of their tokens. */
@@ -352,6 +356,14 @@ export class Controllers {
     ]
   }
 
+  #startCertificates(): readonly (() => void)[] {
+    return startCertificates({
+      ...{ ...this.#dependencies, ...this.#dependencies.certificates },
+      clientOf: (name) => this.#clientOf(name),
+      switched: (name, work) => this.#switched(name, work),
+    })
+  }
+
   #logReconciled(writes: PolicyWrites): void {
     const isChanged = Object.values(writes).some((count) => count > 0)
     if (this.#isPolicyLogged && !isChanged) return
@@ -362,7 +374,7 @@ export class Controllers {
   /** Runs a controller while this member leads, unless it is disabled. */
   #switched(
     name: ControllerName,
-    controller: Controller,
+    controller: SwitchedWork,
     queueName = queueNames[name],
   ): readonly (() => void)[] {
     const { enabled, consensus } = this.#dependencies
@@ -378,23 +390,5 @@ export class Controllers {
   #client(user: UserInfo): LocalClient {
     const { registry, clock } = this.#dependencies
     return new LocalClient({ registry, clock, user, timeoutMs: callMsMax })
-  }
-}
-
-/**
- * Runs a controller while this member leads.
- * @returns a function that stops it
- */
-function working(consensus: Consensus<Outcome>, controller: Controller): () => void {
-  const work = { start: () => controller.start(), stop: () => controller.stop() }
-  return whileLeading(leadershipOf(consensus), work)
-}
-
-function leadershipOf(consensus: Consensus<Outcome>): Leadership {
-  return {
-    get leading() {
-      return consensus.status.role === 'leader'
-    },
-    onChange: (listener) => consensus.onStatus(listener),
   }
 }

@@ -3,6 +3,9 @@ import type { ControllerName } from '../config/controllers-flag.ts'
 /** The names of work queues in metrics, as upstream. */
 export const queueNames: { readonly [name in ControllerName]: string } = {
   'clusterrole-aggregation': 'ClusterRoleAggregator',
+  csrapproving: 'certificate_approving',
+  csrcleaner: 'certificate_cleaning',
+  csrsigning: 'certificate_signing',
   garbagecollector: 'garbage_collector_attempt_to_delete',
   namespace: 'namespace',
   podgc: 'orphaned_pods_nodes',

@@ -2,6 +2,7 @@ import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Consensus, PeerCredentials } from '../../raft/index.ts'
 import type { IssuerDocuments } from '../auth/service-accounts/issuer-documents.ts'
 import { TrustStore, trustOf } from '../auth/trust-store.ts'
+import type { SharedAuthorities } from '../key-ring/shared-authorities.ts'
 import type { CaughtUp } from '../health/caught-up.ts'
 import type { Health } from '../health/health.ts'
 import { Members } from '../membership/members.ts'
@@ -46,6 +47,8 @@ export type ServingDependencies = {
   readonly caughtUp: CaughtUp
   readonly metrics: MetricsRegistry
   readonly keys: MemberKeys
+  /** Authorities that members share, for client certificates. */
+  readonly authorities: Pick<SharedAuthorities, 'certificates' | 'onChange'>
   readonly access: Access
   readonly issuer: IssuerDocuments | null
   readonly signingKeys: OperatedKeys
@@ -66,7 +69,9 @@ export type ServingDependencies = {
 export async function serve(site: MemberContext, dependencies: ServingDependencies): Promise<string> {
   const { config, closing } = site
   let keysInForce = dependencies.keys
-  const trust = new TrustStore(trustOf(keysInForce))
+  const { authorities } = dependencies
+  const trust = new TrustStore(trustOf(keysInForce, authorities.certificates))
+  authorities.onChange(() => trust.replace(trustOf(keysInForce, authorities.certificates)))
   const server = await serverOf(site, dependencies, { trust, keysInForce: () => keysInForce })
   endStaleWatches(site, server, dependencies.caughtUp)
   closing.add(() =>
@@ -78,7 +83,7 @@ export async function serve(site: MemberContext, dependencies: ServingDependenci
   const address = await listen(server, config)
   const watch = new KeyWatch(site, dependencies.keys, (keys) => {
     keysInForce = keys
-    trust.replace(trustOf(keys))
+    trust.replace(trustOf(keys, authorities.certificates))
     server.reload(keys.server)
     dependencies.onRenewedKeys(keys)
     if (keys.peer !== null) dependencies.renewPeerKeys(credentialsOf(keys.peer))

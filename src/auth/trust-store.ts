@@ -28,9 +28,15 @@ export class TrustStore {
 
 /**
  * Returns the authorities of clients and of proxies.
+ *
+ * @param shared certificates (PEM) of the authorities that members share, for clients in addition
  * @throws PkiError not for keys that `memberKeys` returned
  */
-export function trustOf({ server: { clientAuthorities, proxyAuthorities } }: MemberKeys): TrustBundles {
+export function trustOf(
+  { server: { clientAuthorities, proxyAuthorities } }: MemberKeys,
+  shared: string,
+): TrustBundles {
   const bundle = (pem: string | null): TrustBundle | null => (pem === null ? null : readTrustBundle(pem))
-  return { client: bundle(clientAuthorities), 'front-proxy': bundle(proxyAuthorities) }
+  const clients = clientAuthorities === null ? null : `${clientAuthorities}\n${shared}`
+  return { client: bundle(clients), 'front-proxy': bundle(proxyAuthorities) }
 }

@@ -5,6 +5,9 @@ import type { Flag } from './flag.ts'
 /** The controllers that `--controllers` switches, under upstream's names. */
 export const CONTROLLERS = [
   'clusterrole-aggregation',
+  'csrapproving',
+  'csrcleaner',
+  'csrsigning',
   'garbagecollector',
   'namespace',
   'podgc',

@@ -10,6 +10,7 @@ import { featureLevelMax } from '../version.ts'
 import { limits } from './limits.ts'
 import { runtimeConfigFlag } from './runtime-config.ts'
 import { serviceAccountFlags } from './service-account-flags.ts'
+import { signingFlags } from './signing-flags.ts'
 import { tlsCipherSuitesFlag, tlsMinVersionFlag } from './tls-flags.ts'
 import { settingsBounds } from './settings-bounds.ts'
 
@@ -121,6 +122,7 @@ export const flags = {
   ...accessFlags,
   ...admissionFlags,
   ...serviceAccountFlags,
+  ...signingFlags,
   ...admissionPluginFlags,
 
   'audit-policy-file': file('Audit policy: an object of kind Policy of the group audit, YAML or JSON.'),

@@ -6,6 +6,7 @@ import { flags } from './flags.ts'
 import type { FlagName } from './flags.ts'
 import { mostLike, nearest } from './nearest.ts'
 import { checkServiceAccounts } from './service-account-flags.ts'
+import { checkSigning } from './signing-files.ts'
 import { readYaml } from './yaml-text.ts'
 
 /** Text values by flag, from the command line or a file. */
@@ -190,6 +191,7 @@ function checkTogether(config: Config): void {
   checkAudit(config, wrong)
   checkJoin(config, wrong)
   checkServiceAccounts(config['service-account-max-token-expiration'], wrong)
+  checkSigning(config, wrong)
   for (const [one, other] of pairs) {
     if ((config[one] === '') !== (config[other] === '')) wrong(`--${one} and --${other} go together`)
   }

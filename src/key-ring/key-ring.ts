@@ -248,7 +248,8 @@ function sealedKey(id: string, privateKey: KeyObject, recipients: readonly Recip
   return seal(der, recipients, sealingContext(id))
 }
 
-function membersOf(of: Configuration): ReadonlySet<string> {
+/** Returns the IDs of all members, in decimal. */
+export function membersOf(of: Configuration): ReadonlySet<string> {
   const all = [...of.voters, ...(of.votersOutgoing ?? []), ...of.learners, ...of.learnersNext]
   return new Set(all.map(String))
 }

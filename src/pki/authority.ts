@@ -86,27 +86,49 @@ export function loadAuthority(certificatePem: string, keys: KeyPair): Authority 
  */
 export function issueCertificate(authority: Authority, request: CertificateRequest, random: Random): string {
   assert(request.usages.length >= 1, 'a certificate has a usage')
-  const issuer = authority.certificate
-  const notAfterMs = Math.min(request.notAfterMs, issuer.notAfterMs)
-  if (notAfterMs <= request.notBeforeMs) throw new PkiError('refused', 'the issuer is no longer valid then')
   const usageIds = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' } satisfies Record<
     Usage,
     string
   >
-  const named = request.names.dns.length + request.names.ips.length + request.names.uris.length > 0
   const usages = request.usages.map((usage) => objectIdentifier(usageIds[usage]))
+  const encoded = {
+    ...request,
+    subject: encodeSubject(request.subject),
+    keyUsage: keyUsage(request.publicKey),
+    extendedUsages: sequence(...usages),
+  }
+  return issueEncoded(authority, encoded, random)
+}
+
+/** A request whose names and usages are encoded. */
+export type EncodedRequest = Validity & {
+  readonly subject: DerNode
+  readonly names: AlternativeNames & { readonly emails?: readonly string[] }
+  readonly publicKey: KeyObject
+  /** null: no such extension. */
+  readonly keyUsage: DerNode | null
+  readonly extendedUsages: DerNode | null
+}
+
+/** As `issueCertificate`. @throws PkiError `refused` */
+export function issueEncoded(authority: Authority, request: EncodedRequest, random: Random): string {
+  const issuer = authority.certificate
+  const { names, publicKey, extendedUsages } = request
+  const notAfterMs = Math.min(request.notAfterMs, issuer.notAfterMs)
+  if (notAfterMs <= request.notBeforeMs) throw new PkiError('refused', 'the issuer is no longer valid then')
+  const named = names.dns.length + names.ips.length + names.uris.length + (names.emails?.length ?? 0) > 0
   return signed({
     issuer: issuer.subjectNode,
-    subject: encodeSubject(request.subject),
+    subject: request.subject,
     validity: { notBeforeMs: request.notBeforeMs, notAfterMs },
-    publicKey: request.publicKey,
+    publicKey,
     extensions: [
       extension('2.5.29.19', 'critical', sequence()),
-      extension('2.5.29.15', 'critical', keyUsage(request.publicKey)),
-      extension('2.5.29.37', 'plain', sequence(...usages)),
-      extension('2.5.29.14', 'plain', octetString(keyIdentifier(request.publicKey))),
+      ...(request.keyUsage === null ? [] : [extension('2.5.29.15', 'critical', request.keyUsage)]),
+      ...(extendedUsages === null ? [] : [extension('2.5.29.37', 'plain', extendedUsages)]),
+      extension('2.5.29.14', 'plain', octetString(keyIdentifier(publicKey))),
       extension('2.5.29.35', 'plain', sequence(tagged(0, authorityIdentifier(issuer)))),
-      ...(named ? [extension('2.5.29.17', 'plain', encodeAlternativeNames(request.names))] : []),
+      ...(named ? [extension('2.5.29.17', 'plain', encodeAlternativeNames(names))] : []),
     ],
     signer: authority.privateKey,
     random,

@@ -1,31 +1,45 @@
 import { createPublicKey, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { readSubject } from './certificate.ts'
-import { childrenOf, decodeDer, encodeDer, identifierOf, isSequence } from './der.ts'
+import { readCommonNames, readSubject } from './certificate.ts'
+import { childrenOf, decodeDer, encodeDer, identifierOf, isContext, isSequence } from './der.ts'
 import type { DerNode } from './der.ts'
 import { PkiError } from './errors.ts'
 import type { Subject } from './names.ts'
 import { pemBlocks } from './pem.ts'
+import { readRequestedExtensions } from './requested-extensions.ts'
+import type { RequestedExtensions } from './requested-extensions.ts'
 
 /** Content of a certificate request. */
-export type CertificateRequestContent = { readonly subject: Subject; readonly publicKey: KeyObject }
+export type CertificateRequestContent = RequestedExtensions & {
+  readonly subject: Subject
+  /** All common names; `subject` has the last one. */
+  readonly commonNames: readonly string[]
+  /** The encoded subject, to be copied into the certificate. */
+  readonly subjectNode: DerNode
+  readonly publicKey: KeyObject
+}
 
 /** Maximum size, which bounds the parser. */
 const requestBytesMax = 64 * 1024
+/** Base64 adds a third, line breaks and text around the block some more. */
+const textLengthMax = 2 * requestBytesMax
 
 /**
  * Reads a PKCS #10 request in PEM and verifies its signature: the sender has the private key.
  *
- * @param pem the first block is used
- * @throws PkiError `malformed`: not a request, or a wrong signature
+ * @param pem exactly one block: of several, it would not be clear which one was approved
+ * @throws PkiError `malformed`: not one request, or a wrong signature
  * @source RFC 2986
  */
 export function readCertificateRequest(pem: string): CertificateRequestContent {
-  const [block] = pemBlocks(pem.slice(0, 2 * requestBytesMax))
+  const [block, ...more] = pem.length > textLengthMax ? tooLarge() : pemBlocks(pem)
   if (block?.label !== 'CERTIFICATE REQUEST') {
     throw new PkiError('malformed', 'PEM block type must be CERTIFICATE REQUEST')
   }
-  if (block.der.byteLength > requestBytesMax) throw new PkiError('malformed', 'the request is too large')
+  if (more.length > 0) {
+    throw new PkiError('malformed', 'must have one PEM block: create one object per certificate request')
+  }
+  if (block.der.byteLength > requestBytesMax) tooLarge()
   try {
     return readFields(block.der)
   } catch (cause) {
@@ -35,10 +49,14 @@ export function readCertificateRequest(pem: string): CertificateRequestContent {
   }
 }
 
+function tooLarge(): never {
+  throw new PkiError('malformed', `the request is too large: at most ${requestBytesMax} bytes of DER`)
+}
+
 function readFields(der: Uint8Array): CertificateRequestContent {
   const [info, algorithm, signature] = partsOf(decodeDer(der))
   // CertificationRequestInfo: version, subject, key, [0] attributes.
-  const [, subject, key] = partsOf(info)
+  const [, subject, key, ...attributes] = partsOf(info)
   if (subject === undefined || key === undefined) throw new PkiError('malformed', 'the request is not whole')
   const publicKey = createPublicKey({ key: Buffer.from(encodeDer(key)), format: 'der', type: 'spki' })
   const digest = digestOf(identifierOf(partsOf(algorithm)[0]))
@@ -46,7 +64,13 @@ function readFields(der: Uint8Array): CertificateRequestContent {
   if (!verify(digest, firstElement(der), publicKey, bits)) {
     throw new PkiError('malformed', 'the request is not signed by its own key')
   }
-  return { subject: readSubject(subject), publicKey }
+  return {
+    subject: readSubject(subject),
+    commonNames: readCommonNames(subject),
+    subjectNode: subject,
+    publicKey,
+    ...readRequestedExtensions(attributes.find((node) => isContext(node, 0))),
+  }
 }
 
 /** The signature covers only the middle of a request; nothing else may be around it. */

@@ -100,19 +100,26 @@ function wholeMs(date: string): number {
  * @throws PkiError `malformed`
  */
 export function readSubject(name: DerNode): Subject {
-  let commonName = ''
-  const organizations: string[] = []
+  return {
+    commonName: readCommonNames(name).at(-1) ?? '',
+    organizations: readAttributes(name, attribute.organization),
+  }
+}
+
+/** @throws PkiError `malformed` */
+export function readCommonNames(name: DerNode): readonly string[] {
+  return readAttributes(name, attribute.commonName)
+}
+
+function readAttributes(name: DerNode, wanted: string): readonly string[] {
+  const values: string[] = []
   for (const relative of childrenOf(name)) {
     for (const pair of childrenOf(relative)) {
       const [type, value] = childrenOf(pair)
-      const oid = identifierOf(type)
-      if (oid !== attribute.commonName && oid !== attribute.organization) continue
-      const text = readText(value)
-      if (oid === attribute.commonName) commonName = text
-      else organizations.push(text)
+      if (identifierOf(type) === wanted) values.push(readText(value))
     }
   }
-  return { commonName, organizations }
+  return values
 }
 
 function readText(node: DerNode | undefined): string {
@@ -129,13 +136,17 @@ function readText(node: DerNode | undefined): string {
 type Extension = { readonly isCritical: boolean; readonly content: Uint8Array }
 
 function readExtensions(node: DerNode | undefined): ReadonlyMap<string, Extension> {
+  return node === undefined ? new Map() : readExtensionList(childrenOf(node)[0])
+}
+
+/** Reads the extensions of a certificate or of a request by identifier. @throws PkiError */
+export function readExtensionList(list: DerNode | undefined): ReadonlyMap<string, Extension> {
   const extensions = new Map<string, Extension>()
-  if (node === undefined) return extensions
-  for (const extension of childrenOf(childrenOf(node)[0])) {
+  for (const extension of childrenOf(list)) {
     const parts = childrenOf(extension)
     const id = identifierOf(parts[0])
     // Forbidden by RFC 5280 section 4.2: the second one could hide the first.
-    if (extensions.has(id)) throw new PkiError('malformed', 'certificate has an extension twice')
+    if (extensions.has(id)) throw new PkiError('malformed', 'there is an extension twice')
     // The optional `critical` flag precedes the content.
     const isCritical = parts.length === 3 && contentOf(parts[1])[0] !== 0
     extensions.set(id, { isCritical, content: contentOf(parts.at(-1)) })

@@ -48,12 +48,15 @@ export function textOf(type: number, bytes: Uint8Array): string | null {
 }
 
 /** GeneralNames. @source RFC 5280 section 4.2.1.6 */
-export function encodeAlternativeNames(names: AlternativeNames): DerNode {
+export function encodeAlternativeNames(
+  names: AlternativeNames & { readonly emails?: readonly string[] },
+): DerNode {
   const ascii = (tag: number, text: string): DerNode => {
     if (!/^[\x21-\x7e]{1,1024}$/.test(text)) throw new PkiError('refused', `name ${text} is not plain ASCII`)
     return tagged(tag, Buffer.from(text, 'latin1'))
   }
   return sequence(
+    ...(names.emails ?? []).map((email) => ascii(1, email)),
     ...names.dns.map((name) => ascii(2, name)),
     ...names.uris.map((uri) => ascii(6, uri)),
     ...names.ips.map((ip) => tagged(7, encodeIp(ip))),

@@ -69,7 +69,15 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/pki',
   ],
   'src/conversion': ['base', 'src/api', 'src/registry', 'src/config', 'src/metrics', 'src/outward'],
-  'src/controllers': ['base', 'raft/index', 'src/api', 'src/store', 'src/registry', 'src/resources'],
+  'src/controllers': [
+    'base',
+    'raft/index',
+    'src/api',
+    'src/store',
+    'src/registry',
+    'src/resources',
+    'src/pki',
+  ],
   'src/key-ring': [
     'base',
     'raft/index',

@@ -1,4 +1,5 @@
 import pino from 'pino'
+import { certificateIssuing } from '../../support/fixtures/certificate-issuing.ts'
 import { allowsEverything } from '../../support/fakes/allow-all-reviewers.ts'
 import { admissionChain } from '../../../src/admission/chain.ts'
 import { namespaceLifecycle } from '../../../src/admission/namespace-lifecycle.ts'
@@ -114,6 +115,7 @@ export class Served {
     const controllers = new Controllers({
       ...{ registry: this.registry, store, consensus, clock, names, catalog, definitions, pods },
       kindsApplied: () => definitions.takeIn(),
+      certificates: certificateIssuing(),
       log: pino({ level: 'silent' }),
       policy: [],
       ...{ tokens: noTokens, maintainKeys: null },

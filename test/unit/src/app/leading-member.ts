@@ -9,6 +9,7 @@ import type { ControllerName } from '../../../../src/config/controllers-flag.ts'
 import { definitionsPrefix, knownDefinition } from '../../../../src/controllers/custom-definition-summary.ts'
 import type { Admission } from '../../../../src/registry/calls/admission.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
+import { certificateIssuing } from '../../../support/fixtures/certificate-issuing.ts'
 import { Fixture } from '../registry/fixture.ts'
 
 export type LeadingMember = {
@@ -37,6 +38,7 @@ export async function lead(t: TestContext, member: LeadingMember): Promise<Fixtu
     },
     ...{ maintainKeys: null, onKeysChanged: () => undefined },
     kindsApplied: () => definitions.takeIn(),
+    certificates: certificateIssuing(),
     rootCa: { pem: 'CA', onChange: () => undefined },
     log: pino({ level: 'silent' }),
     enabled: new Set(enabled),

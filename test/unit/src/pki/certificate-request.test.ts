@@ -51,6 +51,35 @@ void test('input that is not a certificate request is rejected', () => {
   assert.match(wrong(toPem('CERTIFICATE REQUEST', Buffer.alloc(100 * 1024))), /^malformed: /)
 })
 
+void test('a text with several requests is rejected: it is not clear which one was approved', () => {
+  const [one, other] = [certificateRequest({ commonName: 'a' }), certificateRequest({ commonName: 'b' })]
+  const words = /^malformed: must have one PEM block: create one object per certificate request$/
+  assert.match(wrong(one + other), words)
+  assert.match(wrong(`${one}${toPem('CERTIFICATE', Buffer.alloc(9))}`), words)
+  assert.equal(wrong(`jane's request\n${one}`), '')
+})
+
+void test('a request too large to parse is rejected with the limit', () => {
+  const words = /^malformed: the request is too large: at most 65536 bytes of DER$/
+  assert.match(wrong(toPem('CERTIFICATE REQUEST', Buffer.alloc(100 * 1024))), words)
+  assert.match(wrong(toPem('CERTIFICATE REQUEST', Buffer.alloc(70 * 1024))), words)
+})
+
+void test('a request has the names and the CA bit that it asks for', () => {
+  const names = {
+    dns: ['n1', '*.example.com'],
+    ips: ['10.0.0.1', 'fd00::1'],
+    uris: ['urn:a'],
+    emails: ['a@b.c'],
+  }
+  const read = readCertificateRequest(certificateRequest({ commonName: 'n1', ...names }))
+  assert.deepEqual(read.names, { ...names, hasOthers: false })
+  assert.equal(read.isAuthority, false)
+  assert.ok(readCertificateRequest(certificateRequest({ commonName: 'n1', isAuthority: true })).isAuthority)
+  const several = certificateRequest({ commonName: 'last', moreNames: ['first'] })
+  assert.deepEqual(readCertificateRequest(several).commonNames, ['first', 'last'])
+})
+
 void test('a damaged request is rejected, whatever the damage (SEED)', (t) => {
   const seed = Number(process.env['SEED'] ?? 20_260)
   t.diagnostic(`SEED=${seed}`)

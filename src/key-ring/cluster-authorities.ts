@@ -1,0 +1,89 @@
+import { isJsonObject } from '../api/json.ts'
+import type { Json, JsonObject } from '../api/json.ts'
+import { isSealedFor, sealedOf } from './sealing.ts'
+import type { Recipient, Sealed } from './sealing.ts'
+
+/** An authority that signs certificate signing requests and that all members share. */
+export type SharedAuthority = {
+  /** The fingerprint of its public key. */
+  readonly id: string
+  /** In PEM. */
+  readonly certificate: string
+  /** Wall-clock ms since 1970. */
+  readonly notAfterMs: number
+  /** The private key. null: a later authority signs, this one is only trusted */
+  readonly sealed: Sealed | null
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+export const authorityMs = 3650 * dayMs
+/** The remaining lifetime at which another authority replaces the one that signs. */
+const renewalMs = 1100 * dayMs
+/** When there are more, the oldest is removed. */
+const authoritiesMax = 16
+
+/** The next step of the leader for the authorities. */
+export type AuthorityWork = 'create' | 'seal'
+
+/** @returns null: nothing to do */
+export function authorityWork(
+  authorities: readonly SharedAuthority[],
+  of: {
+    /** All members that have published a key. */
+    readonly recipients: readonly Recipient[]
+    /** Whether this member has opened the key of that ID. */
+    readonly canOpen: (id: string) => boolean
+    readonly nowMs: number
+  },
+): AuthorityWork | null {
+  const last = authorities.at(-1)
+  if (last === undefined || last.notAfterMs - of.nowMs < renewalMs) return 'create'
+  if (last.sealed !== null && isSealedFor(last.sealed, of.recipients)) return null
+  // As after a restore: no member can sign with the last one, but its certificates stay valid.
+  return last.sealed !== null && of.canOpen(last.id) ? 'seal' : 'create'
+}
+
+/** Adds the authority that signs from now on. Earlier ones are trusted until they expire. */
+export function withAuthority(
+  authorities: readonly SharedAuthority[],
+  added: SharedAuthority,
+  nowMs: number,
+): readonly SharedAuthority[] {
+  const earlier = authorities.filter(({ notAfterMs }) => notAfterMs > nowMs)
+  return [...earlier.map((one) => ({ ...one, sealed: null })), added].slice(-authoritiesMax)
+}
+
+/** Replaces the sealed private key of the authority of that ID. */
+export function withSealedKey(
+  authorities: readonly SharedAuthority[],
+  id: string,
+  sealed: Sealed,
+): readonly SharedAuthority[] {
+  return authorities.map((one) => (one.id === id ? { ...one, sealed } : one))
+}
+
+/** The stored form. */
+export function authoritiesFields(authorities: readonly SharedAuthority[]): JsonObject {
+  return {
+    authorities: authorities.map(({ sealed, ...one }) => ({
+      ...one,
+      sealed: sealed === null ? null : { recipients: { ...sealed.recipients }, jwe: sealed.jwe },
+    })),
+  }
+}
+
+/** Parses the stored form. @returns null: it is something else */
+export function authoritiesOf(value: Json | undefined): readonly SharedAuthority[] | null {
+  if (!isJsonObject(value) || !Array.isArray(value['authorities'])) return null
+  const all = value['authorities'] as readonly Json[]
+  const parsed = all.flatMap((one) => authorityOf(one) ?? [])
+  return parsed.length === all.length ? parsed : null
+}
+
+function authorityOf(value: Json): SharedAuthority | null {
+  if (!isJsonObject(value)) return null
+  const { id, certificate, notAfterMs, sealed } = value
+  if (typeof id !== 'string' || typeof certificate !== 'string' || typeof notAfterMs !== 'number') return null
+  const opened = sealed === null ? null : sealedOf(sealed)
+  return sealed !== null && opened === null ? null : { id, certificate, notAfterMs, sealed: opened }
+}

@@ -1,0 +1,120 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto'
+import type { Clock } from '../../base/clock.ts'
+import { loadAuthority } from '../pki/authority.ts'
+import type { Authority } from '../pki/authority.ts'
+import type { KeyPair } from '../pki/keys.ts'
+import { Informer } from '../registry/informer.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import type { SharedAuthority } from './cluster-authorities.ts'
+import { unseal } from './sealing.ts'
+import { authoritiesKey, authoritiesPrefix, storedAuthorities } from './stored-authorities.ts'
+
+export type SharedAuthoritiesDependencies = {
+  readonly store: ObjectStore
+  readonly clock: Clock
+  /** ID of this member in decimal. */
+  readonly member: string
+  readonly memberKey: KeyPair
+  readonly log: { error(fields: object, message: string): void }
+}
+
+/** Returns what a private key is, so that it cannot be opened as anything else. */
+export function authoritySealingContext(id: string): string {
+  return `cluster signing authority key ${id}`
+}
+
+/**
+ * The authorities that sign certificate signing requests and that all members share, as this member
+ * has applied them.
+ */
+export class SharedAuthorities {
+  readonly #dependencies: SharedAuthoritiesDependencies
+  readonly #stored: Informer<readonly SharedAuthority[]>
+  #current: readonly SharedAuthority[] = []
+  /** The authority that signs, if this member has opened its key. */
+  #signer: { readonly id: string; readonly authority: Authority } | null = null
+  readonly #listeners = new Set<() => void>()
+  #opening: Promise<void> = Promise.resolve()
+
+  constructor(dependencies: SharedAuthoritiesDependencies) {
+    this.#dependencies = dependencies
+    const { store, clock } = dependencies
+    this.#stored = new Informer({ store, clock, prefix: authoritiesPrefix, parse: storedAuthorities })
+  }
+
+  start(): void {
+    this.#stored.subscribe(({ key }) => {
+      if (key === authoritiesKey) this.#take(this.#stored.get(key) ?? [])
+    })
+    this.#stored.start()
+  }
+
+  close(): void {
+    this.#stored.close()
+    this.#listeners.clear()
+  }
+
+  /** Calls `listener` after the certificates have changed. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener)
+  }
+
+  /** The certificates that clients may have been signed with: PEM, empty when there are none. */
+  get certificates(): string {
+    return this.#current.map(({ certificate }) => certificate).join('')
+  }
+
+  /** The authority that signs. null: there is none yet, or this member cannot open its key */
+  get signer(): Authority | null {
+    return this.#signer?.authority ?? null
+  }
+
+  canOpen(id: string): boolean {
+    return this.#signer?.id === id
+  }
+
+  /** Resolves once the authorities are those that this member has applied. @throws StoreError */
+  async untilCurrent(): Promise<void> {
+    await this.#stored.takeIn()
+    await this.#opening
+  }
+
+  #take(authorities: readonly SharedAuthority[]): void {
+    this.#current = authorities
+    const last = authorities.at(-1)
+    if (last?.id !== this.#signer?.id) this.#signer = null
+    if (last !== undefined && this.#signer === null) {
+      this.#opening = this.#opening.then(() => this.#open(last))
+    }
+    for (const listener of this.#listeners) listener()
+  }
+
+  async #open({ id, certificate, sealed }: SharedAuthority): Promise<void> {
+    const { member, memberKey, log } = this.#dependencies
+    if (sealed?.recipients[member] === undefined) return
+    const { privateKey } = memberKey
+    const bytes = await unseal(sealed, { member, privateKey, context: authoritySealingContext(id) })
+    // It may have been replaced in the meantime.
+    if (this.#current.at(-1)?.id !== id) return
+    const authority = bytes === null ? null : authorityIn(certificate, bytes)
+    if (authority === null) {
+      log.error(
+        { authority: id },
+        'the key of the cluster authority cannot be opened: the leader replaces it',
+      )
+      return
+    }
+    this.#signer = { id, authority }
+  }
+}
+
+/** @returns null: the key does not belong to the certificate, or is no key */
+function authorityIn(certificate: string, bytes: Uint8Array): Authority | null {
+  try {
+    const privateKey = createPrivateKey({ key: Buffer.from(bytes), format: 'der', type: 'pkcs8' })
+    return loadAuthority(certificate, { privateKey, publicKey: createPublicKey(privateKey) })
+  } catch {
+    // The error of the runtime may show parts of the key.
+    return null
+  }
+}

@@ -1,0 +1,148 @@
+/*
+ * Goal: members share the authority that signs certificate signing requests; its key is not stored
+ * in clear text, and the authority follows joins, lost keys and its own expiry. Method: several
+ * members over one store, with a wall clock of the test.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import type { Clock } from '../../../../base/clock.ts'
+import { SeededRandom } from '../../../../base/random.ts'
+import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
+import type { MemoryStore } from '../../../../fixtures/memory-store.ts'
+import { systemClock } from '../../../../fixtures/system.ts'
+import { emptyConfiguration, nodeId } from '../../../../raft/index.ts'
+import { AuthorityRing } from '../../../../src/key-ring/authority-ring.ts'
+import { SharedAuthorities } from '../../../../src/key-ring/shared-authorities.ts'
+import { authoritiesKey } from '../../../../src/key-ring/stored-authorities.ts'
+import { putMemberKey, writeKeys } from '../../../../src/key-ring/stored-keys.ts'
+import { generateKeyPair } from '../../../../src/pki/keys.ts'
+import type { KeyPair } from '../../../../src/pki/keys.ts'
+import { readTrustBundle } from '../../../../src/pki/trust-bundle.ts'
+import { featureLevelMax } from '../../../../src/version.ts'
+
+const deadlineMs = 1e12
+const dayMs = 86_400_000
+
+type Member = { readonly ring: AuthorityRing; readonly shared: SharedAuthorities }
+
+class Cluster {
+  readonly #memory: MemoryStore
+  readonly #t: TestContext
+  readonly #members: Member[] = []
+  readonly errors: unknown[] = []
+  aheadMs = 0
+
+  constructor(memory: MemoryStore, t: TestContext) {
+    this.#memory = memory
+    this.#t = t
+  }
+
+  static async open(t: TestContext): Promise<Cluster> {
+    const memory = await openMemoryStore()
+    t.after(memory.close)
+    const { store } = memory
+    const identity = { clusterId: 'c', apiDomain: 'orch.io', continueTokenKey: Buffer.alloc(32) } as const
+    const founded = { identity: { ...identity, keyFingerprints: {} }, settings: store.settings }
+    const level = { operations: [], featureLevel: featureLevelMax }
+    await store.write({ kind: 'bootstrap', ...founded, ...level }, deadlineMs)
+    return new Cluster(memory, t)
+  }
+
+  get stored(): string {
+    const stored = this.#memory.store.view().get(authoritiesKey)
+    return stored === null ? '' : Buffer.from(stored.bytes).toString()
+  }
+
+  /** Publishes the key of a member and starts to follow the authorities. */
+  async member(id: number, memberKey: KeyPair = generateKeyPair()): Promise<Member> {
+    const { store } = this.#memory
+    const published = store.view().get(putMemberKey(String(id), memberKey.publicKey, null).key)
+    const put = putMemberKey(String(id), memberKey.publicKey, published?.revision ?? null)
+    assert.ok(await writeKeys(store, [put], deadlineMs))
+    const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() + this.aheadMs }
+    const parts = { store, clock, member: String(id) }
+    const log = { error: (...line: readonly unknown[]) => void this.errors.push(line) }
+    const shared = new SharedAuthorities({ ...parts, memberKey, log })
+    const configuration = () => ({ ...emptyConfiguration, voters: [1, 2].map(nodeId) })
+    const ring = new AuthorityRing({ ...parts, random: new SeededRandom(id), shared, configuration })
+    shared.start()
+    this.#t.after(() => shared.close())
+    const member = { ring, shared }
+    this.#members.push(member)
+    await this.settled()
+    return member
+  }
+
+  async settled(): Promise<void> {
+    for (const { shared } of this.#members) await shared.untilCurrent()
+  }
+
+  async maintained({ ring }: Member): Promise<void> {
+    for (let step = 0; step < 10; step++) if (await ring.maintain()) return this.settled()
+    assert.fail('there is always more to do')
+  }
+}
+
+const signerOf = ({ shared }: Member): string | null => shared.signer?.certificate.fingerprint ?? null
+const trustedBy = ({ shared }: Member): ReadonlySet<string> =>
+  readTrustBundle(shared.certificates).fingerprints
+
+void test('members share one authority, whose key is not stored in clear text', async (t) => {
+  const cluster = await Cluster.open(t)
+  const [one, two] = [await cluster.member(1), await cluster.member(2)]
+  assert.equal(one.shared.certificates, '')
+  await cluster.maintained(one)
+  const id = signerOf(one)
+  assert.notEqual(id, null)
+  assert.equal(signerOf(two), id)
+  assert.deepEqual([...trustedBy(two)], [id])
+  const der = one.shared.signer?.privateKey.export({ type: 'pkcs8', format: 'der' }) ?? assert.fail()
+  for (const form of ['base64', 'base64url', 'hex'] as const) {
+    // The private number itself, wherever in the structure it is.
+    assert.equal(cluster.stored.includes(der.subarray(36, 66).toString(form)), false)
+  }
+  assert.deepEqual(cluster.errors, [])
+})
+
+void test('a member that joins later signs with the same authority', async (t) => {
+  const cluster = await Cluster.open(t)
+  const one = await cluster.member(1)
+  await cluster.maintained(one)
+  const two = await cluster.member(2)
+  assert.equal(signerOf(two), null)
+  assert.equal(trustedBy(two).size, 1)
+  await cluster.maintained(one)
+  assert.equal(signerOf(two), signerOf(one))
+})
+
+void test('a leader without the key adds an authority, and certificates of the earlier one stay valid', async (t) => {
+  const cluster = await Cluster.open(t)
+  const one = await cluster.member(1)
+  await cluster.maintained(one)
+  const first = signerOf(one) ?? assert.fail()
+  const two = await cluster.member(2)
+  await cluster.maintained(two)
+  const second = signerOf(two) ?? assert.fail()
+  assert.notEqual(second, first)
+  assert.equal(signerOf(one), second)
+  assert.deepEqual([...trustedBy(one)], [first, second])
+})
+
+void test('an authority is replaced long before it expires, and removed afterwards', async (t) => {
+  const cluster = await Cluster.open(t)
+  const one = await cluster.member(1)
+  await cluster.maintained(one)
+  const first = signerOf(one) ?? assert.fail()
+  cluster.aheadMs = 2540 * dayMs
+  await cluster.maintained(one)
+  assert.equal(signerOf(one), first)
+  cluster.aheadMs = 2560 * dayMs
+  await cluster.maintained(one)
+  const second = signerOf(one) ?? assert.fail()
+  assert.notEqual(second, first)
+  assert.ok(trustedBy(one).has(first))
+  cluster.aheadMs += 2560 * dayMs
+  await cluster.maintained(one)
+  assert.deepEqual([...trustedBy(one)], [second, signerOf(one)])
+})
