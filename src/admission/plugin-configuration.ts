@@ -1,7 +1,7 @@
 import { textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 
-/** What the configuration of a plugin has to be. */
+/** The type and the members that the configuration of a plugin may have. */
 export type ConfigurationShape = {
   readonly kind: string
   readonly apiVersions: readonly string[]

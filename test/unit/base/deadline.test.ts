@@ -32,7 +32,7 @@ void test('at the deadline the wait ends with its error, whatever becomes of the
   const ended = assert.rejects(wait, /^Error: too late$/)
   await clock.advance(10)
   await ended
-  slow.reject(new Error('nobody waits'))
+  slow.reject(new Error('later'))
   await clock.settle()
   const past = beforeDeadline(new Deferred<number>().promise, { clock, deadlineMs: 0, late })
   const refused = assert.rejects(past, /^Error: too late$/)
