@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts'
 import { forbidden } from '../api/errors/standard-errors.ts'
 import { equalJson, memberOf, textMember } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
@@ -5,10 +6,12 @@ import type { AdmissionRequest } from '../registry/calls/admission.ts'
 import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
 import { resourceOf } from '../registry/kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
+import { yieldToEventLoop } from '../registry/shared/yield-budget.ts'
 import type { AdmissionPlugin } from './chain.ts'
 
 export type OwnerReferencesDependencies = {
-  readonly reviewers: AccessReviewer
+  readonly clock: Clock
+  readonly reviewers: Pick<AccessReviewer, 'authorize'>
   /** Returns the kind of an owner; null: it is not served. */
   readonly kindOf: (
     apiVersion: string,
@@ -39,10 +42,33 @@ export function ownerReferencesPermissionEnforcement(
       if (object === null) return
       if (request.operation !== 'CREATE') await checkDeletion(dependencies, request)
       const before = new Set(blocking(oldObject).map((owner) => textMember(owner, 'uid')))
+      const kindOf = remembered(dependencies.kindOf)
+      let checked = 0
       for (const owner of blocking(object)) {
-        if (!before.has(textMember(owner, 'uid'))) await checkOwner(dependencies, request, owner)
+        if (before.has(textMember(owner, 'uid'))) continue
+        // A Promise that is settled already does not let other requests run.
+        if (++checked % CHECKS_OF_TURN === 0) await yieldToEventLoop(dependencies.clock)
+        await checkOwner({ ...dependencies, kindOf }, request, owner)
       }
     },
+  }
+}
+
+/** Permissions of owners that are checked before other requests may run: some ms. */
+const CHECKS_OF_TURN = 100
+
+type KindOf = OwnerReferencesDependencies['kindOf']
+
+/** The owners of one object have few kinds, and each is looked up among all kinds. */
+function remembered(kindOf: KindOf): KindOf {
+  const known = new Map<string, ReturnType<KindOf>>()
+  return (apiVersion, kind) => {
+    const key = `${apiVersion} ${kind}`
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const made = kindOf(apiVersion, kind)
+    known.set(key, made)
+    return made
   }
 }
 

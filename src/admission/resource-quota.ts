@@ -6,7 +6,7 @@ import type { Quantity } from '../api/schema/quantity.ts'
 import type { AdmissionRequest } from '../registry/calls/admission.ts'
 import { isStored, placeOf, resourceOf } from '../registry/kinds/definition.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
-import { encode } from '../registry/kinds/encode.ts'
+import { encode, parseStored } from '../registry/kinds/encode.ts'
 import { addAmounts, amountsJson, spellAmounts } from '../registry/quota/amounts.ts'
 import type { Amounts } from '../registry/quota/amounts.ts'
 import { unspecifiedResources } from '../registry/quota/pod-usage.ts'
@@ -15,13 +15,15 @@ import type { Quota } from '../registry/quota/quota.ts'
 import { amountsAt, isClaims, isPods, isResourceOf, isUncounted, usageOf } from '../registry/quota/usage.ts'
 import type { ObjectUsage } from '../registry/quota/usage.ts'
 import type { Condition, Operation } from '../store/command.ts'
-import type { KeyPrefix } from '../store/key.ts'
+import type { ReadSet } from '../registry/shared/read-set.ts'
+import { keyOf } from '../store/key.ts'
+import type { Key, KeyPrefix } from '../store/key.ts'
 import type { AdmissionPlugin } from './chain.ts'
 
 /**
  * Refuses objects that would exceed a quota of their namespace. The command that stores an object
- * also stores the new usage of each quota, if the quota is unchanged since: so usage is exact,
- * whichever members take writes. A quota counts from when its controller has set its status.
+ * also stores the new usage of each quota, if the quota is unchanged since and none was added: so
+ * usage is exact, whichever members take writes. A quota counts from when its controller has set its status.
  *
  * @source upstream `plugin/pkg/admission/resourcequota`
  */
@@ -35,9 +37,35 @@ export function resourceQuotaAdmission({ names }: { readonly names: Names }): Ad
   return {
     name: 'ResourceQuota',
     validate: (request) => void decide(request),
-    extraOperations: (request) => decide(request).operations,
+    extraOperations: (request) => [...decide(request).operations, ...announcement(request)],
     extraConditions: (request) => decide(request).conditions,
   }
+}
+
+/**
+ * Returns the operation that a new quota, or one with another spec, carries in addition: the
+ * namespace is written as it is, so that it has another revision. A member that has not applied the
+ * quota yet does not know that revision either, and loses its creates on that condition. The first
+ * quota of a namespace needs none: creates before it carry the condition that there is no quota.
+ */
+function announcement(request: AdmissionRequest): readonly Operation[] {
+  const { definition, target, operation, object, oldObject, reads } = request
+  const { namespace, subresource } = target
+  if (definition.group !== '' || definition.plural !== 'resourcequotas') return []
+  if (object === null || namespace === null || subresource !== null) return []
+  const isNew = operation === 'CREATE' && reads.listOther(quotasPrefix(namespace)).length > 0
+  const isChanged =
+    operation === 'UPDATE' && oldObject !== null && !equalJson(object['spec'] ?? {}, oldObject['spec'] ?? {})
+  if (!isNew && !isChanged) return []
+  const stored = reads.getOther(namespaceKey(namespace))
+  if (stored === null) return []
+  const { key, revision } = stored
+  const conditions: readonly Condition[] = [{ kind: 'revision-is', revision }]
+  return [{ kind: 'put', key, conditions, object: encode(parseStored(stored)) }]
+}
+
+function namespaceKey(name: string): Key {
+  return keyOf({ group: '', plural: 'namespaces', namespace: '', name })
 }
 
 type Decision = { readonly operations: readonly Operation[]; readonly conditions: readonly Condition[] }
@@ -46,6 +74,13 @@ const NOTHING: Decision = { operations: [], conditions: [] }
 
 function whileUnlimited(prefix: KeyPrefix): Decision {
   return { operations: [], conditions: [{ kind: 'prefix-empty', prefixes: [prefix] }] }
+}
+
+/** Returns the condition that no quota was added or changed that this member has not applied yet. */
+function whileAnnounced(namespace: string, reads: ReadSet): readonly Condition[] {
+  const stored = reads.getOther(namespaceKey(namespace))
+  if (stored === null) return []
+  return [{ kind: 'other-revision-is', key: stored.key, revision: stored.revision }]
 }
 
 /** @throws ApiError `Forbidden` */
@@ -66,7 +101,7 @@ function decisionOf(names: Names, request: AdmissionRequest): Decision {
   const before = oldObject === null ? null : usageOf(place, oldObject, names)
   // There may be a quota that this member has not applied yet.
   if (quotas.length === 0) return mayExceed(usage, before, nowMs) ? whileUnlimited(prefix) : NOTHING
-  const conditions: Condition[] = []
+  const conditions: Condition[] = [...whileAnnounced(namespace, reads)]
   const operations: Operation[] = []
   for (const quota of quotas.map(quotaOf)) {
     // Its controller counts now: what it does not see must not be stored after it.

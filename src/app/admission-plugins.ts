@@ -92,8 +92,8 @@ const builders: {
   ExtendedResourceToleration: extendedResourceToleration,
   DefaultStorageClass: defaultStorageClass,
   StorageObjectInUseProtection: storageProtectionAdmission,
-  OwnerReferencesPermissionEnforcement: ({ reviewers, catalog }) =>
-    ownerReferencesPermissionEnforcement({ reviewers, kindOf: (...of) => kindOf(catalog, ...of) }),
+  OwnerReferencesPermissionEnforcement: ({ clock, reviewers, catalog }) =>
+    ownerReferencesPermissionEnforcement({ clock, reviewers, kindOf: (...of) => kindOf(catalog, ...of) }),
   PersistentVolumeClaimResize: persistentVolumeClaimResize,
   RuntimeClass: runtimeClassAdmission,
   CertificateApproval: certificateApproval,

@@ -14,6 +14,7 @@ import type { JsonObject } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import { rbac } from '../../../../src/auth/rbac.ts'
 import { reviewersOf } from '../../../../src/auth/reviewers.ts'
+import { systemClock } from '../../../../fixtures/system.ts'
 import { Fixture, ManualClock, refused } from '../registry/fixture.ts'
 
 const names = namesOf('k8s.io')
@@ -156,7 +157,7 @@ void test('spec 5.9: owners are changed by users with permission to delete, and 
     apiVersion === 'v1' && kind === 'Secret'
       ? ({ group: '', version: 'v1', plural: 'secrets', scope: 'Namespaced' } as const)
       : null
-  const plugin = ownerReferencesPermissionEnforcement({ reviewers, kindOf })
+  const plugin = ownerReferencesPermissionEnforcement({ clock: systemClock, reviewers, kindOf })
   const api = await Fixture.open({ domain: 'k8s.io', admission: admissionChain([plugin]) })
   t.after(() => api.close())
   const userOf = (name: string) => ({ name, uid: '', groups: [], extra: {} })
@@ -179,6 +180,37 @@ void test('spec 5.9: owners are changed by users with permission to delete, and 
     (await refused(api.create({ body: unknown }))).message,
     /cannot find RESTMapping for APIVersion v1 Kind X/,
   )
+})
+
+void test('the permissions of thousands of owners are checked while other requests run', async (t) => {
+  let checks = 0
+  const reviewers = {
+    authorize: () => {
+      checks++
+      return { allowed: true, denied: false, reason: '' }
+    },
+  }
+  let lookUps = 0
+  const kindOf = () => {
+    lookUps++
+    return { group: '', version: 'v1', plural: 'secrets', scope: 'Namespaced' } as const
+  }
+  const plugin = ownerReferencesPermissionEnforcement({ clock: systemClock, reviewers, kindOf })
+  const api = await Fixture.open({ domain: 'k8s.io', admission: admissionChain([plugin]) })
+  t.after(() => api.close())
+  const owner = { apiVersion: 'v1', kind: 'Secret', name: 's', blockOwnerDeletion: true }
+  const ownerReferences = Array.from({ length: 2000 }, (_, at) => ({ ...owner, uid: `u${at}` }))
+  const created = api.create({ body: { metadata: { name: 'a', ownerReferences } } })
+  const seen: number[] = []
+  let isDone = false
+  void created.finally(() => (isDone = true))
+  while (!isDone) {
+    await new Promise((resolve) => setImmediate(resolve))
+    if (checks > 0 && checks < 2000) seen.push(checks)
+  }
+  assert.equal((await created).code, 201)
+  assert.deepEqual([checks, lookUps], [2000, 1])
+  assert.ok(seen.length >= 15, `other work ran ${seen.length} times`)
 })
 
 void test('spec 5.9: events beyond a limit are refused with 429 until there are tokens again', async (t) => {

@@ -251,6 +251,33 @@ void test('spec 5.9: a create that was evaluated before a quota was there, or in
   )
 })
 
+void test('spec 5.9: a create that was evaluated before a further quota, or another limit, is evaluated again', async (t) => {
+  const { api, race } = await openRacing()
+  t.after(() => api.close())
+  await quota(api, 'pods', { pods: '5' })
+  race.before = () => quota(api, 'maps', { configmaps: '0' })
+  assert.match((await refused(api.configMap('a'))).message, /exceeded quota: maps/)
+  // Another quota of the same resource, and one that does not count it until its spec is changed.
+  race.before = () => quota(api, 'fewer', { pods: '0' })
+  assert.match((await refused(pod(api, 'a'))).message, /exceeded quota: fewer/)
+  const { object } = await api.get({ kind: 'Namespace', name: 'default' })
+  race.before = async () => {
+    const limits = { hard: { pods: '5', secrets: '0' } }
+    await api.patch({ kind: 'ResourceQuota', name: 'pods', body: { spec: limits } })
+    const body = { status: { ...limits, used: { pods: '0', secrets: '0' } } }
+    await api.patch({ kind: 'ResourceQuota', name: 'pods', subresource: 'status', body })
+  }
+  const secret = api.create({ kind: 'Secret', body: { metadata: { name: 'a' } } })
+  assert.match((await refused(secret)).message, /exceeded quota: pods/)
+  const after = (await api.get({ kind: 'Namespace', name: 'default' })).object
+  const metadataOf = (of: JsonObject): JsonObject => ({
+    ...objectMember(of, 'metadata'),
+    resourceVersion: '',
+  })
+  assert.deepEqual(metadataOf(after), metadataOf(object))
+  assert.deepEqual(objectMember(after, 'spec'), objectMember(object, 'spec'))
+})
+
 void test('spec 5.9: server-side apply that creates, and an update that grows, are evaluated again too', async (t) => {
   const { api, race } = await openRacing()
   t.after(() => api.close())
