@@ -23,7 +23,8 @@ import type { AdmissionPlugin } from './chain.ts'
 /**
  * Refuses objects that would exceed a quota of their namespace. The command that stores an object
  * also stores the new usage of each quota, if the quota is unchanged since and none was added: so
- * usage is exact, whichever members take writes. A quota counts from when its controller has set its status.
+ * usage is exact, whichever members take writes. A quota counts from when its controller has set
+ * its status.
  *
  * @source upstream `plugin/pkg/admission/resourcequota`
  */
@@ -76,7 +77,9 @@ function whileUnlimited(prefix: KeyPrefix): Decision {
   return { operations: [], conditions: [{ kind: 'prefix-empty', prefixes: [prefix] }] }
 }
 
-/** Returns the condition that no quota was added or changed that this member has not applied yet. */
+/**
+ * Returns the condition that no quota was added or changed that this member has not applied yet.
+ */
 function whileAnnounced(namespace: string, reads: ReadSet): readonly Condition[] {
   const stored = reads.getOther(namespaceKey(namespace))
   if (stored === null) return []
