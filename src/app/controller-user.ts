@@ -10,6 +10,7 @@ import type { ControllerName } from '../config/controllers-flag.ts'
  * @source upstream `cmd/kube-controller-manager/app`: names of the clients
  */
 const accounts: { readonly [name in ControllerName]: string | null } = {
+  bootstrapsigner: 'bootstrap-signer',
   'clusterrole-aggregation': 'clusterrole-aggregation-controller',
   csrapproving: 'certificate-controller',
   csrcleaner: 'certificate-controller',
@@ -23,6 +24,7 @@ const accounts: { readonly [name in ControllerName]: string | null } = {
   'root-ca-cert-publisher': 'root-ca-cert-publisher',
   serviceaccount: 'service-account-controller',
   'serviceaccount-token': null,
+  tokencleaner: 'token-cleaner',
 }
 
 /**

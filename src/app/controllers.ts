@@ -44,6 +44,7 @@ import { partsOf, prefixOf } from '../store/key.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { counter } from '../metrics/gauges.ts'
 import { WorkQueueMetrics } from '../metrics/work-queue-metrics.ts'
+import { startBootstrap } from './bootstrap-controllers.ts'
 import { startCertificates } from './certificate-controllers.ts'
 import type { CertificateIssuing, SwitchedWork } from './certificate-controllers.ts'
 import { controllerUser, serverUser } from './controller-user.ts'
@@ -356,12 +357,14 @@ export class Controllers {
     ]
   }
 
+  /** Starts the controllers of certificates and of the tokens with which nodes join. */
   #startCertificates(): readonly (() => void)[] {
-    return startCertificates({
+    const of = {
       ...{ ...this.#dependencies, ...this.#dependencies.certificates },
-      clientOf: (name) => this.#clientOf(name),
-      switched: (name, work) => this.#switched(name, work),
-    })
+      clientOf: (name: ControllerName) => this.#clientOf(name),
+      switched: (name: ControllerName, work: SwitchedWork) => this.#switched(name, work),
+    }
+    return [...startCertificates(of), ...startBootstrap(of)]
   }
 
   #logReconciled(writes: PolicyWrites): void {

@@ -2,6 +2,7 @@ import type { ControllerName } from '../config/controllers-flag.ts'
 
 /** The names of work queues in metrics, as upstream. */
 export const queueNames: { readonly [name in ControllerName]: string } = {
+  bootstrapsigner: 'bootstrap_signer_queue',
   'clusterrole-aggregation': 'ClusterRoleAggregator',
   csrapproving: 'certificate_approving',
   csrcleaner: 'certificate_cleaning',
@@ -15,6 +16,7 @@ export const queueNames: { readonly [name in ControllerName]: string } = {
   'root-ca-cert-publisher': 'root_ca_cert_publisher',
   serviceaccount: 'serviceaccount',
   'serviceaccount-token': 'serviceaccount_tokens_secret',
+  tokencleaner: 'token_cleaner',
 }
 /** The queue of accounts that need a Secret. */
 export const accountQueue = 'serviceaccount_tokens_service'

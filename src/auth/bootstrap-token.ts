@@ -1,9 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
-import { objectMember, textMember } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
-import { parseTimeMs } from '../api/metadata/time.ts'
-import type { AnyObject } from '../registry/kinds/definition.ts'
+import { bootstrapTokenName, bootstrapTokenOf } from '../registry/kinds/bootstrap-token.ts'
+import type { BootstrapToken } from '../registry/kinds/bootstrap-token.ts'
 import { parseStored } from '../registry/kinds/encode.ts'
 import { keyOf } from '../store/key.ts'
 import type { ObjectStore } from '../store/object-store.ts'
@@ -31,11 +30,11 @@ export function bootstrapTokens({ names, store, clock }: BootstrapTokensDependen
       const token = bearerToken(authorization) ?? ''
       const [, id, secret] = /^([a-z0-9]{6})\.([a-z0-9]{16})$/.exec(token) ?? []
       if (id === undefined || secret === undefined) return notRecognized
-      const name = `bootstrap-token-${id}`
+      const name = bootstrapTokenName(id)
       const key = keyOf({ group: '', plural: 'secrets', namespace: names.systemNamespace, name })
       const stored = store.view().get(key)
       if (stored === null) return unknownToken
-      return recognitionOf(parseStored(stored), { id, secret }, names, clock.wallMs())
+      return recognitionOf(bootstrapTokenOf(names, parseStored(stored)), secret, clock.wallMs())
     },
   }
 }
@@ -45,23 +44,10 @@ const unknownToken: Recognition = Object.freeze({
   reason: 'the bootstrap token is unknown, expired, or not for authentication',
 })
 
-function recognitionOf(
-  object: AnyObject,
-  token: { readonly id: string; readonly secret: string },
-  names: Names,
-  nowMs: number,
-): Recognition {
-  const data = objectMember(object, 'data')
-  const value = (key: string): string => Buffer.from(textMember(data, key), 'base64').toString('utf8')
-  const isValid =
-    textMember(object, 'type') === names.secretTypes.bootstrapToken &&
-    object.metadata.deletionTimestamp === undefined &&
-    isSame(value('token-secret'), token.secret) &&
-    value('token-id') === token.id &&
-    value('usage-bootstrap-authentication') === 'true' &&
-    !isExpired(value('expiration'), nowMs)
-  if (!isValid) return unknownToken
-  const groups = groupsIn(value('auth-extra-groups'))
+function recognitionOf(token: BootstrapToken | null, given: string, nowMs: number): Recognition {
+  if (token === null || !isSame(token.secret, given)) return unknownToken
+  if (!token.authenticates || token.expiresMs <= nowMs) return unknownToken
+  const groups = groupsIn(token.extraGroups)
   if (groups === null) return unknownToken
   const user = authenticatedUser({
     name: `system:bootstrap:${token.id}`,
@@ -73,13 +59,6 @@ function recognitionOf(
 function isSame(stored: string, given: string): boolean {
   const [one, other] = [Buffer.from(stored), Buffer.from(given)]
   return one.byteLength === other.byteLength && timingSafeEqual(one, other)
-}
-
-/** A time that cannot be read is past. */
-function isExpired(expiration: string, nowMs: number): boolean {
-  if (expiration === '') return false
-  const untilMs = parseTimeMs(expiration)
-  return untilMs === null || untilMs <= nowMs
 }
 
 /** @returns null: a group that a token must not have */

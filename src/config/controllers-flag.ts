@@ -4,6 +4,7 @@ import type { Flag } from './flag.ts'
 
 /** The controllers that `--controllers` switches, under upstream's names. */
 export const CONTROLLERS = [
+  'bootstrapsigner',
   'clusterrole-aggregation',
   'csrapproving',
   'csrcleaner',
@@ -17,9 +18,13 @@ export const CONTROLLERS = [
   'root-ca-cert-publisher',
   'serviceaccount',
   'serviceaccount-token',
+  'tokencleaner',
 ] as const
 
 export type ControllerName = (typeof CONTROLLERS)[number]
+
+/** Controllers that `*` leaves out, as upstream: they run only where they are named. */
+export const CONTROLLERS_BY_NAME: readonly ControllerName[] = ['bootstrapsigner', 'tokencleaner']
 
 /**
  * `--controllers=*,-namespace`: the controllers that are enabled.
@@ -28,12 +33,12 @@ export type ControllerName = (typeof CONTROLLERS)[number]
  */
 export function controllersFlag(): Flag<ReadonlySet<ControllerName>> {
   return custom<ReadonlySet<ControllerName>>({
-    fallback: new Set(CONTROLLERS),
+    fallback: parse(['*']),
     placeholder: 'NAME,…',
     help:
       'Controllers that this member runs while it leads, so use the same value on all members. * enables all, NAME ' +
       'enables one, -NAME disables one; of entries for the same name the first one counts. Unset: *. Names: ' +
-      `${CONTROLLERS.join(', ')}.`,
+      `${CONTROLLERS.join(', ')}. * leaves out ${CONTROLLERS_BY_NAME.join(' and ')}.`,
     parse,
   })
 }
@@ -51,10 +56,11 @@ function parse(values: readonly string[]): ReadonlySet<ControllerName> {
   return new Set(CONTROLLERS.filter((name) => isEnabled(name, entries)))
 }
 
-/** Without an entry of its own, a controller is enabled by `*`. */
+/** Without an entry of its own, a controller is enabled by `*`, but for those by name. */
 function isEnabled(name: ControllerName, entries: readonly string[]): boolean {
   const own = entries.find((entry) => entry === name || entry === `-${name}`)
-  return own === undefined ? entries.includes('*') : own === name
+  if (own !== undefined) return own === name
+  return entries.includes('*') && !CONTROLLERS_BY_NAME.includes(name)
 }
 
 function isController(name: string): name is ControllerName {

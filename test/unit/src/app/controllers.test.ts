@@ -20,6 +20,7 @@ import type { ControllerName } from '../../../../src/config/controllers-flag.ts'
 import { allowsEverything } from '../../../support/fakes/allow-all-reviewers.ts'
 import type { Fixture } from '../registry/fixture.ts'
 import { nodeRequestBody } from '../controllers/certificates/request-bodies.ts'
+import { storeClusterInfo, storeToken } from '../controllers/token-bodies.ts'
 import { claimBody, volumeBody } from '../controllers/volume-bodies.ts'
 import { lead, rest } from './leading-member.ts'
 
@@ -89,6 +90,9 @@ async function work(api: Fixture): Promise<void> {
   await api.update({ kind, name: 'approved', subresource: 'approval', body: approved })
   await api.create({ kind: 'PersistentVolumeClaim', body: claimBody('c') })
   await api.create({ kind: 'PersistentVolume', body: volumeBody('v') })
+  await storeToken(api, 'expire', { expiration: '2020-01-01T00:00:00Z' })
+  await storeToken(api, 'signer', {})
+  await storeClusterInfo(api)
   await rest(api)
   await api.delete({ kind: 'Namespace', name: 'short-lived' })
   for (let at = 0; at < 5; at++) await rest(api)
@@ -101,6 +105,7 @@ const SERVER = 'system:apiserver'
 function usersIn(names: Names): Readonly<Record<ControllerName, string>> {
   const account = (name: string): string => `system:serviceaccount:${names.systemNamespace}:${name}`
   return {
+    bootstrapsigner: account('bootstrap-signer'),
     'clusterrole-aggregation': account('clusterrole-aggregation-controller'),
     csrapproving: account('certificate-controller'),
     csrcleaner: account('certificate-controller'),
@@ -114,6 +119,7 @@ function usersIn(names: Names): Readonly<Record<ControllerName, string>> {
     'root-ca-cert-publisher': account('root-ca-cert-publisher'),
     serviceaccount: account('service-account-controller'),
     'serviceaccount-token': 'system:kube-controller-manager',
+    tokencleaner: account('token-cleaner'),
   }
 }
 
@@ -146,7 +152,8 @@ for (const disabled of CONTROLLERS) {
 void test('the user of every controller is a subject of a default binding', () => {
   for (const domain of DOMAINS) {
     const names = namesOf(domain)
-    const subjects = defaultPolicy(names).bindings.flatMap((binding) => binding.subjects)
+    const { bindings, namespacedBindings } = defaultPolicy(names)
+    const subjects = [...bindings, ...namespacedBindings].flatMap((binding) => binding.subjects)
     for (const controller of CONTROLLERS) {
       const { name } = controllerUser(names, controller)
       const found = subjects.some((subject) =>

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CONTROLLERS } from '../../../../src/config/controllers-flag.ts'
+import { CONTROLLERS, CONTROLLERS_BY_NAME } from '../../../../src/config/controllers-flag.ts'
 import { ConfigError } from '../../../../src/config/errors.ts'
 import { helpText } from '../../../../src/config/help.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
@@ -16,12 +16,15 @@ function enabled(args: readonly string[], file = ''): readonly string[] {
   return [...loaded.config.controllers]
 }
 
+/** Those that `*` enables, but for some. */
 const without = (...names: readonly string[]): readonly string[] =>
-  CONTROLLERS.filter((name) => !names.includes(name))
+  CONTROLLERS.filter((name) => ![...names, ...CONTROLLERS_BY_NAME].includes(name))
 
-void test('all controllers are enabled unless --controllers excludes them', () => {
-  assert.deepEqual(enabled([]), CONTROLLERS)
-  assert.deepEqual(enabled(['--controllers=*']), CONTROLLERS)
+void test('spec 5: all controllers but those of bootstrap tokens are enabled unless --controllers excludes them', () => {
+  assert.deepEqual(enabled([]), without())
+  assert.deepEqual(enabled(['--controllers=*']), without())
+  assert.deepEqual(enabled(['--controllers=*,tokencleaner,bootstrapsigner']), CONTROLLERS)
+  assert.deepEqual(enabled(['--controllers=tokencleaner']), ['tokencleaner'])
   const help = helpText()
   for (const name of CONTROLLERS) assert.ok(help.includes(name), name)
 })
@@ -48,7 +51,7 @@ void test('repeated flags and lists of a configuration file add up', () => {
 })
 
 void test('an unknown controller is refused with the names of all', () => {
-  for (const name of ['tokencleaner', '-tokencleaner', '--namespace', 'Namespace', '-*', '-']) {
+  for (const name of ['nodelifecycle', '-nodelifecycle', '--namespace', 'Namespace', '-*', '-']) {
     assert.throws(
       () => enabled([`--controllers=*,${name}`]),
       (cause) => {

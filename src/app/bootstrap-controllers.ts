@@ -1,0 +1,63 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../../base/clock.ts'
+import type { Names } from '../api/metadata/names.ts'
+import type { ControllerName } from '../config/controllers-flag.ts'
+import { tokenCleaner } from '../controllers/bootstrap-tokens/cleanup.ts'
+import { clusterInfoName, clusterInfoSigner } from '../controllers/bootstrap-tokens/signing.ts'
+import { Informer } from '../registry/informer.ts'
+import { bootstrapTokenOf, isBootstrapTokenName } from '../registry/kinds/bootstrap-token.ts'
+import type { Catalog } from '../registry/kinds/catalog.ts'
+import { parseStored } from '../registry/kinds/encode.ts'
+import type { LocalClient } from '../registry/local-client.ts'
+import { partsOf, prefixOf } from '../store/key.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import type { SwitchedWork } from './certificate-controllers.ts'
+
+export type BootstrapControllersDependencies = {
+  readonly store: ObjectStore
+  readonly clock: Clock
+  readonly names: Names
+  readonly catalog: Catalog
+  readonly enabled: ReadonlySet<ControllerName>
+  readonly log: Logger
+  readonly clientOf: (controller: ControllerName) => LocalClient
+  /** Runs a controller while this member leads, unless it is disabled. */
+  readonly switched: (name: ControllerName, work: SwitchedWork) => readonly (() => void)[]
+}
+
+/**
+ * Starts the controllers of bootstrap tokens.
+ * @returns functions that stop them
+ */
+export function startBootstrap(of: BootstrapControllersDependencies): readonly (() => void)[] {
+  const { store, clock, names, catalog, enabled, log, clientOf, switched } = of
+  if (!enabled.has('bootstrapsigner') && !enabled.has('tokencleaner')) return []
+  const inNamespace = (plural: string, namespace: string) => prefixOf({ group: '', plural, namespace })
+  const tokens = new Informer({
+    ...{ store, clock, prefix: inNamespace('secrets', names.systemNamespace) },
+    keeps: ({ key }) => isBootstrapTokenName(partsOf(key).name),
+    parse: (stored) => bootstrapTokenOf(names, parseStored(stored)),
+  })
+  const clusterInfo = new Informer({
+    ...{ store, clock, prefix: inNamespace('configmaps', names.publicNamespace) },
+    keeps: ({ key }) => partsOf(key).name === clusterInfoName,
+    parse: () => true as const,
+  })
+  const parts = { clock, names, catalog, tokens }
+  const signing = clusterInfoSigner({
+    ...{ ...parts, clusterInfo, client: clientOf('bootstrapsigner') },
+    onError: (_, cause) => log.warn({ err: cause }, 'cluster-info not signed yet'),
+  })
+  const cleaning = tokenCleaner({
+    ...{ ...parts, client: clientOf('tokencleaner') },
+    onError: (key, cause) => log.warn({ key, err: cause }, 'bootstrap token not removed yet'),
+  })
+  tokens.start()
+  clusterInfo.start()
+  return [
+    () => tokens.close(),
+    () => clusterInfo.close(),
+    ...switched('bootstrapsigner', signing),
+    ...switched('tokencleaner', cleaning),
+  ]
+}

@@ -1,0 +1,83 @@
+import type { Clock, Timer } from '../../../base/clock.ts'
+import type { Names } from '../../api/metadata/names.ts'
+import { bootstrapTokenOf } from '../../registry/kinds/bootstrap-token.ts'
+import type { BootstrapToken } from '../../registry/kinds/bootstrap-token.ts'
+import type { Catalog } from '../../registry/kinds/catalog.ts'
+import type { Informer } from '../../registry/informer.ts'
+import type { LocalClient } from '../../registry/local-client.ts'
+import { partsOf } from '../../store/key.ts'
+import type { Key } from '../../store/key.ts'
+import { Controller } from '../controller.ts'
+import type { Reconciled } from '../controller.ts'
+import { isLostRace } from '../lost-race.ts'
+import type { WorkQueue } from '../work-queue.ts'
+
+export type TokenCleanupDependencies = {
+  readonly clock: Clock
+  readonly names: Names
+  readonly catalog: Catalog
+  readonly client: LocalClient
+  /** The tokens of the system namespace. null: a Secret without a token */
+  readonly tokens: Informer<BootstrapToken | null>
+  readonly onError: (key: string, cause: unknown) => void
+}
+
+/** Interval of looking for tokens that have expired. */
+const periodMs = 10_000
+
+/**
+ * Deletes the Secrets of bootstrap tokens that have expired.
+ *
+ * @source spec 3.3; upstream `pkg/controller/bootstrap/tokencleaner.go`
+ */
+export function tokenCleaner(dependencies: TokenCleanupDependencies): {
+  readonly queue: WorkQueue
+  start(): void
+  stop(): void
+} {
+  const { clock, tokens, onError } = dependencies
+  const due = function* (): Generator<Key, void> {
+    const nowMs = clock.wallMs()
+    for (const [key, token] of tokens.entries()) if (token !== null && token.expiresMs <= nowMs) yield key
+  }
+  const controller = new Controller({
+    ...{ clock, onError, keys: due },
+    reconcile: (key) => reconcile(dependencies, key as Key),
+  })
+  let timer: Timer | null = null
+  return {
+    queue: controller.queue,
+    start: () => {
+      controller.start()
+      timer ??= clock.every(periodMs, () => {
+        for (const key of due()) controller.enqueue(key)
+      })
+    },
+    stop: () => {
+      timer?.cancel()
+      timer = null
+      controller.stop()
+    },
+  }
+}
+
+/** Decides by the newest version: the token may have been extended in the meantime. */
+async function reconcile(
+  { clock, names, catalog, client }: TokenCleanupDependencies,
+  key: Key,
+): Promise<Reconciled> {
+  const definition = catalog.find('', 'v1', 'secrets')
+  if (definition === null) return { kind: 'done' }
+  const { namespace, name } = partsOf(key)
+  const target = { namespace, name, subresource: null }
+  const object = await client.get(definition, target)
+  const token = object === null ? null : bootstrapTokenOf(names, object)
+  if (object === null || token === null || token.expiresMs > clock.wallMs()) return { kind: 'done' }
+  try {
+    await client.delete(definition, target, object)
+  } catch (cause) {
+    if (!isLostRace(cause)) throw cause
+    return { kind: 'again' }
+  }
+  return { kind: 'done' }
+}

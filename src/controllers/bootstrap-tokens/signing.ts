@@ -1,0 +1,141 @@
+import { CompactSign } from 'jose'
+import type { Clock, Timer } from '../../../base/clock.ts'
+import { equalJson, objectMember } from '../../api/json.ts'
+import type { Json, JsonObject } from '../../api/json.ts'
+import type { Names } from '../../api/metadata/names.ts'
+import type { BootstrapToken } from '../../registry/kinds/bootstrap-token.ts'
+import type { Catalog } from '../../registry/kinds/catalog.ts'
+import type { Informer } from '../../registry/informer.ts'
+import type { LocalClient } from '../../registry/local-client.ts'
+import { Controller } from '../controller.ts'
+import type { Reconciled } from '../controller.ts'
+import { isLostRace } from '../lost-race.ts'
+import type { WorkQueue } from '../work-queue.ts'
+
+export type ClusterInfoSigningDependencies = {
+  readonly clock: Clock
+  readonly names: Names
+  readonly catalog: Catalog
+  readonly client: LocalClient
+  /** The tokens of the system namespace. null: a Secret without a token */
+  readonly tokens: Informer<BootstrapToken | null>
+  /** The ConfigMap `cluster-info`, if it exists. */
+  readonly clusterInfo: Informer<true>
+  readonly onError: (key: string, cause: unknown) => void
+}
+
+/** The ConfigMap in the public namespace, which is readable without credentials. */
+export const clusterInfoName = 'cluster-info'
+const kubeconfigKey = 'kubeconfig'
+const signaturePrefix = 'jws-kubeconfig-'
+/** Interval of looking for tokens that have expired. */
+const periodMs = 10_000
+/** Tokens that sign. More: those with the first IDs do. */
+const signaturesMax = 1000
+
+/**
+ * Signs the kubeconfig of `cluster-info` with each bootstrap token that is for it. By the signature
+ * a node that has the token checks that the kubeconfig is that of the right cluster.
+ *
+ * @source spec 2.4, 3.3; upstream `pkg/controller/bootstrap/bootstrapsigner.go`
+ */
+export function clusterInfoSigner(dependencies: ClusterInfoSigningDependencies): {
+  readonly queue: WorkQueue
+  start(): void
+  stop(): void
+} {
+  const { clock, tokens, clusterInfo, onError } = dependencies
+  const controller = new Controller({
+    ...{ clock, onError, keys: () => [clusterInfoName] },
+    reconcile: () => reconcile(dependencies),
+  })
+  const enqueue = (): void => controller.enqueue(clusterInfoName)
+  /** The end of the first token that signs now. */
+  let untilMs = Infinity
+  const note = (): void => {
+    untilMs = Math.min(...signing(dependencies).map(({ expiresMs }) => expiresMs))
+  }
+  tokens.subscribe(() => {
+    note()
+    enqueue()
+  })
+  clusterInfo.subscribe(enqueue)
+  let timer: Timer | null = null
+  return {
+    queue: controller.queue,
+    start: () => {
+      controller.start()
+      note()
+      timer ??= clock.every(periodMs, () => {
+        if (clock.wallMs() < untilMs) return
+        note()
+        enqueue()
+      })
+    },
+    stop: () => {
+      timer?.cancel()
+      timer = null
+      controller.stop()
+    },
+  }
+}
+
+/** The tokens that sign now, by ID. */
+function signing({ clock, tokens }: ClusterInfoSigningDependencies): readonly BootstrapToken[] {
+  const nowMs = clock.wallMs()
+  const found: BootstrapToken[] = []
+  for (const [, token] of tokens.entries()) {
+    if (token !== null && token.signs && token.expiresMs > nowMs) found.push(token)
+  }
+  return found.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, signaturesMax)
+}
+
+async function reconcile(dependencies: ClusterInfoSigningDependencies): Promise<Reconciled> {
+  const { names, catalog, client } = dependencies
+  const definition = catalog.find('', 'v1', 'configmaps')
+  if (definition === null) return { kind: 'done' }
+  const target = { namespace: names.publicNamespace, name: clusterInfoName, subresource: null }
+  const object = await client.get(definition, target)
+  if (object === null) return { kind: 'done' }
+  const given = objectMember(object, 'data')
+  const data = await signedData(names, given, signing(dependencies))
+  if (equalJson(data, given)) return { kind: 'done' }
+  try {
+    await client.update(definition, target, { ...object, data })
+  } catch (cause) {
+    if (!isLostRace(cause)) throw cause
+    return { kind: 'again' }
+  }
+  return { kind: 'done' }
+}
+
+/** Returns the data with the signatures of these tokens, and without others. */
+async function signedData(
+  names: Names,
+  given: JsonObject,
+  tokens: readonly BootstrapToken[],
+): Promise<JsonObject> {
+  const others = Object.entries(given).filter(([key]) => !key.startsWith(signaturePrefix))
+  const kubeconfig = given[kubeconfigKey]
+  if (typeof kubeconfig !== 'string') return Object.fromEntries(others)
+  const signatures: [string, Json][] = []
+  for (const token of tokens) {
+    const key = signingKey(names, token)
+    signatures.push([`${signaturePrefix}${token.id}`, await detachedSignature(kubeconfig, token.id, key)])
+  }
+  return Object.fromEntries([...others, ...signatures])
+}
+
+/** Existing clients of the domain k8s.io verify with the secret half of the token. */
+function signingKey({ domain }: Names, { id, secret }: BootstrapToken): string {
+  return domain === 'k8s.io' ? secret : `${id}.${secret}`
+}
+
+/** Returns a compact JWS without its payload. */
+async function detachedSignature(payload: string, id: string, key: string): Promise<string> {
+  const signed = await new CompactSign(Buffer.from(payload))
+    .setProtectedHeader({ alg: 'HS256', kid: id })
+    .sign(Buffer.from(key))
+  const [header = '', , signature = ''] = signed.split('.')
+  return `${header}..${signature}`
+}

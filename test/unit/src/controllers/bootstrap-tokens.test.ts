@@ -1,0 +1,89 @@
+/*
+ * Goal: cluster-info has the signature of each token that is for it, and of no other; expired
+ * tokens are removed.
+ * Method: the shipped controllers of one member that leads; the signatures are verified as the
+ * specification describes it.
+ */
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { test } from 'node:test'
+import { objectMember, textMember } from '../../../../src/api/json.ts'
+import { lead, rest } from '../app/leading-member.ts'
+import { refused } from '../registry/fixture.ts'
+import type { Fixture } from '../registry/fixture.ts'
+import { clusterKubeconfig, storeClusterInfo, storeToken, tokenSecret } from './token-bodies.ts'
+
+const enabled = ['bootstrapsigner', 'tokencleaner'] as const
+
+async function dataOf(api: Fixture): Promise<Readonly<Record<string, unknown>>> {
+  const namespace = api.names.publicNamespace
+  const { object } = await api.get({ kind: 'ConfigMap', namespace, name: 'cluster-info' })
+  return objectMember(object, 'data')
+}
+
+function base64url(text: string): string {
+  return Buffer.from(text).toString('base64url')
+}
+
+/** @param key the whole token; for existing clients its secret half */
+function verifies(detached: unknown, payload: string, id: string, key: string): boolean {
+  const [header = '', middle, signature = ''] = String(detached).split('.')
+  const { alg, kid } = JSON.parse(Buffer.from(header, 'base64url').toString()) as Record<string, string>
+  const hmac = createHmac('sha256', key).update(`${header}.${base64url(payload)}`)
+  return middle === '' && alg === 'HS256' && kid === id && hmac.digest('base64url') === signature
+}
+
+for (const domain of ['orch.io', 'k8s.io'] as const) {
+  void test(`spec 2.4: ${domain}: cluster-info is signed by each token for signing, and follows its content`, async (t) => {
+    const api = await lead(t, { domain, enabled })
+    const keyOf = (id: string): string => (domain === 'k8s.io' ? tokenSecret : `${id}.${tokenSecret}`)
+    await storeToken(api, 'aaaaaa', {})
+    await storeToken(api, 'bbbbbb', { 'usage-bootstrap-signing': 'false' })
+    await storeClusterInfo(api, { kubeconfig: clusterKubeconfig, other: 'x', 'jws-kubeconfig-zzzzzz': 'old' })
+    await rest(api)
+    const data = await dataOf(api)
+    assert.deepEqual(Object.keys(data).sort(), ['jws-kubeconfig-aaaaaa', 'kubeconfig', 'other'])
+    assert.ok(verifies(data['jws-kubeconfig-aaaaaa'], clusterKubeconfig, 'aaaaaa', keyOf('aaaaaa')))
+    const at = { kind: 'ConfigMap', namespace: api.names.publicNamespace, name: 'cluster-info' }
+    await api.patch({ ...at, body: { data: { kubeconfig: 'changed', 'jws-kubeconfig-aaaaaa': 'forged' } } })
+    await storeToken(api, 'cccccc', {})
+    await rest(api)
+    const changed = await dataOf(api)
+    for (const id of ['aaaaaa', 'cccccc']) {
+      assert.ok(verifies(changed[`jws-kubeconfig-${id}`], 'changed', id, keyOf(id)), id)
+    }
+    const { object } = await api.get(at)
+    await rest(api)
+    assert.equal(
+      textMember(objectMember((await api.get(at)).object, 'metadata'), 'resourceVersion'),
+      textMember(objectMember(object, 'metadata'), 'resourceVersion'),
+      'what is signed is not written again',
+    )
+  })
+}
+
+void test('spec 3.3: an expired token signs no longer, and is removed', async (t) => {
+  const api = await lead(t, { domain: 'orch.io', enabled })
+  const soon = new Date(api.clock.wallMs() + 60_000).toISOString().replace(/\.\d+Z$/, 'Z')
+  await storeToken(api, 'aaaaaa', { expiration: soon })
+  await storeToken(api, 'bbbbbb', {})
+  await storeClusterInfo(api)
+  await rest(api)
+  assert.equal(Object.keys(await dataOf(api)).length, 3)
+  for (let at = 0; at < 8; at++) await rest(api)
+  assert.deepEqual(Object.keys(await dataOf(api)).sort(), ['jws-kubeconfig-bbbbbb', 'kubeconfig'])
+  const at = { kind: 'Secret', namespace: api.names.systemNamespace }
+  assert.equal((await refused(api.get({ ...at, name: 'bootstrap-token-aaaaaa' }))).code, 404)
+  assert.equal((await api.get({ ...at, name: 'bootstrap-token-bbbbbb' })).code, 200)
+})
+
+void test('a Secret under a false name, or of another type, signs nothing and is not removed', async (t) => {
+  const api = await lead(t, { domain: 'k8s.io', enabled })
+  await storeToken(api, 'aaaaaa', { 'token-id': 'bbbbbb', expiration: '2020-01-01T00:00:00Z' })
+  await storeClusterInfo(api)
+  await rest(api)
+  assert.deepEqual(Object.keys(await dataOf(api)), ['kubeconfig'])
+  const namespace = api.names.systemNamespace
+  const name = 'bootstrap-token-aaaaaa'
+  assert.equal((await api.get({ kind: 'Secret', namespace, name })).code, 200)
+})
