@@ -11,10 +11,10 @@ import { CliError } from './errors.ts'
 import { sleep } from './terminal.ts'
 
 export type ApiCall = {
-  readonly method: 'GET' | 'PATCH'
+  readonly method: 'GET' | 'PATCH' | 'POST' | 'DELETE'
   /** Path and query. */
   readonly path: string
-  /** A merge patch. */
+  /** Of PATCH a merge patch, of POST a new object. */
   readonly body?: unknown
   /** Unset: the whole object. */
   readonly accept?: string
@@ -91,7 +91,8 @@ export class ApiClient {
   }
 
   async #send(endpoint: Endpoint, { method, path, body, accept }: ApiCall): Promise<HttpResult> {
-    const content = body === undefined ? {} : { 'content-type': 'application/merge-patch+json' }
+    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
+    const content = body === undefined ? {} : { 'content-type': type }
     const agent = this.#agents.get(endpoint)
     return withCredentials(
       endpoint.credentials,

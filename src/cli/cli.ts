@@ -3,6 +3,7 @@ import { CodedError } from '../../base/coded-error.ts'
 import { durationMs, sizeBytes } from '../config/flag.ts'
 import { programVersion } from '../version.ts'
 import { addBench } from './bench-command.ts'
+import { addBootstrapTokens } from './bootstrap-tokens.ts'
 import { addChaos } from './chaos-command.ts'
 import { clusterDown, clusterStatus, clusterUp } from './cluster.ts'
 import { addClusterMembers } from './cluster-commands.ts'
@@ -63,6 +64,7 @@ export function orchctl(terminal: Terminal, result: { code: number }): Command {
   addMember(program, terminal, shared)
   addSettings(program, terminal)
   addKeys(program, terminal, shared)
+  addBootstrapTokens(program, terminal, shared)
   addWebhooks(program, terminal, shared)
   addStorage(program, terminal, result, shared)
   addSnapshot(program, terminal, shared)

@@ -3,7 +3,7 @@ import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 
 export type HttpCall = {
-  readonly method: 'GET' | 'POST' | 'PATCH'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly headers: Readonly<Record<string, string | number | string[]>>
   readonly body: Uint8Array | null
   /** A longer response is an error. */
