@@ -137,7 +137,7 @@ function organizationsIn(request: string): readonly string[] | null {
   }
 }
 
-/** Returns the configuration of a plugin, of the right shape. null: there is none */
+/** Returns the configuration of a plugin, of the right shape. @returns null: there is no file */
 function configurationOf(
   dependencies: AdmissionDependencies,
   plugin: AdmissionPluginName,

@@ -1,29 +1,15 @@
-import type { Logger } from 'pino'
-import type { Clock } from '../../base/clock.ts'
-import type { Names } from '../api/metadata/names.ts'
-import type { ControllerName } from '../config/controllers-flag.ts'
 import { tokenCleaner } from '../controllers/bootstrap-tokens/cleanup.ts'
 import { clusterInfoName, clusterInfoSigner } from '../controllers/bootstrap-tokens/signing.ts'
 import { Informer } from '../registry/informer.ts'
 import { bootstrapTokenOf, isBootstrapTokenName } from '../registry/kinds/bootstrap-token.ts'
-import type { Catalog } from '../registry/kinds/catalog.ts'
 import { parseStored } from '../registry/kinds/encode.ts'
-import type { LocalClient } from '../registry/local-client.ts'
 import { partsOf, prefixOf } from '../store/key.ts'
-import type { ObjectStore } from '../store/object-store.ts'
-import type { SwitchedWork } from './certificate-controllers.ts'
+import type { CertificateControllersDependencies } from './certificate-controllers.ts'
 
-export type BootstrapControllersDependencies = {
-  readonly store: ObjectStore
-  readonly clock: Clock
-  readonly names: Names
-  readonly catalog: Catalog
-  readonly enabled: ReadonlySet<ControllerName>
-  readonly log: Logger
-  readonly clientOf: (controller: ControllerName) => LocalClient
-  /** Runs a controller while this member leads, unless it is disabled. */
-  readonly switched: (name: ControllerName, work: SwitchedWork) => readonly (() => void)[]
-}
+export type BootstrapControllersDependencies = Pick<
+  CertificateControllersDependencies,
+  'store' | 'clock' | 'names' | 'catalog' | 'enabled' | 'log' | 'clientOf' | 'switched'
+>
 
 /**
  * Starts the controllers of bootstrap tokens.

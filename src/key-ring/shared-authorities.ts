@@ -59,12 +59,12 @@ export class SharedAuthorities {
     this.#listeners.add(listener)
   }
 
-  /** The certificates that clients may have been signed with: PEM, empty when there are none. */
+  /** The certificates that clients may have been signed with: PEM, or an empty text. */
   get certificates(): string {
     return this.#current.map(({ certificate }) => certificate).join('')
   }
 
-  /** The authority that signs. null: there is none yet, or this member cannot open its key */
+  /** The authority that signs. null: none yet, or this member cannot open its key. */
   get signer(): Authority | null {
     return this.#signer?.authority ?? null
   }

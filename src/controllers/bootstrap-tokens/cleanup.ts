@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../../base/clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import { bootstrapTokenOf } from '../../registry/kinds/bootstrap-token.ts'
 import type { BootstrapToken } from '../../registry/kinds/bootstrap-token.ts'
@@ -10,7 +10,8 @@ import type { Key } from '../../store/key.ts'
 import { Controller } from '../controller.ts'
 import type { Reconciled } from '../controller.ts'
 import { isLostRace } from '../lost-race.ts'
-import type { WorkQueue } from '../work-queue.ts'
+import { periodicController } from '../periodic-controller.ts'
+import type { PeriodicController } from '../periodic-controller.ts'
 
 export type TokenCleanupDependencies = {
   readonly clock: Clock
@@ -22,19 +23,12 @@ export type TokenCleanupDependencies = {
   readonly onError: (key: string, cause: unknown) => void
 }
 
-/** Interval of looking for tokens that have expired. */
-const periodMs = 10_000
-
 /**
  * Deletes the Secrets of bootstrap tokens that have expired.
  *
  * @source spec 3.3; upstream `pkg/controller/bootstrap/tokencleaner.go`
  */
-export function tokenCleaner(dependencies: TokenCleanupDependencies): {
-  readonly queue: WorkQueue
-  start(): void
-  stop(): void
-} {
+export function tokenCleaner(dependencies: TokenCleanupDependencies): PeriodicController {
   const { clock, tokens, onError } = dependencies
   const due = function* (): Generator<Key, void> {
     const nowMs = clock.wallMs()
@@ -44,21 +38,7 @@ export function tokenCleaner(dependencies: TokenCleanupDependencies): {
     ...{ clock, onError, keys: due },
     reconcile: (key) => reconcile(dependencies, key as Key),
   })
-  let timer: Timer | null = null
-  return {
-    queue: controller.queue,
-    start: () => {
-      controller.start()
-      timer ??= clock.every(periodMs, () => {
-        for (const key of due()) controller.enqueue(key)
-      })
-    },
-    stop: () => {
-      timer?.cancel()
-      timer = null
-      controller.stop()
-    },
-  }
+  return periodicController(controller, { clock, due })
 }
 
 /** Decides by the newest version: the token may have been extended in the meantime. */

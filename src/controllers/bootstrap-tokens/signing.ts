@@ -1,5 +1,5 @@
 import { CompactSign } from 'jose'
-import type { Clock, Timer } from '../../../base/clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import { equalJson, objectMember } from '../../api/json.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
@@ -10,7 +10,8 @@ import type { LocalClient } from '../../registry/local-client.ts'
 import { Controller } from '../controller.ts'
 import type { Reconciled } from '../controller.ts'
 import { isLostRace } from '../lost-race.ts'
-import type { WorkQueue } from '../work-queue.ts'
+import { periodicController } from '../periodic-controller.ts'
+import type { PeriodicController } from '../periodic-controller.ts'
 
 export type ClusterInfoSigningDependencies = {
   readonly clock: Clock
@@ -28,8 +29,6 @@ export type ClusterInfoSigningDependencies = {
 export const clusterInfoName = 'cluster-info'
 const kubeconfigKey = 'kubeconfig'
 const signaturePrefix = 'jws-kubeconfig-'
-/** Interval of looking for tokens that have expired. */
-const periodMs = 10_000
 /** Tokens that sign. More: those with the first IDs do. */
 const signaturesMax = 1000
 
@@ -39,11 +38,7 @@ const signaturesMax = 1000
  *
  * @source spec 2.4, 3.3; upstream `pkg/controller/bootstrap/bootstrapsigner.go`
  */
-export function clusterInfoSigner(dependencies: ClusterInfoSigningDependencies): {
-  readonly queue: WorkQueue
-  start(): void
-  stop(): void
-} {
+export function clusterInfoSigner(dependencies: ClusterInfoSigningDependencies): PeriodicController {
   const { clock, tokens, clusterInfo, onError } = dependencies
   const controller = new Controller({
     ...{ clock, onError, keys: () => [clusterInfoName] },
@@ -60,24 +55,12 @@ export function clusterInfoSigner(dependencies: ClusterInfoSigningDependencies):
     enqueue()
   })
   clusterInfo.subscribe(enqueue)
-  let timer: Timer | null = null
-  return {
-    queue: controller.queue,
-    start: () => {
-      controller.start()
-      note()
-      timer ??= clock.every(periodMs, () => {
-        if (clock.wallMs() < untilMs) return
-        note()
-        enqueue()
-      })
-    },
-    stop: () => {
-      timer?.cancel()
-      timer = null
-      controller.stop()
-    },
+  const due = (): readonly string[] => {
+    if (clock.wallMs() < untilMs) return []
+    note()
+    return [clusterInfoName]
   }
+  return periodicController(controller, { clock, due })
 }
 
 /** The tokens that sign now, by ID. */

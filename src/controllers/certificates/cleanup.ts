@@ -1,11 +1,12 @@
-import type { Clock, Timer } from '../../../base/clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { Informer } from '../../registry/informer.ts'
 import type { Key } from '../../store/key.ts'
 import { partsOf } from '../../store/key.ts'
 import { Controller } from '../controller.ts'
 import type { Reconciled } from '../controller.ts'
 import { isLostRace } from '../lost-race.ts'
-import type { WorkQueue } from '../work-queue.ts'
+import { periodicController } from '../periodic-controller.ts'
+import type { PeriodicController } from '../periodic-controller.ts'
 import { summaryOf } from './request-summary.ts'
 import type { RequestSummary } from './request-summary.ts'
 import { readRequest, requestDefinition } from './write-request.ts'
@@ -25,11 +26,7 @@ const periodMs = 60_000
  *
  * @source spec 3.2, 8
  */
-export function certificateCleaner(dependencies: CertificateCleanupDependencies): {
-  readonly queue: WorkQueue
-  start(): void
-  stop(): void
-} {
+export function certificateCleaner(dependencies: CertificateCleanupDependencies): PeriodicController {
   const { clock, requests, onError } = dependencies
   const due = function* (): Generator<Key, void> {
     const nowMs = clock.wallMs()
@@ -39,21 +36,7 @@ export function certificateCleaner(dependencies: CertificateCleanupDependencies)
     ...{ clock, onError, keys: due },
     reconcile: (key) => reconcile(dependencies, key as Key),
   })
-  let timer: Timer | null = null
-  return {
-    queue: controller.queue,
-    start: () => {
-      controller.start()
-      timer ??= clock.every(periodMs, () => {
-        for (const key of due()) controller.enqueue(key)
-      })
-    },
-    stop: () => {
-      timer?.cancel()
-      timer = null
-      controller.stop()
-    },
-  }
+  return periodicController(controller, { clock, periodMs, due })
 }
 
 /** Decides by the newest version: the request may have been decided in the meantime. */
