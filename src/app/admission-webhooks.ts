@@ -29,7 +29,7 @@ import type { Registry, VerbRequest } from '../registry/calls/verb.ts'
 import type { WebhookChange } from '../server/routes/webhooks.ts'
 import type { Store } from '../store/store.ts'
 import type { MemberContext } from './context.ts'
-import { serverUser } from './controller-user.ts'
+import { serverUser } from './controllers/controller-user.ts'
 
 export type AdmissionWebhooksDependencies = {
   readonly store: Store

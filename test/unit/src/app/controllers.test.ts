@@ -11,7 +11,7 @@ import { namespaceLifecycle } from '../../../../src/admission/namespace-lifecycl
 import { roleEscalation } from '../../../../src/admission/role-escalation.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import type { ApiDomain, Names } from '../../../../src/api/metadata/names.ts'
-import { controllerUser } from '../../../../src/app/controller-user.ts'
+import { controllerUser } from '../../../../src/app/controllers/controller-user.ts'
 import { defaultPolicy } from '../../../../src/auth/bootstrap/default-policy.ts'
 import { grantCheck } from '../../../../src/auth/grants.ts'
 import { anyOf } from '../../../../src/auth/rules.ts'

@@ -1,21 +1,13 @@
-import { tokenCleaner } from '../controllers/bootstrap-tokens/cleanup.ts'
-import { clusterInfoName, clusterInfoSigner } from '../controllers/bootstrap-tokens/signing.ts'
-import { Informer } from '../registry/informer.ts'
-import { bootstrapTokenOf, isBootstrapTokenName } from '../registry/kinds/bootstrap-token.ts'
-import { parseStored } from '../registry/kinds/encode.ts'
-import { partsOf, prefixOf } from '../store/key.ts'
-import type { CertificateControllersDependencies } from './certificate-controllers.ts'
+import { tokenCleaner } from '../../controllers/bootstrap-tokens/cleanup.ts'
+import { clusterInfoName, clusterInfoSigner } from '../../controllers/bootstrap-tokens/signing.ts'
+import { Informer } from '../../registry/informer.ts'
+import { bootstrapTokenOf, isBootstrapTokenName } from '../../registry/kinds/bootstrap-token.ts'
+import { parseStored } from '../../registry/kinds/encode.ts'
+import { partsOf, prefixOf } from '../../store/key.ts'
+import type { ControllerParts, Stop } from './controller-parts.ts'
 
-export type BootstrapControllersDependencies = Pick<
-  CertificateControllersDependencies,
-  'store' | 'clock' | 'names' | 'catalog' | 'enabled' | 'log' | 'clientOf' | 'switched'
->
-
-/**
- * Starts the controllers of bootstrap tokens.
- * @returns functions that stop them
- */
-export function startBootstrap(of: BootstrapControllersDependencies): readonly (() => void)[] {
+/** Starts the controllers of bootstrap tokens. */
+export function startBootstrapTokens(of: ControllerParts): readonly Stop[] {
   const { store, clock, names, catalog, enabled, log, clientOf, switched } = of
   if (!enabled.has('bootstrapsigner') && !enabled.has('tokencleaner')) return []
   const inNamespace = (plural: string, namespace: string) => prefixOf({ group: '', plural, namespace })

@@ -1,7 +1,12 @@
-import type { UserInfo } from '../api/metadata/object.ts'
-import type { Names } from '../api/metadata/names.ts'
-import { GROUP_MASTERS, authenticatedUser, serviceAccountGroups, serviceAccountName } from '../auth/user.ts'
-import type { ControllerName } from '../config/controllers-flag.ts'
+import type { UserInfo } from '../../api/metadata/object.ts'
+import type { Names } from '../../api/metadata/names.ts'
+import {
+  GROUP_MASTERS,
+  authenticatedUser,
+  serviceAccountGroups,
+  serviceAccountName,
+} from '../../auth/user.ts'
+import type { ControllerName } from '../../config/controllers-flag.ts'
 
 /**
  * The service account of each controller, the subject of the default role

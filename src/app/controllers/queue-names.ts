@@ -1,4 +1,4 @@
-import type { ControllerName } from '../config/controllers-flag.ts'
+import type { ControllerName } from '../../config/controllers-flag.ts'
 
 /** The names of work queues in metrics, as upstream. */
 export const queueNames: { readonly [name in ControllerName]: string } = {
