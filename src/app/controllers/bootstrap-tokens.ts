@@ -8,7 +8,7 @@ import type { ControllerParts, Stop } from './controller-parts.ts'
 
 /** Starts the controllers of bootstrap tokens. */
 export function startBootstrapTokens(of: ControllerParts): readonly Stop[] {
-  const { store, clock, names, catalog, enabled, log, clientOf, switched } = of
+  const { store, clock, names, catalog, enabled, log, clientOf, eventsOf, switched } = of
   if (!enabled.has('bootstrapsigner') && !enabled.has('tokencleaner')) return []
   const inNamespace = (plural: string, namespace: string) => prefixOf({ group: '', plural, namespace })
   const tokens = new Informer({
@@ -27,7 +27,7 @@ export function startBootstrapTokens(of: ControllerParts): readonly Stop[] {
     onError: (_, cause) => log.warn({ err: cause }, 'cluster-info not signed yet'),
   })
   const cleaning = tokenCleaner({
-    ...{ ...parts, client: clientOf('tokencleaner') },
+    ...{ ...parts, client: clientOf('tokencleaner'), events: eventsOf('tokencleaner') },
     onError: (key, cause) => log.warn({ key, err: cause }, 'bootstrap token not removed yet'),
   })
   tokens.start()

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../../base/clock.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import type { ControllerName } from '../../config/controllers-flag.ts'
+import type { EventRecorder } from '../../controllers/event-recorder.ts'
 import type { WorkQueue } from '../../controllers/work-queue.ts'
 import { Informer } from '../../registry/informer.ts'
 import type { Catalog } from '../../registry/kinds/catalog.ts'
@@ -29,6 +30,8 @@ export type ControllerParts = {
   readonly enabled: ReadonlySet<ControllerName>
   /** Returns a client that acts as the service account of the controller. */
   readonly clientOf: (controller: ControllerName) => LocalClient
+  /** Returns the recorder of events that name the controller's account. */
+  readonly eventsOf: (controller: ControllerName) => EventRecorder
   /** The client of work that belongs to the server itself. */
   readonly serverClient: LocalClient
   /**

@@ -20,6 +20,7 @@ const accounts: { readonly [name in ControllerName]: string | null } = {
   csrapproving: 'certificate-controller',
   csrcleaner: 'certificate-controller',
   csrsigning: 'certificate-controller',
+  'ephemeral-volume': 'ephemeral-volume-controller',
   garbagecollector: 'generic-garbage-collector',
   namespace: 'namespace-controller',
   podgc: 'pod-garbage-collector',
@@ -38,6 +39,11 @@ const accounts: { readonly [name in ControllerName]: string | null } = {
  * configured.
  */
 const privileged: readonly ControllerName[] = ['clusterrole-aggregation', 'csrapproving', 'csrsigning']
+
+/** Returns the name of the controller in events. */
+export function controllerAccount(controller: ControllerName): string {
+  return accounts[controller] ?? controller
+}
 
 /** Returns the user as which a controller reads and writes. */
 export function controllerUser(names: Names, controller: ControllerName): UserInfo {

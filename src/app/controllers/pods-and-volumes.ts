@@ -1,4 +1,6 @@
 import { objectMember, textMember } from '../../api/json.ts'
+import { ephemeralVolumes } from '../../controllers/ephemeral-volumes.ts'
+import type { EphemeralVolumeCounts } from '../../controllers/ephemeral-volumes.ts'
 import { podGarbageCollection } from '../../controllers/pod-garbage-collection.ts'
 import { PodIndex, claimOf, releasedClaims } from '../../controllers/pod-index.ts'
 import type { PodSummary } from '../../controllers/pod-summary.ts'
@@ -15,12 +17,17 @@ export type PodControllersParts = ControllerParts & {
   readonly pods: Informer<PodSummary>
   /** Maximum number of ended Pods to keep. 0: no limit. */
   readonly endedPodsMax: number
+  /** Read by metrics. */
+  readonly ephemeralVolumes: EphemeralVolumeCounts
 }
+
+const podControllers = ['podgc', 'pvc-protection', 'ephemeral-volume'] as const
 
 /** Starts the controllers that follow the Pods. */
 export function startPods(parts: PodControllersParts): readonly Stop[] {
-  const { store, clock, catalog, pods, enabled, endedPodsMax: endedMax, log, clientOf, switched } = parts
-  if (!enabled.has('podgc') && !enabled.has('pvc-protection')) return []
+  const { store, clock, catalog, pods, enabled, endedPodsMax: endedMax, log } = parts
+  const { clientOf, eventsOf, switched } = parts
+  if (!podControllers.some((name) => enabled.has(name))) return []
   const index = new PodIndex()
   pods.subscribe(({ key, previous, ...change }) =>
     index.change(key, previous, change.kind === 'set' ? change.value : null),
@@ -31,7 +38,8 @@ export function startPods(parts: PodControllersParts): readonly Stop[] {
     await Promise.all([pods.takeIn(), nodes.takeIn()])
   }
   const collecting = podGarbageCollection({
-    ...{ clock, catalog, pods, index, nodes, untilCurrent, endedMax, client: clientOf('podgc') },
+    ...{ clock, catalog, pods, index, nodes, untilCurrent, endedMax },
+    ...{ client: clientOf('podgc'), events: eventsOf('podgc') },
     onError: (key, cause) => log.warn({ key, err: cause }, 'Pods not deleted yet'),
   })
   const claims = protectedObjects(parts, 'persistentvolumeclaims')
@@ -44,12 +52,18 @@ export function startPods(parts: PodControllersParts): readonly Stop[] {
     onReleased: (listener) => pods.subscribe((change) => releasedClaims(index, change).forEach(listener)),
     onError: (key, cause) => log.warn({ key, err: cause }, 'claim not released yet'),
   })
+  const creating = ephemeralVolumes({
+    ...{ clock, catalog, pods, claims: claims.objects, counts: parts.ephemeralVolumes },
+    ...{ client: clientOf('ephemeral-volume'), events: eventsOf('ephemeral-volume') },
+    onError: (key, cause) => log.warn({ key, err: cause }, 'claim of an ephemeral volume not created yet'),
+  })
   const informers = [nodes, claims.objects]
   for (const informer of informers) informer.start()
   return [
     ...informers.map((informer) => () => informer.close()),
     ...switched('podgc', collecting),
     ...switched('pvc-protection', protecting),
+    ...switched('ephemeral-volume', creating),
   ]
 }
 
