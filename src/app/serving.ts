@@ -38,6 +38,8 @@ import type { StateWatch } from '../state-agreement/state-watch.ts'
 import { credentialsOf } from './peer-credentials.ts'
 
 export type ServingDependencies = {
+  /** The data directory. */
+  readonly directory: string
   readonly store: Store
   readonly machine: StoreMachine
   readonly consensus: Consensus<Outcome>
@@ -81,7 +83,7 @@ export async function serve(site: MemberContext, dependencies: ServingDependenci
     }),
   )
   const address = await listen(server, config)
-  const watch = new KeyWatch(site, dependencies.keys, (keys) => {
+  const watch = new KeyWatch({ ...site, directory: dependencies.directory }, dependencies.keys, (keys) => {
     keysInForce = keys
     trust.replace(trustOf(keys, authorities.certificates))
     server.reload(keys.server)
