@@ -30,6 +30,7 @@ import { admissionOf } from './app/admission-plugins.ts'
 import { accessOf, hasDefaultBindings, accessWarnings, reviewersFor } from './app/policy.ts'
 import type { Access } from './app/policy.ts'
 import { removal } from './membership/removal.ts'
+import { CertificateInventory } from './app/certificate-inventory.ts'
 import { certificateIssuing } from './app/certificate-issuing.ts'
 import { certificateRenewal } from './app/certificate-renewal.ts'
 import { openKeyRing } from './app/key-ring.ts'
@@ -140,6 +141,7 @@ async function build(
   const pods = podInformer({ names, store, clock })
   const access = accessOf({ ...site, store, serviceAccounts, tokenKeys, pods })
   const rootCa = new RootCa(site.config, keys)
+  const inventory = new CertificateInventory(site, { directory, keys, renewal, authorities })
   const watches = new WatchMetrics({ clock, store })
   const caughtUp = new CaughtUp({ consensus, clock })
   caughtUp.start()
@@ -171,6 +173,7 @@ async function build(
   registerClusterMetrics(metrics, { consensus, node, store, machine, watch })
   controllers.register(metrics)
   watches.register(metrics)
+  inventory.start(site, metrics)
   const url = await serve(site, {
     directory,
     ...{ store, machine, consensus, registry, served, health, caughtUp, metrics, keys, access, audit },
@@ -178,11 +181,13 @@ async function build(
     authorities,
     issuer: serviceAccounts.documents,
     signingKeys: ring,
+    certificates: () => inventory.body(),
     webhooks,
     renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),
     onRenewedKeys: (renewed) => {
       rootCa.renew(renewed)
       fileKeys.renew(renewed)
+      inventory.renew(renewed)
     },
   })
   renewal.start()

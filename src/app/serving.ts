@@ -16,6 +16,7 @@ import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Registry } from '../registry/calls/verb.ts'
 import { yieldToEventLoop } from '../registry/shared/yield-budget.ts'
 import { openApiDocuments } from '../server/openapi/documents.ts'
+import type { CertificatesBody } from '../server/routes/certificates.ts'
 import { createServer } from '../server/server.ts'
 import type { ApiServer } from '../server/server.ts'
 import type { Outcome } from '../store/command.ts'
@@ -54,6 +55,7 @@ export type ServingDependencies = {
   readonly access: Access
   readonly issuer: IssuerDocuments | null
   readonly signingKeys: OperatedKeys
+  readonly certificates: () => CertificatesBody
   readonly webhooks: OperatedWebhooks
   readonly audit: AuditTrail | null
   readonly watch: StateWatch
@@ -108,6 +110,7 @@ function serverOf(
     ...{ registry, served, names, clock, random, log, metrics, health, audit },
     issuer: dependencies.issuer,
     signingKeys: dependencies.signingKeys,
+    certificates: dependencies.certificates,
     webhooks: dependencies.webhooks,
     authenticator: authenticatorOf(config, {
       ...{ clock, access, trust },

@@ -30,9 +30,14 @@ export type CertificateRenewalDependencies = {
   readonly sharedSigner?: (pair: RenewablePair) => Signer
 }
 
-/** Interval of comparing the certificates with the wall clock, which may jump. */
+/** Interval of comparing the certificates with the wall clock. */
 const periodMs = 60_000
+/** The wall clock may jump, as after a machine was suspended: such a jump is noticed at once. */
+const tickMs = 1000
+const jumpMs = 60_000
 const jitterSteps = 1 << 16
+
+type Moment = { readonly monotonicMs: number; readonly wallMs: number }
 
 /** The result of one check of a pair. `absent`: a file is missing. */
 export type RenewalOutcome = RenewalState | { readonly kind: 'absent' } | { readonly kind: 'renewed' }
@@ -55,7 +60,16 @@ export class CertificateRenewal {
   }
 
   start(): void {
-    this.#timer = this.#dependencies.clock.every(periodMs, () => void this.check())
+    const { clock } = this.#dependencies
+    const read = (): Moment => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() })
+    let last = read()
+    this.#timer = clock.every(tickMs, () => {
+      const now = read()
+      const passedMs = now.monotonicMs - last.monotonicMs
+      if (passedMs < periodMs && Math.abs(now.wallMs - last.wallMs - passedMs) < jumpMs) return
+      last = now
+      this.check()
+    })
   }
 
   close(): void {

@@ -81,7 +81,7 @@ void test('over three years in steps of five days every certificate is valid at 
   t.after(() => renewal.close())
   for (let day = 0; day < 3 * 365; day += 5) {
     clock.jumpWall(5 * dayMs)
-    await clock.advance(60_000)
+    await clock.advance(1000)
     allFit(opened, clock.wallMs())
   }
   for (const use of ['server', 'peer', 'admin']) {
@@ -92,6 +92,20 @@ void test('over three years in steps of five days every certificate is valid at 
   const { identity, url } = readClientConfig(kubeconfig)
   assert.deepEqual(identity, { certificate: read(paths.admin.certificate), key: read(paths.admin.key) })
   assert.equal(url.href, 'https://10.0.0.1:6443/')
+})
+
+void test('a running renewal compares the certificates with the clock each minute', async (t) => {
+  const { clock, renewal, renewed, paths } = open(t)
+  // So near to the time of the renewal that no jump of the clock is needed.
+  const leaf = readCertificate(read(paths.admin.certificate))
+  const nowMs = leaf.notBeforeMs + ((leaf.notAfterMs - leaf.notBeforeMs) * 17) / 24
+  clock.jumpWall(nowMs - clock.wallMs() - 1)
+  renewal.start()
+  t.after(() => renewal.close())
+  await clock.advance(59_000)
+  assert.deepEqual(renewed, [])
+  await clock.advance(2000)
+  assert.deepEqual(renewed, ['admin', 'server', 'peer'])
 })
 
 void test('a renewed certificate has another key, and the subject, names and usages of the earlier one', (t) => {
