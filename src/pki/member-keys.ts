@@ -15,6 +15,7 @@ import { readPrivateKey, samePublicKey } from './keys.ts'
 import { readTrustBundle } from './trust-bundle.ts'
 import { StartError } from '../config/start-error.ts'
 import { isIssuedBy } from './issued-by.ts'
+import { foundingAuthority } from './renewal/authority-rotation.ts'
 import { fit } from './renewal/pair-files.ts'
 import { clientAddress } from '../config/client-address.ts'
 
@@ -131,13 +132,15 @@ function selfMade({ config, clock, random }: MemberKeysDependencies, directory: 
     ...{ clock, random },
   })
   const server = ownServerKeys(config, directory)
+  // An authority that was replaced still tells to which cluster the directory belongs.
+  const founding = foundingAuthority(clusterPkiPaths(pki).ca.certificate)
   const madeNow = made.includes(clusterPkiPaths(pki).ca.key)
   return {
     server,
     peer: null,
     kubeconfig,
     madeNow,
-    fingerprints: fingerprintsOf(server.clientAuthorities, null),
+    fingerprints: fingerprintsOf(founding, null),
   }
 }
 

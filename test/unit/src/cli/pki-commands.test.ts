@@ -3,7 +3,8 @@
  * Method: the whole command line in this process, on temporary directories without a cluster.
  */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -13,6 +14,8 @@ import { cli } from '../../../../src/cli/cli.ts'
 import type { Terminal } from '../../../../src/cli/terminal.ts'
 import { readClientConfig } from '../../../../src/pki/client-config.ts'
 import { clusterPkiPaths } from '../../../../src/pki/cluster-pki.ts'
+import { isIssuedBy } from '../../../../src/pki/issued-by.ts'
+import { AuthorityRotation, foundingAuthority } from '../../../../src/pki/renewal/authority-rotation.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -107,4 +110,84 @@ void test('pki status and pki renew of a directory without certificates name the
     assert.equal(await run('pki', command, '--dir', join(directory, 'other')), 1)
     assert.match(noted.join('\n'), /there are no certificates in .*other: give the directory that orchctl/)
   }
+})
+
+const authoritiesIn = (path: string): number =>
+  readFileSync(path, 'utf8').split('-----BEGIN CERTIFICATE-----').length - 1
+
+void test('pki rotate-ca replaces an authority in three steps, and each certificate is trusted at any time', async (t) => {
+  const { directory, printed, noted, run } = await open(t)
+  const kubeconfig = join(directory, 'admin.kubeconfig')
+  assert.equal(await run('pki', 'init', '--dir', directory, '--members', 'n1=10.0.0.1'), 0)
+  const { ca, server, admin } = clusterPkiPaths(directory)
+  const rotate = (...more: readonly string[]): Promise<number> =>
+    run('pki', 'rotate-ca', '--dir', directory, '--authority', 'client', '--offline', ...more)
+  const old = readFileSync(ca.certificate, 'utf8')
+  const isTrusted = (): boolean =>
+    [server('n1'), server('n2'), admin].every(({ certificate }) =>
+      isIssuedBy(readFileSync(certificate, 'utf8'), readFileSync(ca.certificate, 'utf8')),
+    )
+
+  assert.equal(await rotate('--finish'), 1)
+  assert.match(noted.join(), /no rotation has begun: run it without --finish first/)
+  assert.equal(await rotate(), 0)
+  assert.match(printed.join(), /step 1 of 3/)
+  assert.equal(authoritiesIn(ca.certificate), 2)
+  assert.ok(readFileSync(ca.certificate, 'utf8').startsWith(old), 'the present one signs')
+  assert.equal(readClientConfig(kubeconfig).authority, readFileSync(ca.certificate, 'utf8'))
+  assert.ok(isTrusted())
+
+  assert.equal(await rotate(), 0)
+  assert.match(printed.join(), /step 2 of 3/)
+  assert.ok(isTrusted())
+  const leaf = readFileSync(server('n2').certificate, 'utf8')
+  assert.equal(isIssuedBy(leaf, old), false, 'the next one has signed it')
+  assert.equal(readClientConfig(kubeconfig).identity?.certificate, readFileSync(admin.certificate, 'utf8'))
+
+  assert.equal(await rotate(), 0)
+  assert.equal(authoritiesIn(ca.certificate), 2, 'the trust ends on request only')
+  assert.equal(await rotate('--finish'), 0)
+  assert.match(printed.join(), /step 3 of 3/)
+  assert.equal(authoritiesIn(ca.certificate), 1)
+  assert.ok(isTrusted())
+  assert.equal(readClientConfig(kubeconfig).authority, readFileSync(ca.certificate, 'utf8'))
+  assert.equal(foundingAuthority(ca.certificate), old)
+  assert.equal(await run('pki', 'init', '--dir', directory, '--members', 'n1=10.0.0.1'), 0)
+  assert.match(printed.join(), /files were there and fit together/)
+})
+
+void test('pki rotate-ca refuses the next step while members cannot be asked', async (t) => {
+  const { directory, noted, run } = await open(t)
+  const rotate = (): Promise<number> =>
+    run('pki', 'rotate-ca', '--dir', directory, '--authority', 'peer', '--kubeconfig', kubeconfig)
+  const kubeconfig = join(directory, 'admin.kubeconfig')
+  assert.equal(await run('pki', 'init', '--dir', directory, '--members', 'n1=127.0.0.1:1'), 0)
+  assert.equal(await rotate(), 0)
+  assert.equal(await rotate(), 1)
+  assert.match(noted.join(), /start it, or give --offline if no member of this cluster runs/)
+  assert.equal(authoritiesIn(clusterPkiPaths(directory).peerCa.certificate), 2)
+})
+
+void test('a step of pki rotate-ca that was interrupted is completed by the next run', async (t) => {
+  const { directory, clock, run } = await open(t)
+  const { ca, server } = clusterPkiPaths(directory)
+  const old = readFileSync(ca.certificate, 'utf8')
+  const rotate = (...more: readonly string[]): Promise<number> =>
+    run('pki', 'rotate-ca', '--dir', directory, '--authority', 'client', '--offline', ...more)
+  assert.equal(await rotate(), 0)
+  const bundle = readFileSync(ca.certificate, 'utf8')
+  // A crash came before the bundle was written.
+  writeFileSync(ca.certificate, old)
+  assert.equal(await rotate(), 0)
+  assert.equal(readFileSync(ca.certificate, 'utf8'), bundle, 'the same authority was announced again')
+  // A crash came after the retired authority was noted and the key replaced.
+  writeFileSync(join(directory, 'ca-retired.crt'), old)
+  copyFileSync(join(directory, 'ca-next.key'), ca.key)
+  const renewal = new AuthorityRotation({ paths: ca, clock, random: new SeededRandom(5) })
+  assert.equal(renewal.phase, 'issuing')
+  assert.equal(await rotate(), 0)
+  assert.equal(isIssuedBy(readFileSync(server('n1').certificate, 'utf8'), old), false)
+  assert.equal(await rotate('--finish'), 0)
+  assert.equal(renewal.phase, 'steady')
+  assert.equal(existsSync(join(directory, 'ca-next.key')), false)
 })
