@@ -132,7 +132,7 @@ function selfMade({ config, clock, random }: MemberKeysDependencies, directory: 
     ...{ clock, random },
   })
   const server = ownServerKeys(config, directory)
-  // An authority that was replaced still tells to which cluster the directory belongs.
+  // An authority that was replaced still identifies the cluster of the directory.
   const founding = foundingAuthority(clusterPkiPaths(pki).ca.certificate)
   const madeNow = made.includes(clusterPkiPaths(pki).ca.key)
   return {

@@ -26,7 +26,7 @@ export type RotationDependencies = {
 }
 
 /**
- * Replaces an authority in the directory of its key, in three steps. The files alone tell how far it
+ * Replaces an authority in the directory of its key, in three steps. The files alone show how far it
  * is, so that a step that was interrupted is completed by the same call.
  */
 export class AuthorityRotation {
