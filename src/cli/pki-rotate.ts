@@ -87,7 +87,7 @@ function reissue(terminal: Terminal, directory: string): void {
   const outcomes = renewalIn(terminal, directory).check()
   for (const [path, outcome] of outcomes) {
     if (outcome.kind !== 'impossible' || !existsSync(path)) continue
-    // A certificate of another authority that lacks its key says nothing about this one.
+    // A certificate of another authority that lacks its key is not affected by this rotation.
     terminal.note(`${path} was not renewed: ${outcome.why}`)
   }
 }

@@ -75,5 +75,5 @@ void test('a cluster whose clock is moved a year ahead in steps renews its certi
     'no member restarted',
   )
   const { status } = await cluster.member('n1').client.get('/api/v1/namespaces')
-  assert.equal(status, 401, 'the certificate that expired meanwhile is refused')
+  assert.equal(status, 401, 'the certificate that has expired is refused')
 })
