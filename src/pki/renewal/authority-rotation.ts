@@ -26,8 +26,8 @@ export type RotationDependencies = {
 }
 
 /**
- * Replaces an authority in the directory of its key, in three steps. The files alone show how far it
- * is, so that a step that was interrupted is completed by the same call.
+ * Replaces an authority in the directory of its key, in three steps. The files alone show how far
+ * it is, so that a step that was interrupted is completed by the same call.
  */
 export class AuthorityRotation {
   readonly #dependencies: RotationDependencies

@@ -1,6 +1,6 @@
 /*
- * Goal: certificates that expire soon are logged once a day, more urgently at the end, and those that
- * are renewed in time are not.
+ * Goal: certificates that expire soon are logged once a day, more urgently at the end, and those
+ * that are renewed in time are not.
  * Method: real certificates and a clock that advances by hours.
  */
 import assert from 'node:assert/strict'
