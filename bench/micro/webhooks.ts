@@ -56,7 +56,7 @@ function webhooksOf({ names, store, catalog }: RegistryParts) {
   const metrics = new AdmissionMetrics(new MetricsRegistry())
   const statistics = new AllWebhookStatistics()
   const caller = new WebhookCaller({ clock, random, names, clients, statistics, metrics })
-  const parts = { source, caller, freshness: new Freshness({ store, proofAgeMs: () => 0 }) }
+  const parts = { source, caller, freshness: new Freshness({ store, proofAgeMs: () => 0, source }) }
   return {
     webhooks: {
       mutating: (reinvoke: Parameters<typeof mutatingWebhooks>[0]['reinvoke']) =>

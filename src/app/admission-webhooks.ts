@@ -62,7 +62,7 @@ export class AdmissionWebhooks {
     this.#site = site
     this.#source = new WebhookSource({ names, store, clock, catalog })
     this.#clients = new WebhookClients({ clock, random, credentials })
-    this.#freshness = new Freshness({ store, proofAgeMs: () => caughtUp.ageMs() })
+    this.#freshness = new Freshness({ store, proofAgeMs: () => caughtUp.ageMs(), source: this.#source })
     this.#caller = new WebhookCaller({
       ...{ clock, random, names, clients: this.#clients, statistics: this.#statistics, metrics },
       onBreaker: (webhook, state, why) => this.#report(webhook, state, why),

@@ -97,7 +97,7 @@ export class WebhookKit {
       ...{ random, names, clients, statistics, metrics: new AdmissionMetrics(metrics) },
       onBreaker: (webhook, state) => breakerChanges.push({ webhook, state }),
     })
-    const freshness = new Freshness({ store, proofAgeMs: options.proofAgeMs ?? (() => 0) })
+    const freshness = new Freshness({ store, proofAgeMs: options.proofAgeMs ?? (() => 0), source })
     const first = [namespaceLifecycle({ names }), ...(options.plugins ?? [])]
     const reinvoke = admissionChain(first)
     const parts = { source, caller, freshness }
