@@ -19,7 +19,7 @@ import { mutatingWebhooks } from '../../src/admission/webhooks/mutating-webhooks
 import { validatingWebhooks } from '../../src/admission/webhooks/validating-webhooks.ts'
 import { WebhookCaller } from '../../src/admission/webhooks/webhook-caller.ts'
 import { WebhookClients } from '../../src/outward/webhook-clients.ts'
-import { AllWebhookStatistics } from '../../src/admission/webhooks/webhook-statistics.ts'
+import { AllWebhookStatistics } from '../../src/outward/webhook-statistics.ts'
 import type { VerbRequest } from '../../src/registry/calls/verb.ts'
 import { realRegistry } from '../../fixtures/real-registry.ts'
 import type { RealRegistry, RegistryParts } from '../../fixtures/real-registry.ts'

@@ -15,7 +15,7 @@ import { validatingWebhooks } from '../../../../../src/admission/webhooks/valida
 import { WebhookCaller } from '../../../../../src/admission/webhooks/webhook-caller.ts'
 import { WebhookClients } from '../../../../../src/outward/webhook-clients.ts'
 import type { CredentialsFor } from '../../../../../src/outward/webhook-clients.ts'
-import { AllWebhookStatistics } from '../../../../../src/admission/webhooks/webhook-statistics.ts'
+import { AllWebhookStatistics } from '../../../../../src/outward/webhook-statistics.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import type { ApiDomain } from '../../../../../src/api/metadata/names.ts'
 import type { Admission } from '../../../../../src/registry/calls/admission.ts'
