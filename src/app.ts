@@ -6,6 +6,8 @@ import { namesOf } from './api/metadata/names.ts'
 import { configuredAdmission } from './app/admission-configuration.ts'
 import { AdmissionWebhooks } from './app/admission-webhooks.ts'
 import { conversionWebhooks } from './app/conversion-webhooks.ts'
+import { operatedWebhooks } from './app/operated-webhooks.ts'
+import type { OperatedWebhooks } from './server/routes/webhooks.ts'
 import { openAuditTrail } from './app/open-audit-trail.ts'
 import { logCatchUp } from './membership/catch-up-log.ts'
 import { withClientPort } from './data-dir/client-port.ts'
@@ -240,7 +242,7 @@ type StartedRegistry = {
   readonly served: Catalog
   readonly registry: Registry
   readonly controllers: Controllers
-  readonly webhooks: AdmissionWebhooks
+  readonly webhooks: OperatedWebhooks
 }
 
 /**
@@ -278,6 +280,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     definitionsApplied: () => custom.untilCurrent(),
   })
   webhooks.reportTo(registry)
+  const operated = operatedWebhooks({ admission: webhooks, conversion: converter, catalog })
   const controllers = new Controllers({
     ...{ registry, store, consensus, clock, names, catalog, definitions, pods, log },
     kindsApplied: () => custom.untilCurrent(),
@@ -299,7 +302,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     pods.close()
     custom.close()
   })
-  return { served, registry, controllers, webhooks }
+  return { served, registry, controllers, webhooks: operated }
 }
 
 function startAdmission(

@@ -1,7 +1,7 @@
 import { formatTime } from '../../api/metadata/time.ts'
 import type { CompiledWebhook, WebhookRule } from './compiled-webhook.ts'
 import { isSuspended } from './suspension.ts'
-import type { AllWebhookStatistics } from './webhook-statistics.ts'
+import type { AllWebhookStatistics } from '../../outward/webhook-statistics.ts'
 
 /** One webhook, and its calls by this member: for `orchctl webhooks list`. */
 export type WebhookDescription = {

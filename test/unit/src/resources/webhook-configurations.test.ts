@@ -195,6 +195,23 @@ void test('spec 4.6: a rule has operations and resources, without duplicates', (
   )
 })
 
+void test('spec 4.6.3: the name of a configuration is a DNS subdomain, and the names of its webhooks are distinct', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const other = { ...good, name: 'other.example.com' }
+  for (const kind of kinds) {
+    for (const wrong of ['A', 'a_b', '-a', 'a..b', 'a'.repeat(254)]) {
+      const seen = await refused(api.create({ kind, body: { metadata: { name: wrong }, webhooks: [good] } }))
+      assert.deepEqual([seen.code, ...causes(seen)], [422, 'FieldValueInvalid metadata.name'], wrong)
+    }
+    for (const right of ['a', 'a.b-c.9', 'a'.repeat(253)]) {
+      await api.create({ kind, body: { metadata: { name: right }, webhooks: [good, other] } })
+    }
+    const twice = await refused(make(api, kind, good, other, good))
+    assert.deepEqual([twice.code, ...causes(twice)], [422, 'FieldValueDuplicate webhooks[2].name'])
+  }
+})
+
 void test('spec 4.6: webhooks of a configuration have distinct names; only mutating ones have a reinvocation policy', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())

@@ -1,6 +1,5 @@
-import { CircuitBreaker } from '../../outward/circuit-breaker.ts'
-import type { BreakerState } from '../../outward/circuit-breaker.ts'
-import type { CompiledWebhook } from './compiled-webhook.ts'
+import { CircuitBreaker } from './circuit-breaker.ts'
+import type { BreakerState } from './circuit-breaker.ts'
 
 /** The result of one call of a webhook. `skipped`: it was not made. */
 export type CallOutcome = 'allowed' | 'denied' | 'failed' | 'skipped'
@@ -78,7 +77,7 @@ export type WebhookSummary = {
 export class AllWebhookStatistics {
   readonly #byId = new Map<string, WebhookStatistics>()
 
-  of({ id }: Pick<CompiledWebhook, 'id'>): WebhookStatistics {
+  of({ id }: { readonly id: string }): WebhookStatistics {
     let found = this.#byId.get(id)
     if (found === undefined) {
       found = new WebhookStatistics()
