@@ -1,5 +1,5 @@
 /*
- * Goal: the log tells that calls of another server fail and succeed again, at limited frequency.
+ * Goal: failing and recovering calls of another server are logged at limited frequency.
  * Method: failures and successes on a manual clock, and the recorded lines.
  */
 import assert from 'node:assert/strict'

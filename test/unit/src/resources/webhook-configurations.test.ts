@@ -1,7 +1,7 @@
 /*
  * Goal: configurations of webhooks as spec 4.6 has them: their endpoints, their rules, and
- * defaults.
- * Method: the shipped verbs on the machine in memory; each rule violated once, for both kinds.
+ * defaults. Method: the shipped verbs on the state machine in memory; each rule violated once, for
+ * both kinds.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

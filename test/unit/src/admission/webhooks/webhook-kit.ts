@@ -41,7 +41,7 @@ export type KitOptions = {
   readonly wrap?: (store: ObjectStore) => ObjectStore
 }
 
-/** The verbs over the machine in memory, with webhooks on a real HTTPS server. */
+/** The verbs over the state machine in memory, with webhooks on a real HTTPS server. */
 export class WebhookKit {
   readonly api: Fixture
   readonly server: OutwardServer
