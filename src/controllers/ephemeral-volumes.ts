@@ -140,8 +140,10 @@ function claimFor(pod: AnyObject, volume: JsonObject): AnyObject {
     ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim' },
     metadata: {
       ...{ name: `${name}-${textMember(volume, 'name')}`, namespace },
-      labels: textsOf(objectMember(metadata, 'labels')),
-      annotations: textsOf(objectMember(metadata, 'annotations')),
+      ...(Object.hasOwn(metadata, 'labels') ? { labels: textsOf(objectMember(metadata, 'labels')) } : {}),
+      ...(Object.hasOwn(metadata, 'annotations')
+        ? { annotations: textsOf(objectMember(metadata, 'annotations')) }
+        : {}),
       ownerReferences: [owner],
     },
     spec: objectMember(template, 'spec'),

@@ -1,29 +1,12 @@
-import { createHash } from 'node:crypto'
+import { BrokenInvariant } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import { ApiError } from '../api/errors/api-error.ts'
 import { memberOf } from '../api/json.ts'
 import { formatTime } from '../api/metadata/time.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
-import type { AnyObject } from '../registry/kinds/definition.ts'
 import type { LocalClient } from '../registry/local-client.ts'
-
-/** The object that an event is about. */
-export type EventSubject = {
-  readonly apiVersion: string
-  readonly kind: string
-  /** Empty: a cluster-scoped object, whose events are in the namespace `default`. */
-  readonly namespace: string
-  readonly name: string
-  readonly uid: string
-}
-
-export type EventText = {
-  readonly type: 'Normal' | 'Warning'
-  /** One word in upper camel case, for programs. */
-  readonly reason: string
-  /** Longer than `messageMax`: cut. */
-  readonly message: string
-}
+import { eventNamespace, newEvent } from './event-object.ts'
+import type { EventSubject, EventText } from './event-object.ts'
 
 export type EventRecorderDependencies = {
   readonly clock: Clock
@@ -34,12 +17,6 @@ export type EventRecorderDependencies = {
   readonly onError: (cause: unknown) => void
 }
 
-/** Characters of a message. @source upstream `pkg/apis/core/validation`: NoteLengthLimit */
-const messageMax = 1024
-/** Longer names of objects are cut in the names of their events. */
-const nameMax = 200
-/** The namespace of events about cluster-scoped objects. */
-const clusterEvents = 'default'
 /** Events that a controller may write at once, and the interval at which it may write another. */
 const burst = 100
 const refillMs = 1000
@@ -95,8 +72,8 @@ export class EventRecorder {
       try {
         await this.#write(next.about, next.text)
       } catch (cause) {
+        if (cause instanceof BrokenInvariant) throw cause
         // Such as a namespace that is being deleted: the event is lost, the work is not.
-        if (!(cause instanceof ApiError)) throw cause
         this.#dependencies.onError(cause)
       }
     }
@@ -107,8 +84,10 @@ export class EventRecorder {
     const { catalog, client, clock, component } = this.#dependencies
     const definition = catalog.find('', 'v1', 'events')
     if (definition === null) return
-    const event = eventAbout(about, text, { component, wallMs: clock.wallMs() })
-    const { namespace = clusterEvents, name = '' } = event.metadata
+    const identity = JSON.stringify([component, about.uid, text.reason, text.message])
+    const event = newEvent(about, text, { identity, component, wallMs: clock.wallMs() })
+    const namespace = eventNamespace(about)
+    const { name = '' } = event.metadata
     try {
       await client.create(definition, namespace, event)
     } catch (cause) {
@@ -123,32 +102,5 @@ export class EventRecorder {
       }
       await client.update(definition, target, { ...stored, ...again })
     }
-  }
-}
-
-/** Returns the first event of that text. Its name follows from subject and text. */
-function eventAbout(
-  about: EventSubject,
-  { type, reason, message }: EventText,
-  by: { readonly component: string; readonly wallMs: number },
-): AnyObject {
-  const { namespace, name, uid } = about
-  const hash = createHash('sha256')
-    .update(JSON.stringify([by.component, uid, reason, message]))
-    .digest('hex')
-  const time = formatTime(by.wallMs)
-  return {
-    ...{ kind: 'Event', apiVersion: 'v1' },
-    metadata: {
-      name: `${name.slice(0, nameMax)}.${hash.slice(0, 16)}`,
-      namespace: namespace || clusterEvents,
-    },
-    involvedObject: {
-      ...{ kind: about.kind, apiVersion: about.apiVersion, name, uid },
-      ...(namespace === '' ? {} : { namespace }),
-    },
-    ...{ type, reason, message: message.slice(0, messageMax) },
-    source: { component: by.component },
-    ...{ firstTimestamp: time, lastTimestamp: time, count: 1 },
   }
 }
