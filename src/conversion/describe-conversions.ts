@@ -1,7 +1,7 @@
-import { formatTime } from '../api/metadata/time.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { ConversionWebhook } from '../registry/kinds/conversion-webhook.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
+import { describeCalls } from '../outward/webhook-statistics.ts'
 import type { WebhookSummary } from '../outward/webhook-statistics.ts'
 
 /** A conversion webhook, with the versions that need it and the one that does not. */
@@ -21,15 +21,12 @@ export function describeConversions(
 ): readonly JsonObject[] {
   return convertedIn(definitions).map(({ webhook, versions, storage }) => {
     const { definition, endpoint } = webhook
-    const { breaker, lastFailure, ...counts } = summaryOf(webhook)
     return {
       ...{ type: 'conversion', configuration: definition, name: definition, failurePolicy: 'Fail' },
       url: endpoint.url,
       rules: [`reads and writes of ${versions.join(',')} (stored: ${storage})`],
-      ...{ isSelective: false, suspendedUntil: null, state: breaker },
-      ...counts,
-      lastFailure:
-        lastFailure === null ? null : { why: lastFailure.why, time: formatTime(lastFailure.wallMs) },
+      ...{ isSelective: false, suspendedUntil: null },
+      ...describeCalls(summaryOf(webhook)),
     }
   })
 }

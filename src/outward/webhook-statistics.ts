@@ -1,3 +1,4 @@
+import { formatTime } from '../api/metadata/time.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import type { BreakerState } from './circuit-breaker.ts'
 
@@ -52,6 +53,20 @@ export class WebhookStatistics {
     for (let step = 1; step <= empty; step++) this.#slots[(this.#slot + step) % SLOTS] = 0
     this.#slot = slot
     if (empty === SLOTS) this.#slots.fill(0)
+  }
+}
+
+/** The calls of a webhook as operators see them. */
+export type WebhookCalls = Omit<WebhookSummary, 'breaker' | 'lastFailure'> & {
+  readonly state: BreakerState
+  readonly lastFailure: { readonly why: string; readonly time: string } | null
+}
+
+export function describeCalls({ breaker, lastFailure, ...counts }: WebhookSummary): WebhookCalls {
+  return {
+    state: breaker,
+    ...counts,
+    lastFailure: lastFailure === null ? null : { why: lastFailure.why, time: formatTime(lastFailure.wallMs) },
   }
 }
 
