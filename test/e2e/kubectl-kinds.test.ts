@@ -41,6 +41,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         // They would refuse Pods in which every field is set, or change them.
         'disable-admission-plugins':
           'LimitRanger,ResourceQuota,Priority,RuntimeClass,DefaultTolerationSeconds',
+        // It would remove Pods whose Node does not exist, after 40 s.
+        controllers: '*,-podgc',
       }
       cluster = await ProcessCluster.start({ members: 1, domain, config })
     })
