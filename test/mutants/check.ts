@@ -33,16 +33,19 @@ type Decision = { readonly isDecided?: () => boolean }
 
 /** Runs `check` in `copy`, in a process of its own. */
 export async function runCheck(check: Check, copy: Copy, options: CheckOptions = {}): Promise<Verdict> {
-  return check.kind === 'tests' ? runTests(check.file, copy, options) : runSeeds(check, copy, options)
+  return check.kind === 'tests' ? runTests(check, copy, options) : runSeeds(check, copy, options)
 }
 
-async function runTests(file: string, copy: Copy, options: CheckOptions): Promise<Verdict> {
+type TestsCheck = Extract<Check, { readonly kind: 'tests' }>
+
+async function runTests({ file, title }: TestsCheck, copy: Copy, options: CheckOptions): Promise<Verdict> {
   const report = join(copy.directory, `report-${reports++}`)
   const program = join(copy.directory, 'dist/test', file.replace(/\.ts$/, '.js'))
   const reporter = pathToFileURL(join(copy.directory, 'dist/test/mutants/reporter.js')).href
+  const only = title === undefined ? [] : [`--test-name-pattern=${literal(title)}`]
   const ended = await run(
     copy,
-    [`--test-reporter=${reporter}`, `--test-reporter-destination=${report}`, program],
+    [`--test-reporter=${reporter}`, `--test-reporter-destination=${report}`, ...only, program],
     // One finding decides: the other tests need not run.
     { ...options, isDecided: () => findingsIn(reportsIn(report)).some(isEvidence) },
   )
@@ -50,6 +53,11 @@ async function runTests(file: string, copy: Copy, options: CheckOptions): Promis
   const ran = reportsIn(report)
   if (ran.length === 0) return { kind: 'void', why: `no test of ${file} ran: ${ended.lastWords}` }
   return judged(findingsIn(ran), ended, ran.length)
+}
+
+/** Returns a regular expression for this text. */
+function literal(text: string): string {
+  return text.replaceAll(/[^\w ]/g, '\\$&')
 }
 
 let reports = 0

@@ -8,8 +8,11 @@ export type Edit = { readonly find: string; readonly replace: string }
 
 /** Something that passes on the shipped code and has to fail on a mutant. */
 export type Check =
-  /** All tests of one file, named by its path under test/. */
-  | { readonly kind: 'tests'; readonly file: string }
+  /**
+   * The tests of one file, named by its path under test/. `title` is set where the whole file takes
+   * long: only tests whose title contains it run.
+   */
+  | { readonly kind: 'tests'; readonly file: string; readonly title?: string }
   /** Whole clusters, one seed after the other; the first that fails ends it. */
   | { readonly kind: 'seeds'; readonly from: number; readonly to: number }
 
@@ -40,9 +43,12 @@ export type Mutant = {
   readonly seeds?: number
 }
 
-/** @param file without its ending, from test/ */
-export function tests(file: string): Check {
-  return { kind: 'tests', file: `${file}.test.ts` }
+/**
+ * @param file without its ending, from test/
+ * @param title a part of the titles of the tests that run. Unset: all
+ */
+export function tests(file: string, title?: string): Check {
+  return { kind: 'tests', file: `${file}.test.ts`, ...(title === undefined ? {} : { title }) }
 }
 
 export function seeds(from: number, to: number): Check {

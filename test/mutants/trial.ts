@@ -2,9 +2,10 @@ import { availableParallelism } from 'node:os'
 import { runCheck } from './check.ts'
 import type { Verdict } from './check.ts'
 import { Copy, sourceOf } from './copy.ts'
-import { nameOf, seeds } from './mutant.ts'
+import { seeds } from './mutant.ts'
 import type { Check, Mutant } from './mutant.ts'
 import { compiled, mutated } from './patch.ts'
+import { patienceVariable } from '../support/tools/until.ts'
 
 export type Tried = { readonly check: Check; readonly verdict: Verdict; readonly seconds: number }
 
@@ -46,7 +47,7 @@ export async function tryMutant(mutant: Mutant, checks: readonly Check[]): Promi
   try {
     copy.replace(mutant.file, program)
     const tried: Tried[] = []
-    for (const check of checks) tried.push(await timed(check, copy))
+    for (const check of checks) tried.push(await timed(check, copy, { [patienceVariable]: patienceMs }))
     return tried
   } finally {
     copy.remove()
@@ -54,7 +55,7 @@ export async function tryMutant(mutant: Mutant, checks: readonly Check[]): Promi
 }
 
 export function distinct(checks: readonly Check[]): readonly Check[] {
-  return [...new Map(checks.map((check) => [nameOf(check), check])).values()]
+  return [...new Map(checks.map((check) => [JSON.stringify(check), check])).values()]
 }
 
 /** At most two: each check starts processes, and other suites need a core too. */
@@ -71,8 +72,14 @@ export async function inLanes<T, R>(items: readonly T[], act: (item: T) => Promi
   return results
 }
 
-async function timed(check: Check, copy: Copy): Promise<Tried> {
+/**
+ * How long a test waits in ms for what a mutant may prevent. Shorter than without a mutant, as the
+ * wait is often the finding.
+ */
+const patienceMs = '15000'
+
+async function timed(check: Check, copy: Copy, env: NodeJS.ProcessEnv = {}): Promise<Tried> {
   const began = performance.now()
-  const verdict = await runCheck(check, copy)
+  const verdict = await runCheck(check, copy, { env })
   return { check, verdict, seconds: (performance.now() - began) / 1000 }
 }

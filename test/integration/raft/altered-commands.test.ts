@@ -12,6 +12,7 @@ import { RealClock } from '../../../src/host/clock.ts'
 import { RealRandom } from '../../../src/host/random.ts'
 import { copyingNode } from '../../support/fakes/copying-node.ts'
 import type { Hop } from '../../support/fakes/copying-node.ts'
+import { until } from '../../support/tools/until.ts'
 import { ListMachine } from '../../support/fakes/list-machine.ts'
 import { memberInfo } from '../../../fixtures/peer-credentials.ts'
 
@@ -121,14 +122,6 @@ class Trio {
 async function propose(member: Member, text: string): Promise<void> {
   const result = await member.node.propose(new TextEncoder().encode(text), clock.monotonicMs() + 20_000)
   assert.equal(result.kind, 'applied')
-}
-
-async function until(what: string, holds: () => boolean): Promise<void> {
-  const limit = clock.monotonicMs() + 20_000
-  while (!holds()) {
-    assert.ok(clock.monotonicMs() < limit, `in time: ${what}`)
-    await new Promise((resolve) => clock.after(5, () => resolve(undefined)))
-  }
 }
 
 /** The last bit of the last byte: of the payload. */

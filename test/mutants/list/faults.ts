@@ -13,7 +13,7 @@ export const faultMutants: readonly Mutant[] = [
     breaks: 'a leader with a slow clock reads by its lease after another leader was elected',
     standsFor: 'Raft thesis §6.4.1: bounded drift of clocks',
     invariant: 'I10',
-    killedBy: tests('unit/raft/core/lease'),
+    killedBy: tests('unit/raft/core/lease', 'a lease begins when'),
   },
   {
     id: 'history-by-the-wall-clock',

@@ -11,7 +11,7 @@ export const leaseMutants: readonly Mutant[] = [
       'a voter that was started with a shorter election timeout elects another leader while the first reads by its promise',
     standsFor: 'Raft thesis §6.4.1, promises outlive processes',
     invariant: 'I16',
-    killedBy: tests('unit/raft/core/lease'),
+    killedBy: tests('unit/raft/core/lease', 'with a shorter election timeout'),
   },
   {
     id: 'lease-kept-on-transfer',
@@ -20,7 +20,7 @@ export const leaseMutants: readonly Mutant[] = [
     breaks: 'a leader reads by its lease during a leadership transfer',
     standsFor: 'Raft thesis §6.4.1, transfers end leases',
     invariant: 'I10',
-    killedBy: tests('unit/raft/core/lease'),
+    killedBy: tests('unit/raft/core/lease', 'a transfer ends the lease'),
   },
   {
     id: 'lease-resumed-after-transfer',
@@ -30,7 +30,7 @@ export const leaseMutants: readonly Mutant[] = [
       'a leader with a failed transfer reads by a lease again, although the transfer message may still arrive',
     standsFor: 'Raft thesis §3.10 and §6.4.1',
     invariant: 'I10',
-    killedBy: tests('unit/raft/core/lease'),
+    killedBy: tests('unit/raft/core/lease', 'a transfer ends the lease'),
   },
   {
     id: 'no-wait-after-start',
@@ -39,7 +39,7 @@ export const leaseMutants: readonly Mutant[] = [
     breaks: 'a restarted voter votes at once, regardless of its earlier promises',
     standsFor: 'Raft thesis §6.4.1, promises are not on disk',
     invariant: 'I10',
-    killedBy: tests('unit/raft/core/lease'),
+    killedBy: tests('unit/raft/core/lease', 'for an election timeout after its start'),
   },
   {
     id: 'lease-from-the-answer',
@@ -48,7 +48,7 @@ export const leaseMutants: readonly Mutant[] = [
     breaks: 'a lease begins later than the send time of the heartbeat',
     standsFor: 'Raft thesis §6.4.1, when a lease begins',
     invariant: 'I10',
-    killedBy: tests('unit/raft/core/lease'),
+    killedBy: tests('unit/raft/core/lease', 'a lease begins when'),
   },
   {
     id: 'promise-forgotten-in-a-later-term',
@@ -63,7 +63,7 @@ export const leaseMutants: readonly Mutant[] = [
     breaks: 'a voter that learned of a later term votes at once, although its leader relies on its promise',
     standsFor: 'Raft thesis §6.4.1; a vote depends on the known leader',
     invariant: 'I10',
-    killedBy: tests('unit/raft/core/lease'),
+    killedBy: tests('unit/raft/core/lease', 'even after it learned of a later term'),
   },
   {
     id: 'promise-of-a-term-not-on-disk',
@@ -72,7 +72,7 @@ export const leaseMutants: readonly Mutant[] = [
     breaks: 'a voter promises in a term that is not durable, and after a crash its log looks new',
     standsFor: 'Raft paper figure 2, durable before the response',
     invariant: 'I10',
-    killedBy: tests('unit/raft/core/lease'),
+    killedBy: tests('unit/raft/core/lease', 'a promise is made only in a durable term'),
   },
   {
     id: 'bound-from-the-answer',

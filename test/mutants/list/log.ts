@@ -61,7 +61,7 @@ export const logMutants: readonly Mutant[] = [
     breaks: 'a group in the wrong place is accepted as the next one',
     standsFor: 'misdirected and missing writes',
     invariant: 'I14',
-    killedBy: tests('unit/raft/log/wal-damage'),
+    killedBy: tests('unit/raft/log/wal-damage', 'a diverged copy of this log'),
   },
   {
     id: 'damage-taken-for-a-torn-tail',
@@ -93,7 +93,7 @@ export const logMutants: readonly Mutant[] = [
     breaks: 'a segment of another log is read as part of this one',
     standsFor: 'restored and mixed data directories',
     invariant: 'I14',
-    killedBy: tests('unit/raft/log/wal-damage'),
+    killedBy: tests('unit/raft/log/wal-damage', 'a segment of another log'),
   },
   {
     id: 'log-repair-believes-replaced-entries',
@@ -102,7 +102,7 @@ export const logMutants: readonly Mutant[] = [
     breaks: 'entries before the damage that were replaced within it are accepted',
     standsFor: 'a repair treats intact entries as current',
     invariant: 'I2',
-    killedBy: tests('unit/raft/log/wal-repair'),
+    killedBy: tests('unit/raft/log/wal-repair', 'entries that the damage may have replaced'),
   },
   {
     id: 'log-repair-takes-any-entries',
@@ -111,7 +111,7 @@ export const logMutants: readonly Mutant[] = [
     breaks: 'entries of a peer are written into the log although they contradict its next entry',
     standsFor: 'a repair by index alone',
     invariant: 'I2',
-    killedBy: tests('unit/raft/log/wal-repair'),
+    killedBy: tests('unit/raft/log/wal-repair', 'entries of a peer that do not belong'),
   },
   {
     id: 'log-repair-forgets-the-newest-write',
@@ -123,7 +123,7 @@ export const logMutants: readonly Mutant[] = [
     breaks: 'a copy of an old vote in the place of the newest one is accepted',
     standsFor: 'misdirected writes: FAST 2018, protocol-aware recovery',
     invariant: 'I6',
-    killedBy: tests('unit/raft/log/wal-repair'),
+    killedBy: tests('unit/raft/log/wal-repair', 'a copy of an older vote'),
   },
   {
     id: 'lost-log-welcome',

@@ -236,7 +236,7 @@ export const nodeMutants: readonly Mutant[] = [
     breaks: 'a leader with corrupted memory resends the same refused command forever',
     standsFor: 'a checksum from the proposer to every apply',
     invariant: 'I11',
-    killedBy: tests('integration/raft/altered-commands'),
+    killedBy: tests('integration/raft/altered-commands', 'in the entry cache of a leader'),
   },
   {
     id: 'promote-without-catch-up',

@@ -236,7 +236,7 @@ export const trustMutants: readonly Mutant[] = [
     breaks: 'a token that the provider issued to another service authenticates at this server',
     standsFor: 'OpenID Connect Core 1.0 section 3.1.3.7',
     invariant: 'I14',
-    killedBy: tests('integration/auth-oidc'),
+    killedBy: tests('integration/auth-oidc', 'a wrong issuer, audience'),
   },
   {
     id: 'required-claims-are-not-compared',
@@ -245,6 +245,6 @@ export const trustMutants: readonly Mutant[] = [
     breaks: 'a token with another value of a required claim authenticates',
     standsFor: 'spec 5.1, required claims',
     invariant: 'I14',
-    killedBy: tests('integration/auth-oidc'),
+    killedBy: tests('integration/auth-oidc', 'the claim flags decide'),
   },
 ]

@@ -31,6 +31,7 @@ import type {
 } from '../../../raft/index.ts'
 import { RealClock } from '../../../src/host/clock.ts'
 import { RealRandom } from '../../../src/host/random.ts'
+import { until as untilWithPatience } from '../tools/until.ts'
 import { memberInfo, peerCredentials, testAuthority } from '../../../fixtures/peer-credentials.ts'
 import { ListMachine } from '../fakes/list-machine.ts'
 import { freePorts } from '../../../fixtures/port-range.ts'
@@ -53,12 +54,9 @@ export function soon(ms: number): number {
   return clock.monotonicMs() + ms
 }
 
-export async function until(what: string, holds: () => boolean): Promise<void> {
-  const limit = soon(60_000)
-  while (!holds()) {
-    assert.ok(clock.monotonicMs() < limit, `in time: ${what}`)
-    await new Promise((resolve) => clock.after(5, () => resolve(undefined)))
-  }
+/** As the one of `tools/until.ts`, checking every 5 ms. */
+export function until(what: string, holds: () => boolean): Promise<void> {
+  return untilWithPatience(what, holds, () => '', 5)
 }
 
 /** The running members by number. */

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+/** The variable of the environment that replaces `patienceMs`. */
+export const patienceVariable = 'TEST_PATIENCE_MS'
+
 /**
  * How long a test of real processes waits for a condition, in ms. It is no speed limit: on a busy
  * machine everything takes many times longer, and this is when a test gives up and prints what it
  * saw.
  */
-export const patienceMs = 120_000
+export const patienceMs = Number(process.env[patienceVariable] ?? 120_000)
 
 /**
  * Waits until something holds, up to `patienceMs`, whatever the number of checks.
