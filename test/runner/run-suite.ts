@@ -40,14 +40,9 @@ export async function runSuite(suite: Suite, files: readonly string[], folder: s
     count.failed += result.failures.length
     printResult(short, result)
   }
-  const isAlone = (file: string): boolean =>
-    suite.alone?.includes(shortOf(file).slice(name.length + 1)) ?? false
-  await inParallel(files.filter(isAlone), 1, runOne)
-  await inParallel(
-    files.filter((file) => !isAlone(file)),
-    suite.parallel,
-    runOne,
-  )
+  const { alone, others } = ordered(suite, files, (file) => shortOf(file).slice(name.length + 1))
+  await inParallel(alone, 1, runOne)
+  await inParallel(others, suite.parallel, runOne)
   clearTimeout(alarm)
   if (notRun.length > 0) {
     count.failed += notRun.length
@@ -58,6 +53,22 @@ export async function runSuite(suite: Suite, files: readonly string[], folder: s
   const { passed, failed, skipped } = count
   console.log(`   ${name}: ${passed} passed, ${failed} failed, ${skipped} skipped in ${seconds} s`)
   return count
+}
+
+/** @param nameOf the path of a file inside the suite, without `.test` */
+function ordered(
+  { alone = [], first = [] }: Suite,
+  files: readonly string[],
+  nameOf: (file: string) => string,
+): { readonly alone: readonly string[]; readonly others: readonly string[] } {
+  const rank = (file: string): number => {
+    const at = first.indexOf(nameOf(file))
+    return at < 0 ? first.length : at
+  }
+  return {
+    alone: files.filter((file) => alone.includes(nameOf(file))),
+    others: files.filter((file) => !alone.includes(nameOf(file))).toSorted((a, b) => rank(a) - rank(b)),
+  }
 }
 
 async function inParallel(
