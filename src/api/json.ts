@@ -91,6 +91,18 @@ export function integerMember(object: JsonObject, name: string): number | bigint
   return typeof value === 'number' || typeof value === 'bigint' ? value : null
 }
 
+/** Compares objects as JSON, but for one member. */
+export function equalWithout(except: string, a: JsonObject, b: JsonObject): boolean {
+  let length = 0
+  for (const name in a) {
+    if (name === except) continue
+    length++
+    if (!Object.hasOwn(b, name) || !equalJson(a[name], b[name])) return false
+  }
+  for (const name in b) if (name !== except) length--
+  return length === 0
+}
+
 /** Compares values as JSON: the order of members is ignored. */
 export function equalJson(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true

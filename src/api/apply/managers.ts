@@ -1,7 +1,6 @@
 import { isJsonObject, memberOf, textMember } from '../json.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { parseTimeMs } from '../metadata/time.ts'
-import { jsonText } from '../codec/json-text.ts'
 import { isEmptySet, unionOfAll } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
 import { fieldsV1Of, readFieldsV1, storedFields } from './fields-v1.ts'
@@ -30,7 +29,10 @@ export type ManagerIdentity = Pick<ManagedEntry, 'manager' | 'operation' | 'apiV
  * @source apiserver `fieldmanager/internal/managedfields.go`, BuildManagerIdentifier
  */
 export function identityOf({ manager, operation, apiVersion, subresource }: ManagerIdentity): string {
-  return jsonText([operation, manager, subresource, operation === 'Apply' ? '' : apiVersion])
+  const version = operation === 'Apply' ? '' : apiVersion
+  // With the lengths, no two identities are one text, whatever clients write into them.
+  const lengths = `${operation.length},${manager.length},${subresource.length}`
+  return `${lengths},${operation},${manager},${subresource},${version}`
 }
 
 /**
@@ -39,21 +41,29 @@ export function identityOf({ manager, operation, apiVersion, subresource }: Mana
  * @returns null: an entry is malformed
  */
 export function readManagers(entries: readonly JsonObject[]): Managers | null {
-  return read(entries, readFieldsV1)
+  return read(entries, { fields: readFieldsV1, isTime: (text) => parseTimeMs(text) !== null })
 }
 
-/** Reads `metadata.managedFields` of a stored object; see `storedFields`. */
+/** Reads `metadata.managedFields` of a stored object, whose times are valid; see `storedFields`. */
 export function storedManagers(entries: readonly JsonObject[]): Managers {
-  return read(entries, (json) => (isJsonObject(json) ? storedFields(json) : null)) ?? new Map()
+  return read(entries, asStored) ?? new Map()
 }
 
-type ReadFields = (json: Json) => FieldSet | null
+type Reading = {
+  readonly fields: (json: Json) => FieldSet | null
+  readonly isTime: (text: string) => boolean
+}
 
-function read(entries: readonly JsonObject[], readFields: ReadFields): Managers | null {
+const asStored: Reading = {
+  fields: (json) => (isJsonObject(json) ? storedFields(json) : null),
+  isTime: () => true,
+}
+
+function read(entries: readonly JsonObject[], reading: Reading): Managers | null {
   const managers = new Map<string, ManagedEntry>()
   const united = new UnitedFields()
   for (const json of entries) {
-    const entry = readEntry(json, readFields)
+    const entry = readEntry(json, reading)
     if (entry === null) return null
     const identity = identityOf(entry)
     const other = managers.get(identity)
@@ -83,9 +93,9 @@ class UnitedFields {
   }
 }
 
-function readEntry(json: JsonObject, readFields: ReadFields): ManagedEntry | null {
+function readEntry(json: JsonObject, reading: Reading): ManagedEntry | null {
   if (textMember(json, 'fieldsType') !== 'FieldsV1') return null
-  const fields = readFields(memberOf(json, 'fieldsV1') ?? {})
+  const fields = reading.fields(memberOf(json, 'fieldsV1') ?? {})
   const time = memberOf(json, 'time')
   if (fields === null) return null
   return {
@@ -93,7 +103,7 @@ function readEntry(json: JsonObject, readFields: ReadFields): ManagedEntry | nul
     operation: textMember(json, 'operation'),
     apiVersion: textMember(json, 'apiVersion'),
     subresource: textMember(json, 'subresource'),
-    time: typeof time === 'string' && parseTimeMs(time) !== null ? time : null,
+    time: typeof time === 'string' && reading.isTime(time) ? time : null,
     fields,
   }
 }

@@ -1,5 +1,7 @@
 import { tooLarge } from '../errors/standard-errors.ts'
 import type { ApiError } from '../errors/api-error.ts'
+import { isJsonList, isJsonObject } from '../json.ts'
+import type { Json } from '../json.ts'
 import { bodyLimits } from '../limits.ts'
 
 /**
@@ -45,6 +47,23 @@ function countJson(body: Uint8Array): JsonShape {
     else if (byte === COMMA) commas++
   }
   return { containers, commas }
+}
+
+/** Returns the number of commas that the JSON text of a value has outside of strings. */
+export function commasOf(value: Json): number {
+  let commas = 0
+  let length = 0
+  if (isJsonList(value)) {
+    length = value.length
+    for (const item of value) if (typeof item === 'object') commas += commasOf(item)
+  } else if (isJsonObject(value)) {
+    for (const name in value) {
+      length++
+      const inside = value[name]
+      if (typeof inside === 'object') commas += commasOf(inside)
+    }
+  }
+  return length === 0 ? 0 : commas + length - 1
 }
 
 const [QUOTE, BACKSLASH, BRACE, BRACKET, COMMA] = Array.from('"\\{[,', (sign) => sign.charCodeAt(0))

@@ -13,6 +13,8 @@ type Stamping = {
   readonly random: Random
 }
 
+type ObjectMetaDraft = { -readonly [Name in keyof ObjectMeta]: ObjectMeta[Name] }
+
 /**
  * Sets the metadata of a new object that only the server sets: uid, creation time, first
  * generation, and a generated name if requested. Drops metadata that a new object cannot have.
@@ -23,17 +25,16 @@ export function stampCreated(object: AnyObject, namespace: string | null, depend
   const { clock, random, definition } = dependencies
   const { name, generateName: prefix, generation = 0 } = object.metadata
   const named = !name && prefix ? generateName(prefix, random) : name
-  const metadata: ObjectMeta = {
-    ...(named ? { name: named } : {}),
-    ...(prefix ? { generateName: prefix } : {}),
-    ...(namespace === null ? {} : { namespace }),
-    uid: randomUid(random),
-    ...(definition.tracksGeneration ? { generation: 1 } : {}),
-    // Kept so that validation reports it.
-    ...(!definition.tracksGeneration && generation < 0 ? { generation } : {}),
-    creationTimestamp: formatTime(clock.wallMs()),
-    ...ownedByClients(object.metadata),
-  }
+  const metadata: ObjectMetaDraft = {}
+  if (named) metadata.name = named
+  if (prefix) metadata.generateName = prefix
+  if (namespace !== null) metadata.namespace = namespace
+  metadata.uid = randomUid(random)
+  if (definition.tracksGeneration) metadata.generation = 1
+  // Kept so that validation reports it.
+  else if (generation < 0) metadata.generation = generation
+  metadata.creationTimestamp = formatTime(clock.wallMs())
+  takeOwnedByClients(object.metadata, metadata)
   return { ...object, metadata }
 }
 
@@ -41,15 +42,14 @@ export function stampCreated(object: AnyObject, namespace: string | null, depend
 export function restampCreated(mutated: AnyObject, stamped: AnyObject): AnyObject {
   if (mutated === stamped) return mutated
   const { name, generateName: prefix, namespace, uid, generation, creationTimestamp } = stamped.metadata
-  const metadata: ObjectMeta = {
-    ...(name === undefined ? {} : { name }),
-    ...(prefix === undefined ? {} : { generateName: prefix }),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(uid === undefined ? {} : { uid }),
-    ...(generation === undefined ? {} : { generation }),
-    ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
-    ...ownedByClients(mutated.metadata),
-  }
+  const metadata: ObjectMetaDraft = {}
+  if (name !== undefined) metadata.name = name
+  if (prefix !== undefined) metadata.generateName = prefix
+  if (namespace !== undefined) metadata.namespace = namespace
+  if (uid !== undefined) metadata.uid = uid
+  if (generation !== undefined) metadata.generation = generation
+  if (creationTimestamp !== undefined) metadata.creationTimestamp = creationTimestamp
+  takeOwnedByClients(mutated.metadata, metadata)
   return { ...mutated, kind: stamped.kind, apiVersion: stamped.apiVersion, metadata }
 }
 
@@ -68,17 +68,16 @@ export function stampUpdated(
   const old = current.metadata
   const deletionTimestamp = old.deletionTimestamp ?? object.metadata.deletionTimestamp
   const seconds = object.metadata.deletionGracePeriodSeconds ?? old.deletionGracePeriodSeconds
-  const metadata: ObjectMeta = {
-    ...(old.name === undefined ? {} : { name: old.name }),
-    ...(prefix ? { generateName: prefix } : {}),
-    ...(old.namespace === undefined ? {} : { namespace: old.namespace }),
-    ...(old.uid === undefined ? {} : { uid: old.uid }),
-    ...(definition.tracksGeneration ? { generation: nextGeneration(object, current, definition) } : {}),
-    ...(old.creationTimestamp === undefined ? {} : { creationTimestamp: old.creationTimestamp }),
-    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-    ...(seconds === undefined ? {} : { deletionGracePeriodSeconds: seconds }),
-    ...ownedByClients(object.metadata),
-  }
+  const metadata: ObjectMetaDraft = {}
+  if (old.name !== undefined) metadata.name = old.name
+  if (prefix) metadata.generateName = prefix
+  if (old.namespace !== undefined) metadata.namespace = old.namespace
+  if (old.uid !== undefined) metadata.uid = old.uid
+  if (definition.tracksGeneration) metadata.generation = nextGeneration(object, current, definition)
+  if (old.creationTimestamp !== undefined) metadata.creationTimestamp = old.creationTimestamp
+  if (deletionTimestamp !== undefined) metadata.deletionTimestamp = deletionTimestamp
+  if (seconds !== undefined) metadata.deletionGracePeriodSeconds = seconds
+  takeOwnedByClients(object.metadata, metadata)
   return { ...object, kind: current.kind, apiVersion: current.apiVersion, metadata }
 }
 
@@ -105,16 +104,12 @@ export function stampDeleted(object: AnyObject, seconds: number, dependencies: S
  * Metadata that clients set. Absent and empty are equivalent, so empty values are dropped, and so
  * are repeated owners.
  */
-function ownedByClients(metadata: ObjectMeta): ObjectMeta {
-  const { labels, annotations, ownerReferences, finalizers } = metadata
-  return {
-    ...(hasMembers(labels) ? { labels } : {}),
-    ...(hasMembers(annotations) ? { annotations } : {}),
-    ...(ownerReferences && ownerReferences.length > 0
-      ? { ownerReferences: distinctOwners(ownerReferences) }
-      : {}),
-    ...(finalizers && finalizers.length > 0 ? { finalizers } : {}),
-  }
+function takeOwnedByClients(from: ObjectMeta, to: ObjectMetaDraft): void {
+  const { labels, annotations, ownerReferences, finalizers } = from
+  if (hasMembers(labels)) to.labels = labels
+  if (hasMembers(annotations)) to.annotations = annotations
+  if (ownerReferences && ownerReferences.length > 0) to.ownerReferences = distinctOwners(ownerReferences)
+  if (finalizers && finalizers.length > 0) to.finalizers = finalizers
 }
 
 function hasMembers<T extends object>(map: T | undefined): map is T {

@@ -7,7 +7,13 @@ import type { Fractions } from '../../api/codec/json-exact.ts'
 import { parseSpelledObject } from '../../api/codec/json.ts'
 import { jsonText } from '../../api/codec/json-text.ts'
 import { decodeProtobuf } from '../../api/codec/protobuf.ts'
-import { checkJsonValues, jsonValues, tooManyValues } from '../../api/codec/value-count.ts'
+import {
+  checkJsonValues,
+  commasOf,
+  jsonShape,
+  jsonValues,
+  tooManyValues,
+} from '../../api/codec/value-count.ts'
 import { parseYamlObject } from '../../api/codec/yaml.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 import { conform, keptFieldWords, strictDecodingError, unknownFieldWords } from '../../api/schema/conform.ts'
@@ -125,7 +131,10 @@ export function parseText(body: Uint8Array, format: 'json' | 'yaml', valuesMax?:
     const { value, doubled } = parseYamlObject(text, valuesMax)
     return { value, found: () => doubled, fractions: NO_FRACTIONS }
   }
-  return { ...parseSpelledObject(text), found: () => duplicateFields(text).map(duplicateFieldWords) }
+  const parsed = parseSpelledObject(text)
+  // Parsing drops duplicate members, with their commas; most bodies have none.
+  const isComplete = (): boolean => commasOf(parsed.value) === jsonShape(body).commas
+  return { ...parsed, found: () => (isComplete() ? [] : duplicateFields(text).map(duplicateFieldWords)) }
 }
 
 /** @param text well-formed JSON @returns warnings */

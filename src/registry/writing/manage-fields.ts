@@ -13,7 +13,6 @@ import { ApiError } from '../../api/errors/api-error.ts'
 import { equalJson, objectMember, withoutMembers } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { fieldManagerOf } from '../../api/metadata/object-meta.ts'
-import type { ObjectMeta } from '../../api/metadata/object.ts'
 import type { EncodedObject } from '../../store/command.ts'
 import type { WriteRequest } from '../calls/verb.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
@@ -38,11 +37,11 @@ type Entries = readonly JsonObject[]
 
 /** Returns the object with these managed fields; undefined: without any. */
 export function withManagedFields(object: AnyObject, entries: Entries | undefined): AnyObject {
-  const { managedFields, ...rest } = object.metadata
-  if (managedFields === entries) return object
-  const metadata: ObjectMeta =
-    entries === undefined || entries.length === 0 ? rest : { ...rest, managedFields: entries }
-  return { ...object, metadata }
+  if (object.metadata.managedFields === entries) return object
+  if (entries !== undefined && entries.length > 0)
+    return { ...object, metadata: { ...object.metadata, managedFields: entries } }
+  const { managedFields, ...metadata } = object.metadata
+  return managedFields === undefined ? object : { ...object, metadata }
 }
 
 /** Keeps the owners of the stored object. @param current null: the object is new */

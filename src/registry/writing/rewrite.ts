@@ -1,7 +1,7 @@
 import { modifiedConflict, notFound, uidConflict } from '../../api/errors/standard-errors.ts'
 import { invalid, invalidObject } from '../../api/errors/field-error.ts'
 import { mergeTypeOf } from '../../api/apply/merge-type.ts'
-import { equalJson } from '../../api/json.ts'
+import { equalWithout } from '../../api/json.ts'
 import type { ObjectMeta } from '../../api/metadata/object.ts'
 import type { EncodedObject, Operation } from '../../store/command.ts'
 import type { StoredObject } from '../../store/object-store.ts'
@@ -288,12 +288,10 @@ function isCurrentlyStored(
 }
 
 function isSame(object: AnyObject, current: AnyObject): boolean {
-  const rest = (of: AnyObject): AnyObject => ({ ...of, metadata: {} })
-  return isSameMetadata(object, current) && equalJson(rest(object), rest(current))
+  return equalWithout('metadata', object, current) && isSameMetadata(object, current)
 }
 
 /** Compares metadata without the version. */
 function isSameMetadata(a: AnyObject, b: AnyObject): boolean {
-  const rest = ({ metadata }: AnyObject): ObjectMeta => ({ ...metadata, resourceVersion: '' })
-  return equalJson(rest(a), rest(b))
+  return equalWithout('resourceVersion', a.metadata, b.metadata)
 }

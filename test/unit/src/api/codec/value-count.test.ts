@@ -10,7 +10,7 @@ import { ApiError } from '../../../../../src/api/errors/api-error.ts'
 import { encodeProtobuf } from '../../../../../src/api/codec/protobuf-envelope.ts'
 import { decodeProtobuf } from '../../../../../src/api/codec/protobuf.ts'
 import { checkBuilt } from '../../../../../src/api/codec/json.ts'
-import { checkJsonValues, jsonShape, jsonValues } from '../../../../../src/api/codec/value-count.ts'
+import { checkJsonValues, commasOf, jsonShape, jsonValues } from '../../../../../src/api/codec/value-count.ts'
 import { parseYamlObject } from '../../../../../src/api/codec/yaml.ts'
 import { isJsonList, isJsonObject } from '../../../../../src/api/json.ts'
 import type { Json } from '../../../../../src/api/json.ts'
@@ -45,8 +45,15 @@ void test('the count of a JSON text equals that of its parsed value, however it 
     fc.property(fc.jsonValue(), fc.integer({ min: 0, max: 4 }), (value, indent) => {
       const text = Buffer.from(JSON.stringify(value, null, indent))
       assert.equal(jsonValues(text), valuesIn(value as Json))
+      assert.equal(commasOf(value as Json), jsonShape(text).commas)
     }),
   )
+})
+
+void test('a parsed value has fewer commas than a text with duplicate members, wherever they are', () => {
+  for (const text of ['{"a":1,"a":2}', '[{"a":[1,2],"a":{}}]', '{"b":{"a":{},"a":[]},"c":","}']) {
+    assert.ok(commasOf(JSON.parse(text) as Json) < jsonShape(Buffer.from(text)).commas, text)
+  }
 })
 
 void test('the contents of strings are not counted, escaped quotes included', () => {
