@@ -156,4 +156,14 @@ void test('the authorities of clients and of peers are replaced under load, and 
   const status = await orchctl('pki', 'status', '--dir', pki)
   assert.equal(status.code, 0, status.out + status.err)
   for (const name of ['n1', 'n2', 'n3']) assert.match(status.out, new RegExp(`^${name}: \\S+ +server `, 'm'))
+  // Requests of clients are signed by another authority, which no file names.
+  const shared =
+    /^(n\d): shared by the members +signing-ca +(CN=.*?) +CN=\S+ cluster signing authority +(20\S+) +(20\S+)$/gm
+  const rows = [...status.out.matchAll(shared)].map(([, name, ...rest]) => ({ name, rest: rest.join() }))
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    ['n1', 'n2', 'n3'],
+    status.out,
+  )
+  assert.equal(new Set(rows.map(({ rest }) => rest)).size, 1, 'all members share it')
 })
