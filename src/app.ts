@@ -35,6 +35,7 @@ import { removal } from './membership/removal.ts'
 import { CertificateInventory } from './app/certificate-inventory.ts'
 import { certificateIssuing } from './app/certificate-issuing.ts'
 import { certificateRenewal } from './app/certificate-renewal.ts'
+import { startIdentityLease } from './app/identity-lease.ts'
 import { openKeyRing } from './app/key-ring.ts'
 import type { OpenedKeyRing } from './app/key-ring.ts'
 import { needsPods, podInformer } from './app/pods.ts'
@@ -148,7 +149,7 @@ async function build(
   const caughtUp = new CaughtUp({ consensus, clock })
   caughtUp.start()
   closing.add(() => caughtUp.close())
-  const { served, registry, controllers, webhooks } = startRegistry(site, {
+  const { catalog, served, registry, controllers, webhooks } = startRegistry(site, {
     store,
     machine,
     consensus,
@@ -192,6 +193,7 @@ async function build(
       inventory.renew(renewed)
     },
   })
+  startIdentityLease(site, { registry, catalog, health })
   renewal.start()
   closing.add(() => renewal.close())
   log.info({ url, id, domain: names.domain }, 'serving')
@@ -239,6 +241,7 @@ type RegistryOptions = {
 }
 
 type StartedRegistry = {
+  readonly catalog: Catalog
   readonly served: Catalog
   readonly registry: Registry
   readonly controllers: Controllers
@@ -284,6 +287,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
   const controllers = new Controllers({
     ...{ registry, store, consensus, clock, names, catalog, definitions, pods, log },
     kindsApplied: () => custom.untilCurrent(),
+    members: () => machine.configuration.members.map((member) => member.id),
     policy: policyObjects(names, defaultPolicy(names)),
     ...{ tokens, rootCa },
     onKeysChanged: (listener) => shared.onChange(listener),
@@ -302,7 +306,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     pods.close()
     custom.close()
   })
-  return { served, registry, controllers, webhooks: operated }
+  return { catalog, served, registry, controllers, webhooks: operated }
 }
 
 function startAdmission(

@@ -2,6 +2,7 @@ import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
 import { formatTime } from '../api/metadata/time.ts'
 import type { Config } from '../config/config.ts'
+import { authorityRenewalMs } from '../key-ring/cluster-authorities.ts'
 import type { SharedAuthorities } from '../key-ring/shared-authorities.ts'
 import { registerCertificateMetrics } from '../metrics/certificate-metrics.ts'
 import { certificateName, certificatesInUse } from '../pki/certificates-in-use.ts'
@@ -80,7 +81,7 @@ export class CertificateInventory {
     this.#listed = certificatesInUse({
       ...{ config: this.#config, keys: this.#keys, pairs: this.#pairs, outward: this.#outward },
       stateOf: (pair) => renewal.stateOf(pair),
-      sharedAuthorities: authorities.certificates,
+      sharedAuthorities: { certificates: authorities.certificates, renewalMs: authorityRenewalMs },
     })
     return this.#listed
   }

@@ -4,8 +4,12 @@ import type { Certificate } from '../pki/certificate.ts'
 import { readClientConfig } from '../pki/client-config.ts'
 import { clusterPkiPaths } from '../pki/cluster-pki.ts'
 import { readTextFile } from '../pki/files.ts'
+import { isProcessAlive } from '../host/process-alive.ts'
 import { AuthorityRotation } from '../pki/renewal/authority-rotation.ts'
+import { lockForRotation } from '../pki/renewal/directory-lock.ts'
+import type { PairPaths } from '../pki/renewal/pair-files.ts'
 import { membersIn, placesIn } from '../pki/renewal/renewable-pairs.ts'
+import { naming } from '../pki/renewal/signer.ts'
 import { readTrustBundle } from '../pki/trust-bundle.ts'
 import { CliError } from './errors.ts'
 import { memberCertificates } from './member-certificates.ts'
@@ -31,13 +35,24 @@ export type RotateOptions = {
  * @throws CliError `failed` with what is missing; PkiError
  */
 export async function pkiRotate(terminal: Terminal, options: RotateOptions): Promise<void> {
-  const { directory, authority, finish } = options
+  const { directory, authority } = options
   const all = clusterPkiPaths(directory)
   const paths = { client: all.ca, peer: all.peerCa, 'front-proxy': all.frontProxyCa }[authority]
   if (!existsSync(paths.certificate)) {
     const remedy = 'give the directory that orchctl pki init or orchctl cluster up made'
     throw new CliError('failed', `there is no ${paths.certificate}: ${remedy}`)
   }
+  // Members are asked in between, so that another run could take the step in the meantime.
+  const unlock = lockForRotation(directory, { pid: process.pid, isAlive: isProcessAlive })
+  try {
+    await takeStep(terminal, options, paths)
+  } finally {
+    unlock()
+  }
+}
+
+async function takeStep(terminal: Terminal, options: RotateOptions, paths: PairPaths): Promise<void> {
+  const { directory, finish } = options
   const { clock, random } = terminal
   const rotation = new AuthorityRotation({ paths, clock, random })
   const say = (...lines: readonly string[]): void => lines.forEach((line) => terminal.print(line))
@@ -71,6 +86,7 @@ export async function pkiRotate(terminal: Terminal, options: RotateOptions): Pro
           'all members show certificates of the new authority: --finish ends the trust in the old one',
         )
       }
+      checkReissued(options, rotation.retired)
       await checkShown(options)
       rotation.finish()
       renewalIn(terminal, directory).refreshKubeconfigs()
@@ -122,6 +138,24 @@ async function checkTrusted(options: RotateOptions, next: Certificate | null): P
     'failed',
     `${kubeconfig} does not trust the next authority yet: put the bundle into its certificate-authority-data`,
   )
+}
+
+/** @throws CliError `failed`: a certificate in the directory is of an authority that ends */
+function checkReissued({ directory, authority }: RotateOptions, retired: readonly Certificate[]): void {
+  if (authority === 'front-proxy') return
+  const pairs = placesIn(directory, membersIn(directory)).pairs.filter(({ use }) =>
+    authority === 'peer' ? use === 'peer' : use !== 'peer',
+  )
+  const left = pairs
+    .map(({ paths }) => paths.certificate)
+    .filter((path) => existsSync(path))
+    .filter((path) => {
+      const { x509 } = naming(path, () => readCertificate(readTextFile(path)))
+      return retired.some(({ publicKey }) => x509.verify(publicKey))
+    })
+  if (left.length === 0) return
+  const remedy = 'replace or remove it, and run this again'
+  throw new CliError('failed', `${left.join(', ')} is still of the old authority: ${remedy}`)
 }
 
 /** @throws CliError `failed`: a member shows another certificate than the one in the directory */

@@ -23,6 +23,12 @@ const gateFacts = {
     ...{ fallback: true, since: '1.9' },
     words: 'Paged lists. Off: limit and continue are ignored.',
   },
+  APIServerIdentity: {
+    stage: 'Alpha',
+    // Later releases have it on, and their tools look for it.
+    ...{ fallback: true, since: '1.20' },
+    words: 'Each member keeps a Lease in the system namespace while it is ready.',
+  },
   APIPriorityAndFairness: {
     stage: 'Beta',
     ...{ fallback: true, since: '1.20' },
@@ -138,6 +144,7 @@ function switched(given: ReadonlyMap<string, boolean>): FeatureGates['isOn'] {
   }
   return Object.freeze({
     APIListChunking: isOn('APIListChunking'),
+    APIServerIdentity: isOn('APIServerIdentity'),
     APIPriorityAndFairness: isOn('APIPriorityAndFairness'),
     OpenAPIV3: isOn('OpenAPIV3'),
     RemainingItemCount: isOn('RemainingItemCount'),

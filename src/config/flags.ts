@@ -221,6 +221,16 @@ export const flags = {
     { minMs: 0, maxMs: 8760 * hourMs },
     'Minimum lifetime of an Event object after its last write; 0 keeps events. The leader applies it, so use the same value on all members.',
   ),
+  'identity-lease-duration-seconds': wholeNumber(
+    3600,
+    { min: 1, max: 8760 * 3600 },
+    'Time after which the Lease of an API server that does not renew it is deleted. See the feature gate APIServerIdentity.',
+  ),
+  'identity-lease-renew-interval-seconds': wholeNumber(
+    60,
+    { min: 1, max: 3600 },
+    'Interval at which this member renews its Lease, less than --identity-lease-duration-seconds. Each renewal is a write.',
+  ),
   'terminated-pod-gc-threshold': wholeNumber(
     12_500,
     { min: 0, max: 10_000_000 },

@@ -172,6 +172,9 @@ function checkTogether(config: Config): void {
   if (config['election-timeout'] < 3 * config['heartbeat-interval']) {
     wrong('--election-timeout must be at least three times --heartbeat-interval')
   }
+  if (config['identity-lease-renew-interval-seconds'] >= config['identity-lease-duration-seconds']) {
+    wrong('--identity-lease-renew-interval-seconds must be less than --identity-lease-duration-seconds')
+  }
   const members = config['initial-members']
   if (members.length > 0 && !members.some(({ name }) => name === config.name)) {
     wrong(`--initial-members does not list this member: add ${config.name}, or give another --name`)

@@ -18,7 +18,7 @@ export type SharedAuthority = {
 const dayMs = 24 * 60 * 60 * 1000
 export const authorityMs = 3650 * dayMs
 /** The remaining lifetime at which another authority replaces the one that signs. */
-const renewalMs = 1100 * dayMs
+export const authorityRenewalMs = 1100 * dayMs
 /** When there are more, the oldest is removed. */
 const authoritiesMax = 16
 
@@ -37,7 +37,7 @@ export function authorityWork(
   },
 ): AuthorityWork | null {
   const last = authorities.at(-1)
-  if (last === undefined || last.notAfterMs - of.nowMs < renewalMs) return 'create'
+  if (last === undefined || last.notAfterMs - of.nowMs < authorityRenewalMs) return 'create'
   if (last.sealed !== null && isSealedFor(last.sealed, of.recipients)) return null
   // As after a restore: no member can sign with the last one, but its certificates stay valid.
   return last.sealed !== null && of.canOpen(last.id) ? 'seal' : 'create'

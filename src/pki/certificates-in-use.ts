@@ -33,14 +33,21 @@ export type CertificateInUse = {
 /** A certificate that this member shows to another server. */
 export type OutwardCertificate = { readonly source: string; readonly pem: string }
 
+/** The authorities that members share for certificate requests. */
+export type SharedAuthoritiesInUse = {
+  /** In PEM, the one that signs is the last; empty: there is none yet. */
+  readonly certificates: string
+  /** The remaining lifetime at which another authority replaces the one that signs. */
+  readonly renewalMs: number
+}
+
 export type CertificateSources = {
   readonly config: Config
   readonly keys: MemberKeys
   /** The pairs that this member may renew, with their state. */
   readonly pairs: readonly RenewablePair[]
   readonly stateOf: (pair: RenewablePair) => RenewalState | { readonly kind: 'absent' }
-  /** PEM of the authorities that members share for certificate requests; empty: none. */
-  readonly sharedAuthorities: string
+  readonly sharedAuthorities: SharedAuthoritiesInUse
   readonly outward: readonly OutwardCertificate[]
 }
 
@@ -98,7 +105,6 @@ const rotated: RenewalPlan = { kind: 'by-operator', why: 'authorities are replac
 function authorities({ config, keys, sharedAuthorities }: CertificateSources): readonly CertificateInUse[] {
   const { server, peer } = keys
   const own = 'authorities of this member'
-  const shared: RenewalPlan = { kind: 'by-itself', atMs: null }
   const signers = [commonSigningFiles.certificate, ...signerCertificateFlags]
     .map((flag) => config[flag])
     .filter((path) => path !== '')
@@ -107,7 +113,7 @@ function authorities({ config, keys, sharedAuthorities }: CertificateSources): r
     ...listed('peer-ca', config['peer-ca-file'], peer?.authority ?? null, rotated),
     ...listed('front-proxy-ca', config['requestheader-client-ca-file'], server.proxyAuthorities, rotated),
     ...(signers.length === 0
-      ? listed('signing-ca', 'shared by the members', sharedAuthorities, shared)
+      ? sharedOnes(sharedAuthorities)
       : [...new Set(signers)].flatMap((path) =>
           listed('signing-ca', path, firstOf(textOrEmpty(path)), {
             kind: 'by-operator',
@@ -115,6 +121,16 @@ function authorities({ config, keys, sharedAuthorities }: CertificateSources): r
           }),
         )),
   ]
+}
+
+/** Only the authority that signs is replaced: the earlier ones are trusted until they expire. */
+function sharedOnes({ certificates, renewalMs }: SharedAuthoritiesInUse): readonly CertificateInUse[] {
+  const plan: RenewalPlan = { kind: 'by-itself', atMs: null }
+  const all = listed('signing-ca', 'shared by the members', certificates, plan)
+  return all.map((one, at) => {
+    if (at < all.length - 1) return one
+    return { ...one, plan: { kind: 'by-itself', atMs: one.certificate.notAfterMs - renewalMs } }
+  })
 }
 
 function outwardOf(outward: readonly OutwardCertificate[]): readonly CertificateInUse[] {

@@ -156,13 +156,23 @@ void describe('cluster members as kubectl objects', () => {
     assert.equal(await ok('get', 'members', '-o', 'name'), before)
   })
 
-  void test('deleting a member object removes the member, which logs that and exits', async () => {
+  const holders = async (): Promise<readonly string[]> => {
+    const selector = ['-l', 'k8s.io/component=kube-apiserver']
+    const path = '-o=jsonpath={.items[*].spec.holderIdentity}'
+    const shown = await ok('--context', 'n1', '-n', 'kube-system', 'get', 'leases', ...selector, path)
+    return shown.split(' ').map((holder) => holder.replace(/_.*/, ''))
+  }
+
+  void test('deleting a member object removes the member and its lease, and its process logs that and exits', async () => {
     await until('all are well', () => wellWith('n1'))
+    await until('each has a lease', async () => new Set(await holders()).size === 3)
     const follower = (await rows('n1')).find((row) => !row.leader && row.name !== 'n1')
     const gone = named(follower?.name ?? assert.fail('there is a follower'))
     await ok('--context', 'n1', 'delete', 'member', gone.name)
     assert.equal((await rows('n1')).length, 2)
     await until('its process ends', () => !gone.running)
     assert.match(gone.currentLog(), /removed/)
+    await until('it has no lease', async () => (await holders()).length === 2)
+    assert.ok(!(await holders()).includes(gone.name))
   })
 })

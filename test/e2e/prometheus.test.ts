@@ -35,14 +35,18 @@ void test('alerts and dashboard follow the failover of a cluster', needsPromethe
   appendFileSync(join(cluster.directory, 'tokens.csv'), 'scrape,prometheus,u3,"system:monitoring"\n')
   for (const member of cluster.members) member.start()
   await cluster.waitReady()
-  // The only difference is the time that a member must be down.
+  // Only the time that a member must be down differs, and when a certificate expires soon.
   const sooner = join(cluster.directory, 'rules.yml')
   const rulesText = readFileSync(rulesPath, 'utf8')
-  const soonerText = rulesText.replace(
+  const downSooner = rulesText.replace(
     /(alert: OrchMemberDown\n.*\n +for: )1m\n/,
     (_all, start: string) => `${start}2s\n`,
   )
-  assert.notEqual(soonerText, rulesText)
+  const soonerText = downSooner.replace(
+    /(alert: OrchCertificateExpiresSoon\n.* < )2592000(\n +for: )1h\n/,
+    (_all, start: string, next: string) => `${start}${400 * 86_400}${next}2s\n`,
+  )
+  assert.ok(downSooner !== rulesText && soonerText !== downSooner)
   writeFileSync(sooner, soonerText)
   const prometheus = await Prometheus.start(cluster.directory, {
     targets: cluster.members.map(({ url }) => new URL(url).host),
@@ -95,6 +99,22 @@ void test('alerts and dashboard follow the failover of a cluster', needsPromethe
   for (const { name, kind, expr } of packagedRules())
     if (kind === 'alert')
       await prometheus.query(expr).catch((cause: unknown) => assert.fail(`${name}: ${String(cause)}`))
+
+  const expiring = async (): Promise<readonly string[]> =>
+    (await prometheus.alerts())
+      .filter(({ labels }) => labels['alertname'] === 'OrchCertificateExpiresSoon')
+      .filter(({ labels, state }) => labels['use'] === 'server' && state === 'firing')
+      .map(({ labels }) => labels['instance'] ?? '')
+  const everyMember = cluster.members.map(({ url }) => new URL(url).host).sort()
+  await until(
+    'an alert names the server certificate of each member',
+    async () => [...(await expiring())].sort().join() === everyMember.join(),
+    async () => JSON.stringify(await prometheus.alerts()),
+  )
+  const near = (await prometheus.alerts()).filter(
+    ({ labels }) => labels['alertname'] === 'OrchCertificateExpires',
+  )
+  assert.deepEqual(near, [], 'new certificates are valid for longer')
 
   const instance = new URL(leader.url).host
   const down = async (): Promise<readonly string[]> =>

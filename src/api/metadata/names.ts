@@ -83,6 +83,8 @@ export type Names = {
     readonly autoupdateAnnotation: string
     readonly bootstrappingLabel: string
   }
+  /** The label of the leases of API servers, and its value, with which their names begin. */
+  readonly identity: { readonly label: string; readonly component: string }
   /**
    * A PUT to a missing object creates it for all kinds, not only for those that upstream allows.
    */
@@ -180,6 +182,7 @@ const orchNames: Names = Object.freeze({
     autoupdateAnnotation: 'rbac.authorization.orch.io/autoupdate',
     bootstrappingLabel: 'orch.io/bootstrapping',
   }),
+  identity: Object.freeze({ label: 'orch.io/component', component: 'orch-apiserver' }),
   putCreates: true,
   keepsTokenSecrets: true,
 })
@@ -230,6 +233,7 @@ const upstreamNames: Names = Object.freeze({
     autoupdateAnnotation: 'rbac.authorization.kubernetes.io/autoupdate',
     bootstrappingLabel: 'kubernetes.io/bootstrapping',
   }),
+  identity: Object.freeze({ label: 'k8s.io/component', component: 'kube-apiserver' }),
   putCreates: false,
   keepsTokenSecrets: false,
 })

@@ -21,12 +21,11 @@ export type CertificateIssuing = {
   readonly maintain: (() => Promise<boolean>) | null
 }
 
-export type CertificatesParts = Omit<ControllerParts, 'eventsOf' | 'serverClient' | 'always'> &
-  CertificateIssuing
+export type CertificatesParts = Omit<ControllerParts, 'serverClient' | 'always'> & CertificateIssuing
 
 /** Starts the controllers of certificate signing requests. */
 export function startCertificates(of: CertificatesParts): readonly Stop[] {
-  const { store, clock, names, catalog, enabled, log, clientOf, switched } = of
+  const { store, clock, names, catalog, enabled, log, clientOf, eventsOf, switched } = of
   const own = ['csrapproving', 'csrcleaner', 'csrsigning'] as const
   if (!own.some((name) => enabled.has(name))) return []
   const requests = new Informer({
@@ -38,16 +37,17 @@ export function startCertificates(of: CertificatesParts): readonly Stop[] {
   })
   const parts = { clock, names, catalog, requests }
   const approving = certificateApprover({
-    ...{ ...parts, client: clientOf('csrapproving'), reviewers: of.reviewers },
+    ...{ ...parts, client: clientOf('csrapproving'), events: eventsOf('csrapproving') },
+    reviewers: of.reviewers,
     onError: (key, cause) => log.warn({ key, err: cause }, 'certificate request not approved yet'),
   })
   const signing = certificateSigner({
-    ...{ ...parts, client: clientOf('csrsigning'), random: of.random },
-    ...{ authorities: of.authorities, durationMs: of.durationMs },
+    ...{ ...parts, client: clientOf('csrsigning'), events: eventsOf('csrsigning') },
+    ...{ authorities: of.authorities, durationMs: of.durationMs, random: of.random },
     onError: (key, cause) => log.warn({ key, err: cause }, 'certificate not signed yet'),
   })
   const cleaning = certificateCleaner({
-    ...{ ...parts, client: clientOf('csrcleaner') },
+    ...{ ...parts, client: clientOf('csrcleaner'), events: eventsOf('csrcleaner') },
     onError: (key, cause) => log.warn({ key, err: cause }, 'certificate request not removed yet'),
   })
   requests.start()

@@ -26,6 +26,8 @@ import { startCustomDefinitions } from './custom-definitions.ts'
 import type { CustomDefinitionsParts } from './custom-definitions.ts'
 import { eventExpiry, recordExpiry } from './expiry.ts'
 import { working } from './leading.ts'
+import { startIdentityLeases } from './identity-leases.ts'
+import type { IdentityLeasesParts } from './identity-leases.ts'
 import { startNamespaceDeletion } from './namespaces.ts'
 import { startPods, startVolumes } from './pods-and-volumes.ts'
 import type { PodControllersParts } from './pods-and-volumes.ts'
@@ -35,7 +37,12 @@ import { queueNames } from './queue-names.ts'
 
 /** The dependencies of all groups of controllers, without how they are run. */
 export type ControllersDependencies = Omit<
-  GarbageCollectionParts & PodControllersParts & CustomDefinitionsParts & PolicyParts & AccountsParts,
+  GarbageCollectionParts &
+    PodControllersParts &
+    CustomDefinitionsParts &
+    PolicyParts &
+    AccountsParts &
+    IdentityLeasesParts,
   'clientOf' | 'eventsOf' | 'ephemeralVolumes' | 'serverClient' | 'switched' | 'always'
 > & {
   readonly registry: Registry
@@ -102,6 +109,7 @@ export class Controllers {
       ...startQuotas(parts),
       ...startCertificates({ ...parts, ...parts.certificates }),
       ...startBootstrapTokens(parts),
+      ...startIdentityLeases(parts),
     ]
   }
 

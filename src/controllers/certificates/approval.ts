@@ -13,7 +13,7 @@ import { Controller } from '../controller.ts'
 import type { Reconciled } from '../controller.ts'
 import { summaryOf } from './request-summary.ts'
 import type { RequestSummary } from './request-summary.ts'
-import { readRequest, withCondition, writeRequest } from './write-request.ts'
+import { readRequest, recordEvent, withCondition, writeRequest } from './write-request.ts'
 import type { RequestAccess } from './write-request.ts'
 
 export type CertificateApprovalDependencies = RequestAccess & {
@@ -62,24 +62,39 @@ async function reconcile(dependencies: CertificateApprovalDependencies, key: Key
   if (object === null) return { kind: 'done' }
   const { signer, isPending } = summaryOf(dependencies.names, object)
   if (signer !== 'apiserverClientNodeAgent' || !isPending) return { kind: 'done' }
+  const refuse = (message: string): void =>
+    recordEvent(dependencies, object, { type: 'Warning', reason: 'CertificateNotApproved', message })
+  const broken = brokenRule(object)
+  if (broken !== null) {
+    refuse(`Not approved automatically: ${broken}`)
+    // Nothing makes a request with other content one of a node.
+    return { kind: 'done' }
+  }
   const permissions = permissionsFor(object)
   for (const permission of permissions) {
     if (!(await isGranted(dependencies, object, permission))) continue
     const condition = { type: 'Approved', reason: 'AutoApproved', message: messages[permission] } as const
-    return writeRequest(dependencies, withCondition(object, condition), 'approval')
+    const event = { type: 'Normal', reason: 'CertificateApproved', message: messages[permission] } as const
+    return writeRequest(dependencies, withCondition(object, condition), { subresource: 'approval', event })
   }
-  // Nothing makes a request with other content one of a node.
-  return { kind: permissions.length === 0 ? 'done' : 'again' }
+  const missing = permissions.map((permission) => `certificatesigningrequests/${permission}`)
+  refuse(`Not approved automatically: the requester may not create ${missing.join(' or ')}`)
+  return { kind: 'again' }
+}
+
+/** Returns why the request is not one for the client certificate of a node, or null. */
+function brokenRule(object: AnyObject): string | null {
+  const spec = objectMember(object, 'spec')
+  const request = contentOf(textMember(spec, 'request'))
+  if (request === null) return 'spec.request cannot be read'
+  return brokenSignerRule('apiserverClientNodeAgent', { ...request, usages: textsMember(spec, 'usages') })
 }
 
 /** Returns the permissions of which one is enough, in order of their check. */
 function permissionsFor(object: AnyObject): readonly Permission[] {
   const spec = objectMember(object, 'spec')
   const request = contentOf(textMember(spec, 'request'))
-  if (request === null) return []
-  const usages = textsMember(spec, 'usages')
-  if (brokenSignerRule('apiserverClientNodeAgent', { ...request, usages }) !== null) return []
-  const isOwn = textMember(spec, 'username') === request.subject.commonName
+  const isOwn = textMember(spec, 'username') === request?.subject.commonName
   return isOwn ? ['selfnodeclient', 'nodeclient'] : ['nodeclient']
 }
 

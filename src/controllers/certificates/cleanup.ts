@@ -9,7 +9,7 @@ import { periodicController } from '../periodic-controller.ts'
 import type { PeriodicController } from '../periodic-controller.ts'
 import { summaryOf } from './request-summary.ts'
 import type { RequestSummary } from './request-summary.ts'
-import { readRequest, requestDefinition } from './write-request.ts'
+import { readRequest, recordEvent, requestDefinition } from './write-request.ts'
 import type { RequestAccess } from './write-request.ts'
 
 export type CertificateCleanupDependencies = RequestAccess & {
@@ -47,8 +47,10 @@ async function reconcile(dependencies: CertificateCleanupDependencies, key: Key)
   if (definition === null || object === null) return { kind: 'done' }
   if (object.metadata.deletionTimestamp !== undefined) return { kind: 'done' }
   if (summaryOf(names, object).removalMs > clock.wallMs()) return { kind: 'done' }
+  const message = 'Removed: it is no longer needed'
   try {
     await client.delete(definition, { namespace: null, name: partsOf(key).name, subresource: null }, object)
+    recordEvent(dependencies, object, { type: 'Normal', reason: 'CertificateRequestRemoved', message })
   } catch (cause) {
     if (!isLostRace(cause)) throw cause
     return { kind: 'again' }

@@ -70,7 +70,8 @@ async function reconcile(dependencies: CertificateSigningDependencies, key: Key)
   const wanted = wantedBy(object, signer)
   if ('broken' in wanted) {
     const condition = { type: 'Failed', reason: 'SignerValidationFailure', message: wanted.broken } as const
-    return writeRequest(dependencies, withCondition(object, condition), 'status')
+    const event = { type: 'Warning', reason: 'CertificateFailed', message: wanted.broken } as const
+    return writeRequest(dependencies, withCondition(object, condition), { subresource: 'status', event })
   }
   if (authority === 'not-yet') return { kind: 'again' }
   const { clock, random, durationMs: maxMs } = dependencies
@@ -78,7 +79,9 @@ async function reconcile(dependencies: CertificateSigningDependencies, key: Key)
   const pem = signRequest(authority, wanted.request, { lifetime, random })
   const certificate = Buffer.from(pem, 'latin1').toString('base64')
   const signed = { ...object, status: { ...objectMember(object, 'status'), certificate } }
-  return writeRequest(dependencies, signed, 'status')
+  const message = `Issued by the signer ${textMember(objectMember(object, 'spec'), 'signerName')}`
+  const event = { type: 'Normal', reason: 'CertificateIssued', message } as const
+  return writeRequest(dependencies, signed, { subresource: 'status', event })
 }
 
 type Wanted =

@@ -1,4 +1,5 @@
 import type { Catalog } from '../../registry/kinds/catalog.ts'
+import { apiVersionOf } from '../../registry/kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../../registry/kinds/definition.ts'
 import { objectMember, objectsMember } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
@@ -6,6 +7,8 @@ import type { LocalClient } from '../../registry/local-client.ts'
 import type { Key } from '../../store/key.ts'
 import { partsOf } from '../../store/key.ts'
 import type { Reconciled } from '../controller.ts'
+import type { EventSubject } from '../event-object.ts'
+import type { EventRecorder } from '../event-recorder.ts'
 import { isLostRace } from '../lost-race.ts'
 
 /** The client of the certificate controllers. */
@@ -13,6 +16,7 @@ export type RequestAccess = {
   readonly names: Names
   readonly catalog: Catalog
   readonly client: LocalClient
+  readonly events: Pick<EventRecorder, 'record'>
 }
 
 export function requestDefinition({ names, catalog }: RequestAccess): ResourceDefinition | null {
@@ -26,14 +30,34 @@ export async function readRequest(access: RequestAccess, key: Key): Promise<AnyO
   return access.client.get(definition, { namespace: null, name: partsOf(key).name, subresource: null })
 }
 
+/** A step that a controller took with a request, or why it took none; see `EventText`. */
+export type RequestEvent =
+  | { readonly type: 'Normal'; readonly reason: 'CertificateApproved'; readonly message: string }
+  | { readonly type: 'Normal'; readonly reason: 'CertificateIssued'; readonly message: string }
+  | { readonly type: 'Normal'; readonly reason: 'CertificateRequestRemoved'; readonly message: string }
+  | { readonly type: 'Warning'; readonly reason: 'CertificateNotApproved'; readonly message: string }
+  | { readonly type: 'Warning'; readonly reason: 'CertificateFailed'; readonly message: string }
+
+/** Records an event about a request. */
+export function recordEvent(access: RequestAccess, object: AnyObject, event: RequestEvent): void {
+  const definition = requestDefinition(access)
+  if (definition === null) return
+  const { name = '', uid = '' } = object.metadata
+  const about: EventSubject = {
+    ...{ apiVersion: apiVersionOf(definition), kind: definition.kind },
+    ...{ namespace: '', name, uid },
+  }
+  access.events.record(about, event)
+}
+
 /**
  * Writes the decision or the result of a request, only over the version that the decision is about:
- * a former leader, or another approver, never writes twice.
+ * a former leader, or another approver, never writes twice. Records `event` once it is written.
  */
 export async function writeRequest(
   access: RequestAccess,
   object: AnyObject,
-  subresource: 'approval' | 'status',
+  { subresource, event }: { readonly subresource: 'approval' | 'status'; readonly event: RequestEvent },
 ): Promise<Reconciled> {
   const definition = requestDefinition(access)
   if (definition === null) return { kind: 'done' }
@@ -44,6 +68,7 @@ export async function writeRequest(
     if (!isLostRace(cause)) throw cause
     return { kind: 'again' }
   }
+  recordEvent(access, object, event)
   return { kind: 'done' }
 }
 

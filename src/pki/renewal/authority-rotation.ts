@@ -55,6 +55,13 @@ export class AuthorityRotation {
     return this.#authorities()[0] ?? null
   }
 
+  /** The authorities whose trust `finish` ends; none before the next one signs. @throws PkiError */
+  get retired(): readonly Certificate[] {
+    const text = readFileIfThere(this.#retired)
+    if (text === null) return []
+    return naming(this.#retired, () => readTrustBundle(text)).authorities
+  }
+
   /** Makes the next authority and has it trusted, after the one that signs. @throws PkiError */
   announce(): void {
     const { paths, clock, random } = this.#dependencies

@@ -26,8 +26,6 @@ export type CertificateRenewalDependencies = {
   readonly random: Random
   readonly log: Pick<Logger, 'info' | 'warn'>
   readonly self: ProcessView
-  /** An authority of the pair that other members gave to this one. Unset: there is none. */
-  readonly sharedSigner?: (pair: RenewablePair) => Signer
 }
 
 /** Interval of comparing the certificates with the wall clock. */
@@ -165,7 +163,7 @@ export class CertificateRenewal {
     if (foreign !== null) {
       return { state: { kind: 'impossible', why: foreign }, isFitting, leaf: null, signer: null }
     }
-    const signer = this.#signerOf(pair)
+    const signer = localSigner(bundlePath)
     if (signer.kind === 'none') {
       return { state: { kind: 'impossible', why: signer.why }, isFitting, leaf, signer }
     }
@@ -174,11 +172,6 @@ export class CertificateRenewal {
     const nowMs = this.#dependencies.clock.wallMs()
     const state = renewalState(leaf, { trusted, signer: signer.authority.certificate, nowMs, jitter })
     return { state, isFitting, leaf: state.kind === 'impossible' ? null : leaf, signer }
-  }
-
-  #signerOf(pair: RenewablePair): Signer {
-    const local = localSigner(pair.bundlePath)
-    return local.kind === 'signer' ? local : (this.#dependencies.sharedSigner?.(pair) ?? local)
   }
 
   #locked<T>(pair: RenewablePair, action: () => T): T {

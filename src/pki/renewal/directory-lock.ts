@@ -10,6 +10,20 @@ export type ProcessView = {
 }
 
 const lockName = 'renewal.lock'
+const rotationLockName = 'rotation.lock'
+
+/**
+ * Locks a directory for the steps of replacing its authorities, which other locks of renewals are
+ * taken within.
+ *
+ * @returns a function that unlocks it
+ * @throws PkiError `unusable`: another process holds the lock, or the directory is not writable
+ */
+export function lockForRotation(directory: string, self: ProcessView): () => void {
+  const path = join(directory, rotationLockName)
+  lock(path, self)
+  return () => rmSync(path, { force: true })
+}
 
 /**
  * Runs `action` while no other process changes the keys in a directory. The lock of a process that

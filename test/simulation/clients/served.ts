@@ -115,6 +115,7 @@ export class Served {
     const controllers = new Controllers({
       ...{ registry: this.registry, store, consensus, clock, names, catalog, definitions, pods },
       kindsApplied: () => definitions.takeIn(),
+      members: () => machine.configuration.members.map(({ id }) => id),
       certificates: certificateIssuing(),
       log: pino({ level: 'silent' }),
       policy: [],

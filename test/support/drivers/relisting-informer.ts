@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { NoReply } from './api-client.ts'
 import type { ApiClient, Body, WatchHandle } from './api-client.ts'
 
+type Caller = Pick<ApiClient, 'get' | 'watch'>
+
 /** The cached state of an object. */
 export type Known = { readonly resourceVersion: string; readonly data: string }
 
@@ -15,7 +17,7 @@ export class RelistingInformer {
   readonly objects = new Map<string, Known>()
   /** The number of 410 responses. */
   gone = 0
-  readonly #clients: readonly ApiClient[]
+  readonly #clients: readonly Caller[]
   readonly #path: string
   #turn = 0
   #revision: string | null = null
@@ -23,7 +25,7 @@ export class RelistingInformer {
   #handle: WatchHandle | null = null
   readonly #done: Promise<void>
 
-  constructor(clients: readonly ApiClient[], path: string) {
+  constructor(clients: readonly Caller[], path: string) {
     this.#clients = clients
     this.#path = path
     this.#done = this.#run()
@@ -41,7 +43,7 @@ export class RelistingInformer {
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      const client = this.#clients[this.#turn++ % this.#clients.length] as ApiClient
+      const client = this.#clients[this.#turn++ % this.#clients.length] as Caller
       try {
         if (this.#revision === null) await this.#list(client)
         await this.#follow(client)
@@ -52,7 +54,7 @@ export class RelistingInformer {
     }
   }
 
-  async #list(client: ApiClient): Promise<void> {
+  async #list(client: Caller): Promise<void> {
     const reply = await client.get(this.#path)
     if (reply.status !== 200) throw new NoReply(`list answered ${reply.status}`)
     const list = JSON.parse(reply.text) as {
@@ -64,7 +66,7 @@ export class RelistingInformer {
     this.#revision = list.metadata.resourceVersion
   }
 
-  async #follow(client: ApiClient): Promise<void> {
+  async #follow(client: Caller): Promise<void> {
     const from = `${this.#path}?watch=1&allowWatchBookmarks=true&resourceVersion=${this.#revision}`
     this.#handle = client.watch(from, ({ type, object }) => {
       if (type === 'ERROR') {

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { NoReply } from './api-client.ts'
 import type { ApiClient, Reply } from './api-client.ts'
 
+type Caller = Pick<ApiClient, 'get' | 'post'>
+
 /** A request that failed on one member, and the immediate response of another. */
 export type Repetition = {
   readonly what: string
@@ -22,13 +24,13 @@ export class RepeatingClient {
   readonly lost: Repetition[] = []
   calls = 0
   readonly #id: string
-  readonly #clients: readonly ApiClient[]
+  readonly #clients: readonly Caller[]
   readonly #base: string
   #turn: number
   #stopped = false
   readonly #done: Promise<void>
 
-  constructor(id: string, clients: readonly ApiClient[], namespace: string, first: number) {
+  constructor(id: string, clients: readonly Caller[], namespace: string, first: number) {
     this.#id = id
     this.#clients = clients
     this.#base = `/api/v1/namespaces/${namespace}/configmaps`
@@ -45,9 +47,9 @@ export class RepeatingClient {
     for (let n = 0; !this.#stopped; n++) {
       const name = `${this.#id}-${n}`
       const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }
-      const create = (client: ApiClient): Promise<Reply> => client.post(this.#base, object)
+      const create = (client: Caller): Promise<Reply> => client.post(this.#base, object)
       if (await this.#call(`create ${name}`, create, [201], [201, 409])) this.created.push(name)
-      const read = (client: ApiClient): Promise<Reply> => client.get(`${this.#base}/${name}`)
+      const read = (client: Caller): Promise<Reply> => client.get(`${this.#base}/${name}`)
       await this.#call(`read ${name}`, read, [200], [200])
       await sleep(2)
     }
@@ -55,7 +57,7 @@ export class RepeatingClient {
 
   async #call(
     what: string,
-    ask: (client: ApiClient) => Promise<Reply>,
+    ask: (client: Caller) => Promise<Reply>,
     good: readonly number[],
     goodAgain: readonly number[],
   ): Promise<boolean> {
@@ -72,8 +74,8 @@ export class RepeatingClient {
     return false
   }
 
-  #next(): ApiClient {
-    return this.#clients[this.#turn++ % this.#clients.length] as ApiClient
+  #next(): Caller {
+    return this.#clients[this.#turn++ % this.#clients.length] as Caller
   }
 }
 

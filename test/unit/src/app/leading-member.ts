@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import pino from 'pino'
+import type { NodeId } from '../../../../raft/index.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import type { ApiDomain } from '../../../../src/api/metadata/names.ts'
 import { Controllers } from '../../../../src/app/controllers/controllers.ts'
@@ -18,11 +19,13 @@ export type LeadingMember = {
   /** Unset: that of the fixture. */
   readonly admission?: Admission
   readonly endedPodsMax?: number
+  /** Unset: none, as no test of others needs them. */
+  readonly members?: readonly NodeId[]
 }
 
 /** Starts the controllers of a member that leads. */
 export async function lead(t: TestContext, member: LeadingMember): Promise<Fixture> {
-  const { domain, enabled, admission, endedPodsMax = 0 } = member
+  const { domain, enabled, admission, endedPodsMax = 0, members = [] } = member
   const names = namesOf(domain)
   const api = await Fixture.open({ domain, ...(admission === undefined ? {} : { admission }) })
   const { registry, store, consensus, clock, catalog } = api
@@ -38,6 +41,7 @@ export async function lead(t: TestContext, member: LeadingMember): Promise<Fixtu
     },
     ...{ maintainKeys: null, onKeysChanged: () => undefined },
     kindsApplied: () => definitions.takeIn(),
+    members: () => members,
     certificates: certificateIssuing(),
     rootCa: { pem: 'CA', onChange: () => undefined },
     log: pino({ level: 'silent' }),

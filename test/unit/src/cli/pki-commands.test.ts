@@ -3,6 +3,8 @@
  * Method: the whole command line in this process, on temporary directories without a cluster.
  */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -166,6 +168,49 @@ void test('pki rotate-ca refuses the next step while members cannot be asked', a
   assert.equal(await rotate(), 1)
   assert.match(noted.join(), /start it, or give --offline if no member of this cluster runs/)
   assert.equal(authoritiesIn(clusterPkiPaths(directory).peerCa.certificate), 2)
+})
+
+void test('pki rotate-ca --finish keeps the trust that a certificate of the directory needs, also offline', async (t) => {
+  const { directory, noted, run } = await open(t)
+  const { ca, server } = clusterPkiPaths(directory)
+  const rotate = (...more: readonly string[]): Promise<number> =>
+    run('pki', 'rotate-ca', '--dir', directory, '--authority', 'client', '--offline', ...more)
+  const [certificate, key] = [server('n2').certificate, server('n2').key].map((path) => {
+    return { path, text: readFileSync(path, 'utf8') }
+  })
+  assert.ok(certificate !== undefined && key !== undefined)
+  assert.equal(await rotate(), 0)
+  assert.equal(await rotate(), 0)
+  const issued = readFileSync(key.path, 'utf8')
+  writeFileSync(certificate.path, certificate.text)
+  // Without its key it is not issued again.
+  rmSync(key.path)
+  assert.equal(await rotate('--finish'), 1)
+  assert.match(noted.join(), /n2\/server\.crt is still of the old authority: replace or remove it/)
+  assert.equal(authoritiesIn(ca.certificate), 2)
+  rmSync(certificate.path)
+  assert.equal(await rotate('--finish'), 0)
+  assert.equal(authoritiesIn(ca.certificate), 1)
+  assert.notEqual(issued, key.text)
+})
+
+void test('pki rotate-ca is refused while another process takes a step, and not after that process has ended', async (t) => {
+  const { directory, noted, run } = await open(t)
+  const { ca } = clusterPkiPaths(directory)
+  const rotate = (): Promise<number> =>
+    run('pki', 'rotate-ca', '--dir', directory, '--authority', 'client', '--offline')
+  const other = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)'])
+  t.after(() => other.kill('SIGKILL'))
+  const lock = join(directory, 'rotation.lock')
+  writeFileSync(lock, `${other.pid}\n`)
+  assert.equal(await rotate(), 1)
+  assert.match(noted.join(), new RegExp(`process ${other.pid} changes keys there: try again`))
+  assert.equal(authoritiesIn(ca.certificate), 1)
+  other.kill('SIGKILL')
+  await once(other, 'exit')
+  assert.equal(await rotate(), 0)
+  assert.equal(authoritiesIn(ca.certificate), 2)
+  assert.equal(existsSync(lock), false)
 })
 
 void test('a step of pki rotate-ca that was interrupted is completed by the next run', async (t) => {

@@ -13,6 +13,7 @@ import type { JsonObject } from '../../../../../src/api/json.ts'
 import type { UserInfo } from '../../../../../src/api/metadata/object.ts'
 import { startCertificates } from '../../../../../src/app/controllers/certificates.ts'
 import type { ControllerName } from '../../../../../src/config/controllers-flag.ts'
+import { EventRecorder } from '../../../../../src/controllers/event-recorder.ts'
 import type { SigningAuthorities } from '../../../../../src/controllers/certificates/signing.ts'
 import { readCertificate } from '../../../../../src/pki/certificate.ts'
 import type { Certificate } from '../../../../../src/pki/certificate.ts'
@@ -48,12 +49,15 @@ class Kit {
   lead(enabled: readonly ControllerName[] = all): () => void {
     const { clock, catalog, registry, store } = this.api
     const user = { name: names.system, uid: '', groups: [], extra: {} }
+    const client = new LocalClient({ registry, clock, user, timeoutMs: 10_000 })
     const stops = startCertificates({
       ...{ ...certificateIssuing(), store, clock, catalog, names: this.api.names },
       ...{ enabled: new Set(enabled), log: pino({ level: 'silent' }) },
       authorities: { of: () => this.authority },
       reviewers: { authorize: (of, action) => this.#authorize(of, action) },
-      clientOf: () => new LocalClient({ registry, clock, user, timeoutMs: 10_000 }),
+      clientOf: () => client,
+      eventsOf: () =>
+        new EventRecorder({ ...{ clock, catalog, client, component: 'c' }, onError: assert.ifError }),
       switched: (name, work) => {
         if (!enabled.includes(name)) return []
         work.start()
@@ -104,6 +108,19 @@ class Kit {
   async certificate(name: string): Promise<Certificate | null> {
     const pem = textMember(objectMember((await this.get(name)) ?? {}, 'status'), 'certificate')
     return pem === '' ? null : readCertificate(Buffer.from(pem, 'base64').toString('latin1'))
+  }
+
+  /** Returns the events about a request as texts, in alphabetical order. */
+  async events(name: string): Promise<readonly string[]> {
+    const { catalog, registry, clock } = this.api
+    const user = { name: 'reader', uid: '', groups: [], extra: {} }
+    const client = new LocalClient({ registry, clock, user, timeoutMs: 10_000 })
+    const events = catalog.find('', 'v1', 'events') ?? assert.fail('no events')
+    const { objects } = await client.list(events, 'default', 500)
+    return objects
+      .filter((event) => textMember(objectMember(event, 'involvedObject'), 'name') === name)
+      .map((event) => ['type', 'reason', 'message'].map((member) => textMember(event, member)).join(': '))
+      .sort()
   }
 
   async conditions(name: string): Promise<readonly string[]> {
@@ -207,6 +224,35 @@ void test('spec 3.2: an approved request that breaks a rule of its signer fails 
   const failed = 'Failed: SignerValidationFailure: DNS or IP subjectAltName is required'
   assert.deepEqual(await kit.conditions('serving'), ['Approved: Test: ', failed])
   assert.equal(await kit.certificate('serving'), null)
+})
+
+void test('each step of a request, and why it is not taken, is an event about it', async (t) => {
+  const kit = await Kit.open(t)
+  kit.granted = []
+  kit.lead()
+  await kit.create(nodeRequestBody(kit.api.names), nodeUser)
+  const other = { commonName: 'jane', organizations: ['system:nodes'] }
+  const { signers } = kit.api.names
+  const node = { signerName: signers.apiserverClientNodeAgent, usages: nodeUsages, request: other }
+  await kit.create(requestBody({ ...node, name: 'jane' }), nodeUser)
+  await kit.rest()
+  const missing = 'selfnodeclient or certificatesigningrequests/nodeclient'
+  const notApproved = 'Warning: CertificateNotApproved: Not approved automatically: '
+  const refused = `${notApproved}the requester may not create certificatesigningrequests/${missing}`
+  assert.deepEqual(await kit.events('node-n1'), [refused])
+  const rule = 'subject common name does not begin with system:node:'
+  assert.deepEqual(await kit.events('jane'), [`${notApproved}${rule}`])
+  kit.granted = ['selfnodeclient']
+  await kit.decide('jane', 'Approved')
+  await kit.rest(60_000)
+  assert.deepEqual(await kit.events('jane'), [`Warning: CertificateFailed: ${rule}`, `${notApproved}${rule}`])
+  await kit.rest(2 * hourMs)
+  assert.deepEqual(await kit.events('node-n1'), [
+    'Normal: CertificateApproved: Auto approving self kubelet client certificate after SubjectAccessReview.',
+    `Normal: CertificateIssued: Issued by the signer ${signers.apiserverClientNodeAgent}`,
+    'Normal: CertificateRequestRemoved: Removed: it is no longer needed',
+    refused,
+  ])
 })
 
 void test('spec 3.2: what is pending, denied, or of the signer of another program is not signed', async (t) => {
