@@ -194,6 +194,12 @@ export const limits = Object.freeze({
    * barrier, so that a webhook is in force on every member within this time.
    */
   admissionWebhookProofMsMax: 1000,
+  /**
+   * LimitRanges of a namespace, and as many ResourceQuotas; and bytes of the others when one is
+   * created or grows, because each write is compared with all of them. When full: 403.
+   */
+  namespacePoliciesMax: 1000,
+  namespacePolicyBytesMax: 1 * MiB,
   /** Names of webhooks and plugins in metrics. More: counted together, without a name. */
   admissionSeriesMax: 1000,
   /** Kinds and pairs of versions in metrics of conversion webhooks. More: counted together. */
