@@ -12,7 +12,7 @@ import { mainContainers } from './pods.ts'
 /** Requests and limits of a container, of a Pod, or of a claim. */
 type Resources = { readonly requests: Amounts; readonly limits: Amounts }
 
-/** What the items of one type bound. */
+/** The requests and limits that the items of one type bound. */
 type Subjects = { readonly type: string; readonly rules: readonly Rule[]; readonly of: readonly Resources[] }
 
 type Rule = {
@@ -141,7 +141,7 @@ function above(type: string, name: string, bound: Quantity, of: Resources): stri
   return null
 }
 
-/** Of a claim, which has no limits. */
+/** The rule `max` of claims, which have no limits. */
 function aboveRequest(type: string, name: string, bound: Quantity, of: Resources): string | null {
   const request = of.requests.get(name)
   const words = (): string => `maximum ${name} usage per ${type} is ${formatQuantity(bound)}`
