@@ -156,7 +156,7 @@ export const limits = Object.freeze({
   auditWriteBytesMax: 1 * MiB,
   /**
    * Characters of keys and values of the annotations of an event. When full: further ones are
-   * dropped.
+   * dropped, which an annotation states.
    */
   auditAnnotationCharactersMax: 256 * KiB,
   /** Source addresses of a request. More: the nearest ones are recorded. */
@@ -187,6 +187,14 @@ export const limits = Object.freeze({
   webhookQueueMax: 2048,
   /** Bytes of the response of a webhook. Longer: the call failed. */
   webhookResponseBytesMax: 3 * MiB,
+  /**
+   * Warnings and audit annotations of one response. More: dropped; of annotations, an annotation
+   * states it.
+   */
+  webhookWarningsMax: 32,
+  webhookAuditAnnotationsMax: 32,
+  /** Characters of a warning. Longer: truncated, with a mark. */
+  webhookWarningCharactersMax: 256,
   /** Ms for a call; an admission webhook may have a shorter timeout. */
   webhookMsMax: 30_000,
   /**
