@@ -1,128 +1,160 @@
-import { objectMember, textMember } from '../api/json.ts'
+import { objectMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import { formatQuantity } from '../api/schema/quantity.ts'
 import type { Quantity } from '../api/schema/quantity.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
-import { amountsIn } from '../registry/quota/amounts.ts'
+import { NO_AMOUNTS, amountsIn } from '../registry/quota/amounts.ts'
 import type { Amounts } from '../registry/quota/amounts.ts'
 import { podResources, resourcesIn } from '../registry/quota/pod-usage.ts'
+import type { LimitItem, LimitRange } from './limit-range.ts'
 import { mainContainers } from './pods.ts'
 
 /** Requests and limits of a container, of a Pod, or of a claim. */
 type Resources = { readonly requests: Amounts; readonly limits: Amounts }
 
+/** The requests and limits that the items of one type bound. */
+type Subjects = { readonly type: string; readonly rules: readonly Rule[]; readonly of: readonly Resources[] }
+
+type Rule = {
+  readonly boundsOf: (item: LimitItem) => Amounts
+  /** Whether an object within the first bound is always within the second one. */
+  readonly isTighter: (a: Quantity, b: Quantity) => boolean
+  /** Returns how requests and limits violate a bound; null: they do not. */
+  readonly words: (type: string, name: string, bound: Quantity, of: Resources) => string | null
+}
+
+const isLess = (a: Quantity, b: Quantity): boolean => a.nanos < b.nanos
+const minRule: Rule = { boundsOf: ({ min }) => min, isTighter: (a, b) => isLess(b, a), words: below }
+const maxRule: Rule = { boundsOf: ({ max }) => max, isTighter: isLess, words: above }
+const ratioRule: Rule = { boundsOf: (item) => item.ratio, isTighter: isLess, words: ratio }
+const claimMaxRule: Rule = { boundsOf: ({ max }) => max, isTighter: isLess, words: aboveRequest }
+
 /** Violations that are reported of one LimitRange; the others are not looked for. */
 const VIOLATIONS_MAX = 64
 
 /**
- * Returns how an object violates the items of a LimitRange, in upstream's words.
+ * Returns how an object violates one of the LimitRanges, in upstream's words; of several, one with
+ * the tightest bound. Empty: it keeps to all of them.
+ *
+ * The object is compared with the tightest bounds of all of them, because thousands of LimitRanges
+ * times hundreds of containers would hold the thread for seconds.
  *
  * @source upstream `plugin/pkg/admission/limitranger/admission.go`
  */
 export function violationsOf(
   plural: string,
   object: AnyObject,
-  items: readonly JsonObject[],
+  ranges: readonly LimitRange[],
 ): readonly string[] {
+  const subjects = subjectsOf(plural, objectMember(object, 'spec'))
+  const violated = subjects.map((one) => violatedRange(one, ranges)).find((range) => range !== null)
+  if (violated === undefined || violated === null) return []
   const found: string[] = []
-  for (const words of eachViolation(plural, objectMember(object, 'spec'), items)) {
+  for (const words of eachViolation(subjects, violated)) {
     found.push(words)
     if (found.length === VIOLATIONS_MAX) break
   }
   return found
 }
 
-/** A generator, because all containers may violate all items: that is more than memory holds. */
-function* eachViolation(
-  plural: string,
-  spec: JsonObject,
-  items: readonly JsonObject[],
-): Generator<string, void> {
-  for (const item of items) {
-    const type = textMember(item, 'type')
-    if (plural === 'persistentvolumeclaims') {
-      if (type === 'PersistentVolumeClaim') yield* claimViolations(item, spec)
-    } else if (type === 'Container') {
-      const bounds = boundsOf(item)
-      for (const container of mainContainers(spec)) {
-        const of = {
-          requests: resourcesIn(container, 'requests'),
-          limits: resourcesIn(container, 'limits'),
-        }
-        yield* violations(bounds, type, of)
-      }
-    } else if (type === 'Pod') yield* violations(boundsOf(item), type, podSums(spec))
+function subjectsOf(plural: string, spec: JsonObject): readonly Subjects[] {
+  if (plural === 'persistentvolumeclaims') {
+    const requests = amountsIn(objectMember(objectMember(spec, 'resources'), 'requests'))
+    const of = [{ requests, limits: NO_AMOUNTS }]
+    return [{ type: 'PersistentVolumeClaim', rules: [minRule, claimMaxRule], of }]
   }
+  const containers = mainContainers(spec).map((container) => ({
+    requests: resourcesIn(container, 'requests'),
+    limits: resourcesIn(container, 'limits'),
+  }))
+  const rules = [minRule, maxRule, ratioRule]
+  return [
+    { type: 'Container', rules, of: containers },
+    // As upstream, without the overhead of the Pod.
+    { type: 'Pod', rules, of: [podResources({ ...spec, overhead: {} })] },
+  ]
 }
 
-/** As upstream, without the overhead of the Pod. */
-function podSums(spec: JsonObject): Resources {
-  return podResources({ ...spec, overhead: {} })
+function violatedRange({ type, rules, of }: Subjects, ranges: readonly LimitRange[]): LimitRange | null {
+  for (const rule of rules) {
+    for (const [name, { bound, range }] of tightestBounds(type, rule, ranges)) {
+      if (of.some((resources) => rule.words(type, name, bound, resources) !== null)) return range
+    }
+  }
+  return null
 }
 
-type Bounds = { readonly min: Amounts; readonly max: Amounts; readonly ratio: Amounts }
+type TightestBound = { readonly bound: Quantity; readonly range: LimitRange }
 
-function boundsOf(item: JsonObject): Bounds {
-  const of = (member: string): Amounts => amountsIn(objectMember(item, member))
-  return { min: of('min'), max: of('max'), ratio: of('maxLimitRequestRatio') }
+/** Returns the tightest bound for each resource, and the first LimitRange that has it. */
+function tightestBounds(
+  type: string,
+  rule: Rule,
+  ranges: readonly LimitRange[],
+): ReadonlyMap<string, TightestBound> {
+  const tightest = new Map<string, TightestBound>()
+  for (const range of ranges) {
+    for (const item of range.items) {
+      if (item.type !== type) continue
+      for (const [name, bound] of rule.boundsOf(item)) {
+        const known = tightest.get(name)
+        if (known === undefined || rule.isTighter(bound, known.bound)) tightest.set(name, { bound, range })
+      }
+    }
+  }
+  return tightest
 }
 
-function* violations(bounds: Bounds, type: string, of: Resources): Generator<string, void> {
-  for (const [amounts, rule] of [
-    [bounds.min, below],
-    [bounds.max, above],
-    [bounds.ratio, ratio],
-  ] as const) {
-    for (const [name, bound] of amounts) {
-      const words = rule(type, name, bound, of)
-      if (words !== null) yield words
+/** A generator, because all containers may violate all items: that is more than memory holds. */
+function* eachViolation(subjects: readonly Subjects[], { items }: LimitRange): Generator<string, void> {
+  for (const item of items) {
+    for (const { type, rules, of } of subjects) {
+      if (type !== item.type) continue
+      for (const resources of of) {
+        for (const { boundsOf, words } of rules) {
+          for (const [name, bound] of boundsOf(item)) {
+            const found = words(type, name, bound, resources)
+            if (found !== null) yield found
+          }
+        }
+      }
     }
   }
 }
 
-function claimViolations(item: JsonObject, spec: JsonObject): readonly string[] {
-  const type = 'PersistentVolumeClaim'
-  const requests = amountsIn(objectMember(objectMember(spec, 'resources'), 'requests'))
-  const of = { requests, limits: new Map<string, Quantity>() }
-  const mins = [...amountsIn(objectMember(item, 'min'))]
-  const maxes = [...amountsIn(objectMember(item, 'max'))]
-  return [
-    ...mins.flatMap(([name, bound]) => below(type, name, bound, of) ?? []),
-    ...maxes.flatMap(([name, bound]) => {
-      const request = requests.get(name)
-      const words = `maximum ${name} usage per ${type} is ${formatQuantity(bound)}`
-      if (request === undefined) return [`${words}.  No request is specified`]
-      return request.nanos > bound.nanos ? [`${words}, but request is ${formatQuantity(request)}`] : []
-    }),
-  ]
-}
-
 function below(type: string, name: string, bound: Quantity, of: Resources): string | null {
   const [request, limit] = [of.requests.get(name), of.limits.get(name)]
-  const words = `minimum ${name} usage per ${type} is ${formatQuantity(bound)}`
-  if (request === undefined) return `${words}.  No request is specified`
-  if (request.nanos < bound.nanos) return `${words}, but request is ${formatQuantity(request)}`
-  if (limit !== undefined && limit.nanos < bound.nanos)
-    return `${words}, but limit is ${formatQuantity(limit)}`
+  const words = (): string => `minimum ${name} usage per ${type} is ${formatQuantity(bound)}`
+  if (request === undefined) return `${words()}.  No request is specified`
+  if (isLess(request, bound)) return `${words()}, but request is ${formatQuantity(request)}`
+  if (limit !== undefined && isLess(limit, bound)) return `${words()}, but limit is ${formatQuantity(limit)}`
   return null
 }
 
 function above(type: string, name: string, bound: Quantity, of: Resources): string | null {
   const [request, limit] = [of.requests.get(name), of.limits.get(name)]
-  const words = `maximum ${name} usage per ${type} is ${formatQuantity(bound)}`
-  if (limit === undefined) return `${words}.  No limit is specified`
-  if (limit.nanos > bound.nanos) return `${words}, but limit is ${formatQuantity(limit)}`
-  if (request !== undefined && request.nanos > bound.nanos)
-    return `${words}, but request is ${formatQuantity(request)}`
+  const words = (): string => `maximum ${name} usage per ${type} is ${formatQuantity(bound)}`
+  if (limit === undefined) return `${words()}.  No limit is specified`
+  if (isLess(bound, limit)) return `${words()}, but limit is ${formatQuantity(limit)}`
+  if (request !== undefined && isLess(bound, request))
+    return `${words()}, but request is ${formatQuantity(request)}`
   return null
+}
+
+/** The rule `max` of claims, which have no limits. */
+function aboveRequest(type: string, name: string, bound: Quantity, of: Resources): string | null {
+  const request = of.requests.get(name)
+  const words = (): string => `maximum ${name} usage per ${type} is ${formatQuantity(bound)}`
+  if (request === undefined) return `${words()}.  No request is specified`
+  return isLess(bound, request) ? `${words()}, but request is ${formatQuantity(request)}` : null
 }
 
 function ratio(type: string, name: string, bound: Quantity, of: Resources): string | null {
   const [request, limit] = [of.requests.get(name), of.limits.get(name)]
-  const words = `${name} max limit to request ratio per ${type} is ${formatQuantity(bound)}`
+  const words = (): string => `${name} max limit to request ratio per ${type} is ${formatQuantity(bound)}`
   if (request === undefined || request.nanos === 0n)
-    return `${words}, but no request is specified or request is 0`
-  if (limit === undefined || limit.nanos === 0n) return `${words}, but no limit is specified or limit is 0`
+    return `${words()}, but no request is specified or request is 0`
+  if (limit === undefined || limit.nanos === 0n) return `${words()}, but no limit is specified or limit is 0`
   if (limit.nanos * 10n ** 9n <= bound.nanos * request.nanos) return null
-  return `${words}, but provided ratio is ${(Number(limit.nanos) / Number(request.nanos)).toFixed(6)}`
+  return `${words()}, but provided ratio is ${(Number(limit.nanos) / Number(request.nanos)).toFixed(6)}`
 }

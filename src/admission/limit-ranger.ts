@@ -1,15 +1,16 @@
 import { forbidden } from '../api/errors/standard-errors.ts'
-import { memberOf, objectMember, objectsMember, textMember } from '../api/json.ts'
-import type { JsonObject } from '../api/json.ts'
+import { memberOf, objectMember, objectsMember, setMember, textMember } from '../api/json.ts'
+import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
 import type { AdmissionRequest } from '../registry/calls/admission.ts'
 import { resourceOf } from '../registry/kinds/definition.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
-import { parseStored } from '../registry/kinds/encode.ts'
 import { prefixOf } from '../store/key.ts'
-import type { StoredObject } from '../store/object-store.ts'
 import type { AdmissionPlugin } from './chain.ts'
+import { limitRangeOf } from './limit-range.ts'
+import type { LimitRange } from './limit-range.ts'
 import { violationsOf } from './limit-range-rules.ts'
+import { checkRoomFor } from './policy-room.ts'
 import { changedContainers, isClaimWrite, isPodCreate } from './pods.ts'
 
 /**
@@ -24,29 +25,26 @@ export function limitRanger({ names }: { readonly names: Names }): AdmissionPlug
     mutate: (request) => {
       const { object } = request
       if (object === null || !isPodCreate(request)) return object
-      const left = { count: DEFAULTS_MAX }
       const refuse = (why: string): never => {
         throw forbidden(resourceOf(request.definition), object.metadata.name ?? '', why)
       }
-      return rangesOf(request).reduce(
-        (pod, items) => withDefaults(pod, items, { names, left, refuse }),
-        object,
-      )
+      return withDefaults(object, rangesOf(request), { names, refuse })
     },
     validate: (request) => {
       const { object, oldObject, definition, target } = request
+      checkRoomFor(RANGES, request)
       if (object === null || !(isPodCreate(request) || isClaimWrite(request))) return
       // The finalizers of what is being deleted must be removable.
       if (typeof oldObject?.metadata.deletionTimestamp === 'string') return
-      for (const items of rangesOf(request)) {
-        const found = violationsOf(definition.plural, object, items)
-        if (found.length === 0) continue
-        const why = found.length === 1 ? found.join() : `[${found.join(', ')}]`
-        throw forbidden(resourceOf(definition), object.metadata.name ?? target.name ?? '', why)
-      }
+      const found = violationsOf(definition.plural, object, rangesOf(request))
+      if (found.length === 0) return
+      const why = found.length === 1 ? found.join() : `[${found.join(', ')}]`
+      throw forbidden(resourceOf(definition), object.metadata.name ?? target.name ?? '', why)
     },
   }
 }
+
+const RANGES = { kind: 'LimitRange', plural: 'limitranges' } as const
 
 /**
  * Amounts that a Pod gets: thousands of defaults for thousands of containers are more than memory
@@ -54,71 +52,90 @@ export function limitRanger({ names }: { readonly names: Names }): AdmissionPlug
  */
 const DEFAULTS_MAX = 10_000
 
-type Filling = {
-  readonly names: Names
-  /** Amounts that the Pod may still get. */
-  readonly left: { count: number }
-  readonly refuse: (why: string) => never
-}
+const TOO_MANY = `its containers would get more than ${DEFAULTS_MAX} default requests and limits of the LimitRanges of its namespace: state them in the Pod, or use fewer containers`
 
-/** Each version is parsed once; the entry lives as long as the version. */
-const known = new WeakMap<StoredObject, readonly JsonObject[]>()
-
-/** Returns the items of each LimitRange of the namespace. */
-function rangesOf({ target, reads }: AdmissionRequest): readonly (readonly JsonObject[])[] {
+function rangesOf({ target, reads }: AdmissionRequest): readonly LimitRange[] {
   const prefix = prefixOf({ group: '', plural: 'limitranges', namespace: target.namespace ?? '' })
-  return reads.listOther(prefix).map((stored) => {
-    let items = known.get(stored)
-    if (items === undefined) {
-      items = objectsMember(objectMember(parseStored(stored), 'spec'), 'limits')
-      known.set(stored, items)
-    }
-    return items
-  })
+  return reads.listOther(prefix).map(limitRangeOf)
 }
 
-function withDefaults(
-  pod: AnyObject,
-  items: readonly JsonObject[],
-  { names, left, refuse }: Filling,
-): AnyObject {
-  const ofContainers = items.filter((item) => textMember(item, 'type') === 'Container')
-  const merged = (member: string): JsonObject =>
-    Object.assign({}, ...ofContainers.map((item) => objectMember(item, member))) as JsonObject
-  const [limits, requests] = [merged('default'), merged('defaultRequest')]
-  const notes: string[] = []
+type Filling = { readonly names: Names; readonly refuse: (why: string) => never }
+
+/** Returns the Pod with the defaults of each LimitRange that those before it left out. */
+function withDefaults(pod: AnyObject, ranges: readonly LimitRange[], { names, refuse }: Filling): AnyObject {
   const spec = objectMember(pod, 'spec')
-  const order = ['containers', 'initContainers'] as const
-  const changed = changedContainers(spec, order, (container, list) => {
-    const resources = objectMember(container, 'resources')
-    const what = `${list === 'containers' ? 'container' : 'init container'} ${textMember(container, 'name')}`
-    const request = filled(resources, 'requests', requests)
-    const limit = filled(resources, 'limits', limits)
-    left.count -= request.set.length + limit.set.length
-    if (left.count < 0)
-      refuse(
-        `its containers would get more than ${DEFAULTS_MAX} default requests and limits of the LimitRanges of its namespace: state them in the Pod, or use fewer containers`,
-      )
-    if (request.set.length > 0) notes.push(`${request.set.join(', ')} request for ${what}`)
-    if (limit.set.length > 0) notes.push(`${limit.set.join(', ')} limit for ${what}`)
-    if (request.set.length + limit.set.length === 0) return container
-    return { ...container, resources: { ...resources, ...request.member, ...limit.member } }
-  })
-  if (notes.length === 0) return pod
-  const note = `LimitRanger plugin set: ${notes.join('; ')}`
+  const containers = LISTS.flatMap((list) =>
+    objectsMember(spec, list).map((container) => new ContainerDefaults(container, list)),
+  )
+  let left = DEFAULTS_MAX
+  let note: string | null = null
+  const [requests, limits] = [new Set<string>(), new Set<string>()]
+  for (const { defaults } of ranges) {
+    // All containers have the defaults of earlier LimitRanges by now.
+    const more = {
+      requests: newNames(defaults.requests, requests),
+      limits: newNames(defaults.limits, limits),
+    }
+    if (more.requests.length + more.limits.length === 0) continue
+    const notes: string[] = []
+    for (const container of containers) {
+      for (const member of ['requests', 'limits'] as const) {
+        const set = container.fill(member, defaults[member], more[member])
+        if (set.length === 0) continue
+        notes.push(`${set.join(', ')} ${member.slice(0, -1)} for ${container.text}`)
+        left -= set.length
+        if (left < 0) refuse(TOO_MANY)
+      }
+    }
+    // As upstream, of the last one that changed the Pod.
+    if (notes.length > 0) note = `LimitRanger plugin set: ${notes.join('; ')}`
+  }
+  if (note === null) return pod
   const annotations = { ...pod.metadata.annotations, [names.label('limit-ranger')]: note }
+  const filled = containers.values()
+  const changed = changedContainers(spec, LISTS, (container) => filled.next().value?.filled ?? container)
   return { ...pod, spec: changed, metadata: { ...pod.metadata, annotations } }
 }
 
-/** Returns the amounts with the defaults of those that are missing, and their names. */
-function filled(
-  resources: JsonObject,
-  member: string,
-  defaults: JsonObject,
-): { readonly member: JsonObject; readonly set: readonly string[] } {
-  const own = objectMember(resources, member)
-  const set = Object.keys(defaults)
-    .filter((name) => memberOf(own, name) === undefined)
-    .sort()
-  return { member: set.length === 0 ? {} : { [member]: { ...defaults, ...own } }, set }
+const LISTS = ['containers', 'initContainers'] as const
+
+/** Returns the names that are not in the set, in order, and adds them to it. */
+function newNames(defaults: JsonObject, seen: Set<string>): readonly string[] {
+  const found = Object.keys(defaults).filter((name) => !seen.has(name))
+  for (const name of found) seen.add(name)
+  return found.sort()
+}
+
+type AmountsMember = 'requests' | 'limits'
+
+/** A container, and the amounts that it gets. */
+class ContainerDefaults {
+  readonly text: string
+  readonly #container: JsonObject
+  readonly #more: Readonly<Record<AmountsMember, JsonObjectDraft>> = { requests: {}, limits: {} }
+
+  constructor(container: JsonObject, list: (typeof LISTS)[number]) {
+    this.#container = container
+    this.text = `${list === 'containers' ? 'container' : 'init container'} ${textMember(container, 'name')}`
+  }
+
+  /** @returns those of the names that the container did not state */
+  fill(member: AmountsMember, defaults: JsonObject, names: readonly string[]): readonly string[] {
+    const own = objectMember(objectMember(this.#container, 'resources'), member)
+    const set = names.filter((name) => memberOf(own, name) === undefined)
+    for (const name of set) setMember(this.#more[member], name, memberOf(defaults, name) ?? null)
+    return set
+  }
+
+  get filled(): JsonObject {
+    const resources = objectMember(this.#container, 'resources')
+    const members = (['requests', 'limits'] as const).flatMap((member) => {
+      const more = this.#more[member]
+      return Object.keys(more).length === 0
+        ? []
+        : [[member, { ...more, ...objectMember(resources, member) }] as const]
+    })
+    if (members.length === 0) return this.#container
+    return { ...this.#container, resources: { ...resources, ...Object.fromEntries(members) } }
+  }
 }

@@ -19,6 +19,7 @@ import type { ReadSet } from '../registry/shared/read-set.ts'
 import { keyOf } from '../store/key.ts'
 import type { Key, KeyPrefix } from '../store/key.ts'
 import type { AdmissionPlugin } from './chain.ts'
+import { checkRoomFor } from './policy-room.ts'
 
 /**
  * Refuses objects that would exceed a quota of their namespace. The command that stores an object
@@ -37,7 +38,10 @@ export function resourceQuotaAdmission({ names }: { readonly names: Names }): Ad
   }
   return {
     name: 'ResourceQuota',
-    validate: (request) => void decide(request),
+    validate: (request) => {
+      checkRoomFor(QUOTAS, request)
+      decide(request)
+    },
     extraOperations: (request) => [...decide(request).operations, ...announcement(request)],
     extraConditions: (request) => decide(request).conditions,
   }
@@ -68,6 +72,8 @@ function announcement(request: AdmissionRequest): readonly Operation[] {
 function namespaceKey(name: string): Key {
   return keyOf({ group: '', plural: 'namespaces', namespace: '', name })
 }
+
+const QUOTAS = { kind: 'ResourceQuota', plural: 'resourcequotas' } as const
 
 type Decision = { readonly operations: readonly Operation[]; readonly conditions: readonly Condition[] }
 
@@ -106,18 +112,21 @@ function decisionOf(names: Names, request: AdmissionRequest): Decision {
   if (quotas.length === 0) return mayExceed(usage, before, nowMs) ? whileUnlimited(prefix) : NOTHING
   const conditions: Condition[] = [...whileAnnounced(namespace, reads)]
   const operations: Operation[] = []
+  const unspecified = isPods(place) && operation === 'CREATE' ? unspecifiedResources(object) : NONE
   for (const quota of quotas.map(quotaOf)) {
-    // Its controller counts now: what it does not see must not be stored after it.
-    if (!isInForce(quota)) {
+    const hard = new Map([...quota.hard].filter(([name]) => isResourceOf(place, name, names)))
+    const more = increase(quota, { usage, before, nowMs }, hard)
+    if (operation === 'CREATE' && hard.size > 0 && inScope(quota, usage.scopes)) {
+      checkSpecified(quota, { hard, unspecified }, (why) => refuse(request, object, why))
+    }
+    if (more.size > 0) {
+      checkHard(request, quota, more)
+      operations.push(usagePut(quota, more))
+    } else if (!isInForce(quota)) {
+      // Its controller counts now: what it does not see must not be stored after it.
       const { key, revision } = quota.stored
       conditions.push({ kind: 'other-revision-is', key, revision })
     }
-    const hard = new Map([...quota.hard].filter(([name]) => isResourceOf(place, name, names)))
-    const more = increase(quota, { usage, before, nowMs }, hard)
-    if (hard.size > 0 && inScope(quota, usage.scopes)) checkSpecified(request, quota, object, hard)
-    if (more.size === 0) continue
-    checkHard(request, quota, more)
-    operations.push(usagePut(quota, more, conditions))
   }
   return { operations, conditions }
 }
@@ -151,17 +160,19 @@ function refuse({ definition, target }: AdmissionRequest, object: AnyObject, why
   throw forbidden(resourceOf(definition), object.metadata.name ?? target.name ?? '', why)
 }
 
-/** @throws ApiError `Forbidden`: the new object lacks amounts that the quota limits */
-function checkSpecified(request: AdmissionRequest, quota: Quota, object: AnyObject, hard: Amounts): void {
-  if (request.operation !== 'CREATE') return
-  if (isPods(placeOf(request.definition))) {
-    const missing = unspecifiedResources(object, hard.keys())
-    if (missing.length > 0)
-      refuse(request, object, `failed quota: ${quota.name}: must specify ${missing.join(',')}`)
-  }
-  const unknown = [...hard.keys()].filter((name) => !quota.used.has(name)).sort()
-  if (unknown.length === 0) return
-  refuse(request, object, `status unknown for quota: ${quota.name}, resources: ${unknown.join(',')}`)
+const NONE: ReadonlySet<string> = new Set()
+
+/** Refuses a new object that lacks amounts that the quota limits. */
+function checkSpecified(
+  { name, used }: Quota,
+  of: { readonly hard: Amounts; readonly unspecified: ReadonlySet<string> },
+  refuse: (why: string) => never,
+): void {
+  const limited = [...of.hard.keys()].sort()
+  const missing = limited.filter((one) => of.unspecified.has(one))
+  if (missing.length > 0) refuse(`failed quota: ${name}: must specify ${missing.join(',')}`)
+  const unknown = limited.filter((one) => !used.has(one))
+  if (unknown.length > 0) refuse(`status unknown for quota: ${name}, resources: ${unknown.join(',')}`)
 }
 
 /** @throws ApiError `Forbidden`: the limit is exceeded */
@@ -178,15 +189,12 @@ function checkHard(request: AdmissionRequest, quota: Quota, more: Amounts): void
   refuse(request, request.object, why)
 }
 
-/** @param conditions of the object: the quota's own condition takes their place */
-function usagePut(quota: Quota, more: Amounts, conditions: Condition[]): Operation {
+function usagePut(quota: Quota, more: Amounts): Operation {
   const { stored, object } = quota
   const { key, revision } = stored
   const used = new Map(quota.used)
   addAmounts(used, more)
   const status = { hard: amountsJson(quota.hard), used: amountsJson(used) }
-  const own = conditions.findIndex((one) => one.kind === 'other-revision-is' && one.key === key)
-  if (own >= 0) conditions.splice(own, 1)
   return {
     kind: 'put',
     key,

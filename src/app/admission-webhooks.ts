@@ -20,6 +20,7 @@ import { WebhookCaller } from '../admission/webhooks/webhook-caller.ts'
 import { WebhookClients } from '../outward/webhook-clients.ts'
 import type { CredentialsFor } from '../outward/webhook-clients.ts'
 import { AllWebhookStatistics } from '../outward/webhook-statistics.ts'
+import type { WebhookStatistics } from '../outward/webhook-statistics.ts'
 import type { CaughtUp } from '../health/caught-up.ts'
 import type { Admission } from '../registry/calls/admission.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
@@ -52,8 +53,8 @@ export class AdmissionWebhooks {
   readonly #clients: WebhookClients
   readonly #caller: WebhookCaller
   readonly #freshness: Freshness
-  /** When the last event about each failing webhook was written, by its id. */
-  readonly #reported = new Map<string, number>()
+  /** When the last event about each failing webhook was written. */
+  readonly #reported = new WeakMap<WebhookStatistics, number>()
   #registry: Registry | null = null
 
   constructor(site: MemberContext, dependencies: AdmissionWebhooksDependencies) {
@@ -67,7 +68,10 @@ export class AdmissionWebhooks {
       ...{ clock, random, names, clients: this.#clients, statistics: this.#statistics, metrics },
       onBreaker: (webhook, state, why) => this.#report(webhook, state, why),
     })
-    this.#source.onChange(() => this.#prune())
+    this.#source.onChange((change) => {
+      this.#clients.follow(change)
+      this.#statistics.follow(change)
+    })
     this.#source.start()
   }
 
@@ -140,15 +144,6 @@ export class AdmissionWebhooks {
     return { source: this.#source, caller: this.#caller, freshness: this.#freshness }
   }
 
-  /** Forgets webhooks that are no longer configured. */
-  #prune(): void {
-    const webhooks = this.#source.all()
-    const ids = new Set(webhooks.map(({ id }) => id))
-    this.#clients.keepOnly(webhooks)
-    this.#statistics.keepOnly(ids)
-    for (const id of this.#reported.keys()) if (!ids.has(id)) this.#reported.delete(id)
-  }
-
   #report(webhook: CompiledWebhook, state: BreakerState, why: string): void {
     const { clock, random, names, log, config } = this.#site
     const { configuration, name } = webhook
@@ -156,11 +151,12 @@ export class AdmissionWebhooks {
     else
       log.warn({ configuration, webhook: name, cause: why }, 'admission webhook fails, calls are suspended')
     const nowMs = clock.monotonicMs()
-    const reportedMs = this.#reported.get(webhook.id)
+    const statistics = this.#statistics.of(webhook)
+    const reportedMs = this.#reported.get(statistics)
     // A recovery is reported if the failure was.
     if (state === 'closed' ? reportedMs === undefined : nowMs - (reportedMs ?? -Infinity) < EVENT_MS_MIN)
       return
-    this.#reported.set(webhook.id, nowMs)
+    this.#reported.set(statistics, nowMs)
     const suffix = Buffer.from(random.bytes(8)).toString('hex')
     const of = { names, webhook, state, why, member: config.name, wallMs: clock.wallMs(), suffix }
     void this.#write(breakerEvent(of))

@@ -1,7 +1,7 @@
 import { ConfigError } from './errors.ts'
 import { custom } from './flag.ts'
 import type { Flag } from './flag.ts'
-import { mostLike } from './nearest.ts'
+import { nearest } from './nearest.ts'
 
 /**
  * The admission plugins, under upstream's names and in upstream's order, and whether each is
@@ -115,6 +115,7 @@ function isPlugin(name: string): name is AdmissionPluginName {
 function refusalOf(name: string): string {
   const all = `the plugins are ${ADMISSION_PLUGINS.join(', ')}`
   if (ABSENT_PLUGINS.includes(name)) return `names ${name}, which this server does not have: ${all}`
-  const near = mostLike(name, ADMISSION_PLUGINS)?.word ?? ''
-  return `knows no plugin ${JSON.stringify(name)}: the nearest is ${near}; ${all}`
+  const near = nearest(name, ADMISSION_PLUGINS)
+  const hint = near === null ? '' : `the nearest is ${near}; `
+  return `knows no plugin ${JSON.stringify(name)}: ${hint}${all}`
 }

@@ -156,7 +156,7 @@ export const limits = Object.freeze({
   auditWriteBytesMax: 1 * MiB,
   /**
    * Characters of keys and values of the annotations of an event. When full: further ones are
-   * dropped.
+   * dropped, which an annotation states.
    */
   auditAnnotationCharactersMax: 256 * KiB,
   /** Source addresses of a request. More: the nearest ones are recorded. */
@@ -187,6 +187,14 @@ export const limits = Object.freeze({
   webhookQueueMax: 2048,
   /** Bytes of the response of a webhook. Longer: the call failed. */
   webhookResponseBytesMax: 3 * MiB,
+  /**
+   * Warnings and audit annotations of one response. More: dropped; of annotations, an annotation
+   * states it.
+   */
+  webhookWarningsMax: 32,
+  webhookAuditAnnotationsMax: 32,
+  /** Characters of a warning. Longer: truncated, with a mark. */
+  webhookWarningCharactersMax: 256,
   /** Ms for a call; an admission webhook may have a shorter timeout. */
   webhookMsMax: 30_000,
   /**
@@ -194,6 +202,12 @@ export const limits = Object.freeze({
    * barrier, so that a webhook is in force on every member within this time.
    */
   admissionWebhookProofMsMax: 1000,
+  /**
+   * LimitRanges of a namespace, and as many ResourceQuotas; and bytes of the others when one is
+   * created or grows, because each write is compared with all of them. When full: 403.
+   */
+  namespacePoliciesMax: 1000,
+  namespacePolicyBytesMax: 1 * MiB,
   /** Names of webhooks and plugins in metrics. More: counted together, without a name. */
   admissionSeriesMax: 1000,
   /** Kinds and pairs of versions in metrics of conversion webhooks. More: counted together. */

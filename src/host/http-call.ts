@@ -106,12 +106,27 @@ function failureOf(cause: Error, { reusedSocket }: ClientRequest, phase: HttpPha
   const code = 'code' in cause ? String(cause.code) : ''
   const line = cause.message.split('\n')[0]?.slice(0, WHY_CHARACTERS_MAX)
   const isLate = cause.cause instanceof Error && cause.cause.name === 'TimeoutError'
-  const why = isLate ? 'no response in time' : line || code || cause.name
+  const why = isLate
+    ? 'no response in time'
+    : handshakeWords(cause.message, code) || line || code || cause.name
   const reason = isLate ? 'timeout' : cause instanceof ResponseTooLarge ? 'too-large' : reasonOf(code)
   return { kind: 'failed', reason, why, code, wasReused: reusedSocket, phase }
 }
 
 const WHY_CHARACTERS_MAX = 200
+
+/** Returns the reason in an error of OpenSSL, without addresses and files; empty: it is another. */
+function handshakeWords(message: string, code: string): string {
+  if (code !== 'EPROTO' && !code.startsWith('ERR_SSL')) return ''
+  const reason = /:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1] ?? ''
+  if (!NO_TLS.has(reason)) return reason
+  return 'first record does not look like a TLS handshake: the server does not use TLS on this port'
+}
+
+/** OpenSSL finds one of these in the answer of a server without TLS. */
+const NO_TLS: ReadonlySet<string> = new Set([
+  ...['wrong version number', 'packet length too long', 'http request', 'unknown protocol'],
+])
 
 const REASONS: Readonly<Record<string, HttpFailureReason>> = {
   ENOTFOUND: 'dns',

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { WebhookEndpoint } from '../api/webhook-endpoint.ts'
@@ -12,6 +13,11 @@ export type WebhookPurpose = 'mutating' | 'validating' | 'conversion'
 /** Returns the credentials for a server by name; null: none. @source spec 5.8 */
 export type CredentialsFor = (type: WebhookPurpose, name: string) => ClientCredentials | null
 
+/** A change of configured webhooks: those that there are by now, and those that there were. */
+export type WebhooksChange<T> = { readonly added: readonly T[]; readonly removed: readonly T[] }
+
+type PooledWebhook = { readonly type: WebhookPurpose; readonly endpoint: WebhookEndpoint }
+
 export type WebhookClientsDependencies = {
   readonly clock: Clock
   readonly random: Random
@@ -25,6 +31,8 @@ export type WebhookClientsDependencies = {
  */
 export class WebhookClients {
   readonly #dependencies: WebhookClientsDependencies
+  /** How many of the configured webhooks use each pool. */
+  readonly #uses = new Map<string, number>()
   /** In the order of their last use. */
   readonly #pools = new Map<string, OutwardClient>()
 
@@ -52,11 +60,20 @@ export class WebhookClients {
     return this.#poolOf(type, endpoint, url).call({ ...rest, method: 'POST', path })
   }
 
-  /** Closes the pools that none of these webhooks use. */
-  keepOnly(used: readonly { readonly type: WebhookPurpose; readonly endpoint: WebhookEndpoint }[]): void {
-    const keys = new Set(used.map(({ type, endpoint }) => keyOf(type, endpoint)))
+  /** Follows a change of the configured webhooks, and closes the pools that none of them uses. */
+  follow({ added, removed }: WebhooksChange<PooledWebhook>): void {
+    for (const { type, endpoint } of added) {
+      const key = keyOf(type, endpoint)
+      this.#uses.set(key, (this.#uses.get(key) ?? 0) + 1)
+    }
+    for (const { type, endpoint } of removed) {
+      const key = keyOf(type, endpoint)
+      const left = (this.#uses.get(key) ?? 0) - 1
+      if (left > 0) this.#uses.set(key, left)
+      else this.#uses.delete(key)
+    }
     for (const [key, pool] of this.#pools) {
-      if (keys.has(key)) continue
+      if (this.#uses.has(key)) continue
       this.#pools.delete(key)
       pool.retire()
     }
@@ -109,12 +126,19 @@ export class WebhookClients {
   }
 }
 
-function keyOf(
-  type: WebhookPurpose,
-  { url, authority, credentialsName, isService }: WebhookEndpoint,
-): string {
-  const origin = URL.canParse(url) ? new URL(url).origin : url
-  return JSON.stringify([type, origin, credentialsName, isService, authority])
+/** The key of each endpoint, which is made of its whole authority. */
+const keys = new WeakMap<WebhookEndpoint, string>()
+
+function keyOf(type: WebhookPurpose, endpoint: WebhookEndpoint): string {
+  let key = keys.get(endpoint)
+  if (key === undefined) {
+    const { url, authority, credentialsName, isService } = endpoint
+    const origin = URL.canParse(url) ? new URL(url).origin : url
+    const parts = JSON.stringify([origin, credentialsName, isService, authority])
+    key = createHash('sha256').update(parts).digest('base64')
+    keys.set(endpoint, key)
+  }
+  return `${type} ${key}`
 }
 
 const NO_CREDENTIALS: ClientCredentials = { identity: null, authorization: null, tokenFile: null }

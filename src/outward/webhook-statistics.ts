@@ -1,6 +1,7 @@
 import { formatTime } from '../api/metadata/time.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import type { BreakerState } from './circuit-breaker.ts'
+import type { WebhooksChange } from './webhook-clients.ts'
 
 /** The result of one call of a webhook. `skipped`: it was not made. */
 export type CallOutcome = 'allowed' | 'denied' | 'failed' | 'skipped'
@@ -86,23 +87,30 @@ export type WebhookSummary = {
 }
 
 /**
- * The statistics of all webhooks. Those of webhooks that are no longer configured are dropped, so
- * it is as bounded as the configurations.
+ * The statistics of all webhooks. Those of a webhook live as long as its configuration, in all its
+ * versions.
  */
 export class AllWebhookStatistics {
-  readonly #byId = new Map<string, WebhookStatistics>()
+  readonly #of = new WeakMap<Identified, WebhookStatistics>()
 
-  of({ id }: { readonly id: string }): WebhookStatistics {
-    let found = this.#byId.get(id)
+  of(webhook: Identified): WebhookStatistics {
+    let found = this.#of.get(webhook)
     if (found === undefined) {
       found = new WebhookStatistics()
-      this.#byId.set(id, found)
+      this.#of.set(webhook, found)
     }
     return found
   }
 
-  /** @param ids of the webhooks that are configured */
-  keepOnly(ids: ReadonlySet<string>): void {
-    for (const id of this.#byId.keys()) if (!ids.has(id)) this.#byId.delete(id)
+  /** Follows a change of the configured webhooks. */
+  follow({ added, removed }: WebhooksChange<Identified>): void {
+    const before = new Map(removed.map((webhook) => [webhook.id, webhook]))
+    for (const webhook of added) {
+      const old = before.get(webhook.id)
+      if (old !== undefined) this.#of.set(webhook, this.of(old))
+    }
   }
 }
+
+/** One version of a webhook; its id is that of the other versions. */
+type Identified = { readonly id: string }

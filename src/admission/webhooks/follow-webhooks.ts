@@ -3,7 +3,10 @@ import type { Names } from '../../api/metadata/names.ts'
 import type { Catalog } from '../../registry/kinds/catalog.ts'
 import { parseStored } from '../../registry/kinds/encode.ts'
 import { Informer } from '../../registry/informer.ts'
+import type { InformerChange } from '../../registry/informer.ts'
+import type { WebhooksChange } from '../../outward/webhook-clients.ts'
 import { prefixOf } from '../../store/key.ts'
+import type { Key } from '../../store/key.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
 import { compileConfiguration } from './compiled-webhook.ts'
 import type { CompiledWebhook, WebhookType } from './compiled-webhook.ts'
@@ -18,16 +21,19 @@ export type WebhookSourceDependencies = {
 
 /**
  * The webhooks that this member has applied. A configuration is compiled once per version, and the
- * sets are made again when one changed.
+ * sets are made again when they are used after one changed. Listeners get only what changed:
+ * otherwise thousands of configurations would cost the square of their number.
  */
 export class WebhookSource {
   readonly names: Names
   readonly #dependencies: WebhookSourceDependencies
   readonly #informers: Readonly<Record<WebhookType, Informer<readonly CompiledWebhook[]>>>
+  readonly #configurations: Readonly<Record<WebhookType, OrderedConfigurations>> = {
+    mutating: new OrderedConfigurations(),
+    validating: new OrderedConfigurations(),
+  }
   readonly #sets: Record<WebhookType, WebhookSet | null> = { mutating: null, validating: null }
-  readonly #listeners = new Set<() => void>()
-  /** Whether the listeners will be called soon. */
-  #isAnnounced = false
+  readonly #listeners = new Set<(change: WebhooksChange<CompiledWebhook>) => void>()
 
   constructor(dependencies: WebhookSourceDependencies) {
     this.#dependencies = dependencies
@@ -39,7 +45,7 @@ export class WebhookSource {
       const parse = (stored: Parameters<typeof parseStored>[0]): readonly CompiledWebhook[] =>
         compileConfiguration(parseStored(stored), type, names)
       const made = new Informer({ store, clock, prefix, parse })
-      made.subscribe(() => this.#changed(type))
+      made.subscribe((change) => this.#changed(type, change))
       return made
     }
     this.#informers = { mutating: informer('mutating'), validating: informer('validating') }
@@ -76,8 +82,8 @@ export class WebhookSource {
     return this.#dependencies.clock.wallMs()
   }
 
-  /** @param listener called after a change, at most once per turn */
-  onChange(listener: () => void): () => void {
+  /** @param listener called once for each change of a configuration, before it is in force */
+  onChange(listener: (change: WebhooksChange<CompiledWebhook>) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
@@ -85,25 +91,45 @@ export class WebhookSource {
   #setOf(type: WebhookType): WebhookSet {
     const known = this.#sets[type]
     if (known !== null) return known
-    const configurations = [...this.#informers[type].entries()].map(([, webhooks]) => webhooks)
-    const webhooks = configurations
-      .flatMap((compiled) =>
-        compiled[0] === undefined ? [] : [{ compiled, name: compiled[0].configuration }],
-      )
-      .sort((a, b) => (a.name < b.name ? -1 : 1))
-      .flatMap(({ compiled }) => compiled)
-    const made = new WebhookSet(webhooks, this.#dependencies)
+    const made = new WebhookSet(this.#configurations[type].webhooks(), this.#dependencies)
     this.#sets[type] = made
     return made
   }
 
-  #changed(type: WebhookType): void {
+  #changed(type: WebhookType, change: InformerChange<readonly CompiledWebhook[]>): void {
+    const added = change.kind === 'set' ? change.value : []
     this.#sets[type] = null
-    if (this.#isAnnounced) return
-    this.#isAnnounced = true
-    this.#dependencies.clock.soon(() => {
-      this.#isAnnounced = false
-      for (const listener of this.#listeners) listener()
-    })
+    this.#configurations[type].set(change.key, added)
+    for (const listener of this.#listeners) listener({ added, removed: change.previous ?? [] })
+  }
+}
+
+/** The webhooks of each configuration, in the order of the names, which end the keys. */
+class OrderedConfigurations {
+  readonly #keys: Key[] = []
+  readonly #webhooks: (readonly CompiledWebhook[])[] = []
+
+  webhooks(): readonly CompiledWebhook[] {
+    return this.#webhooks.flat()
+  }
+
+  /** @param webhooks empty: the configuration is removed */
+  set(key: Key, webhooks: readonly CompiledWebhook[]): void {
+    const at = this.#placeOf(key)
+    const isKnown = this.#keys[at] === key
+    const more = webhooks.length === 0 ? 0 : 1
+    this.#keys.splice(at, isKnown ? 1 : 0, ...[key].slice(0, more))
+    this.#webhooks.splice(at, isKnown ? 1 : 0, ...[webhooks].slice(0, more))
+  }
+
+  /** @returns where the key is, or belongs */
+  #placeOf(key: Key): number {
+    let [low, high] = [0, this.#keys.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#keys[middle] ?? key) < key) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 }

@@ -5,6 +5,7 @@ import { parseJson } from '../../api/codec/json.ts'
 import { checkJsonValues } from '../../api/codec/value-count.ts'
 import { isJsonObject, isJsonList, memberOf, objectMember, textMember, textsMember } from '../../api/json.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
+import { limits } from '../../config/limits.ts'
 import type { ReviewVersion, WebhookType } from './compiled-webhook.ts'
 
 /** The verdict of a webhook. */
@@ -16,6 +17,8 @@ export type WebhookVerdict = {
   readonly patch: readonly Json[] | null
   readonly warnings: readonly string[]
   readonly auditAnnotations: readonly (readonly [key: string, value: string])[]
+  /** Whether it returned more audit annotations than the limit. */
+  readonly dropsAnnotations: boolean
 }
 
 export type ReadVerdict =
@@ -30,11 +33,6 @@ export type ExpectedResponse = {
   readonly group: string
   readonly uid: string
 }
-
-/** Warnings and audit annotations of one response. More: dropped. */
-const WARNINGS_MAX = 32
-const ANNOTATIONS_MAX = 32
-const TEXT_LENGTH_MAX = 256
 
 /**
  * Checks the body of a response with status 200.
@@ -54,6 +52,9 @@ export function readResponse(body: Uint8Array, expected: ExpectedResponse): Read
   const patch = patchIn(response)
   if (patch !== null && 'why' in patch) return invalid(patch.why)
   const status = memberOf(response, 'status')
+  const annotations = Object.entries(objectMember(response, 'auditAnnotations')).flatMap(([key, value]) =>
+    typeof value === 'string' ? [[key, value] as const] : [],
+  )
   return {
     kind: 'verdict',
     verdict: {
@@ -62,11 +63,10 @@ export function readResponse(body: Uint8Array, expected: ExpectedResponse): Read
       patch: patch?.operations ?? null,
       warnings: textsMember(response, 'warnings')
         .filter((text) => text !== '')
-        .slice(0, WARNINGS_MAX)
-        .map((text) => shortText(text, TEXT_LENGTH_MAX)),
-      auditAnnotations: Object.entries(objectMember(response, 'auditAnnotations'))
-        .flatMap(([key, value]) => (typeof value === 'string' ? [[key, value] as const] : []))
-        .slice(0, ANNOTATIONS_MAX),
+        .slice(0, limits.webhookWarningsMax)
+        .map((text) => shortText(text, limits.webhookWarningCharactersMax)),
+      auditAnnotations: annotations.slice(0, limits.webhookAuditAnnotationsMax),
+      dropsAnnotations: annotations.length > limits.webhookAuditAnnotationsMax,
     },
   }
 }

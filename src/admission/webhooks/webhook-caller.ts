@@ -171,10 +171,12 @@ export class WebhookCaller {
   }
 
   /** Passes on what a webhook returns besides its decision. */
-  #pass({ webhook, request }: WebhookCall, { warnings, auditAnnotations }: WebhookVerdict): void {
+  #pass({ webhook, request }: WebhookCall, verdict: WebhookVerdict): void {
+    const { warnings, auditAnnotations, dropsAnnotations } = verdict
     const { warn, annotate } = request.context.request
     for (const text of warnings) warn(text)
     for (const [key, value] of auditAnnotations) annotate?.(`${webhook.name}/${key}`, value)
+    if (dropsAnnotations) annotate?.(this.#dependencies.names.auditAnnotations.dropped, 'true')
   }
 
   #denied(call: WebhookCall, own: WebhookStatistics, { status }: WebhookVerdict, ms: number): never {

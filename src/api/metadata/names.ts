@@ -78,6 +78,8 @@ export type Names = {
     /** Followed by `round_<n>_index_<n>`. */
     readonly mutationWebhookPrefix: string
     readonly patchWebhookPrefix: string
+    /** Set to `true` on calls of which annotations beyond a limit are not recorded. */
+    readonly dropped: string
   }
   readonly rbac: {
     readonly autoupdateAnnotation: string
@@ -177,6 +179,7 @@ const orchNames: Names = Object.freeze({
     removedRelease: 'orch.io/removed-release',
     mutationWebhookPrefix: 'mutation.webhook.admission.orch.io/',
     patchWebhookPrefix: 'patch.webhook.admission.orch.io/',
+    dropped: 'audit.orch.io/annotations-dropped',
   }),
   rbac: Object.freeze({
     autoupdateAnnotation: 'rbac.authorization.orch.io/autoupdate',
@@ -228,6 +231,7 @@ const upstreamNames: Names = Object.freeze({
     removedRelease: 'k8s.io/removed-release',
     mutationWebhookPrefix: 'mutation.webhook.admission.k8s.io/',
     patchWebhookPrefix: 'patch.webhook.admission.k8s.io/',
+    dropped: 'audit.k8s.io/annotations-dropped',
   }),
   rbac: Object.freeze({
     autoupdateAnnotation: 'rbac.authorization.kubernetes.io/autoupdate',

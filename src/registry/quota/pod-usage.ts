@@ -74,20 +74,19 @@ function countedResources(requests: Amounts, limits: Amounts): Amounts {
 }
 
 /** Resources that each container must specify if a quota limits them. */
-const REQUIRED: ReadonlySet<string> = new Set([
+const REQUIRED: readonly string[] = [
   ...['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory'],
-])
+]
 
-/** Returns which of the limited resources a container of the Pod does not specify, in order. */
-export function unspecifiedResources(pod: AnyObject, limited: Iterable<string>): readonly string[] {
+/** Returns which of these resources some container of the Pod does not specify. */
+export function unspecifiedResources(pod: AnyObject): ReadonlySet<string> {
+  const unspecified = new Set<string>()
   const spec = objectMember(pod, 'spec')
-  const required = [...limited].filter((name) => REQUIRED.has(name))
-  if (required.length === 0) return []
-  const containers = [...objectsMember(spec, 'containers'), ...objectsMember(spec, 'initContainers')]
-  const specified = containers.map((one) =>
-    countedResources(resourcesIn(one, 'requests'), resourcesIn(one, 'limits')),
-  )
-  return required.filter((name) => specified.some((amounts) => !amounts.has(name))).sort()
+  for (const one of [...objectsMember(spec, 'containers'), ...objectsMember(spec, 'initContainers')]) {
+    const amounts = countedResources(resourcesIn(one, 'requests'), resourcesIn(one, 'limits'))
+    for (const name of REQUIRED) if (!amounts.has(name)) unspecified.add(name)
+  }
+  return unspecified
 }
 
 /** Whether quotas limit the resource for Pods. */

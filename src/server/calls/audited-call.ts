@@ -16,6 +16,7 @@ import type { AuditDecision, AuditStage } from '../../audit/audit-policy.ts'
 import type { AuditTrail } from '../../audit/audit-trail.ts'
 import { redacted, redactedText } from '../../audit/redaction.ts'
 import type { RedactionOptions } from '../../audit/redaction.ts'
+import { AuditAnnotations } from './audit-annotations.ts'
 import { sourceIpsOf } from '../http/peer.ts'
 import type { RawReply, RawRequest } from '../http/raw-http.ts'
 import type { RequestInfo } from '../http/request-info.ts'
@@ -48,8 +49,7 @@ export class AuditedCall {
   readonly #dependencies: AuditDependencies
   readonly #receivedMs: number
   readonly #sourceIps: readonly string[]
-  readonly #annotations = new Map<string, string>()
-  #annotationCharacters = 0
+  readonly #annotations: AuditAnnotations
   /** null: not decided yet, or nothing is recorded. */
   #decision: Recorded | null = null
   #isDecided = false
@@ -63,6 +63,7 @@ export class AuditedCall {
   constructor(call: AuditableCall, dependencies: AuditDependencies) {
     this.#call = call
     this.#dependencies = dependencies
+    this.#annotations = new AuditAnnotations(dependencies.names.auditAnnotations.dropped)
     this.#receivedMs = dependencies.clock.wallMs()
     // After the end of the response the connection may be closed.
     this.#sourceIps = sourceIpsOf(call.raw)
@@ -94,15 +95,11 @@ export class AuditedCall {
   }
 
   /**
-   * The first value of a key is kept. Annotations beyond the limit are dropped.
+   * The first value of a key is kept. Annotations beyond the limit are dropped, which one states.
    * @param from the level that records it
    */
   annotate(key: string, value: string, from: 'Metadata' | 'Request' = 'Metadata'): void {
-    if (!this.keeps(from) || this.#annotations.has(key)) return
-    const characters = key.length + value.length
-    if (this.#annotationCharacters + characters > limits.auditAnnotationCharactersMax) return
-    this.#annotationCharacters += characters
-    this.#annotations.set(key, value)
+    if (this.keeps(from)) this.#annotations.add(key, value)
   }
 
   authorized(decision: Decision): void {
@@ -211,7 +208,7 @@ export class AuditedCall {
       responseObject: isEnd ? this.#responseObject(decision) : null,
       receivedMs: this.#receivedMs,
       stageMs: isBegin ? this.#receivedMs : Math.max(this.#receivedMs, clock.wallMs()),
-      annotations: this.#annotations,
+      annotations: this.#annotations.all,
     })
   }
 

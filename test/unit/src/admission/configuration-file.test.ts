@@ -113,7 +113,7 @@ void test('spec 5.8: credentials are a certificate and key, a user name and pass
       plugins: [webhookPlugin('ValidatingAdmissionWebhook', 'users.yaml')],
     })
     given.credentials = credentialsIn(path)
-    kit.clients.keepOnly([])
+    kit.clients.close()
     kit.clear()
     if (at === 0) await kit.configure('validating', 'v', [kit.webhook('v.example.com')])
     await kit.api.configMap(`a${at}`)

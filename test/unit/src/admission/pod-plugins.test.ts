@@ -130,6 +130,35 @@ void test('LimitRanger refuses a Pod that would get more than 10000 defaults', a
   assert.match(seen.message, /"b" is forbidden: its containers would get more than 10000 default requests/)
 })
 
+void test('a container gets each default of the first LimitRange that has one, and the annotation is that of the last', async (t) => {
+  const api = await open(limitRanger({ names }))
+  t.after(() => api.close())
+  for (const [name, item] of [
+    ['a', { default: { cpu: '2' }, defaultRequest: { cpu: '1' } }],
+    ['b', { default: { cpu: '4', memory: '2Gi' }, defaultRequest: { cpu: '3', memory: '1Gi' } }],
+    ['c', { default: { cpu: '6', memory: '4Gi' }, defaultRequest: { cpu: '5', memory: '3Gi' } }],
+  ] as const) {
+    const body = { metadata: { name }, spec: { limits: [{ type: 'Container', ...item }] } }
+    await api.create({ kind: 'LimitRange', body })
+  }
+  const stated = { name: 'second', image: 'i', resources: { requests: { memory: '64Mi' } } }
+  const { object } = await pod(api, 'a', {
+    containers: [{ name: 'first', image: 'i' }, stated],
+    initContainers: [{ name: 'before', image: 'i' }],
+  })
+  const resourcesOf = (list: string): unknown[] =>
+    objectsMember(specOf(object), list).map((one) => one['resources'])
+  const both = { limits: { cpu: '2', memory: '2Gi' }, requests: { cpu: '1', memory: '1Gi' } }
+  const own = { limits: { cpu: '2', memory: '2Gi' }, requests: { cpu: '1', memory: '64Mi' } }
+  assert.deepEqual([...resourcesOf('containers'), ...resourcesOf('initContainers')], [both, own, both])
+  assert.equal(
+    object.metadata.annotations?.['kubernetes.io/limit-ranger'],
+    'LimitRanger plugin set: memory request for container first; memory limit for container first; ' +
+      'memory limit for container second; memory request for init container before; ' +
+      'memory limit for init container before',
+  )
+})
+
 void test('spec 5.9: Priority gives Pods the priority of their class, and of the default class', async (t) => {
   const api = await open(priorityAdmission({ names }))
   t.after(() => api.close())

@@ -63,6 +63,7 @@ void test('spec 5.9: unknown plugins are refused with the nearest, and absent on
   for (const [args, words] of [
     [['--enable-admission-plugins=PodSecurty'], 'knows no plugin "PodSecurty": the nearest is PodSecurity;'],
     [['--disable-admission-plugins=limitranger'], 'the nearest is LimitRanger;'],
+    [['--enable-admission-plugins=Kyverno'], 'knows no plugin "Kyverno": the plugins are AlwaysAdmit,'],
     [['--enable-admission-plugins=PodSecurityPolicy'], 'PodSecurityPolicy, which this server does not have'],
     [
       ['--enable-admission-plugins=Priority,PodSecurity', '--disable-admission-plugins=PodSecurity'],

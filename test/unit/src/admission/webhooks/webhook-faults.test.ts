@@ -5,6 +5,8 @@
  * mutating and as a validating webhook, with both policies.
  */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import { readResponse } from '../../../../../src/admission/webhooks/read-response.ts'
@@ -62,6 +64,27 @@ void test('a patch of megabytes of white space is refused without trying each wa
     kind: 'invalid',
     why: 'response.patch is not base64',
   })
+})
+
+void test('a webhook whose port does not use TLS is reported so, whatever its server answers', async (t) => {
+  const kit = await WebhookKit.open(t)
+  for (const [at, answer] of ['HTTP/1.1 400 Bad Request\r\n\r\n', 'SSH-2.0-server\r\n', 'x'].entries()) {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => socket.end(answer.repeat(9)))
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => server.close())
+    const address = server.address()
+    const port = address === null || typeof address === 'string' ? 0 : address.port
+    const clientConfig = { url: `https://127.0.0.1:${port}/hook` }
+    await kit.configure('validating', `c${at}`, [kit.webhook('plain.example.com', { clientConfig })])
+    const { message } = await refused(kit.api.configMap('a'))
+    const words = `Post "https://127.0.0.1:${port}/hook?timeout=30s": tls: first record does not look like a TLS handshake: the server does not use TLS on this port (ValidatingWebhookConfiguration`
+    assert.ok(message.includes(words), message)
+    await kit.api.delete({ kind: 'ValidatingWebhookConfiguration', name: `c${at}` })
+  }
 })
 
 type Unreachable = {

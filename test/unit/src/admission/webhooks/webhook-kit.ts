@@ -84,11 +84,15 @@ export class WebhookKit {
     const server = await OutwardServer.start(t, (call) => kit?.answer(call) ?? allow(call))
     const { names, catalog, store, clock } = api
     const source = new WebhookSource({ names, catalog, store, clock })
-    source.start()
     const random = new SeededRandom(5)
     const credentials = options.credentials ?? (() => null)
     const clients = new WebhookClients({ clock: systemClock, random, credentials })
     const statistics = new AllWebhookStatistics()
+    source.onChange((change) => {
+      clients.follow(change)
+      statistics.follow(change)
+    })
+    source.start()
     const metrics = new MetricsRegistry()
     const breakerChanges: { webhook: CompiledWebhook; state: BreakerState }[] = []
     const caller = new WebhookCaller({

@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SeededRandom } from '../../../../../base/random.ts'
 import { Deferred } from '../../../../../base/deferred.ts'
 import type { AdmissionPlugin } from '../../../../../src/admission/chain.ts'
 import { objectMember, textMember } from '../../../../../src/api/json.ts'
@@ -208,6 +209,55 @@ void test('spec 4.6.3: a configuration is in force on this member as soon as it 
   await until('the deletion is in force', () => kit.source.all().length === 0)
   await api.configMap('c')
   assert.deepEqual(kit.server.calls.map(pathOf), ['v', 'w'])
+})
+
+void test('connections to a webhook server and the calls of a webhook are kept while a configuration has them', async (t) => {
+  const kit = await WebhookKit.open(t)
+  const { api } = kit
+  const kind = 'ValidatingWebhookConfiguration'
+  await kit.configure('validating', 'a', [named(kit, 'v')])
+  await kit.configure('validating', 'b', [named(kit, 'w')])
+  await api.configMap('a')
+  const allowed = (): number[] =>
+    kit.source.all().map((webhook) => kit.statistics.of(webhook).summary(0).allowed)
+  assert.deepEqual([kit.clients.size, allowed()], [1, [1, 1]])
+  await api.patch({ kind, name: 'a', body: { webhooks: [{ ...named(kit, 'v'), timeoutSeconds: 7 }] } })
+  await until('the change is in force', () => kit.source.all()[0]?.timeoutSeconds === 7)
+  assert.deepEqual([kit.clients.size, allowed()], [1, [1, 1]])
+  await api.delete({ kind, name: 'b' })
+  await until('the deletion is in force', () => kit.source.all().length === 1)
+  assert.deepEqual([kit.clients.size, allowed()], [1, [1]])
+  await api.delete({ kind, name: 'a' })
+  await until('the deletion is in force', () => kit.source.all().length === 0)
+  assert.equal(kit.clients.size, 0)
+  await kit.configure('validating', 'a', [named(kit, 'v')])
+  assert.deepEqual(allowed(), [0])
+})
+
+void test('each change of a configuration is announced once, with its own webhooks only, whatever others there are', async (t) => {
+  const kit = await WebhookKit.open(t)
+  const random = new SeededRandom(3)
+  const seen: string[][] = []
+  kit.source.onChange(({ added, removed }) => {
+    seen.push([...removed.map(({ id }) => `-${id}`), ...added.map(({ id }) => `+${id}`)])
+  })
+  const left = new Set<string>()
+  for (let step = 0; step < 60; step++) {
+    const name = `c${random.below(30)}`
+    const id = `mutating/${name}/w.example.com`
+    const wanted = left.has(name) ? [`-${id}`] : [`+${id}`]
+    if (left.delete(name)) await kit.api.delete({ kind: 'MutatingWebhookConfiguration', name })
+    else {
+      left.add(name)
+      await kit.configure('mutating', name, [named(kit, 'w')])
+    }
+    await until('the change is announced', () => seen.length === step + 1)
+    assert.deepEqual(seen.at(-1), wanted)
+    assert.deepEqual(
+      kit.source.mutating().webhooks.map(({ configuration }) => configuration),
+      [...left].sort(),
+    )
+  }
 })
 
 void test('a member that cannot prove that it is up to date waits for a read barrier before it decides', async (t) => {

@@ -270,6 +270,24 @@ void test('spec 6.2: audit annotations count the rounds, and the webhooks of a r
   assert.deepEqual([webhook, mutated], ['a.example.com', true])
 })
 
+void test('an audit annotation states that a webhook returned more annotations than are recorded', async (t) => {
+  const kit = await WebhookKit.open(t)
+  await kit.configure('validating', 'v', [kit.webhook('v.example.com')])
+  for (const [count, dropped] of [
+    [32, undefined],
+    [33, 'true'],
+  ] as const) {
+    const given = Array.from({ length: count }, (_, at) => [`k${at}`, 'v'])
+    kit.answer = (call) => allow(call, { auditAnnotations: Object.fromEntries(given) as JsonObject })
+    const annotations = new Map<string, string>()
+    const request = kit.api.request({ body: { metadata: { name: `a${count}` } } })
+    const annotate = (key: string, value: string): void => void annotations.set(key, value)
+    await kit.api.registry.create({ ...request, context: { ...request.context, annotate } })
+    assert.equal(annotations.get('audit.orch.io/annotations-dropped'), dropped)
+    assert.equal([...annotations.keys()].filter((key) => key.startsWith('v.example.com/')).length, 32)
+  }
+})
+
 void test('spec 6.2: audit annotations record the mutation and the patch of each mutating webhook', async (t) => {
   const kit = await WebhookKit.open(t)
   const { api } = kit
