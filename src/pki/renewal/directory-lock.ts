@@ -1,4 +1,4 @@
-import { linkSync, rmSync } from 'node:fs'
+import { linkSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { PkiError } from '../errors.ts'
 import { readFileIfThere, replaceFile, translated } from '../files.ts'
@@ -49,14 +49,41 @@ function lock(path: string, self: ProcessView): void {
   try {
     // A link appears with its content, and fails if there is a lock.
     if (isLinked(own, path)) return
-    const holder = Number(readFileIfThere(path)?.trim() ?? 0)
-    if (holder === self.pid || !self.isAlive(holder)) rmSync(path, { force: true })
-    if (isLinked(own, path)) return
+    const holder = holderOf(path)
+    if ((holder === self.pid || !self.isAlive(holder)) && takeAway(path, own, holder) && isLinked(own, path))
+      return
     const remedy = `try again, and remove ${path} if that is another program`
-    throw new PkiError('unusable', `process ${holder} changes keys there: ${remedy}`)
+    throw new PkiError('unusable', `process ${holderOf(path)} changes keys there: ${remedy}`)
   } finally {
     rmSync(own, { force: true })
   }
+}
+
+function holderOf(path: string): number {
+  return Number(readFileIfThere(path)?.trim() ?? 0)
+}
+
+/**
+ * Removes the lock of a process that has ended. Another process may have done so and locked since,
+ * so the file is moved away and read before it is deleted.
+ *
+ * @param own a name that no other process uses
+ * @returns false: it was the lock of another process, and is back in its place
+ */
+function takeAway(path: string, own: string, holder: number): boolean {
+  const aside = `${own}.ended`
+  return translated(`${path} cannot be removed`, () => {
+    try {
+      renameSync(path, aside)
+    } catch (cause) {
+      if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return true
+      throw cause
+    }
+    const isEnded = holderOf(aside) === holder
+    if (!isEnded) isLinked(aside, path)
+    rmSync(aside, { force: true })
+    return isEnded
+  })
 }
 
 /** @returns false: there is a lock */
