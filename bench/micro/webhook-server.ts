@@ -1,6 +1,7 @@
 /*
- * A webhook server in a process of its own, for `webhooks.ts`: allows everything after a delay.
- * Prints its port and its authority as one line of JSON, and ends with its standard input.
+ * A webhook server in a process of its own, for `webhooks.ts` and `conversion.ts`: allows
+ * everything, and converts objects by changing their `apiVersion`, after a delay. Prints its port
+ * and its authority as one line of JSON, and ends with its standard input.
  *
  *   node dist/bench/micro/webhook-server.js DELAY_MS
  */
@@ -10,7 +11,12 @@ import { TestAuthority } from '../../fixtures/server-fixture.ts'
 type Review = {
   readonly apiVersion: string
   readonly kind: string
-  readonly request: { readonly uid: string }
+  readonly request: {
+    readonly uid: string
+    /** In a ConversionReview. */
+    readonly desiredAPIVersion?: string
+    readonly objects?: readonly object[]
+  }
 }
 
 const delayMs = Number(process.argv[2])
@@ -20,7 +26,15 @@ const server = createServer(authority.server(), (request, reply) => {
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {
     const { apiVersion, kind, request: asked } = JSON.parse(Buffer.concat(chunks).toString()) as Review
-    const body = JSON.stringify({ apiVersion, kind, response: { uid: asked.uid, allowed: true } })
+    const { uid, desiredAPIVersion, objects = [] } = asked
+    const response =
+      desiredAPIVersion === undefined
+        ? { uid, allowed: true }
+        : {
+            ...{ uid, result: { status: 'Success' } },
+            convertedObjects: objects.map((one) => ({ ...one, apiVersion: desiredAPIVersion })),
+          }
+    const body = JSON.stringify({ apiVersion, kind, response })
     setTimeout(() => reply.end(body), delayMs)
   })
 })
