@@ -185,6 +185,12 @@ export const limits = Object.freeze({
    */
   webhookConnectionsMax: 64,
   webhookQueueMax: 2048,
+  /**
+   * Calls of validating webhooks at a time for one request, and characters of objects in them; one
+   * call is always made. More: they follow, within the time of the request.
+   */
+  webhookCallsMax: 128,
+  webhookCharactersMax: 32 * MiB,
   /** Bytes of the response of a webhook. Longer: the call failed. */
   webhookResponseBytesMax: 3 * MiB,
   /**

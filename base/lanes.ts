@@ -1,0 +1,20 @@
+/**
+ * Runs `act` for each item, in order, at most `lanes` at a time (1 or more). All of them run,
+ * whatever others do.
+ *
+ * @returns the results in the order of the items
+ */
+export async function settledInLanes<T, R>(
+  items: readonly T[],
+  lanes: number,
+  act: (item: T) => Promise<R>,
+): Promise<readonly PromiseSettledResult<R>[]> {
+  const results = new Array<PromiseSettledResult<R>>(items.length)
+  const rest = items.entries()
+  const lane = async (): Promise<void> => {
+    for (const [at, item] of rest) [results[at]] = await Promise.allSettled([act(item)])
+  }
+  const count = Math.max(1, Math.min(Math.floor(lanes), items.length))
+  await Promise.all(Array.from({ length: count }, lane))
+  return results
+}
