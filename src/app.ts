@@ -7,6 +7,8 @@ import { configuredAdmission } from './app/admission-configuration.ts'
 import { AdmissionWebhooks } from './app/admission-webhooks.ts'
 import { conversionWebhooks } from './app/conversion-webhooks.ts'
 import { startEncryption } from './app/encryption.ts'
+import { operatedWebhooks } from './app/operated-webhooks.ts'
+import type { OperatedWebhooks } from './server/routes/webhooks.ts'
 import { openAuditTrail } from './app/open-audit-trail.ts'
 import { logCatchUp } from './membership/catch-up-log.ts'
 import { withClientPort } from './data-dir/client-port.ts'
@@ -14,11 +16,12 @@ import { ShutdownStack } from './app/shutdown-stack.ts'
 import { ConsensusMetrics } from './metrics/consensus-metrics.ts'
 import { defaultPolicy } from './auth/bootstrap/default-policy.ts'
 import { policyObjects } from './auth/bootstrap/policy-objects.ts'
-import { Controllers } from './app/controllers.ts'
+import { Controllers } from './app/controllers/controllers.ts'
 import { CustomKindSync } from './controllers/custom-kind-sync.ts'
 import { MemberDisk } from './health/disk-check.ts'
 import { checkIdentity } from './membership/check-identity.ts'
 import { memberKeys } from './pki/member-keys.ts'
+import type { CertificateRenewal } from './pki/renewal/certificate-renewal.ts'
 import { registerLogMetrics } from './metrics/log-metrics.ts'
 import { watchHealth } from './health/member-health.ts'
 import { MemberChanges } from './membership/member-changes.ts'
@@ -30,7 +33,9 @@ import { admissionOf } from './app/admission-plugins.ts'
 import { accessOf, hasDefaultBindings, accessWarnings, reviewersFor } from './app/policy.ts'
 import type { Access } from './app/policy.ts'
 import { removal } from './membership/removal.ts'
+import { CertificateInventory } from './app/certificate-inventory.ts'
 import { certificateIssuing } from './app/certificate-issuing.ts'
+import { certificateRenewal } from './app/certificate-renewal.ts'
 import { openKeyRing } from './app/key-ring.ts'
 import type { OpenedKeyRing } from './app/key-ring.ts'
 import { needsPods, podInformer } from './app/pods.ts'
@@ -97,14 +102,24 @@ export async function startApp(config: Config, host: AppHost, seams: AppSeams = 
     const names = namesOf(config['api-domain'])
     const directory = await openDataDirectory({ ...host, config, names, closing })
     const ground = { ...host, config: await withClientPort(config, directory), names, closing }
-    return await build({ ...ground, ...(await ownIdentity(ground, directory)) }, directory, seams)
+    const renewal = certificateRenewal(ground, directory)
+    // A member may have been stopped for longer than its certificates are valid.
+    renewal.check()
+    const site = { ...ground, ...(await ownIdentity(ground, directory)) }
+    return await build(site, { directory, renewal }, seams)
   } catch (cause) {
     await closing.all()
     throw cause
   }
 }
 
-async function build(site: MemberContext, directory: string, seams: AppSeams): Promise<App> {
+type OwnDirectory = { readonly directory: string; readonly renewal: CertificateRenewal }
+
+async function build(
+  site: MemberContext,
+  { directory, renewal }: OwnDirectory,
+  seams: AppSeams,
+): Promise<App> {
   const { clock, log, onFatal, names, id, joined, closing } = site
   const metrics = new MetricsRegistry()
   const audit = await openAuditTrail(site, metrics)
@@ -132,6 +147,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   const pods = podInformer({ names, store: objects, clock })
   const access = accessOf({ ...site, store: objects, serviceAccounts, tokenKeys, pods })
   const rootCa = new RootCa(site.config, keys)
+  const inventory = new CertificateInventory(site, { directory, keys, renewal, authorities })
   const watches = new WatchMetrics({ clock, store })
   const caughtUp = new CaughtUp({ consensus, clock })
   caughtUp.start()
@@ -163,19 +179,25 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   registerClusterMetrics(metrics, { consensus, node, store, machine, watch })
   controllers.register(metrics)
   watches.register(metrics)
+  inventory.start(site, metrics)
   const url = await serve(site, {
+    directory,
     ...{ store, machine, consensus, registry, served, health, caughtUp, metrics, keys, access, audit },
     watch,
     authorities,
     issuer: serviceAccounts.documents,
     signingKeys: ring,
+    certificates: () => inventory.body(),
     webhooks,
     renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),
     onRenewedKeys: (renewed) => {
       rootCa.renew(renewed)
       fileKeys.renew(renewed)
+      inventory.renew(renewed)
     },
   })
+  renewal.start()
+  closing.add(() => renewal.close())
   log.info({ url, id, domain: names.domain }, 'serving')
   if (joined !== null) {
     const { name } = site.config
@@ -224,7 +246,7 @@ type StartedRegistry = {
   readonly served: Catalog
   readonly registry: Registry
   readonly controllers: Controllers
-  readonly webhooks: AdmissionWebhooks
+  readonly webhooks: OperatedWebhooks
 }
 
 /**
@@ -263,6 +285,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     definitionsApplied: () => custom.untilCurrent(),
   })
   webhooks.reportTo(registry)
+  const operated = operatedWebhooks({ admission: webhooks, conversion: converter, catalog })
   const controllers = new Controllers({
     ...{ registry, store, consensus, clock, names, catalog, definitions, pods, log },
     kindsApplied: () => custom.untilCurrent(),
@@ -284,7 +307,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     pods.close()
     custom.close()
   })
-  return { served, registry, controllers, webhooks }
+  return { served, registry, controllers, webhooks: operated }
 }
 
 function startAdmission(

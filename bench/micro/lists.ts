@@ -63,7 +63,7 @@ async function run(): Promise<void> {
   await slowly('HTTP/2, windows of 4 MiB', () => slowHttp2(4 * 2 ** 20))
 }
 
-/** Calls `ask` once per round and prints the median CPU time per object. */
+/** Calls `ask` once to warm up and once per round, and prints the median CPU time per object. */
 async function measured<T>(what: string, ask: () => Promise<T>): Promise<T> {
   const cpu: number[] = []
   let last = await ask()

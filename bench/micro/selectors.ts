@@ -48,7 +48,7 @@ async function run(): Promise<void> {
   await ask(client, 'POST', pods, pod())
   // Warm-up.
   for (let round = 0; round < 3; round++) await update(client)
-  const lines = [[`with ${watchers} watches`, `CPU ms for ${updates} updates`, 'of those without']]
+  const lines = [[`with ${watchers} watches`, `CPU ms for ${updates} updates`, 'times those without watches']]
   let alone = 0
   for (const [what, query] of kinds) {
     const sessions = query === null ? [] : await watch(query)

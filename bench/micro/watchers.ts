@@ -54,7 +54,7 @@ class Tally {
   }
 }
 
-/** Connections of the slow watchers: paused after the first bytes, until the end. */
+/** Connections of the slow watchers: paused after the first bytes, until the last phase is over. */
 const paused: TLSSocket[] = []
 let closed = 0
 /** Events of the last phase. */

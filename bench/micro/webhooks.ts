@@ -19,7 +19,7 @@ import { mutatingWebhooks } from '../../src/admission/webhooks/mutating-webhooks
 import { validatingWebhooks } from '../../src/admission/webhooks/validating-webhooks.ts'
 import { WebhookCaller } from '../../src/admission/webhooks/webhook-caller.ts'
 import { WebhookClients } from '../../src/outward/webhook-clients.ts'
-import { AllWebhookStatistics } from '../../src/admission/webhooks/webhook-statistics.ts'
+import { AllWebhookStatistics } from '../../src/outward/webhook-statistics.ts'
 import type { VerbRequest } from '../../src/registry/calls/verb.ts'
 import { realRegistry } from '../../fixtures/real-registry.ts'
 import type { RealRegistry, RegistryParts } from '../../fixtures/real-registry.ts'
@@ -56,7 +56,7 @@ function webhooksOf({ names, store, catalog }: RegistryParts) {
   const metrics = new AdmissionMetrics(new MetricsRegistry())
   const statistics = new AllWebhookStatistics()
   const caller = new WebhookCaller({ clock, random, names, clients, statistics, metrics })
-  const parts = { source, caller, freshness: new Freshness({ store, proofAgeMs: () => 0 }) }
+  const parts = { source, caller, freshness: new Freshness({ store, proofAgeMs: () => 0, source }) }
   return {
     webhooks: {
       mutating: (reinvoke: Parameters<typeof mutatingWebhooks>[0]['reinvoke']) =>

@@ -21,7 +21,7 @@ export const benchLimits = Object.freeze({
   backOffMs: 50,
   /** Bytes that one load of creates may leave behind. When reached: the load ends early. */
   createdBytesMax: 128 * 1024 * 1024,
-  /** Ms to create the objects to read, per thousand objects, and minimum. Longer: the run fails. */
+  /** Ms to create the objects to read, per thousand, and minimum. Longer: the load is skipped. */
   fillMsPerThousand: 30_000,
   fillMsMin: 60_000,
   /** Ms to remove the content of a namespace. Longer: a note reports that it still exists. */
@@ -36,7 +36,7 @@ export const benchLimits = Object.freeze({
   openingMsMax: 120_000,
   /** Acknowledged writes kept to measure staleness. When full: writing ends. */
   acknowledgedMax: 1_000_000,
-  /** Ms of one call during a leader failure. Longer: it is sent to another member. */
+  /** Ms of one call during a leader failure. Longer: it has failed, and the next call begins. */
   failoverCallMs: 1000,
   /** Duration of a fault in ms. A gap that is still open then is measured to its end. */
   faultMs: 3000,

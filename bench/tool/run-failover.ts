@@ -61,8 +61,8 @@ export async function runFailover(context: BenchContext, load: FailoverLoad): Pr
 }
 
 /**
- * Measures the longest gaps from now on, each to its end, even if the fault is reverted earlier and
- * the restarted member uses the CPU.
+ * Measures the longest gaps from now on, each to its end. The fault may be reverted earlier: what
+ * the restarted member costs then is part of the gap.
  *
  * @throws BenchError `no-answer`
  */

@@ -136,7 +136,7 @@ export function textOf(
   ]
 }
 
-/** Markdown, as in bench/README.md. */
+/** The report as a table in Markdown. */
 export function markdownOf(report: BenchReport): readonly string[] {
   const cell = (words: string): string => words.replaceAll('|', '\\|')
   const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`

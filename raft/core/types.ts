@@ -6,8 +6,8 @@ export type Term = Brand<number, 'Term'>
 /** Position in the replicated log. The first entry has index 1; 0 means "before the first". */
 export type LogIndex = Brand<number, 'LogIndex'>
 /**
- * Identity of one member for its lifetime; drawn at random when it is created, never reused. 1 to
- * 2^53 - 1.
+ * Identity of one member for its lifetime, never reused. 1 to 2^53 - 1. A founder's is a hash of
+ * cluster and name, any other one is drawn at random.
  */
 export type NodeId = Brand<number, 'NodeId'>
 
@@ -128,7 +128,7 @@ export const emptyConfiguration: Configuration = Object.freeze({
   members: [],
 })
 
-/** The base of a log that was never compacted. */
+/** The base of a new log. */
 export const noSnapshot: SnapshotMeta = Object.freeze({
   index: noIndex,
   term: noTerm,
@@ -136,7 +136,8 @@ export const noSnapshot: SnapshotMeta = Object.freeze({
 })
 
 /**
- * Returns the bytes that one entry counts for in windows and limits: its data and a fixed envelope.
+ * Returns the bytes that one entry counts for in windows and limits: a fixed envelope, and its data
+ * or an estimate for each member of a configuration.
  */
 export function entryBytes(entry: Entry): number {
   const envelope = 32

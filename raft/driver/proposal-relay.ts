@@ -8,7 +8,7 @@ import type { TryRefused } from '../protocol/thread-messages.ts'
 export interface ProposalRelayDependencies {
   readonly self: NodeId
   readonly term: Term
-  /** The id of this member on the leader. */
+  /** The node id of the leader. null: none is known. */
   readonly leader: NodeId | null
   propose(datas: readonly Uint8Array[], expectedTerm: Term): ProposeAnswer
   send(message: PeerMessage): void
@@ -31,8 +31,9 @@ export type ProposalRelayLimits = {
 
 /**
  * Collects the proposals of one turn, of this member and forwarded by followers, and passes them to
- * the leader: in one append if this member leads, in one message otherwise. A refused proposal
- * certainly has no effect, and its proposer is notified; a lost one is sent again by its proposer.
+ * the leader: in one append if this member leads, in one message for each `propose` otherwise. A
+ * refused proposal certainly has no effect, and its proposer is notified; a lost one is sent again
+ * by its proposer.
  */
 export class ProposalRelay {
   readonly #dependencies: ProposalRelayDependencies
@@ -178,8 +179,8 @@ export class ProposalRelay {
 }
 
 /**
- * Terms whose leader is remembered. When a later refusal arrives, its proposals were settled by
- * entries applied since.
+ * Terms whose leader is remembered. A refusal from an older term finds nothing to settle: entries
+ * applied since then have settled those proposals.
  */
 const termsMax = 8
 

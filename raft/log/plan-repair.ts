@@ -18,7 +18,7 @@ import type { EntryId } from './intact-run.ts'
  *   (`covered`) or from peers. A peer that has committed the entry `anchor`, of the same index and
  *   term, has the same entries before it: Raft's log matching.
  * - A base in the damage only compacted the log further, which is not needed. A database that was
- *   installed with it is newer than `base`; the owner checks for that (see `refuseNewerDatabase`).
+ *   installed with it is newer than `base`; the owner checks for that (see `hasNewerDatabase`).
  *
  * The last write is never repaired, as no later one shows what it was.
  */
@@ -29,7 +29,7 @@ export type LogDamage = {
   readonly base: SnapshotMeta
   /** The index of the first entry of `before`. */
   readonly knownFirst: LogIndex
-  /** The highest index before the damage that was committed then; at least that of the base. */
+  /** The highest index before the damage that was known to be committed. 0: none was. */
   readonly known: LogIndex
   /** The lowest index of an entry after the damage, or the next index without one. */
   readonly first: LogIndex

@@ -336,7 +336,9 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   }
 
   #removed(cause: string, index: LogIndex): void {
-    const { id, configuration } = this.status
+    const { id, configuration, removed } = this.status
+    // The raft thread may report it again, as when more peers refuse this member.
+    if (removed !== null) return
     this.#statusCache.removed(cause)
     this.#changes.removed(id, withoutMember(configuration, id), index)
     this.#options.onRemoved?.(cause)

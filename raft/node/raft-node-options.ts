@@ -30,7 +30,10 @@ export type RaftNodeOptions = {
    * from then on.
    */
   readonly onRemoved?: (cause: string) => void
-  /** Only if the transport runs on another thread; null: events are ignored. */
+  /**
+   * Called with each event of the transport, where that runs on another thread: on the same thread
+   * the owner of the transport sees them itself. null: events are ignored.
+   */
   readonly onPeerEvent: ((event: TransportEvent) => void) | null
   /** One line about the log: damage that was found, or a repair. */
   readonly onLogNotice?: (line: string) => void

@@ -25,7 +25,7 @@ const slabsPerTurnMax = 64
  * microtask would send one buffer per callback, and waking the other thread is most of the cost of
  * a message.
  *
- * The receiver takes all waiting buffers at once as one batch.
+ * The receiver takes the waiting buffers, at most `slabsPerTurnMax`, as one batch.
  */
 export class MessagePortChannel<Out, In> implements Channel<Out, In> {
   readonly #port: MessagePort

@@ -59,7 +59,7 @@ export function protocolOf({ kind }: PeerMessage): number {
   return isMembershipKind(kind) || isEntriesKind(kind) || kind === 'founding' ? 3 : 2
 }
 
-/** Entries of one append, proposals of one forward. The smallest counts 32 bytes in a window. */
+/** Entries of one append, or proposals of one forward. The limit of bytes is reached before. */
 export const itemsMax = 65_536
 
 /** Writes the body of one `PeerMessage`; the caller frames it. */
@@ -198,7 +198,7 @@ function isEntriesKind(kind: string): kind is EntriesKind {
   return kind === 'entries-wanted' || kind === 'entries-sent'
 }
 
-/** The fields of all kinds. Numbers are fields 2 to 4; null means absent. */
+/** The fields of the plain kinds. Numbers are fields 2 to 4; null means absent. */
 type Body = AddressBody & {
   two: number | null
   three: number | null

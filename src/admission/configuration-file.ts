@@ -80,13 +80,25 @@ function credentialsIn(
   plugin: PluginConfiguration | undefined,
   names: Names,
 ): ReturnType<typeof readServerCredentials> {
-  if (plugin === undefined) return () => null
-  const { value, path } = plugin
+  return plugin === undefined ? () => null : readServerCredentials(kubeconfigOf(plugin, names))
+}
+
+/** Returns the kubeconfigs that hold the credentials for webhooks. @throws ConfigError */
+export function webhookKubeconfigs(configuration: AdmissionConfiguration, names: Names): readonly string[] {
+  const plugins = ['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook'] as const
+  const paths = plugins.flatMap((name) => {
+    const plugin = configuration.get(name)
+    return plugin === undefined ? [] : [kubeconfigOf(plugin, names)]
+  })
+  return [...new Set(paths)]
+}
+
+function kubeconfigOf({ value, path }: PluginConfiguration, names: Names): string {
   checkHead(value, 'WebhookAdmissionConfiguration', `${names.group('apiserver.config')}/v1`, path)
   checkMembers(value, ['apiVersion', 'kind', 'kubeConfigFile'], 'WebhookAdmissionConfiguration', path)
   const file = textMember(value, 'kubeConfigFile')
   if (file === '') throw malformed(path, 'WebhookAdmissionConfiguration needs a kubeConfigFile')
-  return readServerCredentials(resolve(dirname(path), file))
+  return resolve(dirname(path), file)
 }
 
 function parsed(path: string): JsonObject {

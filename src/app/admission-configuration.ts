@@ -1,4 +1,8 @@
-import { readAdmissionConfiguration, webhookCredentials } from '../admission/configuration-file.ts'
+import {
+  readAdmissionConfiguration,
+  webhookCredentials,
+  webhookKubeconfigs,
+} from '../admission/configuration-file.ts'
 import type { CredentialsFor } from '../outward/webhook-clients.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { AdmissionPluginName } from '../config/admission-plugins-flag.ts'
@@ -15,6 +19,8 @@ const PLUGINS: readonly AdmissionPluginName[] = [
 
 export type ConfiguredAdmission = {
   readonly credentials: CredentialsFor
+  /** The files with these credentials. */
+  readonly kubeconfigs: readonly string[]
   /** Returns the configuration of a plugin. null: the file lacks it. */
   readonly configurationOf: (plugin: AdmissionPluginName) => JsonObject | null
 }
@@ -31,11 +37,12 @@ export function configuredAdmission({
 }: Pick<MemberContext, 'config' | 'names'>): ConfiguredAdmission {
   const flag = 'admission-control-config-file'
   const path = config[flag]
-  if (path === '') return { credentials: () => null, configurationOf: () => null }
+  if (path === '') return { credentials: () => null, kubeconfigs: [], configurationOf: () => null }
   try {
     const configuration = readAdmissionConfiguration(path, names, PLUGINS)
     return {
       credentials: webhookCredentials(configuration, names),
+      kubeconfigs: webhookKubeconfigs(configuration, names),
       configurationOf: (plugin) => configuration.get(plugin)?.value ?? null,
     }
   } catch (cause) {

@@ -111,8 +111,9 @@ const builders: {
 }
 
 /**
- * Returns the chain of the enabled plugins, in the order given. What protects roles is not a plugin
- * that a flag could disable: upstream's storage of roles does it.
+ * Returns the chain of the enabled plugins, in the order given. The check that users grant only
+ * what they may do themselves comes first, and no flag disables it: upstream has it in the storage
+ * of roles.
  */
 export function admissionOf(
   dependencies: AdmissionDependencies,
@@ -127,7 +128,7 @@ export function admissionOf(
   return admissionChain(plugins, observer)
 }
 
-/** @param request in base64. @returns null: it is not a request, which validation refuses */
+/** @param request in base64. @returns null: not a certificate request. Validation refuses that */
 function organizationsIn(request: string): readonly string[] | null {
   try {
     return readCertificateRequest(Buffer.from(request, 'base64').toString('latin1')).subject.organizations

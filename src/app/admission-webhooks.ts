@@ -19,7 +19,7 @@ import { validatingWebhooks } from '../admission/webhooks/validating-webhooks.ts
 import { WebhookCaller } from '../admission/webhooks/webhook-caller.ts'
 import { WebhookClients } from '../outward/webhook-clients.ts'
 import type { CredentialsFor } from '../outward/webhook-clients.ts'
-import { AllWebhookStatistics } from '../admission/webhooks/webhook-statistics.ts'
+import { AllWebhookStatistics } from '../outward/webhook-statistics.ts'
 import type { CaughtUp } from '../health/caught-up.ts'
 import type { Admission } from '../registry/calls/admission.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
@@ -29,7 +29,7 @@ import type { Registry, VerbRequest } from '../registry/calls/verb.ts'
 import type { WebhookChange } from '../server/routes/webhooks.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { MemberContext } from './context.ts'
-import { serverUser } from './controller-user.ts'
+import { serverUser } from './controllers/controller-user.ts'
 
 export type AdmissionWebhooksDependencies = {
   readonly store: ObjectStore
@@ -62,7 +62,7 @@ export class AdmissionWebhooks {
     this.#site = site
     this.#source = new WebhookSource({ names, store, clock, catalog })
     this.#clients = new WebhookClients({ clock, random, credentials })
-    this.#freshness = new Freshness({ store, proofAgeMs: () => caughtUp.ageMs() })
+    this.#freshness = new Freshness({ store, proofAgeMs: () => caughtUp.ageMs(), source: this.#source })
     this.#caller = new WebhookCaller({
       ...{ clock, random, names, clients: this.#clients, statistics: this.#statistics, metrics },
       onBreaker: (webhook, state, why) => this.#report(webhook, state, why),

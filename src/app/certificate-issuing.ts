@@ -1,5 +1,5 @@
 import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
-import type { CertificateIssuing } from './certificate-controllers.ts'
+import type { CertificateIssuing } from './controllers/certificates.ts'
 import type { MemberContext } from './context.ts'
 import type { OpenedKeyRing } from './key-ring.ts'
 import { sharesAuthority, signingAuthorities } from './signing-authorities.ts'

@@ -3,14 +3,13 @@ import { ConversionMetrics } from '../conversion/conversion-metrics.ts'
 import { ConversionWebhooks } from '../conversion/conversion-webhooks.ts'
 import { FailureLog } from '../outward/failure-log.ts'
 import { WebhookClients } from '../outward/webhook-clients.ts'
-import type { ObjectConverter } from '../registry/kinds/object-converter.ts'
 import type { MemberContext } from './context.ts'
 
 /** Returns the client of conversion webhooks of this member. */
 export function conversionWebhooks(
   { clock, random, names, log, closing }: MemberContext,
   metrics: MetricsRegistry,
-): ObjectConverter {
+): ConversionWebhooks {
   const clients = new WebhookClients({ clock, random, credentials: () => null })
   closing.add(() => clients.close())
   return new ConversionWebhooks({

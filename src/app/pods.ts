@@ -31,6 +31,7 @@ export function needsPods(config: Config): boolean {
   const { controllers } = config
   return (
     config['authorization-mode'].includes('Node') ||
+    controllers.has('ephemeral-volume') ||
     controllers.has('podgc') ||
     controllers.has('pvc-protection')
   )

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { MemberKeys } from '../pki/member-keys.ts'
-import type { RootCaSource } from './controllers.ts'
+import type { RootCaSource } from './controllers/accounts.ts'
 import { rootCaOf } from './service-accounts.ts'
 
 /** The CA certificates that verify the servers, as the keys in force determine them. */

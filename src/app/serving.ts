@@ -16,6 +16,7 @@ import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Registry } from '../registry/calls/verb.ts'
 import { yieldToEventLoop } from '../registry/shared/yield-budget.ts'
 import { openApiDocuments } from '../server/openapi/documents.ts'
+import type { CertificatesBody } from '../server/routes/certificates.ts'
 import { createServer } from '../server/server.ts'
 import type { ApiServer } from '../server/server.ts'
 import type { Outcome } from '../store/command.ts'
@@ -38,6 +39,8 @@ import type { StateWatch } from '../state-agreement/state-watch.ts'
 import { credentialsOf } from './peer-credentials.ts'
 
 export type ServingDependencies = {
+  /** The data directory. */
+  readonly directory: string
   readonly store: Store
   readonly machine: StoreMachine
   readonly consensus: Consensus<Outcome>
@@ -52,6 +55,7 @@ export type ServingDependencies = {
   readonly access: Access
   readonly issuer: IssuerDocuments | null
   readonly signingKeys: OperatedKeys
+  readonly certificates: () => CertificatesBody
   readonly webhooks: OperatedWebhooks
   readonly audit: AuditTrail | null
   readonly watch: StateWatch
@@ -81,7 +85,7 @@ export async function serve(site: MemberContext, dependencies: ServingDependenci
     }),
   )
   const address = await listen(server, config)
-  const watch = new KeyWatch(site, dependencies.keys, (keys) => {
+  const watch = new KeyWatch({ ...site, directory: dependencies.directory }, dependencies.keys, (keys) => {
     keysInForce = keys
     trust.replace(trustOf(keys, authorities.certificates))
     server.reload(keys.server)
@@ -106,6 +110,7 @@ function serverOf(
     ...{ registry, served, names, clock, random, log, metrics, health, audit },
     issuer: dependencies.issuer,
     signingKeys: dependencies.signingKeys,
+    certificates: dependencies.certificates,
     webhooks: dependencies.webhooks,
     authenticator: authenticatorOf(config, {
       ...{ clock, access, trust },

@@ -58,7 +58,7 @@ Faults (${faultKinds.join(', ')}):
   outage                 SIGKILL to all members at once
   partition, cut         no bytes between a minority and the rest; in one direction only
   slow-link, lossy-link  delayed bytes between a member and its peers; some as late as a TCP retransmission
-  slow-disk, full-disk   each sync of the log takes longer; each write to a file fails with ENOSPC
+  slow-disk, full-disk   each sync of the log takes longer; each write to a file fails with EFBIG
   clock-skew             the wall clock jumps by up to ten minutes
   demote, member-churn   a voter becomes a learner and votes again later; a new member joins, votes and is removed
 

@@ -10,7 +10,7 @@ import { addClusterMembers } from './cluster-commands.ts'
 import { CliError, exitCodes } from './errors.ts'
 import { addKeys } from './keys.ts'
 import { addMember } from './member-commands.ts'
-import { parsePkiMembers, pkiInit } from './pki-init.ts'
+import { addPki } from './pki-commands.ts'
 import { readSecret } from './secret-file.ts'
 import type { SecretFlags } from './secret-file.ts'
 import { settingsGet, settingsSet } from './settings.ts'
@@ -58,7 +58,7 @@ export function orchctl(terminal: Terminal, result: { code: number }): Command {
     })
     .showSuggestionAfterError()
     .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 not understood, 3 undecided (verify only).')
-  addPki(program, terminal)
+  addPki(program, terminal, result, { kubeconfig: kubeconfigOption, output: outputOption })
   addCluster(program, terminal, result)
   const shared = { kubeconfig: kubeconfigOption, output: outputOption }
   addMember(program, terminal, shared)
@@ -73,20 +73,6 @@ export function orchctl(terminal: Terminal, result: { code: number }): Command {
   addVerify(program, terminal, result, { kubeconfig: kubeconfigOption, output: outputOption })
   addBench(program, terminal, result, { kubeconfig: kubeconfigOption, directory: directoryOption })
   return program
-}
-
-function addPki(program: Command, terminal: Terminal): void {
-  const pki = program.command('pki').description('keys and certificates of a cluster')
-  pki
-    .command('init')
-    .description('create the missing keys and certificates of a cluster; check and keep the existing ones')
-    .requiredOption('--dir <dir>', 'directory of the keys; copy what a member needs to its host')
-    .requiredOption('--members <list>', 'NAME=HOST[+HOST…][:PORT], separated by commas')
-    .addOption(outputOption())
-    .action((options: { readonly dir: string; readonly members: string; readonly output: Format }) => {
-      const members = parsePkiMembers(options.members)
-      pkiInit(terminal, { dir: options.dir, members, format: options.output })
-    })
 }
 
 function addCluster(program: Command, terminal: Terminal, result: { code: number }): void {

@@ -20,16 +20,16 @@ type ChangeOptions = Options & { readonly type?: 'mutating' | 'validating' }
 export function addWebhooks(program: Command, terminal: Terminal, shared: SharedOptions): void {
   const webhooks = program
     .command('webhooks')
-    .description('admission webhooks: their calls, and the way out if one blocks writes')
+    .description('webhooks for admission and conversion: their calls, and the way out if one blocks writes')
   webhooks
     .command('list')
-    .description('show each webhook with rate, duration, failures, state, and the writes that depend on it')
+    .description('show each webhook with rate, duration, failures, state, and the requests that depend on it')
     .addOption(shared.kubeconfig())
     .addOption(shared.output())
     .action((options: Options) => list(terminal, options))
   changing(webhooks.command('suspend'), shared)
     .description(
-      'do not call the webhooks of a configuration for a time, on all members; writes pass with a warning',
+      'do not call the admission webhooks of a configuration for a time, on all members; writes pass with a warning',
     )
     .requiredOption('--for <duration>', 'from 1s to 24h, such as 10m; it ends by itself', suspension)
     .action((configuration: string, options: ChangeOptions & { readonly for: string }) =>

@@ -9,6 +9,7 @@ export const CONTROLLERS = [
   'csrapproving',
   'csrcleaner',
   'csrsigning',
+  'ephemeral-volume',
   'garbagecollector',
   'namespace',
   'podgc',

@@ -196,9 +196,9 @@ export const limits = Object.freeze({
   webhookMsMax: 30_000,
   /**
    * Ms since this member proved that it is up to date. More: a write first waits for a read
-   * barrier, so that no webhook that was configured since then is left out.
+   * barrier, so that a webhook is in force on every member within this time.
    */
-  admissionWebhookProofMsMax: 1500,
+  admissionWebhookProofMsMax: 1000,
   /** Names of webhooks and plugins in metrics. More: counted together, without a name. */
   admissionSeriesMax: 1000,
   /** Kinds and pairs of versions in metrics of conversion webhooks. More: counted together. */

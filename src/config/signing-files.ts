@@ -24,6 +24,9 @@ export const commonSigningFiles = {
   key: 'cluster-signing-key-file',
 } as const
 
+/** The flags with the certificates of single signers. */
+export const signerCertificateFlags = Object.values(signerFiles).map(({ certificate }) => certificate)
+
 export type FlagSigner = keyof typeof signerFiles
 export type SigningFiles = (typeof signerFiles)[FlagSigner] | typeof commonSigningFiles
 

@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { ApiError } from '../api/errors/api-error.ts'
-import { formatTime } from '../api/metadata/time.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import { apiVersionOf } from '../registry/kinds/definition.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
@@ -9,6 +7,7 @@ import type { OwnerReference } from '../registry/kinds/owner-reference.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import { keyOf } from '../store/key.ts'
 import type { View } from '../store/object-store.ts'
+import { eventName, eventNamespace, newEvent } from './event-object.ts'
 
 /** A dependent and a reference of it that cannot be followed. */
 export type InvalidOwner = {
@@ -20,23 +19,17 @@ export type InvalidOwner = {
   readonly owner: OwnerReference
 }
 
-/** The namespace of events about cluster-scoped objects. */
-const clusterEvents = 'default'
-/** Longer names of dependents are cut in the names of their events. */
-const nameMax = 200
-
 /**
  * Whether the event about a reference is stored. Its name is the same on every leader, so a
  * reference has one event until that expires.
  */
 export function isReported(view: View, about: Omit<InvalidOwner, 'definition'>): boolean {
-  const namespace = about.namespace || clusterEvents
-  return view.get(keyOf({ group: '', plural: 'events', namespace, name: eventName(about) })) !== null
+  const name = eventName(about, identityOf(about))
+  return view.get(keyOf({ group: '', plural: 'events', namespace: eventNamespace(about), name })) !== null
 }
 
-function eventName({ name, uid, owner }: Omit<InvalidOwner, 'definition'>): string {
-  const hash = createHash('sha256').update(`${uid} ${owner.uid}`).digest('hex')
-  return `${name.slice(0, nameMax)}.${hash.slice(0, 16)}`
+function identityOf({ uid, owner }: Omit<InvalidOwner, 'definition'>): string {
+  return `${uid} ${owner.uid}`
 }
 
 /**
@@ -56,25 +49,18 @@ export async function reportInvalidOwner(
 ): Promise<void> {
   const events = catalog.find('', 'v1', 'events')
   if (events === null) return
-  const { definition, namespace, name, uid, owner } = about
-  const time = formatTime(clock.wallMs())
+  const { definition, namespace, owner } = about
   const reference =
     `[${owner.apiVersion}/${owner.kind}, namespace: ${namespace}, name: ${owner.name}, ` +
     `uid: ${owner.uid}]`
-  const place = namespace === '' ? {} : { namespace }
+  const message = `ownerRef ${reference} does not exist in namespace ${JSON.stringify(namespace)}`
+  const event = newEvent(
+    { ...about, kind: definition.kind, apiVersion: apiVersionOf(definition) },
+    { type: 'Warning', reason: 'OwnerRefInvalidNamespace', message },
+    { identity: identityOf(about), component: 'garbage-collector-controller', wallMs: clock.wallMs() },
+  )
   try {
-    await client.create(events, namespace || clusterEvents, {
-      ...{ kind: 'Event', apiVersion: 'v1' },
-      metadata: { name: eventName(about), namespace: namespace || clusterEvents },
-      involvedObject: { kind: definition.kind, apiVersion: apiVersionOf(definition), ...place, name, uid },
-      ...{ type: 'Warning', reason: 'OwnerRefInvalidNamespace' },
-      message: `ownerRef ${reference} does not exist in namespace ${JSON.stringify(namespace)}`.slice(
-        0,
-        1024,
-      ),
-      source: { component: 'garbage-collector-controller' },
-      ...{ firstTimestamp: time, lastTimestamp: time, count: 1 },
-    })
+    await client.create(events, eventNamespace(about), event)
   } catch (cause) {
     if (!(cause instanceof ApiError && cause.code === 'AlreadyExists')) throw cause
   }

@@ -8,6 +8,7 @@ import type { Key } from '../store/key.ts'
 import { Controller, defaultControllerLimits } from './controller.ts'
 import type { Reconciled } from './controller.ts'
 import { isLostRace } from './lost-race.ts'
+import type { EventRecorder } from './event-recorder.ts'
 import type { PodIndex } from './pod-index.ts'
 import type { PodSummary } from './pod-summary.ts'
 
@@ -22,6 +23,7 @@ export type PodGarbageCollectionDependencies = {
   readonly nodes: Informer<true>
   /** Waits until the Pods and nodes are those of the most recent state. */
   readonly untilCurrent: () => Promise<void>
+  readonly events: Pick<EventRecorder, 'record'>
   /** Maximum number of ended Pods to keep. 0: no limit. */
   readonly endedMax: number
   readonly onError: (key: string, cause: unknown) => void
@@ -97,7 +99,8 @@ async function deleteOnAbsent(collector: Collector, node: string): Promise<Recon
   absentSinceMs.set(node, sinceMs)
   if (clock.monotonicMs() - sinceMs < absentMsMin) return { kind: 'again' }
   const isDue = (pod: PodSummary): boolean => pod.node === node && !isThere(collector, node)
-  await deletePods(collector, index.podsOn(node), isDue)
+  const because = `Deleted: its node ${node} does not exist`
+  await deletePods(collector, index.podsOn(node), { isDue, because })
   // Pods whose version has changed are left for the next attempt.
   return { kind: 'again' }
 }
@@ -109,31 +112,33 @@ async function deleteEnded(collector: Collector): Promise<Reconciled> {
   if (nowMs - endedCheckedMs < endedCheckMs) return { kind: 'again' }
   collector.endedCheckedMs = nowMs
   const isDue = ({ ended }: PodSummary): boolean => ended && index.endedCount > endedMax
-  await deletePods(collector, index.oldestEnded(index.endedCount - endedMax), isDue)
+  const because = `Deleted: more than ${endedMax} Pods have ended`
+  await deletePods(collector, index.oldestEnded(index.endedCount - endedMax), { isDue, because })
   return { kind: 'again' }
+}
+
+type Reason = {
+  /** Called for each Pod in the most recent state: its node may have come back. */
+  readonly isDue: (pod: PodSummary) => boolean
+  /** For the event about the Pod. */
+  readonly because: string
 }
 
 /**
  * Deletes Pods without a grace period, on condition that each still has the version that this
  * member has applied.
- *
- * @param isDue called for each Pod in the most recent state: its node may have come back
  */
-async function deletePods(
-  collector: Collector,
-  keys: readonly Key[],
-  isDue: (pod: PodSummary) => boolean,
-): Promise<void> {
+async function deletePods(collector: Collector, keys: readonly Key[], reason: Reason): Promise<void> {
   // This member may not have applied the newest writes yet.
   const batches = { size: deletedAtOnce, before: () => collector.untilCurrent() }
-  const { failures } = await runInBatches(keys, batches, (key) => deletePod(collector, key, isDue))
+  const { failures } = await runInBatches(keys, batches, (key) => deletePod(collector, key, reason))
   if (failures.length > 0) throw failures[0]
 }
 
 async function deletePod(
-  { catalog, client, pods }: Collector,
+  { catalog, client, pods, events }: Collector,
   key: Key,
-  isDue: (pod: PodSummary) => boolean,
+  { isDue, because }: Reason,
 ): Promise<void> {
   const definition = catalog.find('', 'v1', 'pods')
   const pod = pods.get(key)
@@ -143,6 +148,8 @@ async function deletePod(
   const target = { namespace, name, subresource: null }
   try {
     await client.delete(definition, target, { metadata: pod }, { gracePeriodSeconds: 0 })
+    const about = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: pod.uid }
+    events.record(about, { type: 'Normal', reason: 'PodGarbageCollected', message: because })
   } catch (cause) {
     if (!isLostRace(cause)) throw cause
   }

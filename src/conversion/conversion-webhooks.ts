@@ -3,10 +3,11 @@ import type { Random } from '../../base/random.ts'
 import { conversionFailed } from '../api/errors/standard-errors.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { unreachableWords, wrongStatusWords } from '../outward/call-errors.ts'
-import { CircuitBreaker } from '../outward/circuit-breaker.ts'
 import type { FailureLog } from '../outward/failure-log.ts'
 import type { OutwardResult } from '../outward/outward-client.ts'
 import type { WebhookClients } from '../outward/webhook-clients.ts'
+import { WebhookStatistics } from '../outward/webhook-statistics.ts'
+import type { CallOutcome, WebhookSummary } from '../outward/webhook-statistics.ts'
 import { limits } from '../config/limits.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
 import { randomUid } from '../registry/kinds/metadata.ts'
@@ -29,7 +30,7 @@ export type ConversionWebhooksDependencies = {
 
 /** Results of the calls of one webhook by this member, as long as its definition is unchanged. */
 type WebhookState = {
-  readonly breaker: CircuitBreaker
+  readonly calls: WebhookStatistics
   readonly failures: Pick<FailureLog, 'failed' | 'succeeded'>
 }
 
@@ -64,19 +65,29 @@ export class ConversionWebhooks implements ObjectConverter {
     )
   }
 
+  /** Returns the calls of a webhook since its definition changed last. */
+  summary(webhook: ConversionWebhook): WebhookSummary {
+    return this.#stateOf(webhook).calls.summary(this.#dependencies.clock.monotonicMs())
+  }
+
   async #timed(webhook: ConversionWebhook, call: Call, deadlineMs: number): Promise<readonly AnyObject[]> {
     const { clock, metrics } = this.#dependencies
-    const { breaker, failures } = this.#stateOf(webhook)
+    const { calls, failures } = this.#stateOf(webhook)
+    const { breaker } = calls
     const startedMs = clock.monotonicMs()
     const waitMs = breaker.waitMs(startedMs)
     if (waitMs > 0) {
+      calls.ended('skipped', 0, startedMs)
       const words = `circuit breaker is open: ${breaker.failures} calls failed in a row; it is called again in ${Math.ceil(waitMs / 1000)}s`
       throw failure(webhook, call, `failed: ${words}`)
     }
     breaker.begin()
     const leftMs = deadlineMs - startedMs
+    calls.inFlight++
     const made = await this.#call(webhook, call, Math.max(1, Math.min(limits.webhookMsMax, leftMs)))
+    calls.inFlight--
     const nowMs = clock.monotonicMs()
+    calls.ended(outcomeOf(made), nowMs - startedMs, nowMs)
     const pair = { definition: webhook.definition, from: call.first.apiVersion, to: call.apiVersion }
     metrics?.called(pair, made.kind === 'objects', nowMs - startedMs)
     if (made.kind === 'objects') {
@@ -85,6 +96,7 @@ export class ConversionWebhooks implements ObjectConverter {
       return made.objects
     }
     failures.failed(made.why)
+    calls.failedBecause(made.why, clock.wallMs())
     // A call that the client did not wait for proves nothing about the webhook.
     const isCut = leftMs < limits.webhookMsMax && nowMs >= deadlineMs
     if (made.responds) breaker.succeeded()
@@ -137,8 +149,7 @@ export class ConversionWebhooks implements ObjectConverter {
   #stateOf(webhook: ConversionWebhook): WebhookState {
     let state = this.#states.get(webhook)
     if (state === undefined) {
-      const breaker = new CircuitBreaker({ failuresMin: 5, openMsMin: 1000, openMsMax: 10_000 })
-      state = { breaker, failures: this.#dependencies.failuresOf(webhook) }
+      state = { calls: new WebhookStatistics(), failures: this.#dependencies.failuresOf(webhook) }
       this.#states.set(webhook, state)
     }
     return state
@@ -163,6 +174,12 @@ type Made =
       /** This server did not make the call. */
       readonly isOwn: boolean
     }
+
+/** A webhook that answers that it cannot convert the objects denies them. */
+function outcomeOf(made: Made): CallOutcome {
+  if (made.kind === 'objects') return 'allowed'
+  return made.responds ? 'denied' : 'failed'
+}
 
 function failed(why: string): Extract<Made, { readonly kind: 'failed' }> {
   return { kind: 'failed', why: `failed: ${why}`, responds: false, isOwn: false }

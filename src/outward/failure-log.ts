@@ -16,11 +16,16 @@ export type FailureLogOptions = {
   readonly url: string
 }
 
-/** Logs that calls of another server fail, at limited frequency, and when they succeed again. */
+/**
+ * Logs that calls of another server fail, and when they succeed again: at most one line of each per
+ * `limits.outwardFailureLogMs`. Failures between two lines are counted in the later one.
+ */
 export class FailureLog {
   readonly #options: FailureLogOptions
   readonly #dependencies: FailureLogDependencies
+  /** Since the last line that calls succeed again. */
   #failures = 0
+  #isReported = false
   #reportedMs = Number.NEGATIVE_INFINITY
 
   constructor(options: FailureLogOptions, dependencies: FailureLogDependencies) {
@@ -35,15 +40,16 @@ export class FailureLog {
     const nowMs = clock.monotonicMs()
     if (nowMs - this.#reportedMs < limits.outwardFailureLogMs) return
     this.#reportedMs = nowMs
+    this.#isReported = true
     log.warn({ url, cause, failures: this.#failures }, `calls of the ${what} fail`)
   }
 
   succeeded(): void {
-    if (this.#failures === 0) return
+    if (!this.#isReported) return
     const { log } = this.#dependencies
     const { what, url } = this.#options
     log.info({ url, failures: this.#failures }, `calls of the ${what} succeed again`)
     this.#failures = 0
-    this.#reportedMs = Number.NEGATIVE_INFINITY
+    this.#isReported = false
   }
 }

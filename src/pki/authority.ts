@@ -94,7 +94,7 @@ export function issueCertificate(authority: Authority, request: CertificateReque
   const encoded = {
     ...request,
     subject: encodeSubject(request.subject),
-    keyUsage: keyUsage(request.publicKey),
+    keyUsage: endEntityKeyUsage(request.publicKey),
     extendedUsages: sequence(...usages),
   }
   return issueEncoded(authority, encoded, random)
@@ -135,8 +135,8 @@ export function issueEncoded(authority: Authority, request: EncodedRequest, rand
   })
 }
 
-/** digitalSignature; RSA keys also keyEncipherment, for old TLS suites. */
-function keyUsage(key: KeyObject): DerNode {
+/** Returns digitalSignature; for RSA keys also keyEncipherment, for old TLS suites. */
+export function endEntityKeyUsage(key: KeyObject): DerNode {
   return key.asymmetricKeyType === 'rsa'
     ? bitString(Uint8Array.of(0b1010_0000), 5)
     : bitString(Uint8Array.of(0b1000_0000), 7)

@@ -88,6 +88,17 @@ export function readServerCredentials(path: string): (server: string) => ClientC
   }
 }
 
+/**
+ * Returns the client certificates of the users of a kubeconfig.
+ *
+ * @throws PkiError `malformed`, `unusable`
+ */
+export function clientCertificatesIn(path: string): readonly string[] {
+  return [...usersOf(parsed(path), path).values()].flatMap(({ identity }) =>
+    identity === null ? [] : [identity.certificate],
+  )
+}
+
 function usersOf(
   config: Readonly<Record<string, unknown>>,
   path: string,

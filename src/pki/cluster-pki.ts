@@ -12,8 +12,10 @@ import { generateKeyPair, privateKeyPem, readPrivateKey } from './keys.ts'
 import { samePublicKey } from './keys.ts'
 import type { KeyPair } from './keys.ts'
 import { ensureKubeconfig } from './kubeconfig.ts'
+import { authorityMs, clockSkewMs, leafMs } from './lifetimes.ts'
 import { noAlternativeNames } from './names.ts'
 import type { AlternativeNames } from './names.ts'
+import type { PairPaths } from './renewal/pair-files.ts'
 
 export type PkiMember = {
   /** A DNS label, unique in the cluster. */
@@ -48,14 +50,6 @@ export type ClusterPkiPaths = {
   readonly server: (member: string) => PairPaths
   readonly peer: (member: string) => PairPaths
 }
-
-export type PairPaths = { readonly certificate: string; readonly key: string }
-
-const dayMs = 24 * 60 * 60 * 1000
-const authorityDays = 3650
-const leafDays = 365
-/** Maximum difference between the clocks of two machines. */
-const clockSkewMs = 5 * 60 * 1000
 
 export function clusterPkiPaths(directory: string): ClusterPkiPaths {
   const pair = (...parts: readonly string[]): PairPaths => {
@@ -138,13 +132,13 @@ class ClusterPki {
     const found = this.#readPair(paths.certificate, paths.key)
     if (found === null) {
       const random = this.#options.random
-      const made = createAuthority({ ...this.#validity(authorityDays), commonName, random })
+      const made = createAuthority({ ...this.#validity(authorityMs), commonName, random })
       this.#write(paths.key, privateKeyPem(made.privateKey), 'secret')
       this.#write(paths.certificate, made.certificatePem, 'public')
       return made
     }
     const authority = naming(paths.certificate, () => loadAuthority(found.open, readPrivateKey(found.secret)))
-    this.#checkTime(paths.certificate, authority.certificate)
+    this.#checkTime(paths.certificate, authority.certificate, 'rotate-ca')
     return authority
   }
 
@@ -158,11 +152,11 @@ class ClusterPki {
       const certificate = naming(paths.certificate, () => readCertificate(found.open))
       const keys = naming(paths.key, () => readPrivateKey(found.secret))
       checkLeaf(paths, { certificate, keys, issuer, names: request.names })
-      this.#checkTime(paths.certificate, certificate)
+      this.#checkTime(paths.certificate, certificate, 'renew')
       return
     }
     const keys = generateKeyPair()
-    const wanted = { ...request, ...this.#validity(leafDays), publicKey: keys.publicKey }
+    const wanted = { ...request, ...this.#validity(leafMs), publicKey: keys.publicKey }
     const pem = issueCertificate(issuer, wanted, this.#options.random)
     this.#write(paths.key, privateKeyPem(keys.privateKey), 'secret')
     this.#write(paths.certificate, pem, 'public')
@@ -200,15 +194,18 @@ class ClusterPki {
     this.#made.push(path)
   }
 
-  #validity(days: number): Validity {
+  #validity(lifetimeMs: number): Validity {
     const now = this.#options.clock.wallMs()
-    return { notBeforeMs: now - clockSkewMs, notAfterMs: now + days * dayMs }
+    return { notBeforeMs: now - clockSkewMs, notAfterMs: now + lifetimeMs }
   }
 
-  #checkTime(path: string, certificate: Certificate): void {
+  #checkTime(path: string, certificate: Certificate, command: 'renew' | 'rotate-ca'): void {
     if (this.#options.clock.wallMs() > certificate.notAfterMs) {
       const when = new Date(certificate.notAfterMs).toISOString()
-      throw new PkiError('mismatched', `${path} expired at ${when}: remove it and its key, then run again`)
+      throw new PkiError(
+        'mismatched',
+        `${path} expired at ${when}: orchctl pki ${command} --dir ${this.#options.directory}`,
+      )
     }
   }
 }

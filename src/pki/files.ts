@@ -53,6 +53,27 @@ export function replaceFile(path: string, text: string, secrecy: Secrecy): void 
   syncDirectory(dirname(path))
 }
 
+/** A file and its new content. */
+export type Replacement = { readonly path: string; readonly text: string; readonly secrecy: Secrecy }
+
+/**
+ * Replaces files of one directory in the given order, each atomically. All are durable under their
+ * `asideSuffix` before the first one is replaced.
+ *
+ * @throws PkiError `unusable`
+ */
+export function replaceTogether(files: readonly Replacement[]): void {
+  for (const { path, text, secrecy } of files) writeAside(path, text, secrecy)
+  for (const { path } of files) syncDirectory(dirname(path))
+  for (const { path } of files) finishReplacing(path)
+}
+
+/** Takes the file with `asideSuffix` durably as `path`. @throws PkiError `unusable` */
+export function finishReplacing(path: string): void {
+  translated(`${path} cannot be replaced`, () => renameSync(`${path}${asideSuffix}`, path))
+  syncDirectory(dirname(path))
+}
+
 /** Removes a file durably; no effect when it does not exist. @throws PkiError `unusable` */
 export function removeFile(path: string): void {
   translated(`${path} cannot be removed`, () => rmSync(path, { force: true }))
@@ -111,8 +132,8 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ['EROFS', 'the file system is read-only; give another path'],
 ])
 
-/** @param what failed, for the message */
-function translated<T>(what: string, action: () => T): T {
+/** Converts errors of the file system. @param what failed, for the message @throws PkiError */
+export function translated<T>(what: string, action: () => T): T {
   try {
     return action()
   } catch (cause) {

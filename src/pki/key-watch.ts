@@ -11,6 +11,8 @@ import type { MemberKeys } from './member-keys.ts'
 
 export type KeyWatchDependencies = {
   readonly config: Config
+  /** See `keyFilesOf`. */
+  readonly directory: string
   readonly clock: Clock
   readonly random: Random
   readonly log: Pick<Logger, 'info' | 'warn'>
@@ -46,8 +48,7 @@ export class KeyWatch {
   }
 
   start(): void {
-    const { clock, config } = this.#dependencies
-    if (keyFilesOf(config).length === 0) return
+    const { clock } = this.#dependencies
     this.#timer = clock.every(periodMs, () => void this.look())
   }
 
@@ -60,7 +61,7 @@ export class KeyWatch {
   async look(): Promise<void> {
     if (this.#looking) return
     this.#looking = true
-    const seen = await looksOf(this.#dependencies.config)
+    const seen = await looksOf(this.#dependencies)
     this.#looking = false
     if (seen === null || this.#closed) return
     const isSettled = seen === this.#seen
@@ -71,9 +72,9 @@ export class KeyWatch {
   }
 
   #renew(): void {
-    const { config, log } = this.#dependencies
+    const { config, directory, log } = this.#dependencies
     try {
-      const keys = readKeysAgain(this.#dependencies, this.#keys)
+      const keys = readKeysAgain(this.#dependencies, directory, this.#keys)
       if (JSON.stringify(keys) === JSON.stringify(this.#keys)) return
       checkFits(config, keys, this.#dependencies.clock.wallMs())
       this.#take(keys)
@@ -95,7 +96,7 @@ function checkFits(config: Config, keys: MemberKeys, nowMs: number): void {
     if (certificate.notBeforeMs <= nowMs && nowMs < certificate.notAfterMs) continue
     const from = new Date(certificate.notBeforeMs).toISOString()
     const until = new Date(certificate.notAfterMs).toISOString()
-    const file = `--${flag} ${config[flag]}`
+    const file = config[flag] === '' ? 'the certificate of this member' : `--${flag} ${config[flag]}`
     throw new StartError('keys', `${file} is valid from ${from} to ${until}: give one that is valid now`)
   }
 }
@@ -149,9 +150,9 @@ function validities({ server, peer }: MemberKeys): readonly Valid[] {
  *
  * @returns null: a path is not a regular file, so it cannot be read twice
  */
-async function looksOf(config: Config): Promise<string | null> {
+async function looksOf({ config, directory }: KeyWatchDependencies): Promise<string | null> {
   const looks: string[] = []
-  for (const path of keyFilesOf(config)) {
+  for (const path of keyFilesOf(config, directory)) {
     try {
       const found = await stat(path)
       if (!found.isFile()) return null

@@ -15,6 +15,8 @@ import { readPrivateKey, samePublicKey } from './keys.ts'
 import { readTrustBundle } from './trust-bundle.ts'
 import { StartError } from '../config/start-error.ts'
 import { isIssuedBy } from './issued-by.ts'
+import { foundingAuthority } from './renewal/authority-rotation.ts'
+import { fit } from './renewal/pair-files.ts'
 import { clientAddress } from '../config/client-address.ts'
 
 /** In PEM. */
@@ -129,33 +131,64 @@ function selfMade({ config, clock, random }: MemberKeysDependencies, directory: 
     members: [{ name: config.name, hosts: ownHosts(config), serverUrl: `https://${clientAddress(config)}` }],
     ...{ clock, random },
   })
-  const paths = clusterPkiPaths(pki)
-  const authority = readTextFile(paths.ca.certificate)
-  const { certificate, key } = paths.server(config.name)
-  const server = {
-    certificate: readTextFile(certificate),
-    key: readTextFile(key),
-    clientAuthorities: authority,
-    proxyAuthorities: authorities(config, 'requestheader-client-ca-file'),
+  const server = ownServerKeys(config, directory)
+  // An authority that was replaced still identifies the cluster of the directory.
+  const founding = foundingAuthority(clusterPkiPaths(pki).ca.certificate)
+  const madeNow = made.includes(clusterPkiPaths(pki).ca.key)
+  return {
+    server,
+    peer: null,
+    kubeconfig,
+    madeNow,
+    fingerprints: fingerprintsOf(founding, null),
   }
-  const madeNow = made.includes(paths.ca.key)
-  return { server, peer: null, kubeconfig, madeNow, fingerprints: fingerprintsOf(authority, null) }
 }
 
-/** Returns the key files that flags name, which may change while the member runs. */
-export function keyFilesOf(config: Config): readonly string[] {
-  const flags = hasOwnKeys(config) ? (['requestheader-client-ca-file'] as const) : keyFlags
-  return flags.map((flag) => config[flag]).filter((path) => path !== '')
+function ownServerKeys(config: Config, directory: string): ServerKeys {
+  const [certificate = '', key = '', clientAuthorities = ''] = ownKeyFiles(config, directory).map(
+    readTextFile,
+  )
+  const proxyAuthorities = authorities(config, 'requestheader-client-ca-file')
+  return { certificate, key, clientAuthorities, proxyAuthorities }
+}
+
+/** Returns certificate, key and authorities of the client port that the member made itself. */
+function ownKeyFiles({ name }: Config, directory: string): readonly [string, string, string] {
+  const { ca, server } = clusterPkiPaths(join(directory, 'pki'))
+  const { certificate, key } = server(name)
+  return [certificate, key, ca.certificate]
+}
+
+/**
+ * Returns the key files of a member, which may change while it runs.
+ *
+ * @param directory of the keys that it made itself
+ */
+export function keyFilesOf(config: Config, directory: string): readonly string[] {
+  const named = keyFlags.map((flag) => config[flag]).filter((path) => path !== '')
+  return hasOwnKeys(config) ? [...ownKeyFiles(config, directory), ...named] : named
 }
 
 /** Reads the files of `keyFilesOf` again. @param keys in use @throws StartError `keys` */
-export function readKeysAgain(dependencies: MemberKeysDependencies, keys: MemberKeys): MemberKeys {
+export function readKeysAgain(
+  dependencies: MemberKeysDependencies,
+  directory: string,
+  keys: MemberKeys,
+): MemberKeys {
   const { config } = dependencies
   // With all files from flags no keys are created and no directory is needed.
   if (!hasOwnKeys(config))
     return memberKeys(dependencies, '', keys.peer === null ? 'maybe-alone' : 'among-others')
-  const proxyAuthorities = authorities(config, 'requestheader-client-ca-file')
-  return { ...keys, server: { ...keys.server, proxyAuthorities } }
+  try {
+    const server = ownServerKeys(config, directory)
+    readTrustBundle(server.clientAuthorities ?? '')
+    if (!fit(server.certificate, server.key))
+      throw new PkiError('mismatched', 'the key belongs to another certificate')
+    return { ...keys, server }
+  } catch (cause) {
+    if (!(cause instanceof PkiError)) throw cause
+    throw new StartError('keys', `keys in ${directory}: ${cause.message}`, { cause })
+  }
 }
 
 /** Whether the member created its keys itself. */

@@ -16,6 +16,7 @@ import type { Catalog } from '../registry/kinds/catalog.ts'
 import type { TlsPolicy, TlsFiles } from './http/tls-policy.ts'
 import type { SettingsStore } from './routes/settings.ts'
 import type { OperatedKeys } from './routes/signing-keys.ts'
+import type { CertificatesBody } from './routes/certificates.ts'
 import type { OperatedWebhooks } from './routes/webhooks.ts'
 import type { ServerLog } from './calls/server-log.ts'
 import type { ServerLimits } from './load/server-limits.ts'
@@ -46,6 +47,8 @@ export type ServerDependencies = {
   readonly store: SettingsStore
   /** The signing keys that members share, as operators see and change them. Unset: not served. */
   readonly signingKeys?: OperatedKeys
+  /** The certificates that this member uses. Unset: not served. */
+  readonly certificates?: () => CertificatesBody
   /** The admission webhooks, as operators see and suspend them. Unset: not served. */
   readonly webhooks?: OperatedWebhooks
   /** The documents of the issuer of service account tokens. Unset or null: not served. */

@@ -31,6 +31,7 @@ import { metricsRoutes } from './routes/metrics.ts'
 import { openApiRoutes } from './routes/openapi.ts'
 import { resourceMethods, resourceRoutes } from './routes/resources.ts'
 import { settingsRoutes } from './routes/settings.ts'
+import { CERTIFICATES_PATH, certificatesRoutes } from './routes/certificates.ts'
 import { SIGNING_KEYS_PATH, signingKeysRoutes } from './routes/signing-keys.ts'
 import { WEBHOOKS_PATH, webhooksRoutes } from './routes/webhooks.ts'
 import { snapshotRoute } from './routes/snapshot.ts'
@@ -104,6 +105,7 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
     settingsRoutes(scope, dependencies)
     signingKeysRoutes(scope, dependencies)
     webhooksRoutes(scope, dependencies)
+    certificatesRoutes(scope, dependencies)
     snapshotRoute(scope, { ...errorParts, states: dependencies.snapshots })
     openApiRoutes(scope, dependencies.openapi, registry.catalogSync)
     discoveryRoutes(scope, { discovery, catalogSync: registry.catalogSync })
@@ -121,8 +123,10 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
     const fixed = FIXED_PATHS.filter((path) => path !== '/openapi/v3' || dependencies.openapi.v3 !== null)
     const ofIssuer = issuer === null ? [] : ISSUER_PATHS
     const ofKeys = dependencies.signingKeys === undefined ? [] : [SIGNING_KEYS_PATH]
+    const ofCertificates = dependencies.certificates === undefined ? [] : [CERTIFICATES_PATH]
     const ofWebhooks = dependencies.webhooks === undefined ? [] : [WEBHOOKS_PATH]
-    rootRoutes(scope, () => [...fixed, ...ofKeys, ...ofWebhooks, ...ofIssuer, ...discovery.paths()])
+    const ofOperators = [...ofKeys, ...ofCertificates, ...ofWebhooks]
+    rootRoutes(scope, () => [...fixed, ...ofOperators, ...ofIssuer, ...discovery.paths()])
     everythingElse(scope, noRoute)
   })
   await app.ready()

@@ -4,6 +4,7 @@
  * Method: a member in memory in this process, with clients over HTTPS and a real webhook.
  */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { objectMember, objectsMember, textMember } from '../../src/api/json.ts'
@@ -136,6 +137,50 @@ void test('spec 4.6.3, 5.8: webhooks of the domain k8s.io mutate and deny, with 
     /apiserver_admission_step_admission_duration_seconds_count\{operation="CREATE",type="admit"/,
   )
   assert.match(text, /orch_admission_webhook_state\{type="mutating",.*state="closed"\} 1/)
+})
+
+void test('spec 6.2: annotations of mutations are recorded from the level Metadata on, and those of patches from Request on', async (t) => {
+  const file = filesOf(t)
+  const rules = [
+    { level: 'None', namespaces: ['none'] },
+    { level: 'Metadata', namespaces: ['default'], resources: [{ resources: ['configmaps'] }] },
+    { level: 'Request', namespaces: ['public-ns'], resources: [{ resources: ['configmaps'] }] },
+    { level: 'None' },
+  ]
+  const head = { apiVersion: 'audit.orch.io/v1', kind: 'Policy', omitStages: ['RequestReceived'] }
+  const path = file('audit.log', '')
+  const kit = await start(t, () => ({
+    'audit-policy-file': file('policy.json', JSON.stringify({ ...head, rules })),
+    'audit-log-path': path,
+  }))
+  await configure(kit, 'mutating')
+  kit.answer = (call) => patch(call, [{ op: 'add', path: '/data', value: { by: 'webhook' } }])
+  for (const namespace of ['default', 'public-ns']) {
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } }
+    const reply = await kit.server.admin(`/api/v1/namespaces/${namespace}/configmaps`, {
+      ...{ method: 'POST', body },
+    })
+    assert.equal(reply.status, 201, reply.text)
+  }
+  const lines = (): readonly string[] =>
+    readFileSync(path, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+  await until('both events are written', () => lines().length >= 2)
+  const of = { configuration: 'mutating', webhook: 'mutating.example.com' }
+  const written = lines().map((line) => objectMember(JSON.parse(line) as JsonObject, 'annotations'))
+  const [mutation, patched] = ['mutation', 'patch'].map(
+    (kind) => `${kind}.webhook.admission.orch.io/round_0_index_0`,
+  ) as [string, string]
+  assert.deepEqual(
+    written.map((one) => one[mutation]),
+    Array(2).fill(JSON.stringify({ ...of, mutated: true })),
+  )
+  const operations = [{ op: 'add', path: '/data', value: { by: 'webhook' } }]
+  assert.deepEqual(
+    written.map((one) => one[patched]),
+    [undefined, JSON.stringify({ ...of, patch: operations, patchType: 'JSONPatch' })],
+  )
 })
 
 void test('a webhook configuration can be suspended and resumed through /cluster/v1/webhooks, which is logged', async (t) => {

@@ -59,6 +59,18 @@ for (const version of ['v1', 'v1beta1']) {
   })
 }
 
+void test('spec 4.6.1: an answer counts by its version and status; its spec and its content type do not matter', async (t) => {
+  const spec = { token: 'another', audiences: ['https://other'] }
+  let type = ''
+  const { api } = await open(t, (call) => {
+    const answer = answered(call, kate, { spec })
+    return typeof answer === 'string' ? answer : { ...answer, headers: { 'content-type': type } }
+  })
+  for (type of ['text/plain', 'application/octet-stream', 'application/json; charset=utf-8']) {
+    assert.equal(await api.user({ headers: { authorization: `Bearer ${type.length}` } }), 'kate', type)
+  }
+})
+
 void test('spec 5.2: a token review returns the user, groups, uid and extra of the webhook', async (t) => {
   const { api } = await open(t, (call) => answered(call, kate))
   const body = {

@@ -1,12 +1,11 @@
 /*
  * Goal: no request within the limits holds the thread for longer than 250 ms, and no error is
- * larger than 64 KiB.
- * Method: for every kind, each list, map and string of its schema is filled until the body has the
- * limit of its size or of its values, with different, equal and wrong ones; sent to create, update
- * and patch, as JSON, YAML and protobuf, to the verbs over the machine in memory. Prints the ten
- * longest turns, in processor and wall clock time, and the ten largest errors; what is longer than
- * 250 ms is only printed, as a test does not judge the machine. Requests with long turns are
- * repeated, and the shortest of them counts.
+ * larger than 64 KiB. Method: for every kind, each list, map and string of its schema is filled
+ * until the body has the limit of its size or of its values, with different, equal and wrong ones;
+ * sent to create, update and patch, as JSON, YAML and protobuf, to the verbs over the state machine
+ * in memory. Prints the ten longest turns, in processor and wall clock time, and the ten largest
+ * errors; what is longer than 250 ms is only printed, as a test does not judge the machine.
+ * Requests with long turns are repeated, and the shortest of them counts.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

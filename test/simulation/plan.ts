@@ -48,7 +48,7 @@ export type FaultAction =
       readonly downMs: number
     }
   | { readonly kind: 'pause'; readonly target: Target; readonly thread: Thread; readonly forMs: number }
-  /** Infinity: until a power failure, `downMs` after it began. */
+  /** Infinity: until the member is killed or loses power; it is down for `downMs` then. */
   | {
       readonly kind: 'sync-stall'
       readonly target: Target
@@ -275,7 +275,7 @@ function drawFault(
   }
 }
 
-/** Steps that occur only in a new log or database. */
+/** Steps that occur when a member starts for the first time; some occur later too. */
 const firstStartSteps: readonly CrashStep[] = [
   ...(['configuration', 'vote', 'log-rename', 'database-open'] as const),
   ...(['cluster-record', 'cluster-recorded'] as const),

@@ -1,7 +1,7 @@
 import { assertNever } from '../../base/assert.ts'
 import { ChaosError } from './errors.ts'
 
-/** Kinds of faults, in the order of the help. */
+/** Kinds of faults. */
 export const faultKinds = [
   'kill',
   'pause',

@@ -35,14 +35,8 @@ export type RunOptions = {
 const pollMs = 50
 const exitGraceMs = 1000
 
-/** Faults after which the member is started again. */
-const terminating: ReadonlySet<FaultKind> = new Set([
-  'kill',
-  'stop',
-  'full-disk',
-  'rolling-restart',
-  'outage',
-])
+/** Faults that end all their targets at once. A rolling restart ends one after the other. */
+const terminating: ReadonlySet<FaultKind> = new Set(['kill', 'stop', 'full-disk', 'outage'])
 
 /**
  * Runs the plan in order: each fault once the previous one of its lane is reverted, with the
@@ -66,7 +60,9 @@ class Run {
   readonly #active = new Set<ActiveFault>()
   /** Members that are affected or not yet ready again. */
   readonly #busy = new Set<string>()
-  /** Members that may still end because of a fault. Any other end of a process is an error. */
+  /**
+   * Members that a fault ends, until they are ready again. Any other end of a process is an error.
+   */
   readonly #mayEnd = new Set<string>()
   readonly #lanes = new Map<number | null, Promise<void>>()
   #startMs = 0
@@ -89,7 +85,8 @@ class Run {
         fault.lane === null ? this.#lanes.values() : [this.#over(null), this.#over(fault.lane)],
       )
       const atMs = fault.atMs + this.#lateMs
-      if (this.#stop.signal.aborted || atMs + fault.forMs > durationMs) break
+      if (this.#stop.signal.aborted) break
+      if (atMs + fault.forMs > durationMs) continue
       await this.#sleep(this.#startMs + atMs - clock.monotonicMs())
       if (this.#stop.signal.aborted) break
       const active = this.#inject(fault)
@@ -151,7 +148,9 @@ class Run {
     const overMs = clock.monotonicMs()
     // A member with a full disk may be about to log its last lines.
     if (fault.spec.kind === 'full-disk') await this.#sleep(exitGraceMs)
-    const ready = await Promise.all(targets.map((member) => this.#awaitReady(member, false)))
+    // A member may still report that it is ready before it handles SIGTERM.
+    if (fault.spec.kind === 'stop') for (const member of targets) await this.#awaitEnd(member)
+    const ready = await Promise.all(targets.map((member) => this.#recover(member)))
     for (const member of targets) this.#busy.delete(member)
     const readyMs = ready.every(Boolean) ? clock.monotonicMs() - overMs : null
     const plannedMs = this.#startMs + fault.atMs + fault.forMs
@@ -191,9 +190,11 @@ class Run {
     const { target } = this.#options
     for (const member of target.members) {
       if (this.#stop.signal.aborted) return
+      if (!target.isRunning(member)) throw unexpectedExit(member)
+      this.#mayEnd.add(member)
       target.end(member, 'terminated')
       await this.#awaitEnd(member)
-      await this.#awaitReady(member, false)
+      await this.#recover(member)
     }
   }
 
@@ -217,6 +218,13 @@ class Run {
       }
       await pause(clock, pollMs)
     }
+  }
+
+  /** Returns false when the run was stopped while waiting: then the member may still end. */
+  async #recover(member: string): Promise<boolean> {
+    const isReady = await this.#awaitReady(member, false)
+    if (isReady) this.#mayEnd.delete(member)
+    return isReady
   }
 
   /**

@@ -59,8 +59,8 @@ export class Connection {
   }
 
   /**
-   * Sends a request, and once again with other credentials after a 401. Never rejects: failures are
-   * returned.
+   * Sends a request, and once again with other credentials after a 401. Failures of the network and
+   * of credentials are returned.
    *
    * @param timeoutMs time limit of one request; obtaining credentials is not part of it
    */

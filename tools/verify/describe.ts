@@ -32,7 +32,7 @@ export function watchEvidence(watch: Watch): EvidenceLine {
 }
 
 export function copyEvidence({ member, revision, atMs, versions, digest }: Copy): EvidenceLine {
-  const text = `${member} [${seconds(atMs)}]: ${versions.length} objects at revision ${revision}, bytes ${digest}`
+  const text = `${member} [${seconds(atMs)}]: ${versions.length} objects at revision ${revision}, digest of the bytes ${digest}`
   return { atMs, text }
 }
 

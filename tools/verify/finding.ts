@@ -73,7 +73,7 @@ export type CheckReport = {
   readonly verdict: Verdict
   /** The data that was checked, such as `20 objects, 4,211 calls`. */
   readonly examined: string
-  /** Why it is undecided; empty otherwise. */
+  /** Why it is undecided, or what limits the verdict. Empty: no remark. */
   readonly note: string
   readonly anomalies: readonly Anomaly[]
   /** Number of anomalies beyond the limit. */

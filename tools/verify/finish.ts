@@ -30,7 +30,7 @@ type FinishOptions = {
  * Completes a recording: a few final writes, each watch up to them, one most recent list per
  * member, and a copy of all objects of each member at one revision.
  *
- * @returns the revision of the last write; null: none was acknowledged in time
+ * @returns the revision of the last write; null: not all were acknowledged in time
  */
 export async function finish(
   options: FinishOptions,

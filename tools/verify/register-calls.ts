@@ -3,8 +3,8 @@ import type { Call } from './history.ts'
 import { isLinearizable, isMissing } from './history.ts'
 import type { Effect, Expectation, RegisterCall } from './linearizability.ts'
 
-/** The effect of a call on one object, and the call itself. */
 export type ObjectCalls = { readonly name: string; readonly calls: readonly ObjectCall[] }
+/** The effect of a call on one object, and the call itself. */
 export type ObjectCall = RegisterCall & { readonly call: Call }
 
 /**

@@ -2,7 +2,7 @@ import { jsonText } from '../../api/codec/json-text.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import type { UserInfo } from '../../api/metadata/object.ts'
-import type { AdmissionOptions, AdmissionRequest } from '../../registry/calls/admission.ts'
+import type { AdmissionRequest } from '../../registry/calls/admission.ts'
 import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 import type { ReviewVersion } from './compiled-webhook.ts'
 import { viewOf } from './reviewed-objects.ts'
@@ -55,7 +55,7 @@ function requestOf({ names, uid, request, matched }: ReviewInput): JsonObject {
     operation,
     userInfo: userOf(context.request.user),
     dryRun: request.options.dryRun,
-    options: operation === 'CONNECT' ? null : optionsOf(request.options, names),
+    options: operation === 'CONNECT' ? null : optionsOf(request, names),
   }
 }
 
@@ -77,8 +77,11 @@ function userOf({ name, uid, groups, extra }: UserInfo): JsonObject {
   }
 }
 
-function optionsOf(options: AdmissionOptions, names: Names): Json {
-  const head = { kind: options.kind, apiVersion: `${names.group('meta')}/v1` }
+/** Returns the options of the operation: of a patch too, as upstream. */
+function optionsOf({ operation, options }: AdmissionRequest, names: Names): Json {
+  const ofWrite = operation === 'CREATE' ? 'CreateOptions' : 'UpdateOptions'
+  const kind = options.kind === 'DeleteOptions' ? options.kind : ofWrite
+  const head = { kind, apiVersion: `${names.group('meta')}/v1` }
   const dryRun = options.dryRun ? { dryRun: ['All'] } : {}
   if (options.kind !== 'DeleteOptions') {
     const { fieldManager, fieldValidation } = options

@@ -1,7 +1,8 @@
 import { formatTime } from '../../api/metadata/time.ts'
 import type { CompiledWebhook, WebhookRule } from './compiled-webhook.ts'
 import { isSuspended } from './suspension.ts'
-import type { AllWebhookStatistics } from './webhook-statistics.ts'
+import { describeCalls } from '../../outward/webhook-statistics.ts'
+import type { AllWebhookStatistics, WebhookCalls } from '../../outward/webhook-statistics.ts'
 
 /** One webhook, and its calls by this member: for `orchctl webhooks list`. */
 export type WebhookDescription = {
@@ -17,16 +18,7 @@ export type WebhookDescription = {
   readonly isSelective: boolean
   /** null: it is not suspended. */
   readonly suspendedUntil: string | null
-  readonly state: 'closed' | 'half-open' | 'open'
-  readonly allowed: number
-  readonly denied: number
-  readonly failed: number
-  readonly skipped: number
-  readonly inFlight: number
-  readonly perSecond: number
-  readonly averageMs: number | null
-  readonly lastFailure: { readonly why: string; readonly time: string } | null
-}
+} & WebhookCalls
 
 /** Rules of one webhook in a description, and characters of one. More: cut. */
 const RULES_MAX = 64
@@ -39,7 +31,6 @@ export function describeWebhooks(
 ): readonly WebhookDescription[] {
   return webhooks.map((webhook) => {
     const { type, configuration, name, failurePolicy, timeoutSeconds, suspendedUntilMs } = webhook
-    const { breaker, lastFailure, ...counts } = statistics.of(webhook).summary(now.nowMs)
     return {
       ...{ type, configuration, name, failurePolicy, timeoutSeconds },
       url: webhook.endpoint.url,
@@ -47,10 +38,7 @@ export function describeWebhooks(
       isSelective: !webhook.namespaceSelector.isEmpty || !webhook.objectSelector.isEmpty,
       suspendedUntil:
         suspendedUntilMs !== null && isSuspended(webhook, now.wallMs) ? formatTime(suspendedUntilMs) : null,
-      state: breaker,
-      ...counts,
-      lastFailure:
-        lastFailure === null ? null : { why: lastFailure.why, time: formatTime(lastFailure.wallMs) },
+      ...describeCalls(statistics.of(webhook).summary(now.nowMs)),
     }
   })
 }

@@ -49,6 +49,11 @@ export class WebhookSource {
     for (const informer of Object.values(this.#informers)) informer.start()
   }
 
+  /** Resolves when it shows everything that this member has applied by now. @throws StoreError */
+  async takeIn(): Promise<void> {
+    for (const informer of Object.values(this.#informers)) await informer.takeIn()
+  }
+
   close(): void {
     for (const informer of Object.values(this.#informers)) informer.close()
     this.#listeners.clear()

@@ -2,11 +2,14 @@ import { limits } from '../../config/limits.ts'
 import type { AdmissionRequest } from '../../registry/calls/admission.ts'
 import { fromStore } from '../../registry/shared/store-error-mapping.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
+import type { WebhookSource } from './follow-webhooks.ts'
 
 export type FreshnessDependencies = {
   readonly store: Pick<ObjectStore, 'barrier'>
   /** Returns the age of the last proof that this member is up to date, in ms. */
   readonly proofAgeMs: () => number
+  /** The configurations that this member has applied; they follow its memory a little later. */
+  readonly source: Pick<WebhookSource, 'takeIn'>
 }
 
 /**
@@ -28,6 +31,8 @@ export class Freshness {
   /** @throws ApiError there is no quorum */
   async refresh(request: Pick<AdmissionRequest, 'context'>): Promise<void> {
     if (!this.isStale(request)) return
-    await fromStore(this.#dependencies.store.barrier(request.context.request.deadlineMs))
+    const { store, source } = this.#dependencies
+    await fromStore(store.barrier(request.context.request.deadlineMs))
+    await fromStore(source.takeIn())
   }
 }

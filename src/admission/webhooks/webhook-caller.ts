@@ -16,7 +16,7 @@ import { callFailure, denial, denialCode, dryRunRefusal, rejectionCode } from '.
 import { readResponse } from './read-response.ts'
 import type { WebhookVerdict } from './read-response.ts'
 import type { WebhookClients } from '../../outward/webhook-clients.ts'
-import type { AllWebhookStatistics, WebhookStatistics } from './webhook-statistics.ts'
+import type { AllWebhookStatistics, WebhookStatistics } from '../../outward/webhook-statistics.ts'
 
 export type WebhookCallerDependencies = {
   readonly clock: Clock

@@ -87,7 +87,7 @@ function lifetimeOf(
   return { expirationSeconds, validSeconds }
 }
 
-/** Signs off the event loop. @throws ApiError `BadRequest` */
+/** Signs on the thread pool: the event loop is not blocked. @throws ApiError `BadRequest` */
 async function signedToken(payload: JsonObject, { verification, privateKey }: SigningKey): Promise<string> {
   const { id: kid, algorithm: alg } = verification
   const bytes = Buffer.from(JSON.stringify(payload))

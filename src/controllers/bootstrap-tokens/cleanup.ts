@@ -11,6 +11,7 @@ import { Controller } from '../controller.ts'
 import type { Reconciled } from '../controller.ts'
 import { isLostRace } from '../lost-race.ts'
 import { periodicController } from '../periodic-controller.ts'
+import type { EventRecorder } from '../event-recorder.ts'
 import type { PeriodicController } from '../periodic-controller.ts'
 
 export type TokenCleanupDependencies = {
@@ -20,6 +21,7 @@ export type TokenCleanupDependencies = {
   readonly client: LocalClient
   /** The tokens of the system namespace. null: a Secret without a token */
   readonly tokens: Informer<BootstrapToken | null>
+  readonly events: Pick<EventRecorder, 'record'>
   readonly onError: (key: string, cause: unknown) => void
 }
 
@@ -43,7 +45,7 @@ export function tokenCleaner(dependencies: TokenCleanupDependencies): PeriodicCo
 
 /** Decides by the newest version: the token may have been extended in the meantime. */
 async function reconcile(
-  { clock, names, catalog, client }: TokenCleanupDependencies,
+  { clock, names, catalog, client, events }: TokenCleanupDependencies,
   key: Key,
 ): Promise<Reconciled> {
   const definition = catalog.find('', 'v1', 'secrets')
@@ -55,6 +57,9 @@ async function reconcile(
   if (object === null || token === null || token.expiresMs > clock.wallMs()) return { kind: 'done' }
   try {
     await client.delete(definition, target, object)
+    const about = { apiVersion: 'v1', kind: 'Secret', namespace, name, uid: object.metadata.uid ?? '' }
+    const message = 'Deleted: the bootstrap token has expired'
+    events.record(about, { type: 'Normal', reason: 'BootstrapTokenExpired', message })
   } catch (cause) {
     if (!isLostRace(cause)) throw cause
     return { kind: 'again' }

@@ -8,7 +8,7 @@ import type { AnyObject } from '../kinds/definition.ts'
 import type { ConversionWebhook } from '../kinds/conversion-webhook.ts'
 import type { ObjectConverter } from '../kinds/object-converter.ts'
 
-/** Thrown by an evaluation that needs an object in another version, to be evaluated again then. */
+/** Ends an evaluation that needs an object in another version. It begins again with the result. */
 export class ConversionAwaited extends Error {
   readonly webhook: ConversionWebhook
   readonly object: AnyObject
@@ -26,9 +26,10 @@ export class ConversionAwaited extends Error {
 const CONVERSIONS_MAX = 32
 
 /**
- * The conversions that the evaluations of one request need to compare the fields of owners that
- * wrote other versions. Evaluations are synchronous: one that lacks a conversion ends, and begins
- * again when the webhook has made it. Deterministic, so each evaluation gets further.
+ * The conversions that the evaluations of one request need: field managers may have written other
+ * versions, in which their fields are compared. Evaluations are synchronous: one that lacks a
+ * conversion ends, and begins again when the webhook has made it. Deterministic, so each evaluation
+ * gets further.
  */
 export class AwaitedConversions {
   /** By the text of the object and the wanted version. null: it cannot be converted. */

@@ -20,7 +20,7 @@ export type WebhookChange = {
   readonly suspendedUntilMs: number | null
 }
 
-/** The admission webhooks as operators see and suspend them. */
+/** The webhooks as operators see them; those of admission can be suspended. */
 export type OperatedWebhooks = {
   /** Returns the webhooks and their calls by this member. */
   readonly describe: () => readonly JsonObject[]

@@ -12,12 +12,12 @@ export class ReadIndexes {
   /** By term: the first committed entry of it. */
   readonly #first = new Map<number, number>()
   /**
-   * A response that was too early when it was sent. An only voter commits and responds in one turn,
-   * and may report the latter first; once another member sends a message, that turn is over.
+   * A response that was too early when it was sent. The only voter of a cluster commits and
+   * responds in one turn, and may report the response before the commit. That turn is over once
+   * another member sends a message.
    */
   #early: Answer | null = null
 
-  /** @throws Finding */
   committed(entry: Entry): void {
     if (!this.#first.has(entry.term)) this.#first.set(entry.term, entry.index)
     if (this.#early?.term === entry.term && this.#isDue(this.#early)) this.#early = null

@@ -117,7 +117,7 @@ function checkState(listed: ListedState, index: HistoryIndex, findings: Findings
     if (index.mayBeAbsent(name, revision, end)) continue
     const last = index.lastChangeUpTo(name, revision)
     if (last === null) continue
-    const text = `${where} lacks ${versionText(last.version)}, which was never deleted`
+    const text = `${where} lacks ${versionText(last.version)}, which was not deleted up to that revision`
     addOlder(findings, { text, object: name, calls }, last.version, index)
   }
 }

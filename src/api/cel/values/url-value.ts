@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { CelOpaque } from './value.ts'
 
 /** The parts of an absolute URL, or of an absolute path. */
@@ -96,29 +97,40 @@ function parseQuery(query: string): ReadonlyMap<string, readonly string[]> {
   return values
 }
 
-/** Keeps a path that is escaped already; escapes what may not stand in one. */
+/**
+ * Keeps a path that is escaped already. In any other, escapes exactly what has to be escaped.
+ *
+ * @returns undefined if an escape is broken
+ */
 function escapePath(path: string): string | undefined {
-  const decoded = percentDecoded(path)
-  if (decoded === undefined) return undefined
+  if (BROKEN_ESCAPE.test(path)) return undefined
   if (/^[A-Za-z0-9\-._~!$&'()*+,;=:@/[\]%]*$/.test(path)) return path
-  const encoded = encodeURI(decoded.replace(LONE_SURROGATE, '\ufffd'))
-  return encoded.replace(/[?#!'()*]/g, escapeCharacter)
+  return path.replace(/%[0-9A-Fa-f]{2}|[^A-Za-z0-9\-._~$&+,;=:@/]/gu, (part) => {
+    if (part.length < 3) return escapeBytes(part)
+    const character = String.fromCharCode(parseInt(part.slice(1), 16))
+    return /[A-Za-z0-9\-._~$&+,;=:@/]/.test(character) ? character : part.toUpperCase()
+  })
 }
 
-const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
-
-function escapeCharacter(character: string): string {
-  return `%${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(2, '0')}`
+/** Escapes the bytes of a character; half a pair of surrogates counts as U+FFFD. */
+function escapeBytes(character: string): string {
+  return Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '%$&')
 }
 
-/** @returns undefined if an escape is broken */
+const BROKEN_ESCAPE = /%(?![0-9A-Fa-f]{2})/
+
+/**
+ * Decodes the bytes that are escaped. Those that are not UTF-8, which Go keeps in its texts, become
+ * U+FFFD.
+ *
+ * @returns undefined if an escape is broken
+ */
 function percentDecoded(text: string): string | undefined {
   if (!text.includes('%')) return text
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
+  if (BROKEN_ESCAPE.test(text)) return undefined
+  return text.replace(/(?:%[0-9A-Fa-f]{2})+/g, (bytes) =>
+    Buffer.from(bytes.replaceAll('%', ''), 'hex').toString('utf8'),
+  )
 }
 
 function splitAt(text: string, separator: string): readonly [string, string] {

@@ -76,7 +76,7 @@ void test('both threads share one lease', () => {
   assert.deepEqual([theirs.term, theirs.commit, theirs.untilMs], [4, 9, 12.345])
 })
 
-void test('a lease read is valid if the lease holds in the same term after its value is fixed', async () => {
+void test('a lease read is valid if the lease holds in the same term after the value to return was read', async () => {
   const clock = new ManualClock()
   const lease = new SharedLease()
   assert.equal(beginLeaseRead(lease, clock), null)

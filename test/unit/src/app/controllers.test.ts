@@ -11,7 +11,7 @@ import { namespaceLifecycle } from '../../../../src/admission/namespace-lifecycl
 import { roleEscalation } from '../../../../src/admission/role-escalation.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import type { ApiDomain, Names } from '../../../../src/api/metadata/names.ts'
-import { controllerUser } from '../../../../src/app/controller-user.ts'
+import { controllerUser } from '../../../../src/app/controllers/controller-user.ts'
 import { defaultPolicy } from '../../../../src/auth/bootstrap/default-policy.ts'
 import { grantCheck } from '../../../../src/auth/grants.ts'
 import { anyOf } from '../../../../src/auth/rules.ts'
@@ -77,6 +77,9 @@ async function work(api: Fixture): Promise<void> {
     kind: 'Pod',
     body: { metadata: { name: 'p' }, spec: { nodeName: 'absent', containers } },
   })
+  const volumeClaimTemplate = { spec: claimBody('x')['spec'] ?? null }
+  const volumes = [{ name: 'own', ephemeral: { volumeClaimTemplate } }]
+  await api.create({ kind: 'Pod', body: { metadata: { name: 'e' }, spec: { containers, volumes } } })
   await api.create({
     kind: 'ResourceQuota',
     body: { metadata: { name: 'q' }, spec: { hard: { pods: '9' } } },
@@ -110,6 +113,7 @@ function usersIn(names: Names): Readonly<Record<ControllerName, string>> {
     csrapproving: account('certificate-controller'),
     csrcleaner: account('certificate-controller'),
     csrsigning: account('certificate-controller'),
+    'ephemeral-volume': account('ephemeral-volume-controller'),
     garbagecollector: account('generic-garbage-collector'),
     namespace: account('namespace-controller'),
     podgc: account('pod-garbage-collector'),

@@ -9,7 +9,6 @@ import type { ApiDomain } from '../../../../src/api/metadata/names.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import { systemClock } from '../../../../fixtures/system.ts'
 import { WebhookClients } from '../../../../src/outward/webhook-clients.ts'
-import type { ObjectConverter } from '../../../../src/registry/kinds/object-converter.ts'
 import type { RegistryLimits } from '../../../../src/registry/shared/registry-limits.ts'
 import { customKinds } from '../../../../src/resources/crd/custom-kind.ts'
 import { prefixOf } from '../../../../src/store/key.ts'
@@ -43,6 +42,7 @@ export class ConversionKit {
   /** Returns the answer of the webhook to a call. */
   answer: (call: SeenCall) => Answer | Promise<Answer> = converts
   readonly failures: string[] = []
+  converter: ConversionWebhooks | null = null
 
   constructor(api: Fixture, hook: OutwardServer, metrics: MetricsRegistry) {
     this.api = api
@@ -52,7 +52,7 @@ export class ConversionKit {
 
   static async open(t: TestContext, options: ConversionKitOptions = {}): Promise<ConversionKit> {
     const domain = options.domain ?? 'orch.io'
-    const made: { converter: ObjectConverter | null; kit: ConversionKit | null } = {
+    const made: { converter: ConversionWebhooks | null; kit: ConversionKit | null } = {
       converter: null,
       kit: null,
     }
@@ -75,6 +75,7 @@ export class ConversionKit {
       ...{ random, names: namesOf(domain), clients, metrics: new ConversionMetrics(metrics) },
       failuresOf: () => ({ failed: (why) => void kit.failures.push(why), succeeded: () => undefined }),
     })
+    kit.converter = made.converter
     t.after(async () => {
       clients.close()
       await api.close()

@@ -82,7 +82,7 @@ void test('another host is rejected with the name of the holder as soon as the c
   assert.ok(!existsSync(join(directory, 'lock.host')))
 })
 
-void test('a killed holder is replaced after a wait; if it comes back, it has to end', async (t) => {
+void test('a paused holder is replaced after a wait; when it goes on, it has to end', async (t) => {
   const directory = folder(t)
   const [one, other] = [new ManualClock(), new ManualClock()]
   const holder = take(directory, one, 'a')

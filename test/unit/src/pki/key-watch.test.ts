@@ -62,13 +62,13 @@ function open(t: TestContext): Opened {
   assert.ok(loaded.kind === 'config')
   const { config } = loaded
   // Long ago: file systems may give the same time to what is written within a few ms.
-  for (const path of keyFilesOf(config)) utimesSync(path, 1000, 1000)
+  for (const path of keyFilesOf(config, '')) utimesSync(path, 1000, 1000)
   const [taken, warnings, infos]: [MemberKeys[], string[], object[]] = [[], [], []]
   const log = {
     info: (facts: object) => void infos.push(facts),
     warn: ({ cause }: { cause: string }) => void warnings.push(cause),
   }
-  const parts = { config, clock, random: new SeededRandom(7), log: log as never }
+  const parts = { config, directory: '', clock, random: new SeededRandom(7), log: log as never }
   const watch = new KeyWatch(parts, memberKeys(parts, '', 'among-others'), (keys) => void taken.push(keys))
   t.after(() => watch.close())
   const renew: Opened['renew'] = (...pairs) => {
@@ -226,7 +226,7 @@ void test('a member with keys of its own follows the authorities of authenticati
   const keys = memberKeys(dependencies, directory, 'maybe-alone')
   const taken: MemberKeys[] = []
   const log = { info: () => undefined, warn: () => undefined }
-  const watch = new KeyWatch({ ...dependencies, log }, keys, (next) => void taken.push(next))
+  const watch = new KeyWatch({ ...dependencies, directory, log }, keys, (next) => void taken.push(next))
   t.after(() => watch.close())
   for (let count = 0; count < 2; count++) await watch.look()
   copyFileSync(second.ca.certificate, bundle)

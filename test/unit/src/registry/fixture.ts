@@ -109,7 +109,7 @@ export type Seen = {
   readonly status: JsonObject
 }
 
-/** The verbs over the shipped machine in memory, with the shipped kinds and admission. */
+/** The verbs over the shipped state machine in memory, with the shipped kinds and admission. */
 export class Fixture {
   readonly names: Names
   readonly clock = new ManualClock()

@@ -1,6 +1,6 @@
 /*
  * Goal: an informer's map equals the store, and its listeners get every change once.
- * Method: random writes on the machine in memory, with the history trimmed now and then.
+ * Method: random writes on the state machine in memory, with the history trimmed now and then.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'

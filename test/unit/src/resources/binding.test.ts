@@ -1,7 +1,7 @@
 /*
  * Goal: a Pod is bound to a node once, through its subresource `binding` or through the kind
  * Binding.
- * Method: the shipped verbs on the machine in memory.
+ * Method: the shipped verbs on the state machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

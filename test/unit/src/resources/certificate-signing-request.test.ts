@@ -1,7 +1,7 @@
 /*
  * Goal: CertificateSigningRequest follows spec 2.11 and 3.2: the requester, and which path may
  * change which part of the status.
- * Method: the shipped verbs on the machine in memory; each rule violated once.
+ * Method: the shipped verbs on the state machine in memory; each rule violated once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /*
  * Goal: events behave as upstream's: two groups share one store, with the rules of each, selectors
  * and tables.
- * Method: the shipped verbs on the machine in memory, in both domains; each rule broken once.
+ * Method: the shipped verbs on the state machine in memory, in both domains; each rule broken once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

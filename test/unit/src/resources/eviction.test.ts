@@ -1,6 +1,6 @@
 /*
  * Goal: an eviction deletes a Pod as a deletion does, with the options in its body.
- * Method: the shipped verbs on the machine in memory.
+ * Method: the shipped verbs on the state machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

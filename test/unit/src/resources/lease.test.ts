@@ -1,6 +1,6 @@
 /*
  * Goal: Lease as members and leaders among programs use it.
- * Method: the shipped verbs on the machine in memory.
+ * Method: the shipped verbs on the state machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /*
  * Goal: namespaces as clients of both domains know them: labels, finalizers, phases, subresources.
- * Method: the shipped verbs on the machine in memory.
+ * Method: the shipped verbs on the state machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /*
  * Goal: Node behaves as upstream's: taints, address ranges, quantities, the fields that each path
  * may change, columns.
- * Method: the shipped verbs on the machine in memory; each rule violated once.
+ * Method: the shipped verbs on the state machine in memory; each rule violated once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

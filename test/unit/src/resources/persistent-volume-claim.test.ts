@@ -1,7 +1,7 @@
 /*
  * Goal: PersistentVolumeClaim follows spec 2.6: required and immutable fields, data sources,
  * status.
- * Method: the shipped verbs on the machine in memory; each rule broken once.
+ * Method: the shipped verbs on the state machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /*
  * Goal: PersistentVolume follows spec 2.7: sources, capacity, node affinity, immutable fields,
  * columns.
- * Method: the shipped verbs on the machine in memory; each rule broken once.
+ * Method: the shipped verbs on the state machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

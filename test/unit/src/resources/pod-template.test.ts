@@ -1,6 +1,6 @@
 /*
  * Goal: a template has the rules and defaults of a Pod, except for those that only apply to a Pod.
- * Method: the shipped verbs on the machine in memory.
+ * Method: the shipped verbs on the state machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

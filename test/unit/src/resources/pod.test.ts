@@ -1,6 +1,6 @@
 /*
  * Goal: the life cycle of a Pod: defaults, mutable fields, status updates and deletion.
- * Method: the shipped verbs on the machine in memory, in both domains where names differ.
+ * Method: the shipped verbs on the state machine in memory, in both domains where names differ.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

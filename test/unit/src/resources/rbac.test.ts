@@ -1,6 +1,6 @@
 /*
  * Goal: roles and bindings as upstream has them: rules, subjects, references, defaults, columns.
- * Method: the shipped verbs on the machine in memory; each rule violated once.
+ * Method: the shipped verbs on the state machine in memory; each rule violated once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /*
  * Goal: ResourceQuota and LimitRange follow the rules of upstream 1.24.
- * Method: the shipped verbs on the machine in memory; each rule broken once.
+ * Method: the shipped verbs on the state machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /*
  * Goal: Secret follows spec 2.3 and 2.4.
- * Method: the shipped verbs on the machine in memory.
+ * Method: the shipped verbs on the state machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

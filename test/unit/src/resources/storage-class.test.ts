@@ -1,6 +1,6 @@
 /*
  * Goal: StorageClass follows spec 2.8.
- * Method: the shipped verbs on the machine in memory; each rule broken once.
+ * Method: the shipped verbs on the state machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

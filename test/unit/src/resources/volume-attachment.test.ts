@@ -1,7 +1,7 @@
 /*
  * Goal: VolumeAttachment as spec 2.9 has it: one source, an immutable spec, and a status that the
  * driver sets.
- * Method: the shipped verbs on the machine in memory; each rule broken once.
+ * Method: the shipped verbs on the state machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /*
  * Goal: configurations of webhooks as spec 4.6 has them: their endpoints, their rules, and
- * defaults.
- * Method: the shipped verbs on the machine in memory; each rule violated once, for both kinds.
+ * defaults. Method: the shipped verbs on the state machine in memory; each rule violated once, for
+ * both kinds.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -193,6 +193,23 @@ void test('spec 4.6: a rule has operations and resources, without duplicates', (
     ],
     (part) => ({ ...good, rules: [{ ...rule, ...part }] }),
   )
+})
+
+void test('spec 4.6.3: the name of a configuration is a DNS subdomain, and the names of its webhooks are distinct', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const other = { ...good, name: 'other.example.com' }
+  for (const kind of kinds) {
+    for (const wrong of ['A', 'a_b', '-a', 'a..b', 'a'.repeat(254)]) {
+      const seen = await refused(api.create({ kind, body: { metadata: { name: wrong }, webhooks: [good] } }))
+      assert.deepEqual([seen.code, ...causes(seen)], [422, 'FieldValueInvalid metadata.name'], wrong)
+    }
+    for (const right of ['a', 'a.b-c.9', 'a'.repeat(253)]) {
+      await api.create({ kind, body: { metadata: { name: right }, webhooks: [good, other] } })
+    }
+    const twice = await refused(make(api, kind, good, other, good))
+    assert.deepEqual([twice.code, ...causes(twice)], [422, 'FieldValueDuplicate webhooks[2].name'])
+  }
 })
 
 void test('spec 4.6: webhooks of a configuration have distinct names; only mutating ones have a reinvocation policy', async (t) => {

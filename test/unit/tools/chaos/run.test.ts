@@ -211,6 +211,41 @@ void test('a member that exits unexpectedly is reported and restarted', async ()
   assert.deepEqual(target.starts, ['n3'])
 })
 
+void test('a member that exits again after it recovered from a fault is reported', async () => {
+  const restart = { kind: 'rolling-restart' } as const
+  for (const first of [fault({ kind: 'kill' }, 'n1'), fault(restart, 'all', { lane: null })]) {
+    const target = new Recorded(3)
+    const plan = [first, fault({ kind: 'pause' }, 'n1', { atMs: 8000 })]
+    const does = (): unknown => target.down.add('n1')
+    const { error } = await ran(plan, target, { afterMs: 8500, does })
+    assert.match(String(error), /n1 ended unexpectedly/, first.spec.kind)
+    assert.deepEqual([...target.down], [], first.spec.kind)
+  }
+})
+
+void test('a member that exits before its turn of a rolling restart is reported', async () => {
+  const target = new Recorded(3)
+  target.neverReady = 'n1'
+  const does = (): unknown => target.down.add('n3') && (target.neverReady = '')
+  const plan = [fault({ kind: 'rolling-restart' }, 'all', { lane: null })]
+  const { error } = await ran(plan, target, { afterMs: 3000, does })
+  assert.match(String(error), /n3 ended unexpectedly/)
+})
+
+void test('a fault that no longer fits into the run is skipped, and a later shorter one is run', async () => {
+  const target = new Recorded(3)
+  const plan = [
+    fault({ kind: 'kill' }, 'n1', { atMs: 590_000, forMs: 11_000 }),
+    fault({ kind: 'pause' }, 'n2', { atMs: 592_000, forMs: 2000 }),
+  ]
+  const { done, error } = await ran(plan, target)
+  assert.equal(error, null)
+  assert.deepEqual(
+    done.map((one) => one.target),
+    ['n2'],
+  )
+})
+
 void test('proxies that exit are reported, and faults that do not need them are reverted', async () => {
   const target = new Recorded(5)
   const plan = [

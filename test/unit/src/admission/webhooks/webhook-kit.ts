@@ -15,7 +15,7 @@ import { validatingWebhooks } from '../../../../../src/admission/webhooks/valida
 import { WebhookCaller } from '../../../../../src/admission/webhooks/webhook-caller.ts'
 import { WebhookClients } from '../../../../../src/outward/webhook-clients.ts'
 import type { CredentialsFor } from '../../../../../src/outward/webhook-clients.ts'
-import { AllWebhookStatistics } from '../../../../../src/admission/webhooks/webhook-statistics.ts'
+import { AllWebhookStatistics } from '../../../../../src/outward/webhook-statistics.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import type { ApiDomain } from '../../../../../src/api/metadata/names.ts'
 import type { Admission } from '../../../../../src/registry/calls/admission.ts'
@@ -41,7 +41,7 @@ export type KitOptions = {
   readonly wrap?: (store: ObjectStore) => ObjectStore
 }
 
-/** The verbs over the machine in memory, with webhooks on a real HTTPS server. */
+/** The verbs over the state machine in memory, with webhooks on a real HTTPS server. */
 export class WebhookKit {
   readonly api: Fixture
   readonly server: OutwardServer
@@ -97,7 +97,7 @@ export class WebhookKit {
       ...{ random, names, clients, statistics, metrics: new AdmissionMetrics(metrics) },
       onBreaker: (webhook, state) => breakerChanges.push({ webhook, state }),
     })
-    const freshness = new Freshness({ store, proofAgeMs: options.proofAgeMs ?? (() => 0) })
+    const freshness = new Freshness({ store, proofAgeMs: options.proofAgeMs ?? (() => 0), source })
     const first = [namespaceLifecycle({ names }), ...(options.plugins ?? [])]
     const reinvoke = admissionChain(first)
     const parts = { source, caller, freshness }

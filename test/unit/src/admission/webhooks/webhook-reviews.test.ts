@@ -67,7 +67,7 @@ void test('spec 4.6.2: nulls stand for the object of a DELETE and the oldObject 
       objectMember(review, 'options')['kind'],
     ]),
     [
-      ['UPDATE', 'PatchOptions'],
+      ['UPDATE', 'UpdateOptions'],
       ['DELETE', 'DeleteOptions'],
     ],
   )

@@ -7,8 +7,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callChain, isLoop, traceHeaders } from '../../../../../src/admission/webhooks/call-chain.ts'
 import { CircuitBreaker } from '../../../../../src/outward/circuit-breaker.ts'
+import type { JsonObject } from '../../../../../src/api/json.ts'
 import { describeWebhooks } from '../../../../../src/admission/webhooks/describe-webhooks.ts'
-import { allow, deny } from '../../../../support/fixtures/webhook-answers.ts'
+import { allow, deny, patch } from '../../../../support/fixtures/webhook-answers.ts'
 import { until } from '../../../../support/tools/until.ts'
 import { refused } from '../../registry/fixture.ts'
 import { WebhookKit } from './webhook-kit.ts'
@@ -219,6 +220,54 @@ void test('spec 6.2: rejections are counted by name, operation, type, error_type
   const ignored = 'name="m.example.com",operation="CREATE",type="admit",code="500",rejected="false"'
   assert.ok(requests.includes(`apiserver_admission_webhook_request_total{${ignored}} 1`), requests.join('\n'))
   assert.ok(series('apiserver_admission_webhook_admission_duration_seconds_count').length > 0)
+})
+
+void test('spec 6.2: rejections count each operation, mutating webhooks as admit, and what this server cannot use as its own error', async (t) => {
+  const kit = await WebhookKit.open(t)
+  const { api } = kit
+  await api.configMap('a')
+  await kit.configure('mutating', 'm', [kit.webhook('m.example.com')])
+  kit.answer = (call) => deny(call)
+  await refused(api.configMap('b'))
+  await refused(api.patch({ name: 'a', body: { data: { k: 'v' } } }))
+  await refused(api.delete({ name: 'a' }))
+  kit.answer = (call) => patch(call, [{ op: 'remove', path: '/none' }])
+  await refused(api.configMap('b'))
+  const text = await kit.metrics.metrics()
+  const name = 'apiserver_admission_webhook_rejection_count'
+  const counted = text.split('\n').filter((line) => line.startsWith(`${name}{`))
+  const of = (operation: string, more: string): string =>
+    `${name}{name="m.example.com",operation="${operation}",type="admit",${more}} 1`
+  const denied = 'error_type="no_error",rejection_code="403"'
+  assert.deepEqual(counted, [
+    of('CREATE', denied),
+    of('UPDATE', denied),
+    of('DELETE', denied),
+    of('CREATE', 'error_type="apiserver_internal_error",rejection_code="0"'),
+  ])
+})
+
+void test('spec 6.2: audit annotations count the rounds, and the webhooks of a round', async (t) => {
+  const kit = await WebhookKit.open(t)
+  const { api } = kit
+  const again = { reinvocationPolicy: 'IfNeeded' }
+  await kit.configure('mutating', 'm', [kit.webhook('a.example.com', again), kit.webhook('b.example.com')])
+  kit.answer = (call) =>
+    kit.server.calls.length === 1
+      ? allow(call)
+      : patch(call, [{ op: 'add', path: '/data', value: { calls: String(kit.server.calls.length) } }])
+  const annotations = new Map<string, string>()
+  const request = api.request({ body: { metadata: { name: 'a' } } })
+  const annotate = (key: string, value: string): void => void annotations.set(key, value)
+  await api.registry.create({ ...request, context: { ...request.context, annotate } })
+  const of = (kind: string, round: number, index: number): string =>
+    `${kind}.webhook.admission.orch.io/round_${round}_index_${index}`
+  assert.deepEqual(
+    [...annotations.keys()],
+    [of('mutation', 0, 0), of('mutation', 0, 1), of('patch', 0, 1), of('mutation', 1, 0), of('patch', 1, 0)],
+  )
+  const { webhook, mutated } = JSON.parse(annotations.get(of('mutation', 1, 0)) ?? '') as JsonObject
+  assert.deepEqual([webhook, mutated], ['a.example.com', true])
 })
 
 void test('spec 6.2: audit annotations record the mutation and the patch of each mutating webhook', async (t) => {

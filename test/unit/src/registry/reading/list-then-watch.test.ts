@@ -1,7 +1,7 @@
 /*
  * Goal: a list plus the watch from its version always equals a later list: for any selector,
  * resumed anywhere, with no event missed, repeated or out of order.
- * Method: random writes on the machine in memory; watchers that apply the events.
+ * Method: random writes on the state machine in memory; watchers that apply the events.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,7 @@
 /*
  * Goal: a list, in any pages and of any version, is exactly the state at its version, whatever is
- * written, trimmed and moved to disk between its pages.
- * Method: random writes, lists and trims on the machine in memory, compared with a model that keeps
- * all states. SEED repeats one run.
+ * written, trimmed and moved to disk between its pages. Method: random writes, lists and trims on
+ * the state machine in memory, compared with a model that keeps all states. SEED repeats one run.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,7 @@
 /*
  * Goal: watches of one name, or of one value of a field, get exactly the matching events of an
- * unfiltered watch, and an event costs nothing for other watches.
- * Method: the shipped verbs on the machine in memory; a kind whose field counts how often it is
- * read; watches that wait.
+ * unfiltered watch, and an event costs nothing for other watches. Method: the shipped verbs on the
+ * state machine in memory; a kind whose field counts how often it is read; watches that wait.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /*
  * Goal: markers of a custom schema decide how its lists and maps are merged and owned, also after
- * they change; status has owners of its own.
- * Method: the shipped verbs on the machine in memory; kinds from schemas, exchanged in the catalog.
+ * they change; status has owners of its own. Method: the shipped verbs on the state machine in
+ * memory; kinds from schemas, exchanged in the catalog.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -2,7 +2,7 @@
  * Goal: owners that wrote different versions of a kind own fields, conflict and give them up as if
  * all had written the same one.
  * Method: events, whose fields have other names in the other group, and a custom kind of two
- * versions with different schemas; the shipped verbs on the machine in memory.
+ * versions with different schemas; the shipped verbs on the state machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /*
  * Goal: server-side apply sets, keeps and removes exactly the right fields, reports
  * conflicts with their managers, and every other write moves the ownership of what it changes.
- * Method: the shipped verbs on the machine in memory.
+ * Method: the shipped verbs on the state machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /*
  * Goal: what create stores, returns and refuses.
- * Method: the shipped verbs, kinds and machine in memory.
+ * Method: the shipped verbs, kinds and state machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

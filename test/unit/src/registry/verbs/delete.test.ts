@@ -1,6 +1,6 @@
 /*
  * Goal: deletion as in spec 3.1, with preconditions, and of whole collections.
- * Method: the shipped verbs on the machine in memory.
+ * Method: the shipped verbs on the state machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

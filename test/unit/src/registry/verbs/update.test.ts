@@ -1,6 +1,6 @@
 /*
  * Goal: PUT and PATCH make exactly the requested change, subject to preconditions.
- * Method: the shipped verbs on the machine in memory; races by hand.
+ * Method: the shipped verbs on the state machine in memory; races by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

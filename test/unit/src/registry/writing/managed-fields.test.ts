@@ -1,7 +1,7 @@
 /*
  * Goal: every write records its manager as the owner of what it set, as upstream 1.24: creates,
  * updates, patches, subresources and operations; what admission and the server set has no owner.
- * Method: the shipped verbs on the machine in memory.
+ * Method: the shipped verbs on the state machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

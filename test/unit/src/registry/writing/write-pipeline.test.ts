@@ -1,8 +1,7 @@
 /*
  * Goal: every write takes the same steps in the same order, is evaluated once unless what it read
- * has changed, and calls external services once for the same object.
- * Method: the shipped verbs on the machine in memory, with plugins that count and a store that can
- * be stale.
+ * has changed, and calls external services once for the same object. Method: the shipped verbs on
+ * the state machine in memory, with plugins that count and a store that can be stale.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -2,7 +2,7 @@
  * Goal: definitions as many packages ship them can be created and applied in strict mode, also the
  * largest, and their objects are accepted and refused by their schemas and rules.
  * Method: definitions in the style of these packages (`support/fixtures/definitions`), in both
- * domains, with the shipped verbs on the machine in memory.
+ * domains, with the shipped verbs on the state machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,9 +1,8 @@
 /*
  * Goal: objects of a custom kind behave like those of built-in kinds: pruning, defaults, generation
  * and validation, in each version, under an older schema too; their lists, tables, status and
- * scale.
- * Method: the shipped verbs on the machine in memory; a definition in the store with its names
- * accepted by hand.
+ * scale. Method: the shipped verbs on the state machine in memory; a definition in the store with
+ * its names accepted by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /*
  * Goal: definitions behave as upstream's: every rule, in both domains, defaults, the status that
  * the server sets, and deletion only after that of all objects.
- * Method: the shipped verbs on the machine in memory; each rule broken once.
+ * Method: the shipped verbs on the state machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,8 @@
 /*
  * Goal: the rules of a custom kind are enforced by every verb that writes an object, in both
- * domains, and refusals change nothing; definitions with wrong rules are refused.
- * Method: the shipped verbs on the machine in memory; a definition in the store with its names
- * accepted by hand.
+ * domains, and refusals change nothing; definitions with wrong rules are refused. Method: the
+ * shipped verbs on the state machine in memory; a definition in the store with its names accepted
+ * by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

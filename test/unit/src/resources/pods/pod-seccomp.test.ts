@@ -1,8 +1,7 @@
 /*
  * Goal: a new Pod has its seccomp profile in its fields and in its annotations, whichever of them
- * was sent.
- * Method: the shipped verbs on the machine in memory, in both domains; each profile on either side,
- * and both at once.
+ * was sent. Method: the shipped verbs on the state machine in memory, in both domains; each profile
+ * on either side, and both at once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

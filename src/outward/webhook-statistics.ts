@@ -1,6 +1,6 @@
-import { CircuitBreaker } from '../../outward/circuit-breaker.ts'
-import type { BreakerState } from '../../outward/circuit-breaker.ts'
-import type { CompiledWebhook } from './compiled-webhook.ts'
+import { formatTime } from '../api/metadata/time.ts'
+import { CircuitBreaker } from './circuit-breaker.ts'
+import type { BreakerState } from './circuit-breaker.ts'
 
 /** The result of one call of a webhook. `skipped`: it was not made. */
 export type CallOutcome = 'allowed' | 'denied' | 'failed' | 'skipped'
@@ -56,6 +56,20 @@ export class WebhookStatistics {
   }
 }
 
+/** The calls of a webhook as operators see them. */
+export type WebhookCalls = Omit<WebhookSummary, 'breaker' | 'lastFailure'> & {
+  readonly state: BreakerState
+  readonly lastFailure: { readonly why: string; readonly time: string } | null
+}
+
+export function describeCalls({ breaker, lastFailure, ...counts }: WebhookSummary): WebhookCalls {
+  return {
+    state: breaker,
+    ...counts,
+    lastFailure: lastFailure === null ? null : { why: lastFailure.why, time: formatTime(lastFailure.wallMs) },
+  }
+}
+
 export type WebhookSummary = {
   readonly allowed: number
   readonly denied: number
@@ -78,7 +92,7 @@ export type WebhookSummary = {
 export class AllWebhookStatistics {
   readonly #byId = new Map<string, WebhookStatistics>()
 
-  of({ id }: Pick<CompiledWebhook, 'id'>): WebhookStatistics {
+  of({ id }: { readonly id: string }): WebhookStatistics {
     let found = this.#byId.get(id)
     if (found === undefined) {
       found = new WebhookStatistics()

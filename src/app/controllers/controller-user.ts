@@ -1,7 +1,12 @@
-import type { UserInfo } from '../api/metadata/object.ts'
-import type { Names } from '../api/metadata/names.ts'
-import { GROUP_MASTERS, authenticatedUser, serviceAccountGroups, serviceAccountName } from '../auth/user.ts'
-import type { ControllerName } from '../config/controllers-flag.ts'
+import type { UserInfo } from '../../api/metadata/object.ts'
+import type { Names } from '../../api/metadata/names.ts'
+import {
+  GROUP_MASTERS,
+  authenticatedUser,
+  serviceAccountGroups,
+  serviceAccountName,
+} from '../../auth/user.ts'
+import type { ControllerName } from '../../config/controllers-flag.ts'
 
 /**
  * The service account of each controller, the subject of the default role
@@ -15,6 +20,7 @@ const accounts: { readonly [name in ControllerName]: string | null } = {
   csrapproving: 'certificate-controller',
   csrcleaner: 'certificate-controller',
   csrsigning: 'certificate-controller',
+  'ephemeral-volume': 'ephemeral-volume-controller',
   garbagecollector: 'generic-garbage-collector',
   namespace: 'namespace-controller',
   podgc: 'pod-garbage-collector',
@@ -33,6 +39,11 @@ const accounts: { readonly [name in ControllerName]: string | null } = {
  * configured.
  */
 const privileged: readonly ControllerName[] = ['clusterrole-aggregation', 'csrapproving', 'csrsigning']
+
+/** Returns the name of the controller in events. */
+export function controllerAccount(controller: ControllerName): string {
+  return accounts[controller] ?? controller
+}
 
 /** Returns the user as which a controller reads and writes. */
 export function controllerUser(names: Names, controller: ControllerName): UserInfo {

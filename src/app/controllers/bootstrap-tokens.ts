@@ -1,22 +1,14 @@
-import { tokenCleaner } from '../controllers/bootstrap-tokens/cleanup.ts'
-import { clusterInfoName, clusterInfoSigner } from '../controllers/bootstrap-tokens/signing.ts'
-import { Informer } from '../registry/informer.ts'
-import { bootstrapTokenOf, isBootstrapTokenName } from '../registry/kinds/bootstrap-token.ts'
-import { parseStored } from '../registry/kinds/encode.ts'
-import { partsOf, prefixOf } from '../store/key.ts'
-import type { CertificateControllersDependencies } from './certificate-controllers.ts'
+import { tokenCleaner } from '../../controllers/bootstrap-tokens/cleanup.ts'
+import { clusterInfoName, clusterInfoSigner } from '../../controllers/bootstrap-tokens/signing.ts'
+import { Informer } from '../../registry/informer.ts'
+import { bootstrapTokenOf, isBootstrapTokenName } from '../../registry/kinds/bootstrap-token.ts'
+import { parseStored } from '../../registry/kinds/encode.ts'
+import { partsOf, prefixOf } from '../../store/key.ts'
+import type { ControllerParts, Stop } from './controller-parts.ts'
 
-export type BootstrapControllersDependencies = Pick<
-  CertificateControllersDependencies,
-  'store' | 'clock' | 'names' | 'catalog' | 'enabled' | 'log' | 'clientOf' | 'switched'
->
-
-/**
- * Starts the controllers of bootstrap tokens.
- * @returns functions that stop them
- */
-export function startBootstrap(of: BootstrapControllersDependencies): readonly (() => void)[] {
-  const { store, clock, names, catalog, enabled, log, clientOf, switched } = of
+/** Starts the controllers of bootstrap tokens. */
+export function startBootstrapTokens(of: ControllerParts): readonly Stop[] {
+  const { store, clock, names, catalog, enabled, log, clientOf, eventsOf, switched } = of
   if (!enabled.has('bootstrapsigner') && !enabled.has('tokencleaner')) return []
   const inNamespace = (plural: string, namespace: string) => prefixOf({ group: '', plural, namespace })
   const tokens = new Informer({
@@ -35,7 +27,7 @@ export function startBootstrap(of: BootstrapControllersDependencies): readonly (
     onError: (_, cause) => log.warn({ err: cause }, 'cluster-info not signed yet'),
   })
   const cleaning = tokenCleaner({
-    ...{ ...parts, client: clientOf('tokencleaner') },
+    ...{ ...parts, client: clientOf('tokencleaner'), events: eventsOf('tokencleaner') },
     onError: (key, cause) => log.warn({ key, err: cause }, 'bootstrap token not removed yet'),
   })
   tokens.start()

@@ -1,4 +1,4 @@
-import type { ControllerName } from '../config/controllers-flag.ts'
+import type { ControllerName } from '../../config/controllers-flag.ts'
 
 /** The names of work queues in metrics, as upstream. */
 export const queueNames: { readonly [name in ControllerName]: string } = {
@@ -7,6 +7,7 @@ export const queueNames: { readonly [name in ControllerName]: string } = {
   csrapproving: 'certificate_approving',
   csrcleaner: 'certificate_cleaning',
   csrsigning: 'certificate_signing',
+  'ephemeral-volume': 'ephemeral_volume',
   garbagecollector: 'garbage_collector_attempt_to_delete',
   namespace: 'namespace',
   podgc: 'orphaned_pods_nodes',

@@ -1,7 +1,7 @@
-import type { Consensus } from '../../raft/index.ts'
-import { whileLeading } from '../controllers/leadership.ts'
-import type { Leadership } from '../controllers/leadership.ts'
-import type { Outcome } from '../store/command.ts'
+import type { Consensus } from '../../../raft/index.ts'
+import { whileLeading } from '../../controllers/leadership.ts'
+import type { Leadership } from '../../controllers/leadership.ts'
+import type { Outcome } from '../../store/command.ts'
 
 /**
  * Runs work while this member leads.

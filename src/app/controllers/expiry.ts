@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../../base/clock.ts'
-import { ObjectExpiry, sweepPeriodMs } from '../controllers/object-expiry.ts'
-import { recordsPrefix } from '../registry/writing/idempotency.ts'
-import { prefixOf } from '../store/key.ts'
-import type { ObjectStore } from '../store/object-store.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { ObjectExpiry, sweepPeriodMs } from '../../controllers/object-expiry.ts'
+import { recordsPrefix } from '../../registry/writing/idempotency.ts'
+import { prefixOf } from '../../store/key.ts'
+import type { ObjectStore } from '../../store/object-store.ts'
 
 export type ExpiryDependencies = {
   readonly store: ObjectStore

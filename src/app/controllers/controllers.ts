@@ -1,0 +1,168 @@
+import type { Registry as MetricsRegistry } from 'prom-client'
+import type { Consensus } from '../../../raft/index.ts'
+import type { UserInfo } from '../../api/metadata/object.ts'
+import type { ControllerName } from '../../config/controllers-flag.ts'
+import { limits } from '../../config/limits.ts'
+import { EventRecorder } from '../../controllers/event-recorder.ts'
+import type { ObjectExpiry } from '../../controllers/object-expiry.ts'
+import { signingKeys } from '../../controllers/signing-keys.ts'
+import { counter } from '../../metrics/gauges.ts'
+import { WorkQueueMetrics } from '../../metrics/work-queue-metrics.ts'
+import type { Registry } from '../../registry/calls/verb.ts'
+import { LocalClient } from '../../registry/local-client.ts'
+import type { Outcome } from '../../store/command.ts'
+import type { EphemeralVolumeCounts } from '../../controllers/ephemeral-volumes.ts'
+import { startAccounts } from './accounts.ts'
+import type { AccountsParts } from './accounts.ts'
+import { startGarbageCollection, startQuotas } from './all-objects.ts'
+import type { GarbageCollectionParts } from './all-objects.ts'
+import { startBootstrapTokens } from './bootstrap-tokens.ts'
+import { startCertificates } from './certificates.ts'
+import type { CertificateIssuing } from './certificates.ts'
+import { callMsMax } from './controller-parts.ts'
+import type { ControllerParts, Stop } from './controller-parts.ts'
+import { controllerAccount, controllerUser, serverUser } from './controller-user.ts'
+import { startCustomDefinitions } from './custom-definitions.ts'
+import type { CustomDefinitionsParts } from './custom-definitions.ts'
+import { eventExpiry, recordExpiry } from './expiry.ts'
+import { working } from './leading.ts'
+import { startNamespaceDeletion } from './namespaces.ts'
+import { startPods, startVolumes } from './pods-and-volumes.ts'
+import type { PodControllersParts } from './pods-and-volumes.ts'
+import { startPolicy } from './policy.ts'
+import type { PolicyParts } from './policy.ts'
+import { queueNames } from './queue-names.ts'
+
+/** The dependencies of all groups of controllers, without how they are run. */
+export type ControllersDependencies = Omit<
+  GarbageCollectionParts & PodControllersParts & CustomDefinitionsParts & PolicyParts & AccountsParts,
+  'clientOf' | 'eventsOf' | 'ephemeralVolumes' | 'serverClient' | 'switched' | 'always'
+> & {
+  readonly registry: Registry
+  readonly consensus: Consensus<Outcome>
+  /** Takes the next step for the signing keys. null: keys of files sign */
+  readonly maintainKeys: (() => Promise<boolean>) | null
+  readonly certificates: CertificateIssuing
+  /** 0: events never expire. */
+  readonly eventTtlMs: number
+}
+
+/** Runs the controllers on the leader. */
+export class Controllers {
+  readonly #dependencies: ControllersDependencies
+  /** null: events never expire. */
+  readonly #expiry: ObjectExpiry | null
+  /** Expires the records of idempotency keys. */
+  readonly #recordExpiry: ObjectExpiry
+  readonly #queues = new WorkQueueMetrics()
+  /** The informer of the garbage collector. null: it is disabled. */
+  #collected: { readonly failures: number } | null = null
+  readonly #recorders = new Map<ControllerName, EventRecorder>()
+  readonly #ephemeralVolumes: EphemeralVolumeCounts = { created: 0, failed: 0 }
+  #stops: Stop[] = []
+
+  constructor(dependencies: ControllersDependencies) {
+    this.#dependencies = dependencies
+    this.#expiry = eventExpiry(dependencies)
+    this.#recordExpiry = recordExpiry(dependencies)
+  }
+
+  register(metrics: MetricsRegistry): void {
+    const words = 'Event objects that this member deleted because they expired.'
+    counter(metrics, 'orch_events_expired', words, () => this.#expiry?.expired)
+    const failures = 'How often the garbage collector could not follow the stored objects; it tries again.'
+    const name = 'garbagecollector_controller_resources_sync_error'
+    counter(metrics, name, failures, () => this.#collected?.failures)
+    const dropped = 'Events about the work of controllers that were not stored because there were too many.'
+    counter(metrics, 'orch_controller_events_dropped', dropped, () => this.#droppedEvents())
+    const calls = 'Calls to create the claim of an ephemeral volume.'
+    counter(metrics, 'ephemeral_volume_controller_create', calls, () => this.#ephemeralVolumes.created)
+    const refused = 'Calls to create the claim of an ephemeral volume that failed.'
+    const refusedName = 'ephemeral_volume_controller_create_failures'
+    counter(metrics, refusedName, refused, () => this.#ephemeralVolumes.failed)
+    this.#queues.register(metrics)
+  }
+
+  start(): void {
+    const ephemeralVolumes = this.#ephemeralVolumes
+    const parts = { ...this.#dependencies, ...this.#running(), ephemeralVolumes }
+    const collection = startGarbageCollection(parts)
+    this.#collected = collection.informer
+    this.#stops = [
+      ...this.#startExpiry(this.#expiry),
+      ...this.#startExpiry(this.#recordExpiry),
+      ...startNamespaceDeletion(parts),
+      ...collection.stops,
+      ...startCustomDefinitions(parts),
+      ...startPolicy(parts),
+      ...this.#startKeys(),
+      ...startAccounts(parts),
+      ...startPods(parts),
+      ...startVolumes(parts),
+      ...startQuotas(parts),
+      ...startCertificates({ ...parts, ...parts.certificates }),
+      ...startBootstrapTokens(parts),
+    ]
+  }
+
+  stop(): void {
+    for (const stop of this.#stops.reverse()) stop()
+    this.#stops = []
+  }
+
+  #startExpiry(expiry: ObjectExpiry | null): readonly Stop[] {
+    if (expiry === null) return []
+    expiry.start()
+    const work = { start: () => expiry.lead(), stop: () => expiry.follow() }
+    return [() => expiry.close(), working(this.#dependencies.consensus, work)]
+  }
+
+  #startKeys(): readonly Stop[] {
+    const { consensus, clock, maintainKeys, certificates, log } = this.#dependencies
+    const onError = (cause: unknown): void => log.warn({ err: cause }, 'signing keys not maintained yet')
+    return [maintainKeys, certificates.maintain].flatMap((maintain) => {
+      if (maintain === null) return []
+      const work = signingKeys({ clock, periodMs: limits.keyRingCheckMs, maintain, onError })
+      return [working(consensus, work)]
+    })
+  }
+
+  /** How the controllers are run, and the users of their calls. */
+  #running(): Pick<ControllerParts, 'clientOf' | 'eventsOf' | 'serverClient' | 'switched' | 'always'> {
+    const { consensus, names, enabled } = this.#dependencies
+    const always: ControllerParts['always'] = (queueName, work) => {
+      this.#queues.add(queueName, work.queue)
+      return working(consensus, work)
+    }
+    return {
+      clientOf: (controller: ControllerName) => this.#client(controllerUser(names, controller)),
+      eventsOf: (controller: ControllerName) => this.#recorder(controller),
+      serverClient: this.#client(serverUser()),
+      switched: (name, work, queueName = queueNames[name]) =>
+        enabled.has(name) ? [always(queueName, work)] : [],
+      always,
+    }
+  }
+
+  #recorder(controller: ControllerName): EventRecorder {
+    const known = this.#recorders.get(controller)
+    if (known !== undefined) return known
+    const { names, clock, catalog, log } = this.#dependencies
+    const made = new EventRecorder({
+      ...{ clock, catalog, component: controllerAccount(controller) },
+      client: this.#client(controllerUser(names, controller)),
+      onError: (cause) => log.info({ controller, err: cause }, 'event not stored'),
+    })
+    this.#recorders.set(controller, made)
+    return made
+  }
+
+  #droppedEvents(): number {
+    return [...this.#recorders.values()].reduce((sum, { dropped }) => sum + dropped, 0)
+  }
+
+  #client(user: UserInfo): LocalClient {
+    const { registry, clock } = this.#dependencies
+    return new LocalClient({ registry, clock, user, timeoutMs: callMsMax })
+  }
+}

@@ -1,0 +1,16 @@
+import { namespaceDeletion } from '../../controllers/namespace-deletion.ts'
+import { parseStored } from '../../registry/kinds/encode.ts'
+import { coreInformer } from './controller-parts.ts'
+import type { ControllerParts, Stop } from './controller-parts.ts'
+
+/** Starts the controller that empties deleted namespaces. */
+export function startNamespaceDeletion(parts: ControllerParts): readonly Stop[] {
+  const { clock, names, catalog, log, clientOf, switched } = parts
+  const namespaces = coreInformer(parts, 'namespaces', parseStored)
+  const deletion = namespaceDeletion({
+    ...{ clock, names, catalog, client: clientOf('namespace'), namespaces },
+    onError: (key, cause) => log.warn({ namespace: key, err: cause }, 'namespace not emptied yet'),
+  })
+  namespaces.start()
+  return [() => namespaces.close(), ...switched('namespace', deletion)]
+}

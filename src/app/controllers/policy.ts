@@ -1,0 +1,55 @@
+import { missingRules } from '../../auth/missing-rules.ts'
+import { clusterRoleAggregation } from '../../controllers/cluster-role-aggregation.ts'
+import { defaultPolicyController } from '../../controllers/default-policy.ts'
+import type { ExpectedObject, PolicyWrites } from '../../controllers/default-policy.ts'
+import { systemPriorities } from '../../controllers/system-priorities.ts'
+import { Informer } from '../../registry/informer.ts'
+import { parseStored } from '../../registry/kinds/encode.ts'
+import { prefixOf } from '../../store/key.ts'
+import type { ControllerParts, Stop } from './controller-parts.ts'
+
+export type PolicyParts = ControllerParts & {
+  /** The roles and bindings that the cluster always has. */
+  readonly policy: readonly ExpectedObject[]
+}
+
+/** Starts the controllers of roles, and of the objects that every cluster has. */
+export function startPolicy(parts: PolicyParts): readonly Stop[] {
+  const { store, clock, names, catalog, policy, log, serverClient, always } = parts
+  const clusterRoles = new Informer({
+    ...{ store, clock, parse: parseStored },
+    prefix: prefixOf({ group: names.group('rbac.authorization'), plural: 'clusterroles', namespace: null }),
+  })
+  const aggregation = clusterRoleAggregation({
+    ...{ clock, names, catalog, client: parts.clientOf('clusterrole-aggregation'), clusterRoles },
+    onError: (name, cause) => log.warn({ clusterRole: name, err: cause }, 'role not aggregated yet'),
+  })
+  const shared = { clock, names, catalog, client: serverClient }
+  const defaults = defaultPolicyController({
+    ...{ ...shared, store, missingRules, expected: policy },
+    onReconciled: loggedOnce(log),
+    onError: (name, cause) => log.warn({ name, err: cause }, 'default role or binding not stored yet'),
+  })
+  const priorities = systemPriorities({
+    ...shared,
+    onError: (name, cause) => log.warn({ name, err: cause }, 'priority class not stored yet'),
+  })
+  clusterRoles.start()
+  return [
+    () => clusterRoles.close(),
+    always('system_priority_classes', priorities),
+    ...parts.switched('clusterrole-aggregation', aggregation),
+    always('default_policy', defaults),
+  ]
+}
+
+/** Logs the first check, and each one that changed something. */
+function loggedOnce(log: ControllerParts['log']): (writes: PolicyWrites) => void {
+  let isLogged = false
+  return (writes) => {
+    const isChanged = Object.values(writes).some((count) => count > 0)
+    if (isLogged && !isChanged) return
+    isLogged = true
+    log.info(writes, 'default roles and bindings are stored')
+  }
+}

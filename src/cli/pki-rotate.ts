@@ -1,0 +1,157 @@
+import { existsSync } from 'node:fs'
+import { readCertificate } from '../pki/certificate.ts'
+import type { Certificate } from '../pki/certificate.ts'
+import { readClientConfig } from '../pki/client-config.ts'
+import { clusterPkiPaths } from '../pki/cluster-pki.ts'
+import { readTextFile } from '../pki/files.ts'
+import { AuthorityRotation } from '../pki/renewal/authority-rotation.ts'
+import { membersIn, placesIn } from '../pki/renewal/renewable-pairs.ts'
+import { readTrustBundle } from '../pki/trust-bundle.ts'
+import { CliError } from './errors.ts'
+import { memberCertificates } from './member-certificates.ts'
+import type { MemberCertificates } from './member-certificates.ts'
+import { renewalIn } from './pki-renew.ts'
+import type { Terminal } from './terminal.ts'
+
+/** The authorities that can be replaced. */
+export const rotatedAuthorities = ['client', 'peer', 'front-proxy'] as const
+export type RotatedAuthority = (typeof rotatedAuthorities)[number]
+
+export type RotateOptions = {
+  readonly directory: string
+  readonly authority: RotatedAuthority
+  /** null: no member runs, so none is asked */
+  readonly kubeconfig: string | null
+  readonly finish: boolean
+}
+
+/**
+ * Takes the next step of replacing an authority, once every member has taken the one before.
+ *
+ * @throws CliError `failed` with what is missing; PkiError
+ */
+export async function pkiRotate(terminal: Terminal, options: RotateOptions): Promise<void> {
+  const { directory, authority, finish } = options
+  const all = clusterPkiPaths(directory)
+  const paths = { client: all.ca, peer: all.peerCa, 'front-proxy': all.frontProxyCa }[authority]
+  if (!existsSync(paths.certificate)) {
+    const remedy = 'give the directory that orchctl pki init or orchctl cluster up made'
+    throw new CliError('failed', `there is no ${paths.certificate}: ${remedy}`)
+  }
+  const { clock, random } = terminal
+  const rotation = new AuthorityRotation({ paths, clock, random })
+  const say = (...lines: readonly string[]): void => lines.forEach((line) => terminal.print(line))
+  switch (rotation.phase) {
+    case 'steady':
+      if (finish) throw new CliError('failed', 'no rotation has begun: run it without --finish first')
+      rotation.announce()
+      renewalIn(terminal, directory).refreshKubeconfigs()
+      return say(
+        `step 1 of 3: ${paths.certificate} holds the next authority after the present one`,
+        'next: copy that file to every member and client that has its own copy, and run this again',
+      )
+    case 'announced': {
+      if (finish)
+        throw new CliError('failed', 'the next authority does not sign yet: run it without --finish')
+      await checkTrusted(options, rotation.next)
+      rotation.promote()
+      reissue(terminal, directory)
+      return say(
+        'step 2 of 3: the next authority signs; every certificate in the directory is of it',
+        'next: copy the new certificates and keys to the members that have their own copies, give users and',
+        'proxies certificates of the new authority, and run this again with --finish',
+      )
+    }
+    case 'issuing': {
+      rotation.promote()
+      reissue(terminal, directory)
+      if (!finish) {
+        await checkShown(options)
+        return say(
+          'all members show certificates of the new authority: --finish ends the trust in the old one',
+        )
+      }
+      await checkShown(options)
+      rotation.finish()
+      renewalIn(terminal, directory).refreshKubeconfigs()
+      return say(
+        `step 3 of 3: ${paths.certificate} holds the new authority alone; certificates of the old one are refused`,
+        'next: copy that file to every member and client that has its own copy',
+      )
+    }
+  }
+}
+
+/** @throws CliError `failed`: a certificate could not be issued */
+function reissue(terminal: Terminal, directory: string): void {
+  const outcomes = renewalIn(terminal, directory).check()
+  for (const [path, outcome] of outcomes) {
+    if (outcome.kind !== 'impossible' || !existsSync(path)) continue
+    // A certificate of another authority that lacks its key is not affected by this rotation.
+    terminal.note(`${path} was not renewed: ${outcome.why}`)
+  }
+}
+
+const uses = { client: 'client-ca', peer: 'peer-ca', 'front-proxy': 'front-proxy-ca' } as const
+
+/** @throws CliError `failed`: a member or the kubeconfig does not trust the next authority */
+async function checkTrusted(options: RotateOptions, next: Certificate | null): Promise<void> {
+  const { kubeconfig, authority } = options
+  if (kubeconfig === null || next === null) return
+  const { members } = await reached(kubeconfig)
+  const use = uses[authority]
+  const lacking = members
+    .filter(({ certificates }) =>
+      // A member without proxies needs no authority for them.
+      authority === 'front-proxy' && !certificates.some((one) => one.use === use)
+        ? false
+        : !certificates.some((one) => one.use === use && one.fingerprint === next.fingerprint),
+    )
+    .map(({ name }) => name)
+  if (lacking.length > 0) {
+    const file = `the file of its --${authority === 'front-proxy' ? 'requestheader-client-ca-file' : `${use}-file`}`
+    throw new CliError(
+      'failed',
+      `${lacking.join(', ')} does not trust the next authority yet: copy the bundle to ${file}, and run this again`,
+    )
+  }
+  if (authority !== 'client') return
+  const known = readTrustBundle(readClientConfig(kubeconfig).authority ?? '').authorities
+  if (known.some(({ fingerprint }) => fingerprint === next.fingerprint)) return
+  throw new CliError(
+    'failed',
+    `${kubeconfig} does not trust the next authority yet: put the bundle into its certificate-authority-data`,
+  )
+}
+
+/** @throws CliError `failed`: a member shows another certificate than the one in the directory */
+async function checkShown({ directory, authority, kubeconfig }: RotateOptions): Promise<void> {
+  if (kubeconfig === null || authority === 'front-proxy') return
+  const use = authority === 'client' ? 'server' : 'peer'
+  const { members } = await reached(kubeconfig)
+  const pairs = placesIn(directory, membersIn(directory)).pairs.filter((pair) => pair.use === use)
+  const issued = new Set(
+    pairs
+      .filter(({ paths }) => existsSync(paths.certificate))
+      .map(({ paths }) => readCertificate(readTextFile(paths.certificate)).fingerprint),
+  )
+  const lacking = members
+    .filter(({ certificates }) => certificates.some((one) => one.use === use && !issued.has(one.fingerprint)))
+    .map(({ name }) => name)
+  if (lacking.length === 0) return
+  const remedy = `copy its ${use}.crt and ${use}.key from ${directory}, and run this again`
+  throw new CliError('failed', `${lacking.join(', ')} shows another ${use} certificate: ${remedy}`)
+}
+
+/** @throws CliError `failed`: not all members respond */
+async function reached(kubeconfig: string): Promise<MemberCertificates> {
+  const remedy = 'start it, or give --offline if no member of this cluster runs'
+  const seen = await memberCertificates(kubeconfig).catch((cause: unknown) => {
+    if (!(cause instanceof CliError)) throw cause
+    throw new CliError('failed', `${cause.message}: ${remedy}`, { cause })
+  })
+  if (seen.unreachable.length > 0) {
+    throw new CliError('failed', `${seen.unreachable.join('; ')}: ${remedy}`)
+  }
+  return seen
+}

@@ -1,0 +1,193 @@
+/*
+ * Goal: operators see when certificates expire and why one is not renewed, and renew them by hand.
+ * Method: the whole command line in this process, on temporary directories without a cluster.
+ */
+import assert from 'node:assert/strict'
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { SeededRandom } from '../../../../base/random.ts'
+import { cli } from '../../../../src/cli/cli.ts'
+import type { Terminal } from '../../../../src/cli/terminal.ts'
+import { readClientConfig } from '../../../../src/pki/client-config.ts'
+import { clusterPkiPaths } from '../../../../src/pki/cluster-pki.ts'
+import { isIssuedBy } from '../../../../src/pki/issued-by.ts'
+import { AuthorityRotation, foundingAuthority } from '../../../../src/pki/renewal/authority-rotation.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+
+type Opened = {
+  readonly clock: ManualClock
+  readonly directory: string
+  readonly printed: string[]
+  readonly noted: string[]
+  /** Runs a command and returns its exit code. */
+  readonly run: (...args: readonly string[]) => Promise<number>
+}
+
+async function open(t: TestContext): Promise<Opened> {
+  const directory = mkdtempSync(join(tmpdir(), 'orchctl-pki-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  const clock = new ManualClock()
+  const [printed, noted]: [string[], string[]] = [[], []]
+  const terminal: Terminal = {
+    ...{ clock, random: new SeededRandom(1), program: 'orchctl' },
+    print: (line) => void printed.push(...line.split('\n')),
+    note: (line) => void noted.push(line),
+  }
+  const run: Opened['run'] = (...args) => {
+    printed.length = 0
+    noted.length = 0
+    return cli(args, terminal)
+  }
+  assert.equal(await run('pki', 'init', '--dir', directory, '--members', 'n1=10.0.0.1,n2=10.0.0.2'), 0)
+  rmSync(join(directory, 'admin.kubeconfig'))
+  return { clock, directory, printed, noted, run }
+}
+
+void test('pki status lists every certificate of a directory with its expiry and its renewal', async (t) => {
+  const { directory, printed, run } = await open(t)
+  renameSync(join(directory, 'peer-ca.key'), join(directory, 'peer-ca.key.away'))
+  assert.equal(await run('pki', 'status', '--dir', directory), 0)
+  const [head = '', ...rows] = printed
+  assert.match(head, /^WHERE +USE +SUBJECT +ISSUER +EXPIRES +RENEWS$/)
+  assert.equal(rows.length, 3 + 1 + 4)
+  const row = (name: string): string => rows.find((line) => line.includes(name)) ?? ''
+  assert.match(
+    row('n1/server.crt'),
+    /server +CN=orch-apiserver:n1 +CN=orch cluster authority +20\d\d-.*Z +20/,
+  )
+  assert.match(row('n2/peer.crt'), /no: the key of its authority is not at hand \(.*peer-ca\.key\)$/)
+  assert.match(row('front-proxy-ca.crt'), /no: authorities are replaced by orchctl pki rotate-ca$/)
+})
+
+void test('pki status ends with 1 once a certificate is about to expire, and prints the same as JSON', async (t) => {
+  const { directory, clock, printed, run } = await open(t)
+  clock.jumpWall(359 * dayMs)
+  assert.equal(await run('pki', 'status', '--dir', directory, '-o', 'json'), 1)
+  const { files, members } = JSON.parse(printed.join('\n')) as {
+    readonly files: readonly { readonly use: string; readonly renewal: object }[]
+    readonly members: readonly unknown[]
+  }
+  assert.deepEqual(members, [])
+  const admin = files.find(({ use }) => use === 'admin')
+  assert.deepEqual(admin?.renewal, { byItself: true, at: null, why: null })
+})
+
+void test('pki renew gives every member and the admin new pairs, and the kubeconfig the new one', async (t) => {
+  const { directory, clock, printed, run } = await open(t)
+  const kubeconfig = join(directory, 'admin.kubeconfig')
+  assert.equal(await run('pki', 'init', '--dir', directory, '--members', 'n1=10.0.0.1'), 0)
+  const paths = clusterPkiPaths(directory)
+  const all = [paths.admin, ...['n1', 'n2'].flatMap((name) => [paths.server(name), paths.peer(name)])]
+  const read = (): readonly string[] =>
+    all.flatMap(({ certificate, key }) => [readFileSync(certificate, 'utf8'), readFileSync(key, 'utf8')])
+  const before = read()
+  clock.jumpWall(10 * dayMs)
+  assert.equal(await run('pki', 'renew', '--dir', directory), 0)
+  assert.equal(printed.filter((line) => line.startsWith('renewed  ')).length, 10)
+  assert.ok(printed.includes(`updated  ${kubeconfig}`))
+  const after = read()
+  for (const [at, text] of before.entries()) assert.notEqual(after[at], text)
+  assert.equal(readClientConfig(kubeconfig).identity?.certificate, after[0])
+})
+
+void test('pki renew without the key of an authority renews the rest, names the file and ends with 1', async (t) => {
+  const { directory, noted, printed, run } = await open(t)
+  rmSync(join(directory, 'peer-ca.key'))
+  assert.equal(await run('pki', 'renew', '--dir', directory), 1)
+  assert.equal(printed.filter((line) => line.startsWith('renewed  ')).length, 6)
+  assert.match(noted.join('\n'), /n1\/peer\.crt cannot be renewed: the key of its authority is not at hand/)
+})
+
+void test('pki status and pki renew of a directory without certificates name the right one', async (t) => {
+  const { directory, noted, run } = await open(t)
+  for (const command of ['status', 'renew']) {
+    assert.equal(await run('pki', command, '--dir', join(directory, 'other')), 1)
+    assert.match(noted.join('\n'), /there are no certificates in .*other: give the directory that orchctl/)
+  }
+})
+
+const authoritiesIn = (path: string): number =>
+  readFileSync(path, 'utf8').split('-----BEGIN CERTIFICATE-----').length - 1
+
+void test('pki rotate-ca replaces an authority in three steps, and each certificate is trusted at any time', async (t) => {
+  const { directory, printed, noted, run } = await open(t)
+  const kubeconfig = join(directory, 'admin.kubeconfig')
+  assert.equal(await run('pki', 'init', '--dir', directory, '--members', 'n1=10.0.0.1'), 0)
+  const { ca, server, admin } = clusterPkiPaths(directory)
+  const rotate = (...more: readonly string[]): Promise<number> =>
+    run('pki', 'rotate-ca', '--dir', directory, '--authority', 'client', '--offline', ...more)
+  const old = readFileSync(ca.certificate, 'utf8')
+  const isTrusted = (): boolean =>
+    [server('n1'), server('n2'), admin].every(({ certificate }) =>
+      isIssuedBy(readFileSync(certificate, 'utf8'), readFileSync(ca.certificate, 'utf8')),
+    )
+
+  assert.equal(await rotate('--finish'), 1)
+  assert.match(noted.join(), /no rotation has begun: run it without --finish first/)
+  assert.equal(await rotate(), 0)
+  assert.match(printed.join(), /step 1 of 3/)
+  assert.equal(authoritiesIn(ca.certificate), 2)
+  assert.ok(readFileSync(ca.certificate, 'utf8').startsWith(old), 'the present one signs')
+  assert.equal(readClientConfig(kubeconfig).authority, readFileSync(ca.certificate, 'utf8'))
+  assert.ok(isTrusted())
+
+  assert.equal(await rotate(), 0)
+  assert.match(printed.join(), /step 2 of 3/)
+  assert.ok(isTrusted())
+  const leaf = readFileSync(server('n2').certificate, 'utf8')
+  assert.equal(isIssuedBy(leaf, old), false, 'the next one has signed it')
+  assert.equal(readClientConfig(kubeconfig).identity?.certificate, readFileSync(admin.certificate, 'utf8'))
+
+  assert.equal(await rotate(), 0)
+  assert.equal(authoritiesIn(ca.certificate), 2, 'the trust ends on request only')
+  assert.equal(await rotate('--finish'), 0)
+  assert.match(printed.join(), /step 3 of 3/)
+  assert.equal(authoritiesIn(ca.certificate), 1)
+  assert.ok(isTrusted())
+  assert.equal(readClientConfig(kubeconfig).authority, readFileSync(ca.certificate, 'utf8'))
+  assert.equal(foundingAuthority(ca.certificate), old)
+  assert.equal(await run('pki', 'init', '--dir', directory, '--members', 'n1=10.0.0.1'), 0)
+  assert.match(printed.join(), /files were there and fit together/)
+})
+
+void test('pki rotate-ca refuses the next step while members cannot be asked', async (t) => {
+  const { directory, noted, run } = await open(t)
+  const rotate = (): Promise<number> =>
+    run('pki', 'rotate-ca', '--dir', directory, '--authority', 'peer', '--kubeconfig', kubeconfig)
+  const kubeconfig = join(directory, 'admin.kubeconfig')
+  assert.equal(await run('pki', 'init', '--dir', directory, '--members', 'n1=127.0.0.1:1'), 0)
+  assert.equal(await rotate(), 0)
+  assert.equal(await rotate(), 1)
+  assert.match(noted.join(), /start it, or give --offline if no member of this cluster runs/)
+  assert.equal(authoritiesIn(clusterPkiPaths(directory).peerCa.certificate), 2)
+})
+
+void test('a step of pki rotate-ca that was interrupted is completed by the next run', async (t) => {
+  const { directory, clock, run } = await open(t)
+  const { ca, server } = clusterPkiPaths(directory)
+  const old = readFileSync(ca.certificate, 'utf8')
+  const rotate = (...more: readonly string[]): Promise<number> =>
+    run('pki', 'rotate-ca', '--dir', directory, '--authority', 'client', '--offline', ...more)
+  assert.equal(await rotate(), 0)
+  const bundle = readFileSync(ca.certificate, 'utf8')
+  // A crash came before the bundle was written.
+  writeFileSync(ca.certificate, old)
+  assert.equal(await rotate(), 0)
+  assert.equal(readFileSync(ca.certificate, 'utf8'), bundle, 'the same authority was announced again')
+  // A crash came after the retired authority was noted and the key replaced.
+  writeFileSync(join(directory, 'ca-retired.crt'), old)
+  copyFileSync(join(directory, 'ca-next.key'), ca.key)
+  const renewal = new AuthorityRotation({ paths: ca, clock, random: new SeededRandom(5) })
+  assert.equal(renewal.phase, 'issuing')
+  assert.equal(await rotate(), 0)
+  assert.equal(isIssuedBy(readFileSync(server('n1').certificate, 'utf8'), old), false)
+  assert.equal(await rotate('--finish'), 0)
+  assert.equal(renewal.phase, 'steady')
+  assert.equal(existsSync(join(directory, 'ca-next.key')), false)
+})
