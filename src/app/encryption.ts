@@ -5,7 +5,9 @@ import { StartError } from '../config/start-error.ts'
 import { parseEncryptionFile } from '../encryption/encryption-file.ts'
 import { Encryption } from '../encryption/encryption.ts'
 import { definitionsFor } from '../resources/index.ts'
+import { removeTrimmed } from '../store/remove-trimmed.ts'
 import type { Store } from '../store/store.ts'
+import type { StoreMachine } from '../store/store-machine.ts'
 import type { MemberContext } from './context.ts'
 
 /**
@@ -16,7 +18,7 @@ import type { MemberContext } from './context.ts'
  */
 export async function startEncryption(
   { config, names, clock, random, log, closing }: MemberContext,
-  store: Store,
+  { store, machine }: { readonly store: Store; readonly machine: StoreMachine },
   metrics: MetricsRegistry,
 ): Promise<Encryption> {
   const flag = 'encryption-provider-config'
@@ -25,8 +27,9 @@ export async function startEncryption(
     ...{ store, clock, random, log, path: config[flag] },
     parse: (content) => parseEncryptionFile(content, { names, builtIn }),
     cacheBytesMax: limits.decryptedBytesMax,
-    onMigrated: (upTo) => {
-      log.info({ revision: upTo }, 'no object of the encrypted resources is left in plain text')
+    database: {
+      trimmed: () => (machine.quarantine === null ? machine.state.history.trimmed : null),
+      removeTrimmed: () => removeTrimmed(machine),
     },
   })
   closing.add(() => encryption.close())

@@ -8,6 +8,8 @@ export type EncryptionFigures = {
   readonly sealedReads: number
   /** By the name of the key: whether its key management service is healthy. */
   readonly kms: ReadonlyMap<string, boolean>
+  /** Whether the files of the database have no plain text; null: nothing is encrypted. */
+  readonly plainTextRemoved: boolean | null
   readonly reloads: { readonly taken: number; readonly refused: number }
 }
 
@@ -42,6 +44,16 @@ export function registerEncryptionMetrics(register: MetricsRegistry, read: () =>
     collect() {
       this.reset()
       for (const [key, isHealthy] of read().kms) this.set({ key }, isHealthy ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'orch_encryption_plain_text_removed',
+    help: 'Whether the files of the database have no plain text of encrypted resources. It is removed after objects were encrypted and the history window has passed, and once after each start.',
+    registers: [register],
+    collect() {
+      this.reset()
+      const { plainTextRemoved } = read()
+      if (plainTextRemoved !== null) this.set(plainTextRemoved ? 1 : 0)
     },
   })
   new Counter({

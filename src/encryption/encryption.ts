@@ -17,6 +17,8 @@ import { FileWatch } from './file-watch.ts'
 import { KmsKeys } from './kms-keys.ts'
 import { keysOfRules } from './keys-of-rules.ts'
 import type { EncryptionKeys } from './resource-keys.ts'
+import { PlainTextRemoval } from './plain-text-removal.ts'
+import type { PlainTextRemovalOptions } from './plain-text-removal.ts'
 import { lossesOf, survey } from './survey.ts'
 import type { SurveyEntry } from './survey.ts'
 
@@ -31,8 +33,8 @@ export type EncryptionOptions = {
   /** @throws ConfigError */
   readonly parse: (content: string) => readonly ResourceRule[]
   readonly cacheBytesMax: number
-  /** Called once no object is left in plain text: versions up to the revision are. */
-  readonly onMigrated: (upTo: Revision) => void
+  /** The database of this member. */
+  readonly database: Pick<PlainTextRemovalOptions, 'trimmed' | 'removeTrimmed'>
 }
 
 /** How long a start waits for key management services. Afterwards they are asked on demand. */
@@ -53,7 +55,9 @@ export class Encryption {
   #entries: readonly SurveyEntry[] = []
   #sealedReads = 0
   #reloads = { taken: 0, refused: 0 }
-  #hadPlain = false
+  #removal: PlainTextRemoval | null = null
+  /** In use. */
+  #rules: readonly ResourceRule[] = []
   #timer: Timer | null = null
   #watch: FileWatch | null = null
   #isClosed = false
@@ -71,7 +75,7 @@ export class Encryption {
    * @throws ConfigError one line with the remedy
    */
   async start(): Promise<void> {
-    const { path, clock } = this.#options
+    const { path, clock, log } = this.#options
     const rules = this.#read()
     const keys = this.#keysOf(rules)
     const entries = await this.#surveyed(keys, true)
@@ -79,21 +83,25 @@ export class Encryption {
     if (losses.length > 0) throw this.#lossError(losses)
     this.#entries = entries
     this.store.use(keys)
+    this.#rules = rules
     if (path === '') return
     this.#watch = new FileWatch(path, clock, () => this.#reload())
-    this.#schedule()
+    this.#removal = new PlainTextRemoval({ ...this.#options.database, clock, log })
+    await this.#look()
   }
 
   register(metrics: MetricsRegistry): void {
     registerEncryptionMetrics(metrics, () => ({
       ...{ entries: this.#entries, sealedReads: this.#sealedReads, reloads: this.#reloads },
       kms: this.#kms.health,
+      plainTextRemoved: this.#removal?.isDone ?? null,
     }))
   }
 
   close(): void {
     this.#isClosed = true
     this.#watch?.close()
+    this.#removal?.close()
     this.#timer?.cancel()
     this.#kms.retain([])
   }
@@ -157,7 +165,7 @@ export class Encryption {
       if (this.#isClosed) return
       if (losses.length > 0) throw this.#lossError(losses)
       this.store.use(keys)
-      this.#kms.retain(rules.flatMap(({ providers }) => providers))
+      this.#rules = rules
       this.#loggedMs.clear()
       this.#reloads.taken++
       log.info(
@@ -173,6 +181,7 @@ export class Encryption {
         'the changed encryption configuration is refused: the present one stays in use',
       )
     }
+    this.#kms.retain(this.#rules.flatMap(({ providers }) => providers))
   }
 
   /** Objects that this member cannot read already are no reason to refuse the keys for the rest. */
@@ -191,9 +200,10 @@ export class Encryption {
   async #look(): Promise<void> {
     const { revision } = this.#revision()
     this.#entries = await this.#counted(this.store.keys, false)
-    const plain = this.#entries.some(({ provider, isCurrent }) => provider === 'identity' && !isCurrent)
-    if (this.#hadPlain && !plain && revision !== null) this.#options.onMigrated(revision)
-    this.#hadPlain = plain
+    const isPlain = this.#entries.some(({ provider, isCurrent }) => provider === 'identity' && !isCurrent)
+    const isEncrypting = this.store.keys.all.some(({ writer }) => writer !== null)
+    if (isPlain) this.#removal?.plainFound()
+    else if (isEncrypting && revision !== null) this.#removal?.noneFound(revision)
     this.#schedule()
   }
 
