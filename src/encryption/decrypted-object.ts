@@ -97,8 +97,10 @@ export class DecryptedObject implements StoredObject {
     const key = readerOf(this.#decryption.keys.of(this.key), provider, keyName)
     if (key === null) throw this.#failed('missing', { provider, keyName })
     const content = key.cipherOf(wrapped).open(sealed, sealingContext(head, this.raw))
-    if (content === null || content.byteLength < objectBytes)
+    if (content === null || content.byteLength < objectBytes) {
+      key.failedToOpen(wrapped)
       throw this.#failed('damaged', { provider, keyName })
+    }
     const digits = Buffer.from(String(this.revision))
     return {
       bytes: Buffer.concat([

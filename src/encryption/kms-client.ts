@@ -35,6 +35,7 @@ const messageBytesMax = 64 * 1024
 export class KmsClient implements KmsService {
   readonly #options: KmsClientOptions
   readonly #client: Client
+  #isClosed = false
 
   constructor(options: KmsClientOptions) {
     this.#options = options
@@ -72,6 +73,7 @@ export class KmsClient implements KmsService {
   }
 
   close(): void {
+    this.#isClosed = true
     this.#client.close()
   }
 
@@ -84,6 +86,7 @@ export class KmsClient implements KmsService {
     const { clock, timeoutMs } = this.#options
     const path = `/v2.KeyManagementService/${method}`
     return new Promise((resolve, reject) => {
+      if (this.#isClosed) throw new KmsError('unavailable', 'the key is not in use any longer')
       this.#client.makeUnaryRequest<Uint8Array, Uint8Array>(
         path,
         (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),

@@ -24,6 +24,10 @@ const statusMs = 10_000
 const dataKeysMax = 1000
 /** Calls of Decrypt at a time. More: the object waits for another one. */
 const openingsMax = 32
+/** Time from a call of Decrypt that failed until the service is asked for the same key again. */
+const failedMs = 500
+/** A data key that opened nothing is asked for again, as the service may have erred. */
+const distrustMs = 10_000
 const dataKeyBytes = 32
 
 /**
@@ -35,7 +39,7 @@ export class KmsKey implements SealingKey {
   readonly provider = 'kms'
   readonly name: string
   readonly #options: KmsKeyOptions
-  readonly #ciphers = new Map<string, Cipher>()
+  readonly #ciphers = new Map<string, { readonly cipher: Cipher; readonly atMs: number }>()
   readonly #openings = new Map<string, Promise<void>>()
   #current: (Sealing & { readonly keyId: string }) | null = null
   #making: Promise<Sealing> | null = null
@@ -96,12 +100,20 @@ export class KmsKey implements SealingKey {
   cipherOf(wrapped: Uint8Array): Cipher {
     const cipher = this.cipherIfKnown(wrapped)
     if (cipher !== null) return cipher
-    const words = `the kms key ${JSON.stringify(this.name)} is being opened by the key management service`
+    const state = this.#failure === null ? 'is being opened' : `cannot be opened now (${this.#failure})`
+    const words = `the kms key ${JSON.stringify(this.name)} ${state}: try again`
     throw new SealedObjectError(words, this.prepare(wrapped))
   }
 
   cipherIfKnown(wrapped: Uint8Array): Cipher | null {
-    return this.#ciphers.get(idOf(wrapped)) ?? null
+    return this.#ciphers.get(idOf(wrapped))?.cipher ?? null
+  }
+
+  failedToOpen(wrapped: Uint8Array): void {
+    const id = idOf(wrapped)
+    const known = this.#ciphers.get(id)
+    const { clock } = this.#options
+    if (known !== undefined && clock.monotonicMs() - known.atMs >= distrustMs) this.#ciphers.delete(id)
   }
 
   prepare(wrapped: Uint8Array): Promise<void> | null {
@@ -127,7 +139,7 @@ export class KmsKey implements SealingKey {
 
   /** Never rejects: the next attempt to read sees whether it succeeded. */
   async #open(wrapped: Uint8Array, id: string): Promise<void> {
-    const { service, random } = this.#options
+    const { service, random, clock } = this.#options
     try {
       const key = await service.decrypt(decodeWrapped(wrapped))
       if (key.byteLength !== dataKeyBytes) throw new KmsError('malformed', 'the data key has another length')
@@ -135,6 +147,7 @@ export class KmsKey implements SealingKey {
       if (this.#failure !== null) void this.look()
     } catch (cause) {
       this.#report(wordsOf(cause))
+      await new Promise<void>((resolve) => void clock.after(failedMs, () => resolve()))
     }
   }
 
@@ -144,6 +157,10 @@ export class KmsKey implements SealingKey {
     try {
       const encrypted = await service.encrypt(key)
       const wrapped = encodeWrapped(encrypted)
+      // Objects under a data key that the service cannot return would be lost.
+      const returned = await service.decrypt(decodeWrapped(wrapped))
+      if (Buffer.compare(returned, key) !== 0)
+        throw new KmsError('malformed', 'Decrypt returned another data key than Encrypt was given')
       const cipher = new AesGcmCipher(key, random)
       this.#keep(idOf(wrapped), cipher)
       this.#current = { cipher, wrapped, keyId: encrypted.keyId }
@@ -158,7 +175,7 @@ export class KmsKey implements SealingKey {
   }
 
   #keep(id: string, cipher: Cipher): void {
-    this.#ciphers.set(id, cipher)
+    this.#ciphers.set(id, { cipher, atMs: this.#options.clock.monotonicMs() })
     const [oldest] = this.#ciphers.keys()
     if (this.#ciphers.size > dataKeysMax && oldest !== undefined) this.#ciphers.delete(oldest)
   }

@@ -28,6 +28,8 @@ export interface SealingKey {
   cipherOf(wrapped: Uint8Array): Cipher
   /** As `cipherOf`, without a call. @returns null: it is not known */
   cipherIfKnown(wrapped: Uint8Array): Cipher | null
+  /** The cipher opened nothing: the object was changed, or the key is another one. */
+  failedToOpen(wrapped: Uint8Array): void
   /**
    * Begins to ask for that cipher. @returns null: it is known. A promise that is fulfilled once the
    * service has responded, or failed
@@ -59,6 +61,10 @@ export class FileKey implements SealingKey {
 
   cipherIfKnown(): Cipher {
     return this.#sealing.cipher
+  }
+
+  failedToOpen(): void {
+    // The file has no other key of that name.
   }
 
   prepare(): null {
