@@ -281,6 +281,10 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     ...{ store, clock, random, names, catalog, admission, membership, switches, reviewers, tokens },
     converter,
     isStale: (stored) => store.isStale(stored),
+    encryption: {
+      concerns: (stored) => store.concerns(stored),
+      requireKey: (stored) => store.requireKey(stored),
+    },
     observeWatch: (kind) => watches.begin(kind),
     definitionsApplied: () => custom.untilCurrent(),
   })

@@ -3,11 +3,13 @@ import { partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import type { StoredObject } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
+import type { Cipher } from './cipher.ts'
 import { isSealed, parseEnvelope, sealedWith, sealingContext } from './envelope.ts'
 import type { Envelope, ParsedEnvelope } from './envelope.ts'
 import type { Plain, PlainCache } from './plain-cache.ts'
 import { placeOfKey, readerOf, resourceOfPlace } from './resource-keys.ts'
 import type { EncryptionKeys } from './resource-keys.ts'
+import type { SealingKey } from './sealing-key.ts'
 
 /** Where a decrypted object finds keys, and keeps its plain content. */
 export type Decryption = {
@@ -77,6 +79,11 @@ export class DecryptedObject implements StoredObject {
     return [this.bytes.subarray(from)]
   }
 
+  /** @throws SealedObjectError this member lacks the key, or awaits it */
+  requireKey(): void {
+    if (this.#decryption.cache.get(this) === null) this.#cipher(this.#envelope())
+  }
+
   /** Keeps the plain content of an object that was just written. */
   accept(plain: Plain): void {
     this.#decryption.cache.add(this, plain)
@@ -94,9 +101,8 @@ export class DecryptedObject implements StoredObject {
   #decrypted(): Plain {
     const envelope = this.#envelope()
     const { provider, keyName, wrapped, sealed, head, objectBytes, revisionOffset } = envelope
-    const key = readerOf(this.#decryption.keys.of(this.key), provider, keyName)
-    if (key === null) throw this.#failed('missing', { provider, keyName })
-    const content = key.cipherOf(wrapped).open(sealed, sealingContext(head, this.raw))
+    const { key, cipher } = this.#cipher(envelope)
+    const content = cipher.open(sealed, sealingContext(head, this.raw))
     if (content === null || content.byteLength < objectBytes) {
       key.failedToOpen(wrapped)
       throw this.#failed('damaged', { provider, keyName })
@@ -110,6 +116,12 @@ export class DecryptedObject implements StoredObject {
       ]),
       labels: labelsIn(content.subarray(objectBytes)),
     }
+  }
+
+  #cipher({ provider, keyName, wrapped }: Envelope): { readonly key: SealingKey; readonly cipher: Cipher } {
+    const key = readerOf(this.#decryption.keys.of(this.key), provider, keyName)
+    if (key === null) throw this.#failed('missing', { provider, keyName })
+    return { key, cipher: key.cipherOf(wrapped) }
   }
 
   #envelope(): ParsedEnvelope {

@@ -77,6 +77,16 @@ export class EncryptedStore extends ForwardingStore {
     return !isSame || !writer.isCurrent(envelope.wrapped)
   }
 
+  /** Whether objects of the same resource may be encrypted. */
+  concerns(shown: StoredObject): boolean {
+    return shown instanceof DecryptedObject || this.keys.of(shown.key) !== null
+  }
+
+  /** @throws SealedObjectError this member lacks the key of the object, or awaits it */
+  requireKey(shown: StoredObject): void {
+    if (shown instanceof DecryptedObject) shown.requireKey()
+  }
+
   override view(): View {
     return new DecryptingView(this.#store.view(), this)
   }

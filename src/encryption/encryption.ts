@@ -13,7 +13,7 @@ import type { SealedFailure } from './decrypted-object.ts'
 import { EncryptedStore } from './encrypted-store.ts'
 import type { ResourceRule } from './encryption-file.ts'
 import { registerEncryptionMetrics } from './encryption-metrics.ts'
-import { FileWatch } from './file-watch.ts'
+import { FileWatch, versionOf } from './file-watch.ts'
 import { KmsKeys } from './kms-keys.ts'
 import { keysOfRules } from './keys-of-rules.ts'
 import type { EncryptionKeys } from './resource-keys.ts'
@@ -76,6 +76,7 @@ export class Encryption {
    */
   async start(): Promise<void> {
     const { path, clock, log } = this.#options
+    const read = path === '' ? null : versionOf(path)
     const rules = this.#read()
     const keys = this.#keysOf(rules)
     const entries = await this.#surveyed(keys, true)
@@ -85,7 +86,7 @@ export class Encryption {
     this.store.use(keys)
     this.#rules = rules
     if (path === '') return
-    this.#watch = new FileWatch(path, clock, () => this.#reload())
+    this.#watch = new FileWatch({ path, read, clock, onChange: () => this.#reload() })
     this.#removal = new PlainTextRemoval({ ...this.#options.database, clock, log })
     await this.#look()
   }

@@ -34,6 +34,16 @@ export type VerbDependencies = {
    * another key. Unset: never.
    */
   readonly isStale?: (stored: StoredObject) => boolean
+  /** Unset: no object is encrypted. */
+  readonly encryption?: {
+    /** Whether objects of the same resource may be encrypted. */
+    readonly concerns: (stored: StoredObject) => boolean
+    /**
+     * Finds the key of an object, without decrypting it.
+     * @throws SealedObjectError this member lacks the key, or awaits it
+     */
+    readonly requireKey: (stored: StoredObject) => void
+  }
   readonly clock: Clock
   readonly random: Random
   readonly names: Names
