@@ -163,7 +163,7 @@ void test('lists by label, pages, tables, the past and watches show encrypted ob
 
 void test('a list with one object whose key is missing is an error, wherever it is, in every representation', async (t) => {
   const { api, use } = await served(t, keysWith(one))
-  for (let at = 10; at < 40; at++) await create(api, `s-${at}`, 'x'.repeat(20_000))
+  for (let at = 10; at < 40; at++) await create(api, `s-${at}`, 'x'.repeat(150_000))
   use(keysWith(two, one))
   await create(api, 's-99', 'the last one')
   use(keysWith(one))
