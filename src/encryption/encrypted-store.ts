@@ -20,7 +20,7 @@ import { DecryptedObject } from './decrypted-object.ts'
 import type { Decryption, SealedFailure } from './decrypted-object.ts'
 import { envelopeHead, isSealed, parseEnvelope, sealedObject, sealingContext } from './envelope.ts'
 import { PlainCache } from './plain-cache.ts'
-import { noEncryption } from './resource-keys.ts'
+import { noEncryption, placeOfKey } from './resource-keys.ts'
 import type { EncryptionKeys } from './resource-keys.ts'
 import type { Sealing, SealingKey } from './sealing-key.ts'
 
@@ -130,13 +130,22 @@ export class EncryptedStore extends ForwardingStore {
   }
 
   shownSlice(slice: ListSlice): ListSlice {
-    if (!slice.objects.some((stored) => this.#isHidden(stored))) return slice
+    const [first, last] = [slice.objects[0], slice.objects.at(-1)]
+    if (first === undefined || last === undefined) return slice
+    // Keys are sorted: in a list of one resource, the keys of the first object are those of all.
+    const isOneResource = placeOfKey(first.key) === placeOfKey(last.key)
+    const isPlain = isOneResource && !this.#hidesPlain(first)
+    if (!slice.objects.some(isPlain ? isSealed : (stored) => this.#isHidden(stored))) return slice
     return { objects: slice.objects.map((stored) => this.shown(stored)), more: slice.more }
   }
 
   /** Whether an object is encrypted, or in plain text that the configuration does not read. */
   #isHidden(stored: StoredObject): boolean {
-    return isSealed(stored) || this.keys.of(stored.key)?.readsPlain === false
+    return isSealed(stored) || this.#hidesPlain(stored)
+  }
+
+  #hidesPlain({ key }: StoredObject): boolean {
+    return this.keys.of(key)?.readsPlain === false
   }
 
   #decrypted(stored: StoredObject): DecryptedObject {
