@@ -6,6 +6,7 @@ import { namesOf } from './api/metadata/names.ts'
 import { configuredAdmission } from './app/admission-configuration.ts'
 import { AdmissionWebhooks } from './app/admission-webhooks.ts'
 import { conversionWebhooks } from './app/conversion-webhooks.ts'
+import { startEncryption } from './app/encryption.ts'
 import { operatedWebhooks } from './app/operated-webhooks.ts'
 import type { OperatedWebhooks } from './server/routes/webhooks.ts'
 import { openAuditTrail } from './app/open-audit-trail.ts'
@@ -53,6 +54,7 @@ import { CaughtUp } from './health/caught-up.ts'
 import { enabledPlugins } from './config/admission-plugins-flag.ts'
 import type { Config } from './config/config.ts'
 import { definitionsPrefix, knownDefinition } from './controllers/custom-definition-summary.ts'
+import type { EncryptedStore } from './encryption/encrypted-store.ts'
 import type { Admission } from './registry/calls/admission.ts'
 import type { AccessReviewer } from './registry/kinds/access-reviewer.ts'
 import { Catalog } from './registry/kinds/catalog.ts'
@@ -133,16 +135,18 @@ async function build(
   const consensus: Consensus<Outcome> = seams.consensus === undefined ? node : seams.consensus(node)
   const store = new Store({ consensus, machine, clock, limits: storeLimits })
   closing.add(() => store.close())
+  const encryption = await startEncryption(site, { store, machine }, metrics)
+  const objects = encryption.store
   const { bootstrap, watch } = startUpkeep(site, { store, machine, consensus, keys })
   replica.judgedBy(watch.guard)
   closing.add(logLeaderChanges({ consensus, clock, log }))
   const keyRing = openKeyRing(site, { directory, store, machine })
   const { ring, shared, authorities } = keyRing
   const fileKeys = new FileTokenKeys(site.config, keys)
-  const serviceAccounts = configuredServiceAccounts(site, { store, files: fileKeys, shared })
+  const serviceAccounts = configuredServiceAccounts(site, { store: objects, files: fileKeys, shared })
   const tokenKeys = [shared, fileKeys]
-  const pods = podInformer({ names, store, clock })
-  const access = accessOf({ ...site, store, serviceAccounts, tokenKeys, pods })
+  const pods = podInformer({ names, store: objects, clock })
+  const access = accessOf({ ...site, store: objects, serviceAccounts, tokenKeys, pods })
   const rootCa = new RootCa(site.config, keys)
   const inventory = new CertificateInventory(site, { directory, keys, renewal, authorities })
   const watches = new WatchMetrics({ clock, store })
@@ -150,7 +154,7 @@ async function build(
   caughtUp.start()
   closing.add(() => caughtUp.close())
   const { catalog, served, registry, controllers, webhooks } = startRegistry(site, {
-    store,
+    store: objects,
     machine,
     consensus,
     access,
@@ -166,7 +170,7 @@ async function build(
     ...{ clock, store, machine, consensus, watch, caughtUp },
     livezGraceMs: site.config['livez-grace-period'],
     foundingAwaits: () => node.foundingAwaits,
-    hasDefaultPolicy: () => hasDefaultBindings(store, names),
+    hasDefaultPolicy: () => hasDefaultBindings(objects, names),
   })
   closing.add(() => health.close())
   collectDefaultMetrics({ register: metrics })
@@ -227,7 +231,7 @@ function watchDisk({ clock, log, config, closing }: MemberContext, directory: st
 }
 
 type RegistryOptions = {
-  readonly store: Store
+  readonly store: EncryptedStore
   readonly machine: StoreMachine
   readonly consensus: Consensus<Outcome>
   readonly access: Access
@@ -279,6 +283,11 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
   const registry = registryOf({
     ...{ store, clock, random, names, catalog, admission, membership, switches, reviewers, tokens },
     converter,
+    isStale: (stored) => store.isStale(stored),
+    encryption: {
+      concerns: (stored) => store.concerns(stored),
+      requireKey: (stored) => store.requireKey(stored),
+    },
     observeWatch: (kind) => watches.begin(kind),
     definitionsApplied: () => custom.untilCurrent(),
   })

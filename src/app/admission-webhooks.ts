@@ -28,12 +28,12 @@ import { LocalClient } from '../registry/local-client.ts'
 import type { RequestContext } from '../registry/calls/request.ts'
 import type { Registry, VerbRequest } from '../registry/calls/verb.ts'
 import type { WebhookChange } from '../server/routes/webhooks.ts'
-import type { Store } from '../store/store.ts'
+import type { ObjectStore } from '../store/object-store.ts'
 import type { MemberContext } from './context.ts'
 import { serverUser } from './controllers/controller-user.ts'
 
 export type AdmissionWebhooksDependencies = {
-  readonly store: Store
+  readonly store: ObjectStore
   readonly catalog: Catalog
   readonly caughtUp: Pick<CaughtUp, 'ageMs'>
   readonly credentials: CredentialsFor

@@ -64,6 +64,9 @@ removed from the definition. This command shortens the list:
      in the meantime are not harmed. In the end, status.storedVersions has the storage version only.
   3. Set served: false for the old version, wait until no client needs it, and remove it.
 
+It also encrypts: an object of a resource that --encryption-provider-config names is written if it is not encrypted with the
+first key of that resource.
+
 If a webhook converts the objects, it must respond. Admission webhooks and validation see the updates, and may refuse them:
 such objects are listed, and status.storedVersions stays as it is. An interrupted command is continued by running it again:
 objects that are in the storage version already are not written. It needs the permissions to list and patch the objects, and

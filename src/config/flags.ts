@@ -125,6 +125,10 @@ export const flags = {
   ...signingFlags,
   ...admissionPluginFlags,
 
+  'encryption-provider-config': file(
+    'EncryptionConfiguration: the resources that are stored encrypted, and the keys. Read again when it changes. Give all members the same file.',
+  ),
+
   'audit-policy-file': file('Audit policy: an object of kind Policy of the group audit, YAML or JSON.'),
   'audit-log-path': text(
     '',

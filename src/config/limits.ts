@@ -139,6 +139,11 @@ export const limits = Object.freeze({
    */
   customDefinitionsMax: 2000,
   /**
+   * Bytes of encrypted objects that are kept decrypted. When full: those used least recently are
+   * removed.
+   */
+  decryptedBytesMax: 32 * MiB,
+  /**
    * Log lines buffered while standard output is not read. When full: dropped, counted and reported;
    * and ms to write them at exit.
    */

@@ -4,6 +4,7 @@ import type { Key, KeyPrefix } from '../store/key.ts'
 import type { ListSlice, ObjectStore, StoredObject, StoreEvent, WatchCursor } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
 import { ListedSlices } from './listed-slices.ts'
+import { SealedRetries } from './sealed-retries.ts'
 
 export type InformerChange<T> =
   | { readonly kind: 'set'; readonly key: Key; readonly value: T; readonly previous: T | null }
@@ -45,7 +46,8 @@ const retryMs = 1000
 /**
  * A local map of the objects under a prefix, kept current from this member's event log: list, then
  * watch, and list again after compaction. It shows what this member has applied. Holds one value
- * per object, so it is as bounded as the collection.
+ * per object, so it is as bounded as the collection. An object that this member cannot decrypt is
+ * left out until it can.
  */
 export class Informer<T> {
   readonly #dependencies: InformerDependencies<T>
@@ -60,9 +62,11 @@ export class Informer<T> {
   #listed: ListedSlices | null = null
   #closed = false
   #failures = 0
+  readonly #sealed: SealedRetries
 
   constructor(dependencies: InformerDependencies<T>) {
     this.#dependencies = dependencies
+    this.#sealed = new SealedRetries(dependencies.clock, (keys) => this.#readAgain(keys))
   }
 
   /** Lists the objects, notifies the listeners, and follows the events from then on. */
@@ -123,6 +127,7 @@ export class Informer<T> {
     this.#cursor?.close()
     this.#cursor = null
     this.#listeners.clear()
+    this.#sealed.close()
   }
 
   /** Synchronous, so that no event is missed between the list and the cursor. */
@@ -195,7 +200,7 @@ export class Informer<T> {
     const { objects, more } = view.list(prefix, { after, limit: objectsMax })
     let bytes = 0
     const beyond = objects.findIndex((stored) => {
-      bytes += stored.bytes.byteLength
+      bytes += stored.byteLength
       return bytes > bytesMax
     })
     // The first object beyond the limit is the last of the slice.
@@ -268,6 +273,7 @@ export class Informer<T> {
       if (this.#listed?.contains(event.key, event.revision) === true) continue
       if (event.kind === 'deleted' || !this.#keeps(event.object)) this.#remove(event.key)
       else this.#set(event.object)
+      if (event.kind === 'deleted') this.#sealed.forget(event.key)
       if (event.kind === 'deleted') this.#dependencies.onDeleted?.(event.object)
       this.#dependencies.onEvent?.(event)
     }
@@ -302,14 +308,37 @@ export class Informer<T> {
   }
 
   #keeps(stored: StoredObject): boolean {
-    return this.#dependencies.keeps?.(stored) ?? true
+    const { keeps } = this.#dependencies
+    return keeps === undefined || (this.#sealed.attempt(stored.key, () => keeps(stored)) ?? false)
   }
 
   #set(version: StoredObject): void {
-    const value = this.#dependencies.parse(version)
-    const previous = this.#values.get(version.key)?.value ?? null
-    this.#values.set(version.key, { version, value })
-    this.#notify({ kind: 'set', key: version.key, value, previous })
+    const { key } = version
+    const read = this.#sealed.attempt(key, () => ({ value: this.#dependencies.parse(version) }))
+    if (read === null) {
+      this.#remove(key)
+      return
+    }
+    const { value } = read
+    const previous = this.#values.get(key)?.value ?? null
+    this.#values.set(key, { version, value })
+    this.#notify({ kind: 'set', key, value, previous })
+  }
+
+  /** An object that is read out of order only becomes newer: its events follow. */
+  #readAgain(keys: readonly Key[]): void {
+    if (this.#closed) return
+    try {
+      const view = this.#dependencies.store.view()
+      for (const key of keys) {
+        const stored = view.get(key)
+        if (stored === null) this.#sealed.forget(key)
+        else if (this.#keeps(stored)) this.#set(stored)
+      }
+    } catch (cause) {
+      // The state is quarantined: everything is listed again afterwards.
+      if (!(cause instanceof StoreError)) throw cause
+    }
   }
 
   #remove(key: Key): void {
@@ -326,5 +355,6 @@ export class Informer<T> {
 
 /** Compares contents too: a quarantined state may have used a revision for other contents. */
 function isSame(known: StoredObject | undefined, stored: StoredObject): boolean {
-  return known?.revision === stored.revision && Buffer.compare(known.bytes, stored.bytes) === 0
+  if (known?.revision !== stored.revision) return false
+  return known === stored || Buffer.compare(known.bytes, stored.bytes) === 0
 }

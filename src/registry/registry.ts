@@ -28,6 +28,7 @@ import { applyRepresentation } from './calls/apply-representation.ts'
 import { keyOfTarget } from './calls/request.ts'
 import type { Target } from './calls/request.ts'
 import { retryOnSchemaChange } from './calls/retry-on-schema-change.ts'
+import { onceOpened } from './calls/once-opened.ts'
 import { fromStore } from './shared/store-error-mapping.ts'
 import { VersionedStore } from './kinds/stored-version.ts'
 import { ConversionCache } from './kinds/conversion-cache.ts'
@@ -122,7 +123,8 @@ export function registry(given: RegistryOptions): Registry {
       }
       if (definition.isNamespaceKind === true && !READS.has(verb)) await untilCurrent()
       const request = definition === requested.definition ? requested : { ...requested, definition }
-      return applyRepresentation(dependencies, request, await handle(partsOf(definition), request))
+      const answered = (): Promise<VerbResponse> => handle(partsOf(definition), request)
+      return applyRepresentation(dependencies, request, await onceOpened(dependencies, request, answered))
     }
     if (requested.definition.custom === undefined) return run(requested.definition)
     return retryOnSchemaChange({ ...given, states }, verb, requested, isConfirmed, run)

@@ -133,6 +133,23 @@ function suiteOfWrites(check: Check): void {
     await store.close()
   })
 
+  check('a compaction keeps every value, and waits for open snapshots', async (home) => {
+    const store = await home.open('db-0')
+    for (const at of [1, 2, 3]) await store.write([{ kind: 'put', key: bytes(at), value: bytes(at) }])
+    await store.write([{ kind: 'delete', key: bytes(2) }])
+    await store.write([{ kind: 'put', key: bytes(3), value: bytes(4) }])
+    const snapshot = store.snapshot()
+    await store.compact()
+    assert.deepEqual((await drain(snapshot.range(bytes(0), bytes(255)))).length, 2)
+    await snapshot.close()
+    assert.equal(await store.compact(), true)
+    assert.deepEqual(await keysBetween(store, bytes(0), bytes(255)), [[1], [3]])
+    await store.close()
+    const again = await home.open('db-0')
+    assert.deepEqual(plain(await again.getMany([bytes(1), bytes(2), bytes(3)])), [[1], null, [4]])
+    await again.close()
+  })
+
   check('written data is readable after close and open', async (home) => {
     const store = await home.open('db-0')
     await store.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])

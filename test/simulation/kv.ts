@@ -191,6 +191,7 @@ export class SimKeyValueDisk {
         return lastWrite
       },
       snapshot: () => this.#slow(owner, memorySnapshot(new Map(seen))),
+      compact: async () => true,
       close: async () => {
         await lastWrite.catch(() => undefined)
         closed()

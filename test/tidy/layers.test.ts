@@ -78,6 +78,8 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/resources',
     'src/pki',
   ],
+  // Encrypts objects between the registry and the replicated state.
+  'src/encryption': ['base', 'src/api', 'src/store', 'src/registry', 'src/config', 'src/pki', 'src/metrics'],
   'src/key-ring': [
     'base',
     'raft/index',
@@ -143,6 +145,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/resources',
     'src/auth',
     'src/key-ring',
+    'src/encryption',
     'src/admission',
     'src/conversion',
     'src/controllers',

@@ -3,7 +3,7 @@ import type { Random } from '../../../base/random.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import { wholeObject } from '../../api/schema/shared.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
-import type { ObjectStore } from '../../store/object-store.ts'
+import type { ObjectStore, StoredObject } from '../../store/object-store.ts'
 import type { Admission } from './admission.ts'
 import type { Catalog } from '../kinds/catalog.ts'
 import type { ConvertibleStore } from '../shared/convertible-store.ts'
@@ -29,6 +29,21 @@ export type VerbDependencies = {
   readonly store: ConvertibleStore
   /** The store of all kinds, as stored. */
   readonly rawStore: ObjectStore
+  /**
+   * Whether a write would store an object of `rawStore` in another form, such as encrypted with
+   * another key. Unset: never.
+   */
+  readonly isStale?: (stored: StoredObject) => boolean
+  /** Unset: no object is encrypted. */
+  readonly encryption?: {
+    /** Whether objects of the same resource may be encrypted. */
+    readonly concerns: (stored: StoredObject) => boolean
+    /**
+     * Finds the key of an object, without decrypting it.
+     * @throws SealedObjectError this member lacks the key, or awaits it
+     */
+    readonly requireKey: (stored: StoredObject) => void
+  }
   readonly clock: Clock
   readonly random: Random
   readonly names: Names

@@ -269,18 +269,20 @@ export function requireVersion(
 }
 
 /**
- * Whether the object is in the storage version of its kind. If not, an update without changes still
- * writes it, as upstream: that is how objects are migrated.
+ * Whether the object is in the storage version of its kind, and encrypted as configured. If not, an
+ * update without changes still writes it, as upstream: that is how objects are migrated.
  */
 function isCurrentlyStored(
-  { rawStore }: VerbDependencies,
+  { rawStore, isStale }: VerbDependencies,
   definition: ResourceDefinition,
   { key }: StoredObject,
 ): boolean {
   // The storage versions of built-in kinds do not change.
-  if (definition.custom === undefined) return true
+  if (definition.custom === undefined && isStale === undefined) return true
   const stored = rawStore.view().get(key)
   if (stored === null) return true
+  if (isStale?.(stored) === true) return false
+  if (definition.custom === undefined) return true
   return hasHead(
     stored,
     headOf({ kind: definition.kind, apiVersion: apiVersionOf(storedTypeOf(definition)) }),

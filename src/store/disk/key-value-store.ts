@@ -48,6 +48,14 @@ export interface KeyValueStore {
   write(changes: readonly KeyValueChange[]): Promise<void>
   /** Returns the current contents, unaffected by later writes. */
   snapshot(): KeyValueSnapshot
+  /**
+   * Rewrites the files, so that they have no bytes of values that were replaced or deleted before
+   * the call. Other operations are not blocked.
+   *
+   * @returns false: nothing was done, as an open snapshot may show such values
+   * @throws DatabaseError
+   */
+  compact(): Promise<boolean>
   /** Waits for operations in progress and closes. Snapshots and ranges become unusable. */
   close(): Promise<void>
 }

@@ -163,6 +163,8 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
 class LevelKeyValueStore implements KeyValueStore {
   readonly #level: Level<Uint8Array, Uint8Array>
   #broken: unknown = null
+  #openSnapshots = 0
+  #isClosing = false
 
   constructor(level: Level<Uint8Array, Uint8Array>) {
     this.#level = level
@@ -196,6 +198,8 @@ class LevelKeyValueStore implements KeyValueStore {
   snapshot(): KeyValueSnapshot {
     const level = this.#level
     const picture = level.snapshot()
+    this.#openSnapshots++
+    let isOpen = true
     return {
       range: (from, to): KeyValueRange => {
         const iterator = level.iterator({
@@ -216,13 +220,51 @@ class LevelKeyValueStore implements KeyValueStore {
           close: () => iterator.close(),
         }
       },
-      close: () => picture.close(),
+      close: () => {
+        if (isOpen) this.#openSnapshots--
+        isOpen = false
+        return picture.close()
+      },
+    }
+  }
+
+  /**
+   * One compaction of LevelDB leaves the files of the lowest level as they are, and it may write
+   * the newest values there, together with those that they replaced. So the first one moves
+   * everything to the lowest level. The second one finds two values above it whose keys enclose all
+   * others, and merges every file with them.
+   */
+  async compact(): Promise<boolean> {
+    const level = this.#level
+    if (this.#openSnapshots > 0 || !isCompactable(level)) return false
+    try {
+      await level.compactRange(beforeAll, afterAll)
+      if (this.#isClosing) return false
+      await this.write(enclosing.map((key) => ({ kind: 'put', key, value: Uint8Array.of(0) })))
+      await level.compactRange(beforeAll, afterAll)
+      await this.write(enclosing.map((key) => ({ kind: 'delete', key })))
+      return true
+    } catch (cause) {
+      throw cause instanceof DatabaseError ? cause : databaseErrorOf(cause)
     }
   }
 
   close(): Promise<void> {
+    this.#isClosing = true
     return this.#level.close()
   }
+}
+
+/** Enclose the keys of the state; see `machine-keys.ts`. */
+const beforeAll = Uint8Array.of(0)
+const afterAll = Uint8Array.of(255)
+const enclosing = [beforeAll, afterAll]
+
+type Compactable = { readonly compactRange: (from: Uint8Array, to: Uint8Array) => Promise<void> }
+
+/** The types of `level` are those of browsers, too, whose databases have no such method. */
+function isCompactable(level: object): level is Compactable {
+  return 'compactRange' in level && typeof level.compactRange === 'function'
 }
 
 /** Bytes limit a read first; this keeps small values from producing large arrays. */

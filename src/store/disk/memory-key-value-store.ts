@@ -90,6 +90,10 @@ class MemoryKeyValueStore implements KeyValueStore {
     return memorySnapshot(this.#content)
   }
 
+  async compact(): Promise<boolean> {
+    return true
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true

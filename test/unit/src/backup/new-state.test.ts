@@ -161,6 +161,7 @@ class SlowlyClosed extends MemoryKeyValueDatabases {
       getMany: (keys) => store.getMany(keys),
       write: (changes) => store.write(changes),
       snapshot: () => store.snapshot(),
+      compact: () => store.compact(),
       close: async () => {
         await setImmediate()
         await store.close()

@@ -52,6 +52,7 @@ function pictured(memory: MemoryKeyValueDatabases, moments: Moment[]): KeyValueD
       return {
         getMany: (keys) => store.getMany(keys),
         snapshot: () => store.snapshot(),
+        compact: () => store.compact(),
         write: (changes) => around('a batch', () => store.write(changes)),
         close: () => around('closing', () => store.close()),
       }

@@ -47,6 +47,7 @@ function homeWith(change: (store: KeyValueStore) => Partial<KeyValueStore>): Key
         getMany: (keys) => store.getMany(keys),
         write: (changes: readonly KeyValueChange[]) => store.write(changes),
         snapshot: () => store.snapshot(),
+        compact: () => store.compact(),
         close: () => store.close(),
       }
       return { ...plain, ...change(store) }

@@ -102,6 +102,7 @@ void test('entries applied in one turn are one batch, and a turn without changes
       return {
         getMany: (keys) => store.getMany(keys),
         snapshot: () => store.snapshot(),
+        compact: () => store.compact(),
         close: () => store.close(),
         write: (changes) => {
           batches++

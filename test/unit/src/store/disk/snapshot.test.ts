@@ -242,6 +242,7 @@ class FullDisk extends MemoryKeyValueDatabases {
       getMany: (keys) => store.getMany(keys),
       write,
       snapshot: () => store.snapshot(),
+      compact: () => store.compact(),
       close: () => store.close(),
     }
   }

@@ -1,0 +1,44 @@
+import type { Registry as MetricsRegistry } from 'prom-client'
+import { ConfigError } from '../config/errors.ts'
+import { limits } from '../config/limits.ts'
+import { StartError } from '../config/start-error.ts'
+import { parseEncryptionFile } from '../encryption/encryption-file.ts'
+import { Encryption } from '../encryption/encryption.ts'
+import { definitionsFor } from '../resources/index.ts'
+import { removeTrimmed } from '../store/remove-trimmed.ts'
+import type { Store } from '../store/store.ts'
+import type { StoreMachine } from '../store/store-machine.ts'
+import type { MemberContext } from './context.ts'
+
+/**
+ * Starts encryption at rest.
+ *
+ * @throws StartError `usage`: the file of `--encryption-provider-config` is invalid, or lacks a key
+ * that objects are encrypted with
+ */
+export async function startEncryption(
+  { config, names, clock, random, log, closing }: MemberContext,
+  { store, machine }: { readonly store: Store; readonly machine: StoreMachine },
+  metrics: MetricsRegistry,
+): Promise<Encryption> {
+  const flag = 'encryption-provider-config'
+  const builtIn = definitionsFor(names)
+  const encryption = new Encryption({
+    ...{ store, clock, random, log, path: config[flag] },
+    parse: (content) => parseEncryptionFile(content, { names, builtIn }),
+    cacheBytesMax: limits.decryptedBytesMax,
+    database: {
+      trimmed: () => (machine.quarantine === null ? machine.state.history.trimmed : null),
+      removeTrimmed: () => removeTrimmed(machine),
+    },
+  })
+  closing.add(() => encryption.close())
+  try {
+    await encryption.start()
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause
+    throw new StartError('usage', `--${flag}: ${cause.message}`, { cause })
+  }
+  encryption.register(metrics)
+  return encryption
+}

@@ -1,0 +1,71 @@
+import { Counter, Gauge } from 'prom-client'
+import type { Registry as MetricsRegistry } from 'prom-client'
+import type { SurveyEntry } from './survey.ts'
+
+export type EncryptionFigures = {
+  readonly entries: readonly SurveyEntry[]
+  /** Reads of objects that this member could not decrypt. */
+  readonly sealedReads: number
+  /** By the name of the key: whether its key management service is healthy. */
+  readonly kms: ReadonlyMap<string, boolean>
+  /** Whether the files of the database have no plain text; null: nothing is encrypted. */
+  readonly plainTextRemoved: boolean | null
+  readonly reloads: { readonly taken: number; readonly refused: number }
+}
+
+/** Registers the metrics of encryption at rest, which are read on collection. */
+export function registerEncryptionMetrics(register: MetricsRegistry, read: () => EncryptionFigures): void {
+  new Gauge({
+    name: 'orch_encryption_objects',
+    help: 'Objects by how they are stored, as counted last; the provider identity is plain text. The state is readable, or missing, wrong or unknown for a key that this member lacks, has with another secret, or awaits.',
+    labelNames: ['resource', 'provider', 'key', 'state', 'stale'],
+    registers: [register],
+    collect() {
+      this.reset()
+      for (const { resource, provider, keyName, state, isCurrent, objects } of read().entries) {
+        this.inc({ resource, provider, key: keyName, state, stale: String(!isCurrent) }, objects)
+      }
+    },
+  })
+  new Counter({
+    name: 'orch_encryption_sealed_reads_total',
+    help: 'Reads of objects that this member could not decrypt.',
+    registers: [register],
+    collect() {
+      this.reset()
+      this.inc(read().sealedReads)
+    },
+  })
+  new Gauge({
+    name: 'orch_encryption_kms_healthy',
+    help: 'Whether the key management service of a key reports that it is healthy.',
+    labelNames: ['key'],
+    registers: [register],
+    collect() {
+      this.reset()
+      for (const [key, isHealthy] of read().kms) this.set({ key }, isHealthy ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'orch_encryption_plain_text_removed',
+    help: 'Whether the files of the database have no plain text of encrypted resources. It is removed after objects were encrypted and the history window has passed, and once after each start.',
+    registers: [register],
+    collect() {
+      this.reset()
+      const { plainTextRemoved } = read()
+      if (plainTextRemoved !== null) this.set(plainTextRemoved ? 1 : 0)
+    },
+  })
+  new Counter({
+    name: 'orch_encryption_config_reloads_total',
+    help: 'Changes of the encryption configuration by result: taken, or refused as it is invalid or loses a key in use.',
+    labelNames: ['result'],
+    registers: [register],
+    collect() {
+      this.reset()
+      const { taken, refused } = read().reloads
+      this.inc({ result: 'taken' }, taken)
+      this.inc({ result: 'refused' }, refused)
+    },
+  })
+}

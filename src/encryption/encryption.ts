@@ -1,0 +1,234 @@
+import type { Logger } from 'pino'
+import type { Registry as MetricsRegistry } from 'prom-client'
+import type { Clock, Timer } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import { ConfigError } from '../config/errors.ts'
+import { PkiError } from '../pki/errors.ts'
+import { readTextFile } from '../pki/files.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import { StoreError } from '../store/store-errors.ts'
+import type { Revision } from '../store/revision.ts'
+import { reasonOf } from './decrypted-object.ts'
+import type { SealedFailure } from './decrypted-object.ts'
+import { EncryptedStore } from './encrypted-store.ts'
+import type { ResourceRule } from './encryption-file.ts'
+import { registerEncryptionMetrics } from './encryption-metrics.ts'
+import { FileWatch, versionOf } from './file-watch.ts'
+import { KmsKeys } from './kms-keys.ts'
+import { keysOfRules } from './keys-of-rules.ts'
+import type { EncryptionKeys } from './resource-keys.ts'
+import { PlainTextRemoval } from './plain-text-removal.ts'
+import type { PlainTextRemovalOptions } from './plain-text-removal.ts'
+import { lossesOf, survey } from './survey.ts'
+import type { SurveyEntry } from './survey.ts'
+
+export type EncryptionOptions = {
+  /** The objects as stored. */
+  readonly store: ObjectStore
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  /** Of `--encryption-provider-config`. Empty: nothing is encrypted. */
+  readonly path: string
+  /** @throws ConfigError */
+  readonly parse: (content: string) => readonly ResourceRule[]
+  readonly cacheBytesMax: number
+  /** The database of this member. */
+  readonly database: Pick<PlainTextRemovalOptions, 'trimmed' | 'removeTrimmed'>
+}
+
+/** How long a start waits for key management services. Afterwards they are asked on demand. */
+const kmsStartMsMax = 10_000
+/** Interval of counting how objects are stored, and while some have to be rewritten. */
+const surveyMs = 60_000
+const staleSurveyMs = 5000
+/** Interval of logging the same failure. */
+const failureLogMs = 60_000
+
+/** Encryption at rest on this member: the store that decrypts, and the file that configures it. */
+export class Encryption {
+  readonly #options: EncryptionOptions
+  readonly #kms: KmsKeys
+  readonly store: EncryptedStore
+  /** When each failure was logged; as bounded as resources and keys. */
+  readonly #loggedMs = new Map<string, number>()
+  #entries: readonly SurveyEntry[] = []
+  #sealedReads = 0
+  #reloads = { taken: 0, refused: 0 }
+  #removal: PlainTextRemoval | null = null
+  /** In use. */
+  #rules: readonly ResourceRule[] = []
+  #timer: Timer | null = null
+  #watch: FileWatch | null = null
+  #isClosed = false
+
+  constructor(options: EncryptionOptions) {
+    this.#options = options
+    this.#kms = new KmsKeys(options)
+    const { cacheBytesMax } = options
+    this.store = new EncryptedStore(options.store, { cacheBytesMax, onSealed: (one) => this.#onSealed(one) })
+  }
+
+  /**
+   * Reads the file, and checks that the keys of all objects are in it.
+   *
+   * @throws ConfigError one line with the remedy
+   */
+  async start(): Promise<void> {
+    const { path, clock, log } = this.#options
+    const read = path === '' ? null : versionOf(path)
+    const rules = this.#read()
+    const keys = this.#keysOf(rules)
+    const entries = await this.#surveyed(keys, true)
+    const losses = lossesOf(entries)
+    if (losses.length > 0) throw this.#lossError(losses)
+    this.#entries = entries
+    this.store.use(keys)
+    this.#rules = rules
+    if (path === '') return
+    this.#watch = new FileWatch({ path, read, clock, onChange: () => this.#reload() })
+    this.#removal = new PlainTextRemoval({ ...this.#options.database, clock, log })
+    await this.#look()
+  }
+
+  register(metrics: MetricsRegistry): void {
+    registerEncryptionMetrics(metrics, () => ({
+      ...{ entries: this.#entries, sealedReads: this.#sealedReads, reloads: this.#reloads },
+      kms: this.#kms.health,
+      plainTextRemoved: this.#removal?.isDone ?? null,
+    }))
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#watch?.close()
+    this.#removal?.close()
+    this.#timer?.cancel()
+    this.#kms.retain([])
+  }
+
+  /** @throws ConfigError */
+  #read(): readonly ResourceRule[] {
+    const { path, parse } = this.#options
+    if (path === '') return []
+    try {
+      return parse(readTextFile(path))
+    } catch (cause) {
+      if (cause instanceof PkiError) throw new ConfigError(cause.message, { cause })
+      if (cause instanceof ConfigError) throw new ConfigError(`${path}: ${cause.message}`, { cause })
+      throw cause
+    }
+  }
+
+  #keysOf(rules: readonly ResourceRule[]): EncryptionKeys {
+    return keysOfRules(rules, { random: this.#options.random, kms: (config) => this.#kms.of(config) })
+  }
+
+  /** Counts the objects, after key management services have opened their keys or time is up. */
+  async #surveyed(keys: EncryptionKeys, everywhere: boolean): Promise<readonly SurveyEntry[]> {
+    const { clock } = this.#options
+    const untilMs = clock.monotonicMs() + kmsStartMsMax
+    for (;;) {
+      const entries = await this.#counted(keys, everywhere)
+      const openings = entries.flatMap(({ opening }) => (opening === null ? [] : [opening]))
+      if (openings.length === 0 || clock.monotonicMs() >= untilMs) return entries
+      // A service that fails at once is not asked in a loop.
+      await Promise.all([...openings, new Promise<void>((resolve) => void clock.after(200, () => resolve()))])
+    }
+  }
+
+  async #counted(keys: EncryptionKeys, everywhere: boolean): Promise<readonly SurveyEntry[]> {
+    try {
+      return await survey(this.#options, keys, everywhere)
+    } catch (cause) {
+      // Another member's state replaces this one.
+      if (cause instanceof StoreError) return []
+      throw cause
+    }
+  }
+
+  #lossError(losses: readonly string[]): ConfigError {
+    const { path } = this.#options
+    const source = path === '' ? 'the flag is not set' : `${path} lacks keys in use`
+    const lost = losses.slice(0, 10).join('; ')
+    const remedy =
+      'put the keys back, and remove a key only after orchctl storage migrate has rewritten its objects'
+    return new ConfigError(`${source}, so this member could not read ${lost}: ${remedy}`)
+  }
+
+  /** Takes a changed file into use, or keeps the present keys. Never rejects. */
+  async #reload(): Promise<void> {
+    const { log } = this.#options
+    try {
+      const rules = this.#read()
+      const keys = this.#keysOf(rules)
+      const losses = lossesOf(await this.#counted(keys, true)).filter((loss) => !this.#isLost(loss))
+      if (this.#isClosed) return
+      if (losses.length > 0) throw this.#lossError(losses)
+      this.store.use(keys)
+      this.#rules = rules
+      this.#loggedMs.clear()
+      this.#reloads.taken++
+      log.info(
+        { resources: rules.map(({ resource }) => resource) },
+        'the encryption configuration changed: it is in use',
+      )
+      await this.#look()
+    } catch (cause) {
+      if (!(cause instanceof ConfigError)) throw cause
+      this.#reloads.refused++
+      log.warn(
+        { cause: cause.message },
+        'the changed encryption configuration is refused: the present one stays in use',
+      )
+    }
+    this.#kms.retain(this.#rules.flatMap(({ providers }) => providers))
+  }
+
+  /** Objects that this member cannot read already are no reason to refuse the keys for the rest. */
+  #isLost(loss: string): boolean {
+    return lossesOf(this.#entries).includes(loss)
+  }
+
+  #schedule(): void {
+    if (this.#isClosed) return
+    this.#timer?.cancel()
+    const isStale = this.#entries.some(({ isCurrent }) => !isCurrent)
+    this.#timer = this.#options.clock.after(isStale ? staleSurveyMs : surveyMs, () => void this.#look())
+  }
+
+  /** Counts again. */
+  async #look(): Promise<void> {
+    const { revision } = this.#revision()
+    this.#entries = await this.#counted(this.store.keys, false)
+    const isPlain = this.#entries.some(({ provider, isCurrent }) => provider === 'identity' && !isCurrent)
+    const isEncrypting = this.store.keys.all.some(({ writer }) => writer !== null)
+    if (isPlain) this.#removal?.plainFound()
+    else if (isEncrypting && revision !== null) this.#removal?.noneFound(revision)
+    this.#schedule()
+  }
+
+  #revision(): { readonly revision: Revision | null } {
+    try {
+      return this.#options.store.view()
+    } catch (cause) {
+      if (cause instanceof StoreError) return { revision: null }
+      throw cause
+    }
+  }
+
+  #onSealed(failure: SealedFailure): void {
+    const { clock, log } = this.#options
+    this.#sealedReads++
+    const { resource, key } = failure
+    const id = JSON.stringify([resource, key?.provider, key?.keyName])
+    const nowMs = clock.monotonicMs()
+    const loggedMs = this.#loggedMs.get(id)
+    if (loggedMs !== undefined && nowMs - loggedMs < failureLogMs) return
+    this.#loggedMs.set(id, nowMs)
+    log.warn(
+      { resource, provider: key?.provider, key: key?.keyName },
+      `an object of ${resource} ${reasonOf(failure)}`,
+    )
+  }
+}

@@ -1,0 +1,63 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import { KmsClient } from './kms-client.ts'
+import { KmsKey } from './kms-key.ts'
+import type { ProviderConfig } from './provider-config.ts'
+
+type KmsConfig = Extract<ProviderConfig, { readonly kind: 'kms' }>
+
+/** The keys of key management services, one for each entry; as bounded as the file. */
+export class KmsKeys {
+  readonly #dependencies: {
+    readonly clock: Clock
+    readonly random: Random
+    readonly log: Pick<Logger, 'info' | 'warn'>
+  }
+  readonly #keys = new Map<string, KmsKey>()
+
+  constructor(dependencies: {
+    readonly clock: Clock
+    readonly random: Random
+    readonly log: Pick<Logger, 'info' | 'warn'>
+  }) {
+    this.#dependencies = dependencies
+  }
+
+  /** Returns the same key for the same entry, so that its data keys are kept. */
+  of(config: KmsConfig): KmsKey {
+    const { clock, random, log } = this.#dependencies
+    const { name, socket, timeoutMs } = config
+    const id = idOf(config)
+    let key = this.#keys.get(id)
+    if (key === undefined) {
+      const onHealth = (failure: string | null): void => {
+        if (failure === null) log.info({ kms: name }, 'the key management service is healthy')
+        else log.warn({ kms: name, cause: failure }, 'the key management service fails')
+      }
+      const service = new KmsClient({ clock, random, socket, timeoutMs })
+      key = new KmsKey({ name, service, clock, random, onHealth })
+      key.start()
+      this.#keys.set(id, key)
+    }
+    return key
+  }
+
+  /** Closes the keys that no entry names. */
+  retain(configs: readonly ProviderConfig[]): void {
+    const kept = new Set(configs.flatMap((one) => (one.kind === 'kms' ? [idOf(one)] : [])))
+    for (const [id, key] of this.#keys) {
+      if (kept.has(id)) continue
+      key.close()
+      this.#keys.delete(id)
+    }
+  }
+
+  get health(): ReadonlyMap<string, boolean> {
+    return new Map([...this.#keys.values()].map((key) => [key.name, key.failure === null]))
+  }
+}
+
+function idOf({ name, socket, timeoutMs }: KmsConfig): string {
+  return JSON.stringify([name, socket, timeoutMs])
+}

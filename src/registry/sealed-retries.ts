@@ -1,0 +1,61 @@
+import type { Clock, Timer } from '../../base/clock.ts'
+import type { Key } from '../store/key.ts'
+import { SealedObjectError } from './shared/sealed-object-error.ts'
+
+const retryMsMin = 1000
+const retryMsMax = 60_000
+
+/**
+ * The keys of objects that an informer cannot read, because they are encrypted with a key that this
+ * member lacks. They are tried again after 1 s, and ever later up to a minute. As bounded as the
+ * collection.
+ */
+export class SealedRetries {
+  readonly #clock: Clock
+  readonly #again: (keys: readonly Key[]) => void
+  readonly #keys = new Set<Key>()
+  #timer: Timer | null = null
+  #waitMs = retryMsMin
+
+  constructor(clock: Clock, again: (keys: readonly Key[]) => void) {
+    this.#clock = clock
+    this.#again = again
+  }
+
+  get size(): number {
+    return this.#keys.size
+  }
+
+  /** Returns what `read` returns; null, and it is noted, if the object cannot be decrypted. */
+  attempt<T>(key: Key, read: () => T): T | null {
+    try {
+      const value = read()
+      this.#keys.delete(key)
+      return value
+    } catch (cause) {
+      if (!(cause instanceof SealedObjectError)) throw cause
+      this.#keys.add(key)
+      this.#schedule()
+      return null
+    }
+  }
+
+  forget(key: Key): void {
+    this.#keys.delete(key)
+  }
+
+  close(): void {
+    this.#timer?.cancel()
+    this.#keys.clear()
+  }
+
+  #schedule(): void {
+    this.#timer ??= this.#clock.after(this.#waitMs, () => {
+      this.#timer = null
+      this.#waitMs = Math.min(retryMsMax, 2 * this.#waitMs)
+      const keys = [...this.#keys]
+      this.#again(keys)
+      if (this.#keys.size === 0) this.#waitMs = retryMsMin
+    })
+  }
+}

@@ -1,0 +1,191 @@
+/*
+ * Goal: clients do not see that Secrets are encrypted, in any verb; a key that the member lacks is
+ * an error with a Status, never a part of a list.
+ * Method: requests over HTTP to the shipped server, verbs and state machine, whose keys change.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { namesOf } from '../../src/api/metadata/names.ts'
+import { EncryptedStore } from '../../src/encryption/encrypted-store.ts'
+import { parseEncryptionFile } from '../../src/encryption/encryption-file.ts'
+import { keysOfRules } from '../../src/encryption/keys-of-rules.ts'
+import type { EncryptionKeys } from '../../src/encryption/resource-keys.ts'
+import { definitionsFor } from '../../src/resources/index.ts'
+import { freshRandom } from '../../fixtures/system.ts'
+import { SpecServer } from '../support/fixtures/spec-server.ts'
+import type { Reply } from '../support/fixtures/spec-server.ts'
+
+const names = namesOf('orch.io')
+const builtIn = definitionsFor(names)
+const SECRETS = '/api/v1/namespaces/default/secrets'
+const MERGE = 'application/merge-patch+json'
+
+function keysWith(...providers: readonly string[]): EncryptionKeys {
+  const content = `{kind: EncryptionConfiguration, apiVersion: apiserver.config.orch.io/v1, resources: [
+    {resources: [secrets], providers: [${providers.join(', ')}]}]}`
+  const kms = (): never => assert.fail('no kms is configured')
+  return keysOfRules(parseEncryptionFile(content, { names, builtIn }), { random: freshRandom(), kms })
+}
+
+function keyOf(name: string, fill: number): string {
+  return `{aesgcm: {keys: [{name: ${name}, secret: ${Buffer.alloc(32, fill).toString('base64')}}]}}`
+}
+
+const [one, two] = [keyOf('one', 1), keyOf('two', 2)]
+
+type Served = { readonly api: SpecServer; readonly use: (keys: EncryptionKeys) => void }
+
+/** Without a cache of plain contents, so that every read decrypts. */
+async function served(t: TestContext, keys: EncryptionKeys): Promise<Served> {
+  const made: EncryptedStore[] = []
+  const api = await SpecServer.start(t, {
+    encrypted: (store) => {
+      const encrypted = new EncryptedStore(store, { cacheBytesMax: 0, onSealed: () => undefined })
+      encrypted.use(keys)
+      made.push(encrypted)
+      return encrypted
+    },
+  })
+  return { api, use: (changed) => made[0]?.use(changed) }
+}
+
+function secret(name: string, text: string, metadata: object = {}): object {
+  return {
+    ...{ kind: 'Secret', apiVersion: 'v1', metadata: { name, labels: { app: name }, ...metadata } },
+    data: { text: Buffer.from(text).toString('base64') },
+  }
+}
+
+async function create(api: SpecServer, name: string, text: string): Promise<Reply> {
+  const reply = await api.ask('POST', SECRETS, { body: secret(name, text) })
+  assert.equal(reply.status, 201, reply.text)
+  return reply
+}
+
+function textOf({ doc }: Reply): string {
+  return Buffer.from(doc.data?.['text'] ?? '', 'base64').toString()
+}
+
+function versionOf({ doc }: Reply): string {
+  return doc.metadata?.resourceVersion ?? assert.fail('it has a version')
+}
+
+function assertMissingKey(reply: Reply, name: string): void {
+  assert.equal(reply.status, 500, reply.text.slice(0, 300))
+  const { doc } = reply
+  assert.deepEqual([doc.kind, doc.reason, doc.code], ['Status', 'InternalError', 500])
+  assert.match(doc.message ?? '', new RegExp(`aesgcm key "${name}", which this member lacks: add it`))
+}
+
+void test('an update without changes writes nothing, unless the object is not encrypted as configured', async (t) => {
+  const { api, use } = await served(t, keysWith(one))
+  const first = versionOf(await create(api, 'a', 'text'))
+  const again = (): Promise<Reply> => api.ask('PUT', `${SECRETS}/a`, { body: secret('a', 'text') })
+  assert.equal(versionOf(await again()), first)
+  use(keysWith(two, one))
+  const second = versionOf(await again())
+  assert.notEqual(second, first)
+  assert.equal(versionOf(await again()), second)
+  use(keysWith(two))
+  assert.equal(textOf(await api.ask('GET', `${SECRETS}/a`)), 'text')
+})
+
+void test('patches, preconditions and dry runs see the plain object', async (t) => {
+  const { api } = await served(t, keysWith(one))
+  const first = versionOf(await create(api, 'a', 'text'))
+  const patch = (body: object, query = ''): Promise<Reply> =>
+    api.ask('PATCH', `${SECRETS}/a${query}`, { body, type: MERGE })
+  const data = { text: Buffer.from('patched').toString('base64') }
+  const dry = await patch({ data }, '?dryRun=All')
+  assert.deepEqual([dry.status, textOf(dry)], [200, 'patched'])
+  const kept = await api.ask('GET', `${SECRETS}/a`)
+  assert.deepEqual([textOf(kept), versionOf(kept)], ['text', first])
+  const patched = await patch({ data, metadata: { resourceVersion: first } })
+  assert.deepEqual([patched.status, textOf(patched)], [200, 'patched'])
+  assert.equal((await patch({ data: { more: 'eA==' }, metadata: { resourceVersion: first } })).status, 409)
+  const conflict = await api.ask('PUT', `${SECRETS}/a`, {
+    body: secret('a', 'x', { resourceVersion: first }),
+  })
+  assert.equal(conflict.status, 409)
+  const applied = await api.ask('PATCH', `${SECRETS}/a?fieldManager=m&force=true`, {
+    body: secret('a', 'applied'),
+    type: 'application/apply-patch+yaml',
+  })
+  assert.deepEqual([applied.status, textOf(applied)], [200, 'applied'])
+})
+
+void test('lists by label, pages, tables, the past and watches show encrypted objects as they are', async (t) => {
+  const { api } = await served(t, keysWith(one))
+  const first = await create(api, 'a', 'first')
+  for (const name of ['b', 'c']) await create(api, name, `text of ${name}`)
+  const listed = await api.ask('GET', `${SECRETS}?labelSelector=app%3Db`)
+  assert.deepEqual(
+    listed.doc.items?.map(({ metadata }) => metadata?.name),
+    ['b'],
+  )
+  const page = await api.ask('GET', `${SECRETS}?limit=1`)
+  const next = await api.ask('GET', `${SECRETS}?limit=1&continue=${page.doc.metadata?.continue ?? ''}`)
+  assert.deepEqual(
+    next.doc.items?.map(({ data }) => data),
+    [{ text: Buffer.from('text of b').toString('base64') }],
+  )
+  const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'
+  assert.equal((await api.ask('GET', SECRETS, { headers: { accept } })).status, 200)
+  await api.ask('PUT', `${SECRETS}/a`, { body: secret('a', 'second') })
+  const past = await api.ask(
+    'GET',
+    `${SECRETS}?resourceVersion=${versionOf(first)}&resourceVersionMatch=Exact`,
+  )
+  assert.deepEqual(
+    past.doc.items?.map(({ data }) => data),
+    [{ text: Buffer.from('first').toString('base64') }],
+  )
+  assert.equal((await api.ask('DELETE', `${SECRETS}/c`)).status, 200)
+  const watched = await api.ask(
+    'GET',
+    `${SECRETS}?watch=true&resourceVersion=${versionOf(first)}&timeoutSeconds=1&labelSelector=app%3Dc`,
+  )
+  const events = watched.text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { type: string; object: object })
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ['ADDED', 'DELETED'],
+  )
+  assert.ok(
+    events.every(({ object }) =>
+      JSON.stringify(object).includes(Buffer.from('text of c').toString('base64')),
+    ),
+  )
+})
+
+void test('a list with one object whose key is missing is an error, wherever it is, in every representation', async (t) => {
+  const { api, use } = await served(t, keysWith(one))
+  for (let at = 10; at < 40; at++) await create(api, `s-${at}`, 'x'.repeat(150_000))
+  use(keysWith(two, one))
+  await create(api, 's-99', 'the last one')
+  use(keysWith(one))
+  for (const query of ['', '?limit=100', '?labelSelector=app'])
+    assertMissingKey(await api.ask('GET', SECRETS + query), 'two')
+  for (const accept of ['application/yaml', 'application/vnd.kubernetes.protobuf']) {
+    assert.equal((await api.ask('GET', SECRETS, { headers: { accept } })).status, 500)
+  }
+  assert.equal((await api.ask('GET', `${SECRETS}?limit=20`)).status, 200)
+  assertMissingKey(await api.ask('GET', `${SECRETS}/s-99`), 'two')
+  assertMissingKey(await api.ask('PUT', `${SECRETS}/s-99`, { body: secret('s-99', 'x') }), 'two')
+  assertMissingKey(await api.ask('DELETE', `${SECRETS}/s-99`), 'two')
+  assert.equal((await api.ask('GET', '/api/v1/namespaces/default/configmaps')).status, 200)
+  use(keysWith(two, one))
+  assert.equal((await api.ask('DELETE', `${SECRETS}/s-99`)).status, 200)
+})
+
+void test('a watch that meets an object whose key is missing ends with an error that names the key', async (t) => {
+  const { api, use } = await served(t, keysWith(two, one))
+  const since = versionOf(await create(api, 'a', 'first'))
+  await create(api, 'b', 'second')
+  use(keysWith(one))
+  const watched = await api.ask('GET', `${SECRETS}?watch=true&resourceVersion=${since}&timeoutSeconds=2`)
+  assert.match(watched.text, /^\{"type":"ERROR","object":\{"kind":"Status".*aesgcm key \\"two\\"/)
+})

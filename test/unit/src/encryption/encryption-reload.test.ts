@@ -1,0 +1,95 @@
+/*
+ * Goal: a changed file is taken as a whole or not at all, with one log line each.
+ * Method: a real file, the real state machine in memory, and the clock of the system.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { namesOf } from '../../../../src/api/metadata/names.ts'
+import { ConfigError } from '../../../../src/config/errors.ts'
+import { Encryption } from '../../../../src/encryption/encryption.ts'
+import { parseEncryptionFile } from '../../../../src/encryption/encryption-file.ts'
+import { encode } from '../../../../src/registry/kinds/encode.ts'
+import { definitionsFor } from '../../../../src/resources/index.ts'
+import { keyOf } from '../../../../src/store/key.ts'
+import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
+import { freshRandom, systemClock as clock } from '../../../../fixtures/system.ts'
+import { until } from '../../../support/tools/until.ts'
+
+const names = namesOf('k8s.io')
+const builtIn = definitionsFor(names)
+
+function provider(name: string, fill: number): string {
+  return `{aesgcm: {keys: [{name: ${name}, secret: ${Buffer.alloc(32, fill).toString('base64')}}]}}`
+}
+
+async function opened(t: TestContext) {
+  const directory = mkdtempSync(join(tmpdir(), 'encryption-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  const path = join(directory, 'file.yaml')
+  const { store, close } = await openMemoryStore()
+  t.after(close)
+  const lines: string[] = []
+  const note = (fields: object, text?: string): void => {
+    lines.push(`${text ?? ''} ${JSON.stringify(fields)}`)
+  }
+  const member = (): Encryption => {
+    const encryption = new Encryption({
+      ...{ store, clock, path, random: freshRandom(), cacheBytesMax: 0 },
+      log: { info: note, warn: note },
+      parse: (content) => parseEncryptionFile(content, { names, builtIn }),
+      database: { trimmed: () => null, removeTrimmed: async () => true },
+    })
+    t.after(() => encryption.close())
+    return encryption
+  }
+  const configure = (...providers: readonly string[]): void => {
+    const rule = `{resources: [secrets], providers: [${providers.join(', ')}]}`
+    writeFileSync(
+      path,
+      `{kind: EncryptionConfiguration, apiVersion: apiserver.config.k8s.io/v1, resources: [${rule}]}`,
+    )
+  }
+  return { path, member, lines, configure }
+}
+
+void test('a changed file is used as a whole, and an invalid one or one that loses a key changes nothing', async (t) => {
+  const { path, member, lines, configure } = await opened(t)
+  configure(provider('one', 1))
+  const encryption = member()
+  await encryption.start()
+  const key = keyOf({ group: '', plural: 'secrets', namespace: 'default', name: 'a' })
+  const metadata = { name: 'a', namespace: 'default', uid: 'u' }
+  const object = encode({ kind: 'Secret', apiVersion: 'v1', metadata })
+  const put = { kind: 'put', key, conditions: [], object } as const
+  await encryption.store.write({ kind: 'write', operations: [put] }, clock.monotonicMs() + 5000)
+  const present = encryption.store.keys
+
+  const change = async (write: () => void, line: RegExp): Promise<void> => {
+    lines.length = 0
+    write()
+    await until('one line', () => lines.length > 0)
+    assert.equal(lines.length, 1, lines.join('\n'))
+    assert.match(lines[0] ?? '', line)
+  }
+  await change(() => writeFileSync(path, 'kind: Wrong'), /is refused.*kind and apiVersion must be/)
+  assert.equal(encryption.store.keys, present)
+  await change(() => configure(provider('two', 2)), /is refused.*1 of secrets with the aesgcm key \\"one/)
+  assert.equal(encryption.store.keys, present)
+  await change(() => configure(provider('two', 2), provider('one', 1)), /it is in use/)
+  assert.deepEqual(
+    encryption.store.keys.all.map(({ writer, readers }) => [writer?.name, readers.length]),
+    [['two', 2]],
+  )
+
+  configure(provider('two', 2))
+  await assert.rejects(
+    member().start(),
+    (cause) =>
+      cause instanceof ConfigError &&
+      /lacks keys in use, so this member could not read 1 of secrets.*put the keys back/.test(cause.message),
+  )
+})

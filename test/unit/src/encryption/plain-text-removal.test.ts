@@ -1,0 +1,79 @@
+/*
+ * Goal: plain text is removed from the database files once, and not before history has trimmed it.
+ * Method: a manual clock, and a database that answers as the test decides.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PlainTextRemoval } from '../../../../src/encryption/plain-text-removal.ts'
+import { revision } from '../../../../src/store/revision.ts'
+import type { Revision } from '../../../../src/store/revision.ts'
+import { DatabaseError } from '../../../../src/store/store-errors.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
+
+function started() {
+  const clock = new ManualClock()
+  const lines: string[] = []
+  const note = (_: unknown, text?: string): void => void lines.push(text ?? '')
+  const database: { trimmed: Revision | null; answers: (boolean | Error)[]; calls: number } = {
+    trimmed: revision(0),
+    answers: [],
+    calls: 0,
+  }
+  const removal = new PlainTextRemoval({
+    clock,
+    log: { info: note, warn: note },
+    trimmed: () => database.trimmed,
+    removeTrimmed: async () => {
+      database.calls++
+      const answer = database.answers.shift() ?? true
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+  })
+  return { clock, lines, database, removal }
+}
+
+void test('plain text is removed once history has trimmed the versions in plain text, and only once', async () => {
+  const { clock, lines, database, removal } = started()
+  removal.plainFound()
+  await clock.advance(5000)
+  removal.noneFound(revision(7))
+  removal.noneFound(revision(9))
+  database.trimmed = revision(6)
+  await clock.advance(5000)
+  database.trimmed = null
+  await clock.advance(5000)
+  assert.equal(database.calls, 0)
+  database.trimmed = revision(7)
+  await clock.advance(5000)
+  assert.deepEqual([database.calls, removal.isDone, lines.length], [1, true, 1])
+  removal.noneFound(revision(8))
+  await clock.advance(5000)
+  assert.equal(database.calls, 1)
+  removal.close()
+})
+
+void test('a removal that is not possible, or fails, is tried again', async () => {
+  const { clock, lines, database, removal } = started()
+  database.answers = [false, new DatabaseError('io', 'the disk fails'), true]
+  removal.noneFound(revision(0))
+  await clock.advance(5000)
+  assert.deepEqual([database.calls, removal.isDone], [3, true])
+  assert.match(lines.join('\n'), /was not removed.*tried again\nthe files of the database have no plain text/)
+  removal.close()
+})
+
+void test('plain text that appears during a removal is removed by another one', async () => {
+  const { clock, database, removal } = started()
+  removal.noneFound(revision(0))
+  await clock.advance(1000)
+  assert.equal(removal.isDone, true)
+  removal.plainFound()
+  assert.equal(removal.isDone, false)
+  await clock.advance(5000)
+  removal.noneFound(revision(0))
+  await clock.advance(1000)
+  assert.deepEqual([database.calls, removal.isDone], [2, true])
+  removal.close()
+  assert.equal(clock.pending, 0)
+})
