@@ -21,8 +21,12 @@ export function isHeadless(spec: JsonObject): boolean {
 export function checkServiceAddresses(spec: JsonObject, found: Findings): void {
   const [ips, families] = [textsMember(spec, 'clusterIPs'), textsMember(spec, 'ipFamilies')]
   checkForType(spec, found)
-  for (const [index, family] of families.entries())
-    if (families.indexOf(family) < index) found.add(duplicate(`spec.ipFamilies[${index}]`, family))
+  const seen = new Set<string>()
+  for (const [index, family] of families.entries()) {
+    if (seen.has(family)) found.add(duplicate(`spec.ipFamilies[${index}]`, family))
+    seen.add(family)
+    if (found.isFull) return
+  }
   if (textMember(spec, 'type') === 'ExternalName') return
   checkFirst(spec, ips, found)
   if (!areAddresses(ips, found)) return
