@@ -36,6 +36,9 @@ const neverSet = [
   ...['FirstTimestamp', 'LastTimestamp', 'Count'].map((name) => `events.v1.Event.deprecated${name}`),
   'apps.v1.RollingUpdateStatefulSetStrategy.maxUnavailable',
   'batch.v1.CronJobSpec.timeZone',
+  // Excluded by maxUnavailable and by the number.
+  'policy.v1.PodDisruptionBudgetSpec.minAvailable',
+  'networking.v1.ServiceBackendPort.name',
   'apps.v1.StatefulSetSpec.persistentVolumeClaimRetentionPolicy',
   ...forbidden.map((name) => `core.v1.EphemeralContainer.${name}`),
   // A schema with these is refused; with a conversion webhook the other version could not be

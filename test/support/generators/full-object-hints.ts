@@ -38,8 +38,6 @@ export const unions: { readonly [shape: string]: readonly string[] } = {
   'authorization.v1.SubjectAccessReviewSpec': ['resourceAttributes', 'nonResourceAttributes'],
   'admissionregistration.v1.WebhookClientConfig': ['url', 'service'],
   'networking.v1.IngressBackend': ['service', 'resource'],
-  'networking.v1.ServiceBackendPort': ['name', 'number'],
-  'policy.v1.PodDisruptionBudgetSpec': ['minAvailable', 'maxUnavailable'],
   'networking.v1.NetworkPolicyPeer': ['podSelector', 'ipBlock', 'namespaceSelector'],
 }
 

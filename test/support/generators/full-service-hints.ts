@@ -26,6 +26,7 @@ export const serviceHints: Hints = {
   'core.v1.LoadBalancerIngress.ip': one('192.0.2.9'),
   'core.v1.EndpointAddress.ip': (maker) => `10.0.3.${1 + maker.random.below(250)}`,
   'meta.v1.Condition.status': one('True'),
+  'networking.v1.IngressServiceBackend.port': one({ number: 80 }),
   'networking.v1.HTTPIngressPath.path': (maker) => `/${maker.word()}`,
   'networking.v1.HTTPIngressPath.pathType': one('Prefix'),
   'networking.v1.NetworkPolicyPort.port': one(80),

@@ -64,7 +64,7 @@ export const workloadHints: Hints = {
   'batch.v1.JobTemplateSpec.metadata': (maker) => ({
     ...{ creationTimestamp: null, labels: { app: maker.word() } },
   }),
-  'policy.v1.PodDisruptionBudgetSpec.minAvailable': one(3),
+  'policy.v1.PodDisruptionBudgetSpec.minAvailable': leftOut,
   'policy.v1.PodDisruptionBudgetSpec.maxUnavailable': one('50%'),
   'core.v1.PersistentVolumeClaim.apiVersion': one('v1'),
   'core.v1.PersistentVolumeClaim.kind': one('PersistentVolumeClaim'),
