@@ -39,6 +39,24 @@ import { serviceAccountDefinition } from './service-account.ts'
 import { storageClassDefinition } from './storage-class.ts'
 import { tokenReviewDefinition } from './token-review.ts'
 import { volumeAttachmentDefinition } from './volume-attachment.ts'
+import { controllerRevisionDefinition } from './controller-revision.ts'
+import { daemonSetDefinition } from './daemon-set.ts'
+import { deploymentDefinition } from './deployment.ts'
+import { replicaSetDefinition } from './replica-set.ts'
+import { replicationControllerDefinition } from './replication-controller.ts'
+import { statefulSetDefinition } from './stateful-set.ts'
+import { endpointsDefinition } from './endpoints.ts'
+import { serviceDefinition } from './service.ts'
+import { cronJobDefinition, cronJobV1beta1Definition } from './cron-job.ts'
+import { endpointSliceDefinition } from './endpoint-slice.ts'
+import { endpointSliceV1beta1Definition } from './endpoint-slice-v1beta1.ts'
+import { ingressDefinition } from './ingress.ts'
+import { jobDefinition } from './job.ts'
+import { networkPolicyDefinition } from './network-policy.ts'
+import {
+  podDisruptionBudgetDefinition,
+  podDisruptionBudgetV1beta1Definition,
+} from './pod-disruption-budget.ts'
 import { validatingWebhookConfigurationDefinition } from './validating-webhook-configuration.ts'
 
 /** Returns all built-in kinds with the names of a domain, in the order of discovery. */
@@ -46,6 +64,7 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
   return [
     bindingDefinition(names),
     configMapDefinition(names),
+    endpointsDefinition(),
     eventDefinition(names),
     limitRangeDefinition(),
     namespaceDefinition(names),
@@ -54,10 +73,17 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     podTemplateDefinition(names),
     persistentVolumeDefinition(names),
     persistentVolumeClaimDefinition(names),
+    replicationControllerDefinition(names),
     resourceQuotaDefinition(),
     secretDefinition(names),
     serviceAccountDefinition(names),
+    serviceDefinition(names),
     memberDefinition(names),
+    controllerRevisionDefinition(),
+    daemonSetDefinition(names),
+    deploymentDefinition(names),
+    replicaSetDefinition(names),
+    statefulSetDefinition(names),
     certificateSigningRequestDefinition(names),
     localSubjectAccessReviewDefinition(names),
     selfSubjectAccessReviewDefinition(names),
@@ -65,15 +91,24 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     subjectAccessReviewDefinition(names),
     tokenReviewDefinition(names, 'v1'),
     tokenReviewDefinition(names, 'v1beta1'),
+    cronJobDefinition(names),
+    cronJobV1beta1Definition(names),
+    jobDefinition(names),
     leaseDefinition(names),
+    endpointSliceDefinition(names),
+    endpointSliceV1beta1Definition(names),
     groupedEventDefinition(names, 'v1'),
     groupedEventDefinition(names, 'v1beta1'),
     mutatingWebhookConfigurationDefinition(names),
     validatingWebhookConfigurationDefinition(names),
     customResourceDefinitionDefinition(names),
     ingressClassDefinition(names),
+    ingressDefinition(names),
+    networkPolicyDefinition(names),
     runtimeClassDefinition(names),
     runtimeClassV1beta1Definition(names),
+    podDisruptionBudgetDefinition(),
+    podDisruptionBudgetV1beta1Definition(),
     clusterRoleDefinition(names),
     clusterRoleBindingDefinition(names),
     roleDefinition(names),

@@ -83,7 +83,7 @@ const statusSchema = struct('core.v1.PersistentVolumeClaimStatus', 'Observed sta
   }),
 })
 
-const claimSchema = struct('core.v1.PersistentVolumeClaim', 'A request for a volume.', {
+export const claimSchema = struct('core.v1.PersistentVolumeClaim', 'A request for a volume.', {
   spec: part(2, persistentVolumeClaimSpecSchema, 'The requested volume.'),
   status: part(3, statusSchema, 'Observed state of the claim; set by the server.'),
 })

@@ -9,8 +9,8 @@ import type { MemberPath } from './crd/member-path.ts'
 export type ScalePaths = {
   readonly specReplicas: MemberPath
   readonly statusReplicas: MemberPath
-  /** null if the kind has no selector path. */
-  readonly labelSelector: MemberPath | null
+  /** Returns the selector of the Pods, serialized; '' if there is none. */
+  readonly selectorOf: (object: AnyObject) => string
 }
 
 /**
@@ -39,6 +39,15 @@ export function scaleSubresource(paths: ScalePaths): ViewSubresource {
   }
 }
 
+/** `/scale` of built-in kinds. */
+export function builtInScale(selectorOf: ScalePaths['selectorOf']): ViewSubresource {
+  return scaleSubresource({
+    specReplicas: ['spec', 'replicas'],
+    statusReplicas: ['status', 'replicas'],
+    selectorOf,
+  })
+}
+
 const scaleSchema = struct('autoscaling.v1.Scale', 'Number of replicas of an object.', {
   spec: part(
     2,
@@ -60,8 +69,7 @@ const scaleSchema = struct('autoscaling.v1.Scale', 'Number of replicas of an obj
 function shown(object: AnyObject, paths: ScalePaths): AnyObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
   const wanted = countAt(object, paths.specReplicas) ?? 0
-  const selector = paths.labelSelector === null ? undefined : valueAt(object, paths.labelSelector)
-  const isSelecting = typeof selector === 'string' && selector !== ''
+  const selector = paths.selectorOf(object)
   return {
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
@@ -73,7 +81,10 @@ function shown(object: AnyObject, paths: ScalePaths): AnyObject {
       creationTimestamp: creationTimestamp ?? null,
     },
     spec: wanted === 0 ? {} : { replicas: wanted },
-    status: { replicas: countAt(object, paths.statusReplicas) ?? 0, ...(isSelecting ? { selector } : {}) },
+    status: {
+      replicas: countAt(object, paths.statusReplicas) ?? 0,
+      ...(selector === '' ? {} : { selector }),
+    },
   }
 }
 

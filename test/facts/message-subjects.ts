@@ -6,7 +6,7 @@ import {
   statusSchema,
   wholeObject,
 } from '../../src/api/schema/shared.ts'
-import type { ObjectSchema } from '../../src/api/schema/schema.ts'
+import type { ObjectSchema, Schema } from '../../src/api/schema/schema.ts'
 import { hasProtobuf } from '../../src/registry/representations/representation.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
 import type { MessageTable } from './message-table.ts'
@@ -23,7 +23,7 @@ export function messageSubjects(table: MessageTable, domain: ApiDomain): readonl
       const stem = names.groupStem(group) || 'core'
       const name = `${stem}/${version}.${kind}`
       // A beta of a kind has the messages of the version that it became.
-      return { name: table.has(name) ? name : `${stem}/v1.${kind}`, schema: wholeObject(schema) }
+      return { name: table.has(name) ? name : `${stem}/v1.${kind}`, schema: wholeObject(asMessage(schema)) }
     })
   const bodies = definitionsFor(names).flatMap(({ subresources }) =>
     subresources.flatMap(({ body }) => (body === undefined || body.group === '' ? [] : [body])),
@@ -42,9 +42,25 @@ export function messageSubjects(table: MessageTable, domain: ApiDomain): readonl
 
 /** Objects within a message have no type of their own there, unlike in JSON. */
 function asMessage(schema: ObjectSchema): ObjectSchema {
-  const { deleteOptions } = schema.properties
-  if (deleteOptions?.type !== 'object') return schema
-  const members = Object.entries(deleteOptions.properties)
-  const properties = Object.fromEntries(members.filter(([name]) => !['apiVersion', 'kind'].includes(name)))
-  return { ...schema, properties: { ...schema.properties, deleteOptions: { ...deleteOptions, properties } } }
+  const properties = Object.entries(schema.properties).map(
+    ([name, type]) => [name, withoutTypes(type)] as const,
+  )
+  const isSame = properties.every(([name, type]) => type === schema.properties[name])
+  return isSame ? schema : { ...schema, properties: Object.fromEntries(properties) }
+}
+
+function withoutTypes(type: Schema): Schema {
+  if (type.type === 'list') {
+    const items = withoutTypes(type.items)
+    return items === type.items ? type : { ...type, items }
+  }
+  if (type.type !== 'object' || type.protobuf === undefined) return type
+  const members = Object.entries(type.properties)
+  const typed = members.filter(([name]) => !['apiVersion', 'kind'].includes(name) || isNumbered(type, name))
+  if (typed.length < members.length) return { ...type, properties: Object.fromEntries(typed) }
+  return asMessage(type)
+}
+
+function isNumbered({ protobuf = {} }: ObjectSchema, name: string): boolean {
+  return Object.hasOwn(protobuf, name)
 }

@@ -28,11 +28,18 @@ const seed = Number(process.env['SEED'] ?? 1)
 const forbidden = ['ports', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle', 'volumeDevices']
 /**
  * Members that no client of this test can set: only leaders write the status of Members, no Member
- * here can be replaced, and the deprecated fields of events belong to the beta version.
+ * here can be replaced, the deprecated fields of events belong to the beta version, and the server
+ * drops alpha fields.
  */
 const neverSet = [
   ...['cluster.v1.MemberSpec.replaces', 'cluster.v1.MemberStatus.', 'cluster.v1.MemberCondition.'],
   ...['FirstTimestamp', 'LastTimestamp', 'Count'].map((name) => `events.v1.Event.deprecated${name}`),
+  'apps.v1.RollingUpdateStatefulSetStrategy.maxUnavailable',
+  'batch.v1.CronJobSpec.timeZone',
+  // Excluded by maxUnavailable and by the number.
+  'policy.v1.PodDisruptionBudgetSpec.minAvailable',
+  'networking.v1.ServiceBackendPort.name',
+  'apps.v1.StatefulSetSpec.persistentVolumeClaimRetentionPolicy',
   ...forbidden.map((name) => `core.v1.EphemeralContainer.${name}`),
   // A schema with these is refused; with a conversion webhook the other version could not be
   // requested.

@@ -29,7 +29,7 @@ import { customColumns } from './custom-columns.ts'
 import { isTrue } from './definition-conditions.ts'
 import { conversionWebhookOf } from './definition-conversion.ts'
 import { selectableFieldsOf } from './selectable-fields.ts'
-import { parseMemberPath } from './member-path.ts'
+import { parseMemberPath, valueAt } from './member-path.ts'
 import { storedConversion, webhookShapes } from './stored-conversion.ts'
 import { keeping } from '../common/status-subresource.ts'
 import { scaleSubresource } from '../scale.ts'
@@ -160,7 +160,11 @@ function scaleOf(version: JsonObject): readonly SubresourceDefinition[] {
   const statusReplicas = parseMemberPath(textMember(scale, 'statusReplicasPath'))
   if (specReplicas === null || statusReplicas === null) return []
   const labelSelector = parseMemberPath(textMember(scale, 'labelSelectorPath'))
-  return [scaleSubresource({ specReplicas, statusReplicas, labelSelector })]
+  const selectorOf = (object: AnyObject): string => {
+    const selector = labelSelector === null ? undefined : valueAt(object, labelSelector)
+    return typeof selector === 'string' ? selector : ''
+  }
+  return [scaleSubresource({ specReplicas, statusReplicas, selectorOf })]
 }
 
 function without(object: AnyObject, name: string): AnyObject {

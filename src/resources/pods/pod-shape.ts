@@ -25,10 +25,15 @@ import { checkConstraintPairs } from './topology-spread.ts'
  * @source core `pkg/apis/core/validation`, ValidatePodSpec
  */
 export function checkPodShape(spec: JsonObject, at: Path | null, found: Findings): void {
+  checkVolumeUses(spec, at, found)
+  checkShapeBesideVolumes(spec, at, found)
+}
+
+/** Like `checkPodShape`, for Pods that get further volumes when they are created. */
+export function checkShapeBesideVolumes(spec: JsonObject, at: Path | null, found: Findings): void {
   checkContainerNames(spec, at, found)
   checkInitContainers(spec, at, found)
   checkTargets(spec, at, found)
-  checkVolumeUses(spec, at, found)
   checkHostPorts(spec, at, found)
   checkDeadline(spec, at, found)
   checkNodeLabels(spec, at, found)

@@ -8,6 +8,7 @@ import { part, struct } from '../../api/schema/build.ts'
 import { objectMetaSchema } from '../../api/schema/shared.ts'
 import { fillPodSpec } from './pod-defaults.ts'
 import { checkDeletionCost } from './deletion-cost.ts'
+import { checkShapeBesideVolumes } from './pod-shape.ts'
 import { podSpecSchema } from './pod-spec.ts'
 import { podWarnings } from './pod-warnings.ts'
 import { checkProfileAnnotations } from './profile-annotations.ts'
@@ -17,6 +18,12 @@ import { checkVolumes } from '../volumes/volume.ts'
 export const podTemplateSpecSchema = struct('core.v1.PodTemplateSpec', 'Template for Pods.', {
   metadata: part(1, objectMetaSchema, 'Labels and annotations of the Pods.'),
   spec: part(2, podSpecSchema, 'Desired state of the Pods.'),
+})
+
+/** The template of Pods that mount claims which they get when they are created. */
+export const claimingPodTemplateSpecSchema = struct('core.v1.PodTemplateSpec', 'Template for Pods.', {
+  metadata: part(1, objectMetaSchema, 'Labels and annotations of the Pods.'),
+  spec: part(2, { ...podSpecSchema, check: checkShapeBesideVolumes }, 'Desired state of the Pods.'),
 })
 
 /** @returns the identical template if nothing was missing */

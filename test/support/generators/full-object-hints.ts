@@ -6,6 +6,8 @@ import { objectReferenceSchema } from '../../../src/resources/common/object-refe
 import { roleGroup } from '../../../src/resources/rbac/policy-rule.ts'
 import { certificateRequest } from '../fixtures/certificate-request.ts'
 import { containerHints, containerMends, podHints, podMends } from './full-pod-hints.ts'
+import { serviceHints } from './full-service-hints.ts'
+import { workloadHints, workloadMends } from './full-workload-hints.ts'
 import { definitionHints } from './full-definition-hints.ts'
 import type { Hint, Hints, Mend, ObjectMaker } from './hint.ts'
 import { hostileTexts } from './hostile-texts.ts'
@@ -35,6 +37,8 @@ export const unions: { readonly [shape: string]: readonly string[] } = {
   'authorization.v1.SelfSubjectAccessReviewSpec': ['resourceAttributes', 'nonResourceAttributes'],
   'authorization.v1.SubjectAccessReviewSpec': ['resourceAttributes', 'nonResourceAttributes'],
   'admissionregistration.v1.WebhookClientConfig': ['url', 'service'],
+  'networking.v1.IngressBackend': ['service', 'resource'],
+  'networking.v1.NetworkPolicyPeer': ['podSelector', 'ipBlock', 'namespaceSelector'],
 }
 
 const one =
@@ -261,6 +265,8 @@ export const hints: Hints = {
   ...clusterHints,
   ...containerHints,
   ...podHints,
+  ...workloadHints,
+  ...serviceHints,
 }
 
 export const mends: { readonly [shape: string]: Mend } = {
@@ -269,6 +275,7 @@ export const mends: { readonly [shape: string]: Mend } = {
   },
   ...containerMends,
   ...podMends,
+  ...workloadMends,
   'core.v1.AzureDiskVolumeSource': (disk) => {
     disk['diskURI'] =
       disk['kind'] === 'Managed' ? '/subscriptions/a/b' : 'https://account.example.com/disk.vhd'

@@ -436,7 +436,7 @@ void test('a repeated change of a status and a repeated change of a scale', asyn
   )
   api.replays = 0
   const tabs = customKind({ group: 'example.com', plural: 'tabs', kind: 'Tab' })
-  const paths = { specReplicas: ['spec', 'count'], statusReplicas: ['status', 'count'], labelSelector: null }
+  const paths = { specReplicas: ['spec', 'count'], statusReplicas: ['status', 'count'], selectorOf: () => '' }
   api.catalog.setCustom([{ ...tabs, subresources: [scaleSubresource(paths)] }])
   await api.create({ kind: 'Tab', body: { metadata: { name: 'a' }, spec: { count: 1 } } })
   const scale: Call = { kind: 'Tab', name: 'a', subresource: 'scale', body: { spec: { replicas: 2 } } }

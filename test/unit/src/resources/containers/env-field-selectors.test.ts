@@ -32,6 +32,9 @@ const fieldsOf: { readonly [kind: string]: readonly string[] } = {
     ...['spec.nodeName', 'spec.restartPolicy', 'spec.schedulerName', 'spec.serviceAccountName'],
     ...['status.nominatedNodeName', 'status.phase', 'status.podIP', 'status.podIPs'],
   ],
+  'v1/ReplicationController': ['status.replicas'],
+  'apps/v1/ReplicaSet': ['status.replicas'],
+  'batch/v1/Job': ['status.successful'],
   'v1/Secret': ['type'],
   // The fields of the core group, with the names of this group.
   ...Object.fromEntries(

@@ -58,14 +58,14 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       const wrong: string[] = []
       for (const [name, definition] of documents) {
         const neutral = neutralOf(names, name)
-        const wanted = table.get(neutral) ?? table.get(neutral.replace('.v1beta1.', '.v1.'))
+        const wanted = table.get(inTable(neutral))
         if (wanted === undefined) {
           assert.match(neutral, own)
           continue
         }
         const found = linesOf(definition, {
           prefix: names.clientMarkerPrefix,
-          neutral: (reference) => neutralOf(names, reference).replace('.v1beta1.', '.v1.'),
+          neutral: (reference) => inTable(neutralOf(names, reference)),
         })
         const ours = {
           ...found,
@@ -132,6 +132,11 @@ function allDefinitions(names: Names, dialect: 'v2' | 'v3'): ReadonlyMap<string,
       ? openApiV2(kinds, names).definitions
       : objectMember(objectMember(openApiV3(kinds, names, 'v1'), 'components'), 'schemas')
   return new Map(Object.entries(all) as [string, JsonObject][])
+}
+
+/** A beta of a definition is that of the version that it became, unless the table has both. */
+function inTable(neutral: string): string {
+  return table.has(neutral) ? neutral : neutral.replace('.v1beta1.', '.v1.')
 }
 
 /** `core.v1.Pod`, of the name of a definition or a reference to one. */

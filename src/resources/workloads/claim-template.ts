@@ -1,0 +1,18 @@
+import type { ObjectSchema } from '../../api/schema/schema.ts'
+import { wholeObject } from '../../api/schema/shared.ts'
+import { claimSchema } from '../persistent-volume-claim.ts'
+
+const whole = wholeObject(claimSchema)
+
+/**
+ * A claim inside of a template: a whole object. Its type has a default, because a message of
+ * protobuf lacks it.
+ */
+export const claimTemplateSchema: ObjectSchema = {
+  ...whole,
+  properties: {
+    ...whole.properties,
+    apiVersion: { type: 'string', default: 'v1', description: 'Group and version of the claim.' },
+    kind: { type: 'string', default: 'PersistentVolumeClaim', description: 'Kind of the claim.' },
+  },
+}

@@ -1,0 +1,40 @@
+import type { Json } from '../../../src/api/json.ts'
+import type { Hint, Hints } from './hint.ts'
+
+/** Like `full-object-hints.ts`, for Services, their endpoints, and what refers to them. */
+
+const one =
+  (value: Json): Hint =>
+  () =>
+    value
+
+export const serviceHints: Hints = {
+  'core.v1.ServiceSpec.type': one('LoadBalancer'),
+  'core.v1.ServiceSpec.clusterIP': one('10.96.0.7'),
+  'core.v1.ServiceSpec.clusterIPs': one(['10.96.0.7', 'fd00::7']),
+  'core.v1.ServiceSpec.ipFamilies': one(['IPv4', 'IPv6']),
+  'core.v1.ServiceSpec.externalIPs': one(['192.0.2.1', '2001:db8::1']),
+  'core.v1.ServiceSpec.sessionAffinity': one('ClientIP'),
+  'core.v1.ServiceSpec.externalTrafficPolicy': one('Local'),
+  'core.v1.ServiceSpec.internalTrafficPolicy': one('Local'),
+  'core.v1.ServiceSpec.ipFamilyPolicy': one('PreferDualStack'),
+  'core.v1.ServiceSpec.loadBalancerSourceRanges': one(['192.0.2.0/24']),
+  'core.v1.ServicePort.targetPort': (maker, variant) =>
+    variant % 2 === 0 ? 1 + maker.random.below(60_000) : maker.word(),
+  'core.v1.ServicePort.name': (maker) => maker.word(),
+  'core.v1.ServicePort.nodePort': (maker) => 30_000 + maker.random.below(2_000),
+  'core.v1.LoadBalancerIngress.ip': one('192.0.2.9'),
+  'core.v1.EndpointAddress.ip': (maker) => `10.0.3.${1 + maker.random.below(250)}`,
+  'meta.v1.Condition.status': one('True'),
+  'networking.v1.IngressServiceBackend.port': one({ number: 80 }),
+  'networking.v1.HTTPIngressPath.path': (maker) => `/${maker.word()}`,
+  'networking.v1.HTTPIngressPath.pathType': one('Prefix'),
+  'networking.v1.NetworkPolicyPort.port': one(80),
+  'networking.v1.NetworkPolicyPort.endPort': one(90),
+  'networking.v1.IPBlock.cidr': one('10.0.0.0/8'),
+  'networking.v1.IPBlock.except': one(['10.1.0.0/16', '10.2.0.0/16']),
+  'discovery.v1.EndpointSlice.addressType': one('IPv6'),
+  'discovery.v1beta1.EndpointSlice.addressType': one('IPv6'),
+  'discovery.v1.Endpoint.addresses': one(['2001:db8::1', '2001:db8::2']),
+  'discovery.v1beta1.Endpoint.addresses': one(['2001:db8::1', '2001:db8::2']),
+}
