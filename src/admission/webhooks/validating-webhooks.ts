@@ -16,8 +16,8 @@ export type ValidatingWebhooksDependencies = {
 }
 
 /**
- * Calls validating webhooks in parallel, within limits, with the object as it would be stored. Any denial fails the
- * request; of several, the one of the first webhook is returned.
+ * Calls validating webhooks in parallel, within limits, with the object as it would be stored. Any
+ * denial fails the request; of several, the one of the first webhook is returned.
  *
  * @source spec 4.6; apiserver `pkg/admission/plugin/webhook/validating`
  */

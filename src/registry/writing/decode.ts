@@ -132,7 +132,7 @@ export function parseText(body: Uint8Array, format: 'json' | 'yaml', valuesMax?:
     return { value, found: () => doubled, fractions: NO_FRACTIONS }
   }
   const parsed = parseSpelledObject(text)
-  // Parsing drops duplicate members, with their commas; most bodies have none.
+  // Parsing drops duplicate members, with their commas.
   const isComplete = (): boolean => commasOf(parsed.value) === jsonShape(body).commas
   return { ...parsed, found: () => (isComplete() ? [] : duplicateFields(text).map(duplicateFieldWords)) }
 }
