@@ -5,12 +5,14 @@ import { equalJson, isJsonList, isJsonObject, memberOf, textMember } from '../ap
 import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
+import { placeOf } from '../registry/kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
 import type { Informer } from '../registry/informer.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import { storedKinds } from '../registry/kinds/stored-kinds.ts'
-import { keyOf } from '../store/key.ts'
-import { Controller } from './controller.ts'
+import { keyOf, prefixOf } from '../store/key.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import { Controller, defaultControllerLimits } from './controller.ts'
 import type { Reconciled } from './controller.ts'
 import { isLostRace } from './lost-race.ts'
 import { contentConditions } from './namespace-conditions.ts'
@@ -21,10 +23,14 @@ export type NamespaceDeletionDependencies = {
   readonly names: Names
   readonly catalog: Catalog
   readonly client: LocalClient
+  readonly store: Pick<ObjectStore, 'view'>
   /** All namespaces, as this member has applied them. */
   readonly namespaces: Informer<AnyObject>
   readonly onError: (key: string, cause: unknown) => void
 }
+
+/** As upstream's `--concurrent-namespace-syncs`. */
+const namespacesAtOnce = 10
 
 /** Objects of one kind that are examined for a condition. */
 const remainingLookedAt = 500
@@ -40,6 +46,7 @@ export function namespaceDeletion(dependencies: NamespaceDeletionDependencies): 
     reconcile: (name) => reconcile(dependencies, name),
     keys: () => terminating(dependencies.namespaces),
     onError: dependencies.onError,
+    limits: { ...defaultControllerLimits, concurrency: namespacesAtOnce },
   })
   dependencies.namespaces.subscribe((change) => {
     if (change.kind === 'set' && isTerminating(change.value)) {
@@ -110,9 +117,10 @@ async function empty(
   definition: ResourceDefinition,
   namespace: string,
 ): Promise<readonly Remaining[]> {
-  const { client } = dependencies
-  const before = await client.list(definition, namespace, 1)
-  if (before.objects.length === 0) return []
+  const { client, store } = dependencies
+  // Most kinds have no object there, and a read of the most recent state asks other members. This
+  // member may not have applied all writes: the removal of the finalizer is rejected then.
+  if (store.view().count(prefixOf({ ...placeOf(definition), namespace })) === 0) return []
   await client.deleteCollection(definition, namespace)
   const { objects } = await client.list(definition, namespace, remainingLookedAt)
   if (objects.length === 0) return []

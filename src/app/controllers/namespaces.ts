@@ -5,10 +5,10 @@ import type { ControllerParts, Stop } from './controller-parts.ts'
 
 /** Starts the controller that empties deleted namespaces. */
 export function startNamespaceDeletion(parts: ControllerParts): readonly Stop[] {
-  const { clock, names, catalog, log, clientOf, switched } = parts
+  const { clock, names, catalog, store, log, clientOf, switched } = parts
   const namespaces = coreInformer(parts, 'namespaces', parseStored)
   const deletion = namespaceDeletion({
-    ...{ clock, names, catalog, client: clientOf('namespace'), namespaces },
+    ...{ clock, names, catalog, store, client: clientOf('namespace'), namespaces },
     onError: (key, cause) => log.warn({ namespace: key, err: cause }, 'namespace not emptied yet'),
   })
   namespaces.start()

@@ -15,6 +15,7 @@ import type { AnyObject } from '../../../../src/registry/kinds/definition.ts'
 import { parseStored } from '../../../../src/registry/kinds/encode.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
 import { LocalClient } from '../../../../src/registry/local-client.ts'
+import type { ObjectStore, View } from '../../../../src/store/object-store.ts'
 import { prefixOf } from '../../../../src/store/key.ts'
 import { customVersion } from '../../../support/fixtures/custom-definition.ts'
 import { customKind } from '../../../support/fixtures/custom-kind.ts'
@@ -24,15 +25,15 @@ import { defined } from './definition-member.ts'
 
 type Running = { readonly close: () => void }
 
-/** The controller of a member that leads. */
-function lead(api: Fixture, errors: unknown[]): Running {
+/** The controller of a member that leads. @param applied what it has applied. Unset: everything */
+function lead(api: Fixture, errors: unknown[], applied: Pick<ObjectStore, 'view'> = api.store): Running {
   const { clock, names, catalog, registry, store } = api
   const prefix = prefixOf({ group: '', plural: 'namespaces', namespace: null })
   const namespaces = new Informer<AnyObject>({ store, clock, prefix, parse: parseStored })
   const user = { name: 'system:controller', uid: '', groups: [], extra: {} }
   const client = new LocalClient({ registry, clock, user, timeoutMs: 10_000 })
   const onError = (key: string, cause: unknown) => void errors.push([key, cause])
-  const controller = namespaceDeletion({ clock, names, catalog, client, namespaces, onError })
+  const controller = namespaceDeletion({ clock, names, catalog, store: applied, client, namespaces, onError })
   namespaces.start()
   controller.start()
   return {
@@ -74,6 +75,35 @@ void test('a deleted namespace is removed with its content; others are not affec
     ['other'],
   )
   assert.deepEqual(errors, [])
+  member.close()
+})
+
+void test('a leader that has not applied the content yet does not remove the namespace before it', async (t) => {
+  const api = await filled()
+  t.after(() => api.close())
+  let isBehind = true
+  const view = (): View => {
+    const now = api.store.view()
+    if (!isBehind) return now
+    return {
+      revision: now.revision,
+      get: (key) => now.get(key),
+      list: (prefix, options) => now.list(prefix, options),
+      count: () => 0,
+    }
+  }
+  const member = lead(api, [], { view })
+  await api.delete({ kind: 'Namespace', name: 'n' })
+  await turns()
+  assert.equal((await api.get({ kind: 'Namespace', name: 'n' })).code, 200)
+  assert.equal((await api.list({ namespace: 'n' })).items.length, 5)
+  isBehind = false
+  for (let step = 0; step < 5; step++) {
+    api.clock.advance(1000)
+    await turns()
+  }
+  assert.equal((await refused(api.get({ kind: 'Namespace', name: 'n' }))).code, 404)
+  assert.equal((await api.list({ namespace: 'n' })).items.length, 0)
   member.close()
 })
 
