@@ -33,7 +33,7 @@ const isOn = (...args: readonly string[]): Config['feature-gates']['isOn'] =>
 void test('spec 9.7: gates that are not named have the default of their stage', () => {
   assert.deepEqual(isOn(), {
     ...{ APIListChunking: true, APIPriorityAndFairness: true, OpenAPIV3: true, RemainingItemCount: true },
-    ServerSideFieldValidation: true,
+    ...{ ServerSideFieldValidation: true, APIServerIdentity: true },
   })
   assert.equal(isOn('--feature-gates=APIListChunking=false').APIListChunking, false)
   const two = isOn(
@@ -71,7 +71,7 @@ void test('all gates of a stage are switched by one name, except those that are 
   const gates = isOn('--feature-gates=AllBeta=false,OpenAPIV3=true')
   assert.deepEqual(gates, {
     ...{ APIListChunking: false, APIPriorityAndFairness: false, OpenAPIV3: true, RemainingItemCount: false },
-    ServerSideFieldValidation: true,
+    ...{ ServerSideFieldValidation: true, APIServerIdentity: true },
   })
   assert.equal(isOn('--feature-gates=AllAlpha=false').ServerSideFieldValidation, false)
 })

@@ -28,7 +28,7 @@ void test('the error for a misspelled flag has the right spelling', () => {
 void test('the error for a flag of another server has the nearest flag of this one and refers to --help', () => {
   for (const foreign of [
     '--etcd-servers=https://e:2379',
-    '--encryption-provider-config=x',
+    '--etcd-compaction-interval=5m',
     '--etcd-prefix=/a',
   ]) {
     const message = refusal(['--in-memory', foreign])
