@@ -47,6 +47,8 @@ export async function runRot(options: RotRunOptions): Promise<{ changes: RotTabl
       'election-timeout': `${electionMs}ms`,
       // From level 3 on a leader records the health of members at each start and end of the target.
       'feature-level-max': 2,
+      // A member renews its lease when it is ready, and every minute.
+      'feature-gates': 'APIServerIdentity=false',
       'initial-history-window': '1h',
     },
   })
