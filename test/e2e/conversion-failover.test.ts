@@ -60,12 +60,17 @@ void test('a leader that is killed while objects are converted leaves each of th
     statuses: readonly number[],
     send: (client: ApiClient) => ReturnType<ApiClient['get']>,
   ): Promise<void> => {
-    for (let at = turn; ; at++) {
-      const reply = await replyOf(send(clients[at % clients.length] ?? first))
-      if (reply !== null && statuses.includes(reply.status)) return
-      if (reply !== null) assert.ok(reply.status >= 500 || reply.status === 429, reply.text)
-      await sleep(20)
+    let at = turn
+    let last = 'no reply'
+    const isSettled = async (): Promise<boolean> => {
+      const reply = await replyOf(send(clients[at++ % clients.length] ?? first))
+      if (reply === null) return false
+      if (statuses.includes(reply.status)) return true
+      last = reply.text
+      assert.ok(reply.status >= 500 || reply.status === 429, last)
+      return false
     }
+    await until('a request succeeds', isSettled, () => last, 20)
   }
   const work = async (at: number): Promise<void> => {
     for (let n = 0; n < objectsPerClient; n++) {

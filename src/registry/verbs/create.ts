@@ -9,7 +9,7 @@ import {
   uidConflict,
 } from '../../api/errors/standard-errors.ts'
 import type { Condition } from '../../store/command.ts'
-import { keyOf, prefixOf } from '../../store/key.ts'
+import { keyOf, partsOf, prefixOf } from '../../store/key.ts'
 import type { Key } from '../../store/key.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { checkNamespace, decodeObject, reshapeObject, checkValueCount } from '../writing/decode.ts'
@@ -224,8 +224,8 @@ function checkLevel({ sinceFeatureLevel = 1, plural }: ResourceDefinition, reads
 function refuseExisting(definition: ResourceDefinition, key: Key, reads: ReadSet): void {
   const existing = reads.get(key)
   if (existing === null) return
-  const { name, deletionTimestamp } = parseStored(existing).metadata
-  const refusal = alreadyExists(resourceOf(definition), name ?? '')
-  if (typeof deletionTimestamp !== 'string') throw refusal
+  // Its content is not needed: a webhook may have to convert it first.
+  const refusal = alreadyExists(resourceOf(definition), partsOf(key).name)
+  if (!existing.terminating) throw refusal
   throw new ApiError('AlreadyExists', `object is being deleted: ${refusal.message}`, refusal.details)
 }
