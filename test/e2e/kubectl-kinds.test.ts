@@ -154,7 +154,9 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       const happened = objects.map(({ definition, object }, at) => event(definition, object, uids[at] ?? ''))
       await ok(['create', validate, '-f', '-'], documents(happened))
       const reported = new Set<string>()
-      for (const { definition, object } of objects) {
+      // The domains differ only in names.
+      const described = objects.filter((_, at) => domain === 'k8s.io' || at % 6 === 0)
+      for (const { definition, object } of described) {
         const where = definition.scope === 'Namespaced' ? ['-n', 'default'] : []
         const text = await ok([...where, 'describe', fullName(definition), nameOf(object)])
         assert.match(text, new RegExp(`^Name: +${nameOf(object)}$`, 'm'), textMember(object, 'kind'))
@@ -163,6 +165,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         assert.match(text, new RegExp(` Warning +Looked .* tester +saw ${nameOf(object)}$`, 'm'))
         reported.add(definition.kind)
       }
+      if (domain !== 'k8s.io') return
       for (const kind of ['ConfigMap', 'Lease', 'Node', 'PersistentVolume', 'Pod', 'ServiceAccount']) {
         assert.ok(reported.has(kind), `${kind} among ${[...reported].join(', ')}`)
       }
