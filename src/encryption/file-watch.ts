@@ -53,7 +53,7 @@ export class FileWatch {
   }
 }
 
-/** Identifies the content of a file; to be called before reading. @returns null: there is none */
+/** Identifies the content of a file; to be called before reading it. @returns null: no such file */
 export function versionOf(path: string): string | null {
   try {
     return textOf(statSync(path))

@@ -35,7 +35,7 @@ export type OutwardCertificate = { readonly source: string; readonly pem: string
 
 /** The authorities that members share for certificate requests. */
 export type SharedAuthoritiesInUse = {
-  /** In PEM, the one that signs is the last; empty: there is none yet. */
+  /** In PEM; the last one signs. Empty before the first one was created. */
   readonly certificates: string
   /** The remaining lifetime at which another authority replaces the one that signs. */
   readonly renewalMs: number

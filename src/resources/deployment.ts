@@ -10,7 +10,6 @@ import { checkImmutable } from './common/immutable.ts'
 import { checkIntOrPercent, checkWithinAll, isNone } from './common/int-or-percent.ts'
 import { statusApart } from './common/status-apart.ts'
 import { checkCollisions, checkNotMore } from './common/status-counts.ts'
-import { textColumn } from './common/text-column.ts'
 import { statusSubresource } from './common/status-subresource.ts'
 import { checkReplicas } from './replica-set.ts'
 import { builtInScale } from './scale.ts'
@@ -18,6 +17,7 @@ import {
   containerColumns,
   countColumn,
   fillTemplate,
+  readyColumn,
   selectorColumn,
   selectorOf,
   specOf,
@@ -72,10 +72,7 @@ export function deploymentDefinition(names: Names): ResourceDefinition {
 
 const columns: readonly Column[] = [
   nameColumn,
-  textColumn('Ready', 'Number of ready Pods, of those desired.', (object) => {
-    const ready = numberMember(objectMember(object, 'status'), 'readyReplicas') ?? 0
-    return `${ready}/${numberMember(specOf(object), 'replicas') ?? 0}`
-  }),
+  readyColumn,
   countColumn('Up-to-date', 'Number of Pods of the current template.', 'status', 'updatedReplicas', 'string'),
   countColumn('Available', 'Number of available Pods.', 'status', 'availableReplicas', 'string'),
   ageColumn,

@@ -9,7 +9,7 @@ import type { MemberPath } from './crd/member-path.ts'
 export type ScalePaths = {
   readonly specReplicas: MemberPath
   readonly statusReplicas: MemberPath
-  /** Returns the selector of the Pods, serialized; '' if there is none. */
+  /** Returns the selector of the Pods, serialized; '' without a selector. */
   readonly selectorOf: (object: AnyObject) => string
 }
 

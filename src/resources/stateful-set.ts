@@ -1,7 +1,7 @@
 import type { Findings } from '../api/errors/findings.ts'
 import { fieldForbidden, invalid } from '../api/errors/field-error.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
-import { memberOf, numberMember, objectMember, textMember, withoutMembers } from '../api/json.ts'
+import { memberOf, objectMember, textMember, withoutMembers } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { equalUnder } from '../api/schema/equal.ts'
@@ -10,13 +10,13 @@ import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/de
 import { statusApart } from './common/status-apart.ts'
 import { checkCollisions, checkNotMore } from './common/status-counts.ts'
 import { statusSubresource } from './common/status-subresource.ts'
-import { textColumn } from './common/text-column.ts'
 import { builtInScale } from './scale.ts'
 import {
   checkLastingTemplate,
   checkSelector,
   containerColumns,
   fillTemplate,
+  readyColumn,
   selectorOf,
   specOf,
   templateOf,
@@ -70,15 +70,7 @@ export function statefulSetDefinition(names: Names): ResourceDefinition {
   } satisfies ResourceDefinition)
 }
 
-const columns: readonly Column[] = [
-  nameColumn,
-  textColumn('Ready', 'Number of ready Pods, of those desired.', (object) => {
-    const ready = numberMember(objectMember(object, 'status'), 'readyReplicas') ?? 0
-    return `${ready}/${numberMember(specOf(object), 'replicas') ?? 0}`
-  }),
-  ageColumn,
-  ...containerColumns(templateOf),
-]
+const columns: readonly Column[] = [nameColumn, readyColumn, ageColumn, ...containerColumns(templateOf)]
 
 /** Members of alpha features of release 1.24 are dropped, as upstream does by default. */
 function withoutAlpha(object: AnyObject): AnyObject {

@@ -56,7 +56,7 @@ function expressionText(key: string, expression: JsonObject): string {
   }
 }
 
-/** Formats labels as a selector: `app=web,tier=back`. @returns '' if there are none */
+/** Formats labels as a selector: `app=web,tier=back`. @returns '' without labels */
 export function labelsText(labels: JsonObject): string {
   return selectorText({ matchLabels: labels })
 }

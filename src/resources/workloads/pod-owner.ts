@@ -5,6 +5,7 @@ import { memberOf, numberMember, objectMember, objectsMember, textMember } from 
 import type { Names } from '../../api/metadata/names.ts'
 import { selectorOfObject } from '../../api/selectors/label-selector.ts'
 import type { AnyObject, Column, ResourceHooks } from '../../registry/kinds/definition.ts'
+import { textColumn } from '../common/text-column.ts'
 import { labelsText, isEmptySelector, selectorText } from '../common/selector.ts'
 import { checkPodTemplate, fillPodTemplate, podTemplateWarnings } from '../pods/pod-template-spec.ts'
 
@@ -143,3 +144,13 @@ export function countColumn(
     },
   }
 }
+
+/** Ready Pods, of those desired. */
+export const readyColumn: Column = textColumn(
+  'Ready',
+  'Number of ready Pods, of those desired.',
+  (object) => {
+    const ready = numberMember(objectMember(object, 'status'), 'readyReplicas') ?? 0
+    return `${ready}/${numberMember(specOf(object), 'replicas') ?? 0}`
+  },
+)
