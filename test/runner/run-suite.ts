@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { relative } from 'node:path'
-import { runFile } from './run-file.ts'
-import type { FileResult } from './run-file.ts'
+import { runFiles } from './run-files.ts'
+import type { FileResult } from './run-files.ts'
 import type { Suite } from './suites.ts'
 
 export type Count = { readonly passed: number; readonly failed: number; readonly skipped: number }
@@ -26,23 +26,25 @@ export async function runSuite(suite: Suite, files: readonly string[], folder: s
   setMaxListeners(0, stopper.signal)
   const alarm = setTimeout(() => stopper.abort(), budgetSeconds * 1000)
   const notRun: string[] = []
-  const runOne = async (file: string): Promise<void> => {
-    const short = shortOf(file)
+  const run = async (together: readonly string[]): Promise<void> => {
     if (stopper.signal.aborted) {
-      notRun.push(short)
+      notRun.push(...together.map(shortOf))
       return
     }
-    const say = (line: string): void => console.log(`  ${short}: ${line}`)
-    const result = await runFile(file, { seconds: fileSeconds, signal: stopper.signal, say })
-    msByFile.set(short, result.ms)
-    count.passed += result.passed
-    count.skipped += result.skipped.length
-    count.failed += result.failures.length
-    printResult(short, result)
+    const label = together.length === 1 ? together.map(shortOf).join() : name
+    const say = (line: string): void => console.log(`  ${label}: ${line}`)
+    for (const result of await runFiles(together, { seconds: fileSeconds, signal: stopper.signal, say })) {
+      const short = shortOf(result.file)
+      msByFile.set(short, result.ms)
+      count.passed += result.passed
+      count.skipped += result.skipped.length
+      count.failed += result.failures.length
+      printResult(short, result)
+    }
   }
   const { alone, others } = ordered(suite, files, (file) => shortOf(file).slice(name.length + 1))
-  await inParallel(alone, 1, runOne)
-  await inParallel(others, suite.parallel, runOne)
+  await inParallel(inGroups(alone, 1), 1, run)
+  await inParallel(inGroups(others, suite.perProcess ?? 1), suite.parallel, run)
   clearTimeout(alarm)
   if (notRun.length > 0) {
     count.failed += notRun.length
@@ -71,22 +73,32 @@ function ordered(
   }
 }
 
+function inGroups(files: readonly string[], size: number): readonly (readonly string[])[] {
+  const groups: (readonly string[])[] = []
+  for (let at = 0; at < files.length; at += size) groups.push(files.slice(at, at + size))
+  return groups
+}
+
 async function inParallel(
-  files: readonly string[],
+  groups: readonly (readonly string[])[],
   lanes: number,
-  one: (file: string) => Promise<void>,
+  run: (files: readonly string[]) => Promise<void>,
 ): Promise<void> {
-  const rest = [...files]
+  const rest = [...groups]
   const lane = async (): Promise<void> => {
-    for (let file = rest.shift(); file !== undefined; file = rest.shift()) await one(file)
+    for (let group = rest.shift(); group !== undefined; group = rest.shift()) await run(group)
   }
   await Promise.all(Array.from({ length: lanes }, lane))
 }
 
 function printResult(file: string, { skipped, failures }: FileResult): void {
-  for (const { test, why } of skipped) console.log(`  skipped ${file}: ${test}: ${why}`)
+  for (const { test, why } of skipped) console.log(`  skipped ${nameOf(file, test)}: ${why}`)
   for (const { test, why } of failures)
-    console.log(`  FAILED ${file}${test === null ? '' : `: ${test}`}\n${why.replace(/^/gm, '    ')}`)
+    console.log(`  FAILED ${nameOf(file, test)}\n${why.replace(/^/gm, '    ')}`)
+}
+
+function nameOf(file: string, test: string | null): string {
+  return test === null ? file : `${file}: ${test}`
 }
 
 /** Where the time of a suite goes, as far as single files take seconds of it. */

@@ -8,13 +8,13 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { runFile } from '../../runner/run-file.ts'
-import type { FileResult } from '../../runner/run-file.ts'
+import { runFiles } from '../../runner/run-files.ts'
+import type { FileResult } from '../../runner/run-files.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'run-file-'))
+const directory = mkdtempSync(join(tmpdir(), 'run-files-'))
 const never = new AbortController().signal
 let files = 0
 
@@ -33,7 +33,9 @@ async function ran(code: string, seconds = 60, signal = never): Promise<Ran> {
   ]
   writeFileSync(file, [...imports, code].join('\n'))
   const given: string[] = []
-  const result = await runFile(file, { seconds, graceMs: 1000, signal, say: (line) => given.push(line) })
+  const options = { seconds, graceMs: 1000, signal, say: (line: string) => given.push(line) }
+  const [result] = await runFiles([file], options)
+  assert.ok(result !== undefined)
   return { ...result, given }
 }
 
@@ -137,6 +139,52 @@ void describe('running one test file', { concurrency: 4 }, () => {
         void test('one', () => undefined)
       })`)
     assert.match(whys(result).join('; '), /Error: not removed/)
+  })
+
+  void test('files that share a process have results of their own, with hooks of their own', async () => {
+    const written = (name: string, code: string): string => {
+      const file = join(directory, `${name}.test.mjs`)
+      writeFileSync(file, `import { beforeEach, test } from 'node:test'\n${code}`)
+      return file
+    }
+    const together = [
+      written('hook', `beforeEach(() => { throw new Error('hook') }); void test('one', () => undefined)`),
+      written('good', `void test('one', () => undefined)`),
+      written('broken', `throw new Error('not loaded')`),
+      written('later', `void test('one', () => undefined)`),
+    ]
+    const options = { seconds: 60, graceMs: 1000, signal: never, say: () => undefined }
+    const results = await runFiles(together, options)
+    assert.deepEqual(
+      results.map(({ file, passed, failures }) => ({
+        file: basename(file, '.test.mjs'),
+        passed,
+        failures: failures.map(({ test, why }) => `${test}: ${why.split('\n')[0]}`),
+      })),
+      [
+        { file: 'hook', passed: 0, failures: ['one: Error: hook'] },
+        { file: 'good', passed: 1, failures: [] },
+        { file: 'broken', passed: 0, failures: ['null: Error: not loaded'] },
+        { file: 'later', passed: 1, failures: [] },
+      ],
+    )
+  })
+
+  void test('files that share a process and did not begin before its end are named', async () => {
+    const written = (name: string, code: string): string => {
+      const file = join(directory, `${name}.test.mjs`)
+      writeFileSync(file, `import { test } from 'node:test'\n${code}`)
+      return file
+    }
+    const together = [
+      written('waits', `void test('waits', () => new Promise(() => setInterval(() => 0, 1000)))`),
+      written('after', `void test('one', () => undefined)`),
+    ]
+    const options = { seconds: slowStartSeconds, graceMs: 1000, signal: never, say: () => undefined }
+    const [waits, following] = await runFiles(together, options)
+    assert.ok(waits !== undefined && following !== undefined)
+    assert.deepEqual(whys(waits), [`it did not end within ${slowStartSeconds} s, and was ended in "waits"`])
+    assert.deepEqual(whys(following), ['it did not begin: a file before it used up the time'])
   })
 
   void test('a running file stops on a signal', async () => {
