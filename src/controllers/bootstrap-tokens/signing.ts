@@ -19,9 +19,9 @@ export type ClusterInfoSigningDependencies = {
   readonly catalog: Catalog
   readonly client: LocalClient
   /** The tokens of the system namespace. null: a Secret without a token */
-  readonly tokens: Informer<BootstrapToken | null>
+  readonly tokens: Pick<Informer<BootstrapToken | null>, 'entries' | 'subscribe'>
   /** The ConfigMap `cluster-info`, if it exists. */
-  readonly clusterInfo: Informer<true>
+  readonly clusterInfo: Pick<Informer<true>, 'subscribe'>
   readonly onError: (key: string, cause: unknown) => void
 }
 
@@ -40,25 +40,24 @@ const signaturesMax = 1000
  */
 export function clusterInfoSigner(dependencies: ClusterInfoSigningDependencies): PeriodicController {
   const { clock, tokens, clusterInfo, onError } = dependencies
+  /** When the signatures were last compared with the wall clock, and their next change by it. */
+  let compared = { atMs: Infinity, untilMs: -Infinity }
   const controller = new Controller({
     ...{ clock, onError, keys: () => [clusterInfoName] },
-    reconcile: () => reconcile(dependencies),
+    reconcile: () => {
+      const tokens = signing(dependencies)
+      const ends = tokens.map(({ expiresMs }) => expiresMs)
+      compared = { atMs: clock.wallMs(), untilMs: ends.reduce((a, b) => Math.min(a, b), Infinity) }
+      return reconcile(dependencies, tokens.slice(0, signaturesMax))
+    },
   })
   const enqueue = (): void => controller.enqueue(clusterInfoName)
-  /** The end of the first token that signs now. */
-  let untilMs = Infinity
-  const note = (): void => {
-    untilMs = Math.min(...signing(dependencies).map(({ expiresMs }) => expiresMs))
-  }
-  tokens.subscribe(() => {
-    note()
-    enqueue()
-  })
+  tokens.subscribe(enqueue)
   clusterInfo.subscribe(enqueue)
   const due = (): readonly string[] => {
-    if (clock.wallMs() < untilMs) return []
-    note()
-    return [clusterInfoName]
+    const nowMs = clock.wallMs()
+    // A token that had expired signs again after the clock was set back.
+    return nowMs < compared.atMs || nowMs >= compared.untilMs ? [clusterInfoName] : []
   }
   return periodicController(controller, { clock, due })
 }
@@ -70,18 +69,20 @@ function signing({ clock, tokens }: ClusterInfoSigningDependencies): readonly Bo
   for (const [, token] of tokens.entries()) {
     if (token !== null && token.signs && token.expiresMs > nowMs) found.push(token)
   }
-  return found.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, signaturesMax)
+  return found.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-async function reconcile(dependencies: ClusterInfoSigningDependencies): Promise<Reconciled> {
-  const { names, catalog, client } = dependencies
+async function reconcile(
+  { names, catalog, client }: ClusterInfoSigningDependencies,
+  tokens: readonly BootstrapToken[],
+): Promise<Reconciled> {
   const definition = catalog.find('', 'v1', 'configmaps')
   if (definition === null) return { kind: 'done' }
   const target = { namespace: names.publicNamespace, name: clusterInfoName, subresource: null }
   const object = await client.get(definition, target)
   if (object === null) return { kind: 'done' }
   const given = objectMember(object, 'data')
-  const data = await signedData(names, given, signing(dependencies))
+  const data = await signedData(names, given, tokens)
   if (equalJson(data, given)) return { kind: 'done' }
   try {
     await client.update(definition, target, { ...object, data })
