@@ -2,7 +2,10 @@ import { BrokenInvariant } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import { WorkQueue } from './work-queue.ts'
 
-/** The result of one reconciliation. A throw means: retry later. */
+/**
+ * The result of one reconciliation. A throw means: retry later, however often that has failed. What
+ * a key waits for, such as a finalizer or a quota of another object, does not change its object.
+ */
 export type Reconciled = { readonly kind: 'done' } | { readonly kind: 'again' }
 
 export type ControllerDependencies = {
@@ -23,8 +26,6 @@ export type ControllerLimits = {
   /** The first delay after a failure; it doubles each time. */
   readonly backoffMsMin: number
   readonly backoffMsMax: number
-  /** Consecutive failures after which the key is dropped until its object changes. */
-  readonly attemptsMax: number
   /** Maximum number of keys reconciled concurrently, at least 1. Unset: 1. */
   readonly concurrency?: number
 }
@@ -33,8 +34,6 @@ export const defaultControllerLimits: ControllerLimits = Object.freeze({
   keysMax: 100_000,
   backoffMsMin: 100,
   backoffMsMax: 30_000,
-  // With doubling from 0.1 s to 30 s this is more than an hour and a half.
-  attemptsMax: 200,
 })
 
 /**
@@ -46,6 +45,7 @@ export class Controller {
   readonly #limits: ControllerLimits
   /** Read by metrics. */
   readonly queue: WorkQueue
+  /** Consecutive failures. Bounded by the keys that are retried. */
   readonly #tries = new Map<string, number>()
   #started = false
   #active = 0
@@ -104,13 +104,10 @@ export class Controller {
 
   #later(key: string): void {
     if (!this.#started) return
-    const tries = (this.#tries.get(key) ?? 0) + 1
-    if (tries > this.#limits.attemptsMax) {
-      this.#tries.delete(key)
-      return
-    }
-    this.#tries.set(key, tries)
+    const tries = this.#tries.get(key) ?? 0
     const { backoffMsMin, backoffMsMax } = this.#limits
-    this.queue.addAfter(key, Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(tries - 1, 30)))
+    const delayMs = Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(tries, 30))
+    if (this.queue.addAfter(key, delayMs)) this.#tries.set(key, tries + 1)
+    else this.#tries.delete(key)
   }
 }

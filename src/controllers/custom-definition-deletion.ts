@@ -49,9 +49,7 @@ export function customDefinitionDeletion(dependencies: DefinitionDeletionDepende
         .filter(isDue)
         .map(({ name }) => name),
     onError: dependencies.onError,
-    // The component that owns a finalizer of an object may take days to remove it, which does not
-    // change the definition.
-    limits: { ...defaultControllerLimits, backoffMsMax: 5000, attemptsMax: Number.MAX_SAFE_INTEGER },
+    limits: { ...defaultControllerLimits, backoffMsMax: 5000 },
   })
   dependencies.definitions.subscribe((change) => {
     if (change.kind === 'set' && isDue(change.value)) controller.enqueue(change.value.name)

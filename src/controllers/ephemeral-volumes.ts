@@ -31,6 +31,8 @@ export type EphemeralVolumeCounts = { created: number; failed: number }
 
 const limits = {
   ...defaultControllerLimits,
+  // A quota or a foreign claim may be in the way of many Pods for days.
+  backoffMsMax: 300_000,
   // Concurrent writes share log writes.
   concurrency: 16,
 }

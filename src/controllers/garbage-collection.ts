@@ -42,8 +42,6 @@ const limits = {
   ...defaultControllerLimits,
   keysMax: 1_000_000,
   backoffMsMax: 5000,
-  // Finalizers may keep dependents for days: the owner is retried until they are gone.
-  attemptsMax: Number.MAX_SAFE_INTEGER,
   // Concurrent writes share log writes.
   concurrency: 32,
 }

@@ -64,7 +64,7 @@ export function identityLease(dependencies: IdentityLeaseDependencies): Periodic
     clock,
     keys: () => [OWN],
     onError: (_, cause) => onError(cause),
-    limits: { keysMax: 1, backoffMsMin: 100, backoffMsMax: retryMsMax, attemptsMax: Infinity },
+    limits: { keysMax: 1, backoffMsMin: 100, backoffMsMax: retryMsMax },
     reconcile: async () => {
       const definition = leasesDefinition(names, catalog)
       if (definition === null) return { kind: 'done' }

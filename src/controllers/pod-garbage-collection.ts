@@ -41,7 +41,6 @@ const limits = {
   // The delay between the checks of an absent node.
   backoffMsMin: 10_000,
   backoffMsMax: 10_000,
-  attemptsMax: Number.MAX_SAFE_INTEGER,
 }
 
 /** The key of the Pods that have ended; a node name has no spaces. */

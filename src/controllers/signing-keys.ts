@@ -25,7 +25,7 @@ export function signingKeys({ clock, periodMs, maintain, onError }: SigningKeysD
     reconcile: async () => ({ kind: (await maintain()) ? 'done' : 'again' }),
     keys: () => [everything],
     onError: (_key, cause) => onError(cause),
-    limits: { keysMax: 1, backoffMsMin: 50, backoffMsMax: periodMs, attemptsMax: Infinity },
+    limits: { keysMax: 1, backoffMsMin: 50, backoffMsMax: periodMs },
   })
   let timer: ReturnType<Clock['every']> | null = null
   return {

@@ -1,5 +1,5 @@
+import { createHash } from 'node:crypto'
 import { isJsonObject, objectMember, textMember } from '../api/json.ts'
-import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
 import { parseStored } from '../registry/kinds/encode.ts'
@@ -13,8 +13,10 @@ export type TokenSecret = {
   readonly account: string
   /** UID of the account that the token is of. Empty: not known yet. */
   readonly accountUid: string
-  /** Whether it has a token and everything else that belongs to it. */
+  /** Whether it has a token and everything else that belongs to it, apart from the root CA. */
   readonly isFilled: boolean
+  /** Digest of its `ca.crt`, which is to be the root CA in force: that may change at any time. */
+  readonly rootCaDigest: string
   /** The `kid` of its token. null: it has no token, or one of another program */
   readonly keyId: string | null
 }
@@ -36,25 +38,36 @@ export function readTokenSecret(kind: TokenSecretKind, stored: StoredObject): To
 }
 
 /** As `readTokenSecret`. */
-export function tokenSecretOf({ names, rootCa }: TokenSecretKind, secret: AnyObject): TokenSecret | null {
+export function tokenSecretOf({ names }: TokenSecretKind, secret: AnyObject): TokenSecret | null {
   const { name = '', namespace = '', annotations = {}, deletionTimestamp } = secret.metadata
   if (textMember(secret, 'type') !== names.secretTypes.serviceAccountToken) return null
   if (deletionTimestamp !== undefined || secret['immutable'] === true) return null
   const accountUid = annotations[names.label('service-account.uid')] ?? ''
   const data = objectMember(secret, 'data')
-  const wanted = Object.entries(fixedData(namespace, rootCa()))
   const isFilled =
     accountUid !== '' &&
     textMember(data, 'token') !== '' &&
-    wanted.every(([key, value]) => textMember(data, key) === value)
+    textMember(data, 'namespace') === base64(namespace)
   return {
     namespace,
     name,
     account: annotations[names.label('service-account.name')] ?? '',
     accountUid,
     isFilled,
+    rootCaDigest: digestOf(textMember(data, 'ca.crt')),
     keyId: keyIdOf(textMember(data, 'token')),
   }
+}
+
+/** Whether a Secret has the root CA in force, if that is known. */
+export function hasRootCa({ rootCa }: TokenSecretKind, { rootCaDigest }: TokenSecret): boolean {
+  const pem = rootCa()
+  return pem === null || rootCaDigest === digestOf(base64(pem))
+}
+
+/** Many Secrets are kept in memory, all with the same few certificates. */
+function digestOf(certificates: string): string {
+  return createHash('sha256').update(certificates).digest('base64')
 }
 
 /** @param token as stored, in base64 */
@@ -81,18 +94,16 @@ export function filledSecret(
   const { metadata } = secret
   const annotations = { ...metadata.annotations, [names.label('service-account.uid')]: of.accountUid }
   const data = objectMember(secret, 'data')
+  const pem = rootCa()
   const token = of.token === null ? textMember(data, 'token') : base64(of.token)
   return {
     ...secret,
     metadata: { ...metadata, annotations },
-    data: { ...data, ...fixedData(metadata.namespace ?? '', rootCa()), token },
-  }
-}
-
-function fixedData(namespace: string, rootCa: string | null): JsonObject {
-  return {
-    ...(rootCa === null ? {} : { 'ca.crt': base64(rootCa) }),
-    namespace: base64(namespace),
+    data: {
+      ...data,
+      ...(pem === null ? {} : { 'ca.crt': base64(pem) }),
+      ...{ namespace: base64(metadata.namespace ?? ''), token },
+    },
   }
 }
 

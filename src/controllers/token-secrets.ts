@@ -10,7 +10,7 @@ import { keyOf, partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
-import { filledSecret, tokenSecretOf } from './token-secret.ts'
+import { filledSecret, hasRootCa, tokenSecretOf } from './token-secret.ts'
 import type { TokenSecret, TokenSecretKind } from './token-secret.ts'
 
 export type TokenSecretsDependencies = TokenSecretKind & {
@@ -20,6 +20,8 @@ export type TokenSecretsDependencies = TokenSecretKind & {
   readonly tokens: Pick<TokenIssuer, 'issueForSecret' | 'isKeyInForce'>
   /** Calls the listener when a key may have been revoked. */
   readonly onKeysChanged: (listener: () => void) => void
+  /** Calls the listener when the root CA has changed. */
+  readonly onRootCaChanged: (listener: () => void) => void
   /** All Secrets, as this member has applied them; null: not for a token. */
   readonly secrets: Informer<TokenSecret | null>
   /** The uid of each service account. */
@@ -47,10 +49,13 @@ export function tokenSecrets(dependencies: TokenSecretsDependencies): Controller
     ofAccounts.add(accountKey(change.value), key)
     controller.enqueue(key)
   })
-  // A Secret with a token of a revoked key gets another token.
-  dependencies.onKeysChanged(() => {
+  const enqueueAll = (): void => {
     for (const secret of ofAccounts.all()) controller.enqueue(secret)
-  })
+  }
+  // A Secret with a token of a revoked key gets another token.
+  dependencies.onKeysChanged(enqueueAll)
+  // Clients verify the servers with the root CA of their Secret.
+  dependencies.onRootCaChanged(enqueueAll)
   accounts.subscribe(({ key }) => {
     for (const secret of ofAccounts.of(key)) controller.enqueue(secret)
   })
@@ -101,12 +106,11 @@ async function reconcile(dependencies: TokenSecretsDependencies, key: Key): Prom
   return { kind: 'done' }
 }
 
-async function isSettled(
-  { accounts, tokens }: TokenSecretsDependencies,
-  secret: TokenSecret,
-): Promise<boolean> {
+async function isSettled(dependencies: TokenSecretsDependencies, secret: TokenSecret): Promise<boolean> {
+  const { accounts, tokens } = dependencies
   const uid = accounts.get(accountKey(secret))
-  if (!secret.isFilled || uid === null || secret.accountUid !== uid) return false
+  if (!secret.isFilled || !hasRootCa(dependencies, secret) || uid === null || secret.accountUid !== uid)
+    return false
   return secret.keyId === null || (await tokens.isKeyInForce(secret.keyId))
 }
 

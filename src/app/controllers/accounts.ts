@@ -40,8 +40,10 @@ export function startAccounts(of: AccountsParts): readonly Stop[] {
     parse: (stored) => textMember(objectMember(parseStored(stored), 'data'), names.rootCaKey),
   })
   const parts = { clock, catalog, accounts }
+  const onRootCaChanged = (listener: () => void): void => rootCa.onChange(listener)
   const filling = tokenSecrets({
-    ...{ ...parts, ...kind, tokens, onKeysChanged, secrets, client: clientOf('serviceaccount-token') },
+    ...{ ...parts, ...kind, tokens, onKeysChanged, onRootCaChanged, secrets },
+    client: clientOf('serviceaccount-token'),
     onError: (key, cause) => log.warn({ key, err: cause }, 'token Secret not filled yet'),
   })
   const keeping = defaultAccounts({
@@ -49,9 +51,8 @@ export function startAccounts(of: AccountsParts): readonly Stop[] {
     onError: (name, cause) => log.warn({ namespace: name, err: cause }, 'no default account yet'),
   })
   const publishing = rootCaPublisher({
-    ...{ ...parts, names, namespaces, published, rootCa: kind.rootCa },
+    ...{ ...parts, names, namespaces, published, rootCa: kind.rootCa, onRootCaChanged },
     client: clientOf('root-ca-cert-publisher'),
-    onRootCaChanged: (listener) => rootCa.onChange(listener),
     onError: (name, cause) => log.warn({ namespace: name, err: cause }, 'root CA not published yet'),
   })
   const creating = accountSecrets({

@@ -49,7 +49,7 @@ export function certificateApprover(dependencies: CertificateApprovalDependencie
       for (const [key, summary] of requests.entries()) if (isCandidate(summary)) yield key
     },
     // Upstream's delays.
-    limits: { keysMax: 100_000, backoffMsMin: 200, backoffMsMax: 1_000_000, attemptsMax: Infinity },
+    limits: { keysMax: 100_000, backoffMsMin: 200, backoffMsMax: 1_000_000 },
   })
   requests.subscribe((change) => {
     if (change.kind === 'set' && isCandidate(change.value)) controller.enqueue(change.key)

@@ -52,7 +52,7 @@ export function certificateSigner(dependencies: CertificateSigningDependencies):
     *keys() {
       for (const [key, summary] of requests.entries()) if (isCandidate(summary)) yield key
     },
-    limits: { ...defaultControllerLimits, attemptsMax: Infinity, concurrency: 4 },
+    limits: { ...defaultControllerLimits, concurrency: 4 },
   })
   requests.subscribe((change) => {
     if (change.kind === 'set' && isCandidate(change.value)) controller.enqueue(change.key)

@@ -151,6 +151,23 @@ void test('the deletion of a namespace waits for finalizers, and its status name
   second.close()
 })
 
+void test('a namespace is removed after a finalizer that kept it for hours, though nothing changes the namespace', async (t) => {
+  const api = await filled()
+  t.after(() => api.close())
+  const member = lead(api, [])
+  await api.patch({ namespace: 'n', name: 'c1', body: { metadata: { finalizers: ['x.io/a'] } } })
+  await api.delete({ kind: 'Namespace', name: 'n' })
+  for (let halfMinutes = 0; halfMinutes < 2 * 60 * 2; halfMinutes++) {
+    api.clock.advance(30_000)
+    await turns()
+  }
+  await api.patch({ namespace: 'n', name: 'c1', body: { metadata: { finalizers: null } } })
+  api.clock.advance(30_000)
+  await turns()
+  assert.equal((await refused(api.get({ kind: 'Namespace', name: 'n' }))).code, 404)
+  member.close()
+})
+
 void test('a kind whose objects cannot be deleted does not block the others, and the status names it', async (t) => {
   let refusing = true
   const refuse: AdmissionPlugin = {

@@ -7,6 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { objectMember, textMember } from '../../../../src/api/json.ts'
+import type { Controller } from '../../../../src/controllers/controller.ts'
 import { readTokenSecret } from '../../../../src/controllers/token-secret.ts'
 import { tokenSecrets } from '../../../../src/controllers/token-secrets.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
@@ -30,6 +31,9 @@ class Kit {
   header = ''
   readonly revoked = new Set<string>()
   keysChanged: () => void = () => undefined
+  rootCa: string | null = 'CA'
+  rootCaChanged: () => void = () => undefined
+  controller: Pick<Controller, 'start' | 'stop'> | null = null
 
   constructor(api: Fixture) {
     this.api = api
@@ -42,10 +46,10 @@ class Kit {
   }
 
   /** Starts the controller of a member that leads. @returns a function that stops it */
-  lead(rootCa: string | null = 'CA'): () => void {
+  lead(): () => void {
     const { clock, names, catalog, registry, store } = this.api
     const prefix = (plural: string) => prefixOf({ group: '', plural, namespace: null })
-    const kind = { names, rootCa: () => rootCa }
+    const kind = { names, rootCa: () => this.rootCa }
     const secrets = new Informer({
       ...{ store, clock, prefix: prefix('secrets') },
       parse: (stored) => readTokenSecret(kind, stored),
@@ -66,8 +70,10 @@ class Kit {
     const controller = tokenSecrets({
       ...{ ...kind, clock, catalog, client, secrets, accounts, tokens },
       onKeysChanged: (listener) => void (this.keysChanged = listener),
+      onRootCaChanged: (listener) => void (this.rootCaChanged = listener),
       onError: (...failure) => void this.errors.push(failure),
     })
+    this.controller = controller
     secrets.start()
     accounts.start()
     controller.start()
@@ -131,18 +137,44 @@ void test('spec 5.6: a Secret that names an account is filled with a token, once
   // Another leader finds nothing to do, until the token is removed or the CA is another one.
   kit.lead()()
   assert.equal((await kit.find('late'))?.metadata.resourceVersion, late?.metadata.resourceVersion)
-  kit.lead('another CA')
+  kit.rootCa = 'another CA'
+  kit.lead()
   assert.deepEqual(content(await kit.find('early')), { ...wanted, 'ca.crt': 'another CA', token: 'token-1' })
   await kit.api.patch({ kind: 'Secret', name: 'early', body: { data: { token: null } } })
   assert.deepEqual(content(await kit.find('early')), { ...wanted, 'ca.crt': 'another CA', token: 'token-3' })
   assert.deepEqual(kit.errors, [])
 })
 
+void test('token Secrets get a root CA that changes while the server runs, and keep their tokens', async (t) => {
+  const kit = await Kit.open(t)
+  const uid = await kit.account('robot')
+  kit.lead()
+  await kit.secret('a', 'robot')
+  await kit.secret('b', 'robot')
+  assert.ok(await kit.find('b'))
+  kit.rootCa = 'next CA'
+  kit.rootCaChanged()
+  const wanted = { 'ca.crt': 'next CA', namespace: 'default', uid }
+  assert.deepEqual(content(await kit.find('a')), { ...wanted, token: 'token-1' })
+  const b = await kit.find('b')
+  assert.deepEqual(content(b), { ...wanted, token: 'token-2' })
+  kit.rootCaChanged()
+  assert.equal((await kit.find('b'))?.metadata.resourceVersion, b?.metadata.resourceVersion)
+
+  // It changes while this member does not lead.
+  kit.controller?.stop()
+  kit.rootCa = 'last CA'
+  kit.rootCaChanged()
+  kit.controller?.start()
+  assert.deepEqual(content(await kit.find('a')), { ...wanted, 'ca.crt': 'last CA', token: 'token-1' })
+})
+
 void test('spec 5.6: token Secrets are deleted with their account, and only they', async (t) => {
   const kit = await Kit.open(t)
   await kit.account('robot')
   await kit.account('other')
-  const stop = kit.lead(null)
+  kit.rootCa = null
+  const stop = kit.lead()
   for (const name of ['a', 'b']) await kit.secret(name, 'robot')
   await kit.secret('of-other', 'other')
   const metadata = { name: 'opaque', annotations: { [NAME]: 'robot' } }
@@ -160,7 +192,7 @@ void test('spec 5.6: token Secrets are deleted with their account, and only they
   await kit.api.delete({ kind: 'ServiceAccount', name: 'other' })
   await kit.account('other')
   assert.ok(await kit.find('of-other'))
-  kit.lead(null)
+  kit.lead()
   assert.equal(await kit.find('of-other'), null)
   assert.deepEqual(kit.errors, [])
 })

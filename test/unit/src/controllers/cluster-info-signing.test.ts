@@ -1,0 +1,110 @@
+/*
+ * Goal: signing cluster-info costs no more than linear time in the number of tokens, and follows
+ * the wall clock in either direction.
+ * Method: the shipped controller on the shipped verbs, with tokens whose walks are counted, and
+ * a clock that is moved and set by hand.
+ */
+import assert from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { objectMember } from '../../../../src/api/json.ts'
+import { clusterInfoSigner } from '../../../../src/controllers/bootstrap-tokens/signing.ts'
+import type { BootstrapToken } from '../../../../src/registry/kinds/bootstrap-token.ts'
+import type { InformerChange } from '../../../../src/registry/informer.ts'
+import { LocalClient } from '../../../../src/registry/local-client.ts'
+import { keyOf } from '../../../../src/store/key.ts'
+import type { Key } from '../../../../src/store/key.ts'
+import { Fixture, ManualClock } from '../registry/fixture.ts'
+import { storeClusterInfo, tokenSecret } from './token-bodies.ts'
+
+type Change = InformerChange<BootstrapToken | null>
+
+/** Tokens in memory. */
+class Tokens {
+  /** Tokens that were walked through. */
+  walked = 0
+  readonly #tokens = new Map<Key, BootstrapToken>()
+  readonly #listeners: ((change: Change) => void)[] = []
+
+  add(id: string, expiresMs: number): void {
+    const key = keyOf({ group: '', plural: 'secrets', namespace: 's', name: `bootstrap-token-${id}` })
+    const value = { id, secret: tokenSecret, authenticates: true, signs: true, extraGroups: '', expiresMs }
+    this.#tokens.set(key, value)
+    for (const listener of this.#listeners) listener({ kind: 'set', key, value, previous: null })
+  }
+
+  subscribe(listener: (change: Change) => void): () => void {
+    this.#listeners.push(listener)
+    return () => undefined
+  }
+
+  *entries(): Generator<readonly [Key, BootstrapToken], void> {
+    for (const entry of this.#tokens) {
+      this.walked++
+      yield entry
+    }
+  }
+}
+
+class SetClock extends ManualClock {
+  /** Added to the wall clock. */
+  aheadMs = 0
+
+  override wallMs(): number {
+    return super.wallMs() + this.aheadMs
+  }
+}
+
+async function open(t: TestContext, tokens: Tokens) {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const { names, catalog, registry } = api
+  const clock = new SetClock()
+  const user = { name: 'system:controller', uid: '', groups: [], extra: {} }
+  const signer = clusterInfoSigner({
+    ...{ clock, names, catalog, tokens },
+    client: new LocalClient({ registry, clock: api.clock, user, timeoutMs: 10_000 }),
+    ...{ rootCa: () => null, onRootCaChanged: () => undefined },
+    clusterInfo: { subscribe: () => () => undefined },
+    onError: (_, cause) => assert.fail(String(cause)),
+  })
+  t.after(() => signer.stop())
+  const signatures = async (): Promise<readonly string[]> => {
+    clock.advance(10_000)
+    for (let at = 0; at < 50; at++) await turn()
+    const namespace = names.publicNamespace
+    const { object } = await api.get({ kind: 'ConfigMap', namespace, name: 'cluster-info' })
+    return Object.keys(objectMember(object, 'data')).filter((key) => key.startsWith('jws-'))
+  }
+  return { api, clock, signer, signatures }
+}
+
+void test('tokens that arrive together are walked through a few times, not once for each', async (t) => {
+  const count = 2000
+  const tokens = new Tokens()
+  const { api, signer, signatures } = await open(t, tokens)
+  await storeClusterInfo(api)
+  for (let at = 0; at < count; at++) tokens.add(String(100_000 + at), Infinity)
+  assert.equal(tokens.walked, 0, 'a member that does not lead signs nothing')
+  signer.start()
+  for (let at = 0; at < count; at++) tokens.add(String(200_000 + at), Infinity)
+  await signatures()
+  assert.ok(tokens.walked <= 10 * 2 * count, `${tokens.walked} walked`)
+})
+
+void test('cluster-info follows a wall clock that is set ahead and back', async (t) => {
+  const tokens = new Tokens()
+  const { api, clock, signer, signatures } = await open(t, tokens)
+  await storeClusterInfo(api)
+  const dayMs = 86_400_000
+  tokens.add('aaaaaa', clock.wallMs() + dayMs)
+  tokens.add('bbbbbb', clock.wallMs() + 1000 * dayMs)
+  signer.start()
+  const both = ['jws-kubeconfig-aaaaaa', 'jws-kubeconfig-bbbbbb']
+  assert.deepEqual(await signatures(), both)
+  clock.aheadMs = 365 * dayMs
+  assert.deepEqual(await signatures(), both.slice(1))
+  clock.aheadMs = 0
+  assert.deepEqual(await signatures(), both)
+})
