@@ -27,6 +27,7 @@ export async function startEncryption(
     ...{ store, clock, random, log, path: config[flag] },
     parse: (content) => parseEncryptionFile(content, { names, builtIn }),
     cacheBytesMax: limits.decryptedBytesMax,
+    ignoresLostKeys: config['encryption-ignore-lost-keys'],
     database: {
       trimmed: () => (machine.quarantine === null ? machine.state.history.trimmed : null),
       removeTrimmed: () => removeTrimmed(machine),

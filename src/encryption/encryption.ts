@@ -19,7 +19,7 @@ import { keysOfRules } from './keys-of-rules.ts'
 import type { EncryptionKeys } from './resource-keys.ts'
 import { PlainTextRemoval } from './plain-text-removal.ts'
 import type { PlainTextRemovalOptions } from './plain-text-removal.ts'
-import { lossesOf, survey } from './survey.ts'
+import { lossesOf, lostSince, survey } from './survey.ts'
 import type { SurveyEntry } from './survey.ts'
 
 export type EncryptionOptions = {
@@ -33,6 +33,8 @@ export type EncryptionOptions = {
   /** @throws ConfigError */
   readonly parse: (content: string) => readonly ResourceRule[]
   readonly cacheBytesMax: number
+  /** Whether a start accepts that objects cannot be decrypted. */
+  readonly ignoresLostKeys: boolean
   /** The database of this member. */
   readonly database: Pick<PlainTextRemovalOptions, 'trimmed' | 'removeTrimmed'>
 }
@@ -44,6 +46,10 @@ const surveyMs = 60_000
 const staleSurveyMs = 5000
 /** Interval of logging the same failure. */
 const failureLogMs = 60_000
+const lossesShown = 10
+const ignoreWords = '. If they are lost for good, start with --encryption-ignore-lost-keys'
+const lostWords =
+  'objects cannot be decrypted: they are errors until their keys are put back, or they are deleted with ignoreStoreReadErrorWithClusterBreakingPotential'
 
 /** Encryption at rest on this member: the store that decrypts, and the file that configures it. */
 export class Encryption {
@@ -81,7 +87,10 @@ export class Encryption {
     const keys = this.#keysOf(rules)
     const entries = await this.#surveyed(keys, true)
     const losses = lossesOf(entries)
-    if (losses.length > 0) throw this.#lossError(losses)
+    if (losses.length > 0) {
+      if (!this.#options.ignoresLostKeys) throw this.#lossError(losses, ignoreWords)
+      log.warn({ lost: losses.slice(0, lossesShown) }, lostWords)
+    }
     this.#entries = entries
     this.store.use(keys)
     this.#rules = rules
@@ -147,13 +156,13 @@ export class Encryption {
     }
   }
 
-  #lossError(losses: readonly string[]): ConfigError {
+  #lossError(losses: readonly string[], otherwise: string): ConfigError {
     const { path } = this.#options
     const source = path === '' ? 'the flag is not set' : `${path} lacks keys in use`
-    const lost = losses.slice(0, 10).join('; ')
+    const lost = losses.slice(0, lossesShown).join('; ')
     const remedy =
       'put the keys back, and remove a key only after orchctl storage migrate has rewritten its objects'
-    return new ConfigError(`${source}, so this member could not read ${lost}: ${remedy}`)
+    return new ConfigError(`${source}, so this member could not read ${lost}: ${remedy}${otherwise}`)
   }
 
   /** Takes a changed file into use, or keeps the present keys. Never rejects. */
@@ -162,9 +171,11 @@ export class Encryption {
     try {
       const rules = this.#read()
       const keys = this.#keysOf(rules)
-      const losses = lossesOf(await this.#counted(keys, true)).filter((loss) => !this.#isLost(loss))
+      // Objects that this member cannot read already are no reason to refuse the keys for the rest.
+      const present = await this.#counted(this.store.keys, true)
+      const losses = lossesOf(lostSince(present, await this.#counted(keys, true)))
       if (this.#isClosed) return
-      if (losses.length > 0) throw this.#lossError(losses)
+      if (losses.length > 0) throw this.#lossError(losses, '')
       this.store.use(keys)
       this.#rules = rules
       this.#loggedMs.clear()
@@ -183,11 +194,6 @@ export class Encryption {
       )
     }
     this.#kms.retain(this.#rules.flatMap(({ providers }) => providers))
-  }
-
-  /** Objects that this member cannot read already are no reason to refuse the keys for the rest. */
-  #isLost(loss: string): boolean {
-    return lossesOf(this.#entries).includes(loss)
   }
 
   #schedule(): void {
