@@ -286,7 +286,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     isStale: (stored) => store.isStale(stored),
     encryption: {
       concerns: (stored) => store.concerns(stored),
-      requireKey: (stored) => store.requireKey(stored),
+      requireReadable: (stored) => store.requireReadable(stored),
     },
     observeWatch: (kind) => watches.begin(kind),
     definitionsApplied: () => custom.untilCurrent(),
