@@ -171,6 +171,7 @@ async function build(
     livezGraceMs: site.config['livez-grace-period'],
     foundingAwaits: () => node.foundingAwaits,
     hasDefaultPolicy: () => hasDefaultBindings(objects, names),
+    kmsFailure: () => encryption.kmsFailure,
   })
   closing.add(() => health.close())
   collectDefaultMetrics({ register: metrics })
