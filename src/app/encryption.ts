@@ -1,4 +1,5 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
+import type { RaftNode } from '../../raft/index.ts'
 import { ConfigError } from '../config/errors.ts'
 import { limits } from '../config/limits.ts'
 import { StartError } from '../config/start-error.ts'
@@ -6,9 +7,16 @@ import { parseEncryptionFile } from '../encryption/encryption-file.ts'
 import { Encryption } from '../encryption/encryption.ts'
 import { definitionsFor } from '../resources/index.ts'
 import { removeTrimmed } from '../store/remove-trimmed.ts'
+import type { Outcome } from '../store/command.ts'
 import type { Store } from '../store/store.ts'
 import type { StoreMachine } from '../store/store-machine.ts'
 import type { MemberContext } from './context.ts'
+
+type EncryptedParts = {
+  readonly store: Store
+  readonly machine: StoreMachine
+  readonly node: Pick<RaftNode<Outcome>, 'trimLog'>
+}
 
 /**
  * Starts encryption at rest.
@@ -18,7 +26,7 @@ import type { MemberContext } from './context.ts'
  */
 export async function startEncryption(
   { config, names, clock, random, log, closing }: MemberContext,
-  { store, machine }: { readonly store: Store; readonly machine: StoreMachine },
+  { store, machine, node }: EncryptedParts,
   metrics: MetricsRegistry,
 ): Promise<Encryption> {
   const flag = 'encryption-provider-config'
@@ -28,9 +36,10 @@ export async function startEncryption(
     parse: (content) => parseEncryptionFile(content, { names, builtIn }),
     cacheBytesMax: limits.decryptedBytesMax,
     ignoresLostKeys: config['encryption-ignore-lost-keys'],
-    database: {
+    files: {
       trimmed: () => (machine.quarantine === null ? machine.state.history.trimmed : null),
       removeTrimmed: () => removeTrimmed(machine),
+      trimLog: () => node.trimLog(machine.appliedDisk.index),
     },
   })
   closing.add(() => encryption.close())

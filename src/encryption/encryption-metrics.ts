@@ -9,7 +9,7 @@ export type EncryptionFigures = {
   readonly sealedReads: number
   /** The key management services, by the name of the key. */
   readonly kms: ReadonlyMap<string, KmsHealth>
-  /** Whether the files of the database have no plain text; null: nothing is encrypted. */
+  /** Whether the files of database and log have no plain text; null: nothing is encrypted. */
   readonly plainTextRemoved: boolean | null
   readonly reloads: { readonly taken: number; readonly refused: number }
 }
@@ -59,7 +59,7 @@ export function registerEncryptionMetrics(register: MetricsRegistry, read: () =>
   })
   new Gauge({
     name: 'orch_encryption_plain_text_removed',
-    help: 'Whether the files of the database have no plain text of encrypted resources. It is removed after objects were encrypted and the history window has passed, and once after each start.',
+    help: 'Whether the files of database and log have no plain text of encrypted resources. It is removed after objects were encrypted and the history window has passed, and once after each start.',
     registers: [register],
     collect() {
       this.reset()

@@ -35,8 +35,8 @@ export type EncryptionOptions = {
   readonly cacheBytesMax: number
   /** Whether a start accepts that objects cannot be decrypted. */
   readonly ignoresLostKeys: boolean
-  /** The database of this member. */
-  readonly database: Pick<PlainTextRemovalOptions, 'trimmed' | 'removeTrimmed'>
+  /** The database and the log of this member. */
+  readonly files: Pick<PlainTextRemovalOptions, 'trimmed' | 'removeTrimmed' | 'trimLog'>
 }
 
 /** How long a start waits for key management services. Afterwards they are asked on demand. */
@@ -96,7 +96,7 @@ export class Encryption {
     this.#rules = rules
     if (path === '') return
     this.#watch = new FileWatch({ path, read, clock, onChange: () => this.#reload() })
-    this.#removal = new PlainTextRemoval({ ...this.#options.database, clock, log })
+    this.#removal = new PlainTextRemoval({ ...this.#options.files, clock, log })
     await this.#look()
   }
 

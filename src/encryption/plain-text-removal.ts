@@ -13,19 +13,22 @@ export type PlainTextRemovalOptions = {
    * @returns false: not now @throws DatabaseError
    */
   readonly removeTrimmed: () => Promise<boolean>
+  /** Removes what the database holds from the files of the log. @returns false: not now */
+  readonly trimLog: () => Promise<boolean>
 }
 
 const periodMs = 1000
 
 /**
- * Removes plain text from the files of the database once: after the objects were encrypted, and
- * history has trimmed their earlier versions. A process cannot know what the files have from
+ * Removes plain text from the files of the database and of the log once: after the objects were
+ * encrypted, and history has trimmed their earlier versions. A process cannot know what the files have from
  * earlier processes, so each one does it once; and again after objects were in plain text.
  */
 export class PlainTextRemoval {
   readonly #options: PlainTextRemovalOptions
   readonly #timer: Timer
   #state: { readonly after: Revision } | 'unknown' | 'removing' | 'done' = 'unknown'
+  #isDatabaseDone = false
   #isClosed = false
 
   constructor(options: PlainTextRemovalOptions) {
@@ -38,7 +41,7 @@ export class PlainTextRemoval {
     this.#timer.cancel()
   }
 
-  /** Whether nothing in plain text remains in the files of the database, as far as is known. */
+  /** Whether nothing in plain text remains in database and log, as far as is known. */
   get isDone(): boolean {
     return this.#state === 'done'
   }
@@ -46,6 +49,7 @@ export class PlainTextRemoval {
   /** Some objects are in plain text and ought to be encrypted. */
   plainFound(): void {
     this.#state = 'unknown'
+    this.#isDatabaseDone = false
   }
 
   /** At this revision no object is in plain text that ought to be encrypted. */
@@ -63,24 +67,29 @@ export class PlainTextRemoval {
 
   /** Never rejects. */
   async #remove(awaited: { readonly after: Revision }): Promise<void> {
-    const { clock, log, removeTrimmed } = this.#options
+    const { clock, log } = this.#options
     const startedMs = clock.monotonicMs()
     this.#state = 'removing'
-    const isRemoved = await this.#attempt(removeTrimmed)
+    const isRemoved = await this.#attempt()
     if (this.#state !== 'removing' || this.#isClosed) return
     this.#state = isRemoved ? 'done' : awaited
     if (!isRemoved) return
     const tookMs = Math.round(clock.monotonicMs() - startedMs)
-    log.info({ tookMs }, 'the files of the database have no plain text of encrypted resources any longer')
+    log.info({ tookMs }, 'the files of database and log have no plain text of encrypted resources any longer')
   }
 
-  async #attempt(removeTrimmed: () => Promise<boolean>): Promise<boolean> {
+  /** A database that was rewritten is not rewritten again while the log waits. */
+  async #attempt(): Promise<boolean> {
+    const { log, removeTrimmed, trimLog } = this.#options
     try {
-      return await removeTrimmed()
+      if (!this.#isDatabaseDone && !(await removeTrimmed())) return false
+      if (this.#state !== 'removing' || this.#isClosed) return false
+      this.#isDatabaseDone = true
+      return await trimLog()
     } catch (cause) {
       if (!(cause instanceof DatabaseError)) throw cause
       const words = 'plain text was not removed from the files of the database: it is tried again'
-      if (!this.#isClosed) this.#options.log.warn({ cause: cause.message }, words)
+      if (!this.#isClosed) log.warn({ cause: cause.message }, words)
       return false
     }
   }

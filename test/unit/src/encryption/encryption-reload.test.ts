@@ -43,7 +43,7 @@ async function opened(t: TestContext) {
       ...{ store, clock, path, random: freshRandom(), cacheBytesMax: 0 },
       log: { info: note, warn: note },
       parse: (content) => parseEncryptionFile(content, { names, builtIn }),
-      database: { trimmed: () => null, removeTrimmed: async () => true },
+      files: { trimmed: () => null, removeTrimmed: async () => true, trimLog: async () => true },
       ignoresLostKeys: false,
       ...options,
     })

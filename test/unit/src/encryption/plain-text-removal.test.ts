@@ -19,6 +19,7 @@ function started() {
     answers: [],
     calls: 0,
   }
+  const raftLog: { answers: boolean[]; calls: number } = { answers: [], calls: 0 }
   const removal = new PlainTextRemoval({
     clock,
     log: { info: note, warn: note },
@@ -29,8 +30,12 @@ function started() {
       if (answer instanceof Error) throw answer
       return answer
     },
+    trimLog: async () => {
+      raftLog.calls++
+      return raftLog.answers.shift() ?? true
+    },
   })
-  return { clock, lines, database, removal }
+  return { clock, lines, database, raftLog, removal }
 }
 
 void test('plain text is removed once history has trimmed the versions in plain text, and only once', async () => {
@@ -59,7 +64,23 @@ void test('a removal that is not possible, or fails, is tried again', async () =
   removal.noneFound(revision(0))
   await clock.advance(5000)
   assert.deepEqual([database.calls, removal.isDone], [3, true])
-  assert.match(lines.join('\n'), /was not removed.*tried again\nthe files of the database have no plain text/)
+  assert.match(
+    lines.join('\n'),
+    /was not removed.*tried again\nthe files of database and log have no plain text/,
+  )
+  removal.close()
+})
+
+void test('a log that cannot be trimmed yet is tried again, without rewriting the database again', async () => {
+  const { clock, database, raftLog, removal } = started()
+  raftLog.answers = [false, false]
+  removal.noneFound(revision(0))
+  await clock.advance(5000)
+  assert.deepEqual([database.calls, raftLog.calls, removal.isDone], [1, 3, true])
+  removal.plainFound()
+  removal.noneFound(revision(0))
+  await clock.advance(1000)
+  assert.deepEqual([database.calls, raftLog.calls, removal.isDone], [2, 4, true])
   removal.close()
 })
 
