@@ -4,6 +4,7 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import { ConfigError } from '../config/errors.ts'
 import { PkiError } from '../pki/errors.ts'
+import { FileWatch, versionOf } from '../pki/file-watch.ts'
 import { readTextFile } from '../pki/files.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { StoreError } from '../store/store-errors.ts'
@@ -13,7 +14,6 @@ import type { SealedFailure } from './decrypted-object.ts'
 import { EncryptedStore } from './encrypted-store.ts'
 import type { ResourceRule } from './encryption-file.ts'
 import { registerEncryptionMetrics } from './encryption-metrics.ts'
-import { FileWatch, versionOf } from './file-watch.ts'
 import { KmsKeys } from './kms-keys.ts'
 import { keysOfRules } from './keys-of-rules.ts'
 import type { EncryptionKeys } from './resource-keys.ts'
@@ -95,7 +95,9 @@ export class Encryption {
     this.store.use(keys)
     this.#rules = rules
     if (path === '') return
-    this.#watch = new FileWatch({ path, read, clock, onChange: () => this.#reload() })
+    const paths = (): readonly string[] => [path]
+    this.#watch = new FileWatch({ paths, mayBeMissing: false, read, clock, onChange: () => this.#reload() })
+    this.#watch.start()
     this.#removal = new PlainTextRemoval({ ...this.#options.files, clock, log })
     await this.#look()
   }
