@@ -135,7 +135,7 @@ async function build(
   const consensus: Consensus<Outcome> = seams.consensus === undefined ? node : seams.consensus(node)
   const store = new Store({ consensus, machine, clock, limits: storeLimits })
   closing.add(() => store.close())
-  const encryption = await startEncryption(site, { store, machine, node }, metrics)
+  const encryption = await startEncryption(site, { store, machine, node, directory }, metrics)
   const objects = encryption.store
   const { bootstrap, watch } = startUpkeep(site, { store, machine, consensus, keys })
   replica.judgedBy(watch.guard)

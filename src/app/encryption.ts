@@ -3,8 +3,10 @@ import type { RaftNode } from '../../raft/index.ts'
 import { ConfigError } from '../config/errors.ts'
 import { limits } from '../config/limits.ts'
 import { StartError } from '../config/start-error.ts'
+import { EncryptedResourcesFile } from '../data-dir/encrypted-resources.ts'
 import { parseEncryptionFile } from '../encryption/encryption-file.ts'
 import { Encryption } from '../encryption/encryption.ts'
+import type { RemovalRecord } from '../encryption/plain-text-removal.ts'
 import { definitionsFor } from '../resources/index.ts'
 import { removeTrimmed } from '../store/remove-trimmed.ts'
 import type { Outcome } from '../store/command.ts'
@@ -12,10 +14,19 @@ import type { Store } from '../store/store.ts'
 import type { StoreMachine } from '../store/store-machine.ts'
 import type { MemberContext } from './context.ts'
 
+const notRecorded: RemovalRecord = { read: () => [], write: () => undefined }
+
+function recordIn(directory: string): RemovalRecord {
+  const file = new EncryptedResourcesFile(directory)
+  return { read: () => file.read(), write: (resources) => file.write(resources) }
+}
+
 type EncryptedParts = {
   readonly store: Store
   readonly machine: StoreMachine
   readonly node: Pick<RaftNode<Outcome>, 'trimLog'>
+  /** The data directory. */
+  readonly directory: string
 }
 
 /**
@@ -26,7 +37,7 @@ type EncryptedParts = {
  */
 export async function startEncryption(
   { config, names, clock, random, log, closing }: MemberContext,
-  { store, machine, node }: EncryptedParts,
+  { store, machine, node, directory }: EncryptedParts,
   metrics: MetricsRegistry,
 ): Promise<Encryption> {
   const flag = 'encryption-provider-config'
@@ -39,6 +50,7 @@ export async function startEncryption(
     files: {
       trimmed: () => (machine.quarantine === null ? machine.state.history.trimmed : null),
       removeTrimmed: () => removeTrimmed(machine),
+      record: config['in-memory'] ? notRecorded : recordIn(directory),
       trimLog: () => node.trimLog(machine.appliedDisk.index),
     },
   })

@@ -19,6 +19,7 @@ import { keysOfRules } from './keys-of-rules.ts'
 import type { EncryptionKeys } from './resource-keys.ts'
 import { PlainTextRemoval } from './plain-text-removal.ts'
 import type { PlainTextRemovalOptions } from './plain-text-removal.ts'
+import { PlainTextWatch } from './plain-text-watch.ts'
 import { lossesOf, lostSince, survey } from './survey.ts'
 import type { SurveyEntry } from './survey.ts'
 
@@ -36,7 +37,7 @@ export type EncryptionOptions = {
   /** Whether a start accepts that objects cannot be decrypted. */
   readonly ignoresLostKeys: boolean
   /** The database and the log of this member. */
-  readonly files: Pick<PlainTextRemovalOptions, 'trimmed' | 'removeTrimmed' | 'trimLog'>
+  readonly files: Omit<PlainTextRemovalOptions, 'clock' | 'log'>
 }
 
 /** How long a start waits for key management services. Afterwards they are asked on demand. */
@@ -62,6 +63,7 @@ export class Encryption {
   #sealedReads = 0
   #reloads = { taken: 0, refused: 0 }
   #removal: PlainTextRemoval | null = null
+  readonly #plainTextWatch: PlainTextWatch
   /** In use. */
   #rules: readonly ResourceRule[] = []
   #timer: Timer | null = null
@@ -71,6 +73,7 @@ export class Encryption {
   constructor(options: EncryptionOptions) {
     this.#options = options
     this.#kms = new KmsKeys(options)
+    this.#plainTextWatch = new PlainTextWatch({ ...options, onPlain: () => this.#removal?.plainFound() })
     const { cacheBytesMax } = options
     this.store = new EncryptedStore(options.store, { cacheBytesMax, onSealed: (one) => this.#onSealed(one) })
   }
@@ -81,7 +84,7 @@ export class Encryption {
    * @throws ConfigError one line with the remedy
    */
   async start(): Promise<void> {
-    const { path, clock, log } = this.#options
+    const { path, clock, log, files } = this.#options
     const read = path === '' ? null : versionOf(path)
     const rules = this.#read()
     const keys = this.#keysOf(rules)
@@ -94,11 +97,17 @@ export class Encryption {
     this.#entries = entries
     this.store.use(keys)
     this.#rules = rules
-    if (path === '') return
+    const removal = new PlainTextRemoval({ ...files, clock, log })
+    if (path === '') {
+      removal.configured([])
+      removal.close()
+      return
+    }
+    this.#removal = removal
     const paths = (): readonly string[] => [path]
     this.#watch = new FileWatch({ paths, mayBeMissing: false, read, clock, onChange: () => this.#reload() })
     this.#watch.start()
-    this.#removal = new PlainTextRemoval({ ...this.#options.files, clock, log })
+    this.#configured()
     await this.#look()
   }
 
@@ -106,8 +115,13 @@ export class Encryption {
     registerEncryptionMetrics(metrics, () => ({
       ...{ entries: this.#entries, sealedReads: this.#sealedReads, reloads: this.#reloads },
       kms: this.#kms.health,
-      plainTextRemoved: this.#removal?.isDone ?? null,
+      plainTextRemoved: this.isPlainTextRemoved,
     }))
+  }
+
+  /** Whether no file has plain text, as far as is known. null: nothing is encrypted. */
+  get isPlainTextRemoved(): boolean | null {
+    return this.#removal?.isDone ?? null
   }
 
   /** Why a key management service is not healthy. null: all are, as far as is known. */
@@ -121,6 +135,7 @@ export class Encryption {
   close(): void {
     this.#isClosed = true
     this.#watch?.close()
+    this.#plainTextWatch.close()
     this.#removal?.close()
     this.#timer?.cancel()
     this.#kms.retain([])
@@ -188,6 +203,7 @@ export class Encryption {
       if (losses.length > 0) throw this.#lossError(losses, '')
       this.store.use(keys)
       this.#rules = rules
+      this.#configured()
       this.#loggedMs.clear()
       this.#reloads.taken++
       log.info(
@@ -204,6 +220,12 @@ export class Encryption {
       )
     }
     this.#kms.retain(this.#rules.flatMap(({ providers }) => providers))
+  }
+
+  #configured(): void {
+    const encrypted = this.store.keys.all.filter(({ writer }) => writer !== null)
+    this.#removal?.configured(encrypted.map(({ resource }) => resource))
+    this.#plainTextWatch.follow(encrypted.map(({ place }) => place))
   }
 
   #schedule(): void {

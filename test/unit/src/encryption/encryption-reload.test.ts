@@ -38,12 +38,13 @@ async function opened(t: TestContext) {
   const note = (fields: object, text?: string): void => {
     lines.push(`${text ?? ''} ${JSON.stringify(fields)}`)
   }
+  const record = { read: () => [], write: () => undefined }
   const member = (options: Partial<EncryptionOptions> = {}): Encryption => {
     const encryption = new Encryption({
       ...{ store, clock, path, random: freshRandom(), cacheBytesMax: 0 },
       log: { info: note, warn: note },
       parse: (content) => parseEncryptionFile(content, { names, builtIn }),
-      files: { trimmed: () => null, removeTrimmed: async () => true, trimLog: async () => true },
+      files: { trimmed: () => null, removeTrimmed: async () => true, trimLog: async () => true, record },
       ignoresLostKeys: false,
       ...options,
     })
@@ -64,7 +65,7 @@ async function opened(t: TestContext) {
     assert.equal(lines.length, 1, lines.join('\n'))
     assert.match(lines[0] ?? '', line)
   }
-  return { path, member, lines, configure, change }
+  return { path, store, member, lines, configure, change }
 }
 
 function secretKey(name: string): Key {
@@ -132,4 +133,29 @@ void test('a member that gives up lost keys starts without them, and still refus
   const remove = { kind: 'delete', key: secretKey('a'), conditions: [] } as const
   await second.store.write({ kind: 'write', operations: [remove] }, clock.monotonicMs() + 5000)
   await change(() => configure(provider('three', 3), provider('two', 2)), /it is in use/)
+})
+
+void test('plain text that another member writes is noticed, although it is gone when objects are counted', async (t) => {
+  const { store, member, configure } = await opened(t)
+  configure(provider('one', 1))
+  let recorded: readonly string[] = []
+  const record = {
+    read: () => recorded,
+    write: (resources: readonly string[]) => void (recorded = resources),
+  }
+  const files = {
+    ...{ record, trimmed: () => store.view().revision },
+    ...{ removeTrimmed: async () => true, trimLog: async () => true },
+  }
+  const encryption = member({ files })
+  await encryption.start()
+  await until('it is recorded', () => recorded.length > 0)
+  await write(encryption, 'a')
+  const object = encode({ kind: 'Secret', apiVersion: 'v1', metadata: { name: 'b', uid: 'uid-b' } })
+  const key = secretKey('b')
+  const soon = clock.monotonicMs() + 5000
+  await store.write({ kind: 'write', operations: [{ kind: 'put', key, conditions: [], object }] }, soon)
+  await store.write({ kind: 'write', operations: [{ kind: 'delete', key, conditions: [] }] }, soon)
+  await until('the record is void', () => recorded.length === 0)
+  assert.equal(encryption.isPlainTextRemoved, false)
 })
