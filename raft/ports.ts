@@ -122,6 +122,12 @@ export interface LogStore {
   read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[]
   /** Removes everything up to `base.index`; that state is durable elsewhere. Durable on return. */
   compact(base: SnapshotMeta): void
+  /**
+   * Writes the log again, so that its files have nothing that was removed. Durable on return.
+   *
+   * @returns false when it has more than `bytesMax` of entries, or one that cannot be read
+   */
+  rewrite(bytesMax: number): boolean
   close(): void
 }
 

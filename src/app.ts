@@ -135,7 +135,7 @@ async function build(
   const consensus: Consensus<Outcome> = seams.consensus === undefined ? node : seams.consensus(node)
   const store = new Store({ consensus, machine, clock, limits: storeLimits })
   closing.add(() => store.close())
-  const encryption = await startEncryption(site, { store, machine }, metrics)
+  const encryption = await startEncryption(site, { store, machine, node, directory }, metrics)
   const objects = encryption.store
   const { bootstrap, watch } = startUpkeep(site, { store, machine, consensus, keys })
   replica.judgedBy(watch.guard)
@@ -171,6 +171,7 @@ async function build(
     livezGraceMs: site.config['livez-grace-period'],
     foundingAwaits: () => node.foundingAwaits,
     hasDefaultPolicy: () => hasDefaultBindings(objects, names),
+    kmsFailure: () => encryption.kmsFailure,
   })
   closing.add(() => health.close())
   collectDefaultMetrics({ register: metrics })
@@ -286,7 +287,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     isStale: (stored) => store.isStale(stored),
     encryption: {
       concerns: (stored) => store.concerns(stored),
-      requireKey: (stored) => store.requireKey(stored),
+      requireReadable: (stored) => store.requireReadable(stored),
     },
     observeWatch: (kind) => watches.begin(kind),
     definitionsApplied: () => custom.untilCurrent(),

@@ -14,6 +14,8 @@ export interface LogLink {
   /** @param take called once; with an empty list when the entries were compacted */
   fetch(from: LogIndex, bytesMax: number, take: (entries: readonly Entry[]) => void): void
   compact(base: SnapshotMeta): void
+  /** Removes what was compacted from the files; the raft actor passes the response on. */
+  trim(request: number): void
 }
 
 export type DriverOptions = {

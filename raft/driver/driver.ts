@@ -224,6 +224,9 @@ export class Driver {
       case 'applied-disk':
         this.#appliedDisk(message.snapshot)
         return
+      case 'trim-log':
+        this.#trimLog(message.request, message.through)
+        return
       case 'state-quarantined':
         this.#compactor.stateQuarantined()
         return
@@ -360,6 +363,14 @@ export class Driver {
     const { outbox } = this.#relays
     if (outbox.opening) return
     this.#compactor.durable(outbox.logNeeds(this.#core.status().followers))
+  }
+
+  #trimLog(request: number, through: LogIndex): void {
+    const { inbox, outbox } = this.#relays
+    const needs = outbox.logNeeds(this.#core.status().followers)
+    const isFree = !inbox.isInstalling && !outbox.opening
+    if (isFree && this.#compactor.compactThrough(through, needs)) this.#options.log.trim(request)
+    else this.#options.api.post({ kind: 'log-trimmed', request, isDone: false })
   }
 
   #compactWithoutState(): void {

@@ -102,6 +102,13 @@ export class LogBounds {
     return durable
   }
 
+  /** The last index that the database is known to hold. */
+  get durableIndex(): LogIndex {
+    return this.#durable !== null && this.#durable.index > this.#base.index
+      ? this.#durable.index
+      : this.#base.index
+  }
+
   /** The base of the log: entries up to here are only in the state. */
   get base(): SnapshotMeta {
     return this.#base

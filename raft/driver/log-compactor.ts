@@ -43,6 +43,25 @@ export class LogCompactor {
     this.#isStateQuarantined = true
   }
 
+  /**
+   * Compacts everything that the database holds, whatever the retention. A follower without contact
+   * receives a snapshot later.
+   *
+   * @returns false: not now, as the database does not hold `through`, a follower needs entries, or
+   *   the log or the state is being repaired
+   */
+  compactThrough(through: LogIndex, needs: readonly LogNeed[]): boolean {
+    const { core, bounds } = this.#options
+    if (this.#damaged || this.#isStateQuarantined || this.#pendingBase !== null) return false
+    const { durableIndex } = bounds
+    if (durableIndex < through || needs.some(({ from }) => from < durableIndex)) return false
+    const base = bounds.compactAll()
+    if (base === null) return true
+    core.compact(base)
+    this.#options.compact(base)
+    return true
+  }
+
   /** Another snapshot was installed. */
   stateInstalled(): void {
     this.#isStateQuarantined = false

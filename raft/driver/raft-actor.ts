@@ -148,6 +148,8 @@ export class RaftActor {
       case 'compacted':
         this.#driver?.compacted(message.index)
         return
+      case 'trimmed':
+        return this.#options.api.post({ ...message, kind: 'log-trimmed' })
       case 'failed':
         // After `stop` a failed log writes nothing more, and does not send `stopped`.
         if (this.#stopping) this.#options.api.post({ kind: 'stopped' })
@@ -308,6 +310,7 @@ export class RaftActor {
             log.post({ kind: 'fetch', id, from, bytesMax })
           },
           compact: (base) => log.post({ kind: 'compact', base }),
+          trim: (request) => log.post({ kind: 'trim', request }),
         },
       },
       applied,

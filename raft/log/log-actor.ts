@@ -4,6 +4,7 @@ import { logIndex } from '../core/types.ts'
 import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { Channel, LogStore } from '../ports.ts'
 import { LogError } from './errors.ts'
+import { defaultLogLimits } from './limits.ts'
 import type { LogLimits } from './limits.ts'
 import { LogScrub } from './log-scrub.ts'
 import type { LogScrubOptions } from './log-scrub.ts'
@@ -123,7 +124,7 @@ export class LogActor {
   }
 
   #serveOne(message: Exclude<RaftToLog, Write>): void {
-    const { raft } = this.#options
+    const { raft, scrub } = this.#options
     switch (message.kind) {
       case 'repair':
         return this.#repair(message)
@@ -140,6 +141,11 @@ export class LogActor {
         raft.post({ kind: 'compacted', index: message.base.index })
         this.#scrub?.repair()
         return
+      case 'trim': {
+        const isDone = this.#open.rewrite((scrub?.limits ?? defaultLogLimits).rewriteBytesMax)
+        raft.post({ kind: 'trimmed', request: message.request, isDone })
+        return
+      }
       case 'stop':
         this.#over = true
         this.#store?.close()

@@ -19,6 +19,8 @@ export type RaftToLog =
   | { readonly kind: 'fetch'; readonly id: number; readonly from: LogIndex; readonly bytesMax: number }
   /** Answered by `compacted`. At or below the present base it does nothing. */
   | { readonly kind: 'compact'; readonly base: SnapshotMeta }
+  /** Removes what was compacted from the files. Answered by `trimmed` with the same request. */
+  | { readonly kind: 'trim'; readonly request: number }
   /**
    * Answers `damaged`: repair the log. Answered by `opened`, or by `repair-wants` when entries are
    * missing.
@@ -59,6 +61,8 @@ export type LogToRaft =
   | { readonly kind: 'fetch-refused'; readonly id: number; readonly reason: ReadRefusal }
   /** Durable: nothing at or below this index is in the log. */
   | { readonly kind: 'compacted'; readonly index: LogIndex }
+  /** `isDone`: the files have no entry that was compacted. */
+  | { readonly kind: 'trimmed'; readonly request: number; readonly isDone: boolean }
   /** Replaces any response; nothing follows. The member must stop. */
   | LogFailed
   | { readonly kind: 'stopped' }

@@ -60,6 +60,10 @@ export class MemoryLog implements LogStore {
     this.#entries = this.#entries.slice(gone)
   }
 
+  rewrite(): boolean {
+    return true
+  }
+
   close(): void {
     // Nothing to release: a restart continues with the same entries.
   }

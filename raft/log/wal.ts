@@ -210,7 +210,7 @@ export class Wal implements LogStore {
   }
 
   /**
-   * Rewrites the log to remove damage: this process still knows its terms, its vote and the place
+   * Rewrites the log to remove damage, or what was compacted: this process still knows its terms, its vote and the place
    * of each entry. Durable on return.
    *
    * @returns false when an entry above the base cannot be read, or when these entries exceed

@@ -3,7 +3,7 @@ import { Deferred } from '../../base/deferred.ts'
 import type { Consensus, ConsensusStatus, ProposalResult, MembersChanged, PeerReport } from '../consensus.ts'
 import { withoutMember } from '../core/conf-change.ts'
 import type { MemberChange } from '../core/member-change.ts'
-import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
+import type { LogIndex, NodeId, Term } from '../core/types.ts'
 import { reportBytesMax } from '../ports.ts'
 import type { StateMachine } from '../ports.ts'
 import type { PeerCredentials } from '../transport/peer-identity.ts'
@@ -13,27 +13,17 @@ import type { ClusterRecord } from '../protocol/founding.ts'
 import { ShutdownAck } from './shutdown-ack.ts'
 import { Listeners } from './listeners.ts'
 import { LocalReads } from './local-reads.ts'
+import { LogTrims } from './log-trims.ts'
+import type { NodeLoad } from './node-load.ts'
 import { MachineHost } from './machine-host.ts'
 import { MembershipRequests } from './membership-requests.ts'
 import { Proposals } from './proposals.ts'
+import type { RecoveredSummary } from './recovered-summary.ts'
 import type { ApiToRaft, RaftStatus, RaftToApi } from '../protocol/thread-messages.ts'
 import type { RaftNodeOptions } from './raft-node-options.ts'
 import { ReadBarrier } from './read-barrier.ts'
 import { StatusCache } from './status-cache.ts'
 import { Transfers } from './transfers.ts'
-
-/** The result of the recovery of this member's log. */
-export type RecoveredSummary = {
-  readonly base: SnapshotMeta
-  readonly lastIndex: LogIndex
-  /** One line about a repair; null: no repair. */
-  readonly repaired: string | null
-  /**
-   * Why a damaged log is refused if it cannot be repaired after the state machine has started. The
-   * repaired log may begin later than `base`. null: the log is intact.
-   */
-  readonly damage: string | null
-}
 
 /**
  * The consensus of one member on its api thread: proposals, barriers and status, the state machine,
@@ -47,6 +37,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   readonly reads: LocalReads
   readonly #transfers: Transfers
   readonly #changes: MembershipRequests
+  readonly #trims: LogTrims
   readonly #statusCache: StatusCache
   readonly #appliedListeners = new Listeners<LogIndex>()
   readonly #reportListeners = new Listeners<PeerReport>()
@@ -98,6 +89,9 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     )
     this.#changes = new MembershipRequests(clock, (request, change) =>
       this.#post({ kind: 'change', request, change }),
+    )
+    this.#trims = new LogTrims(clock, (request, through) =>
+      this.#post({ kind: 'trim-log', request, through }),
     )
     raft.onMessages((messages) => {
       for (const message of messages) this.#take(message)
@@ -206,6 +200,11 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     this.#host?.reportAppliedDisk()
   }
 
+  /** Removes entries that the database holds from the files of the log, beyond what is retained. */
+  trimLog(through: LogIndex): Promise<boolean> {
+    return this.#broken || this.#stopping !== null ? Promise.resolve(false) : this.#trims.trim(through)
+  }
+
   /** Replaces the keys of the links from the next handshake on; errors go to `onPeerEvent`. */
   renewPeerKeys(credentials: PeerCredentials): void {
     if (!this.#broken && this.#stopping === null) this.#post({ kind: 'renew-keys', credentials })
@@ -228,6 +227,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     this.reads.stop()
     this.#transfers.stop()
     this.#changes.stop()
+    this.#trims.stop()
     this.#recovered.reject(stopped())
     this.#host?.stop()
     await this.#host?.closeStreams()
@@ -295,9 +295,10 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
         return this.#options.onFounding?.(message.names)
       case 'report':
         return this.#reportListeners.notify({ from: message.from, bytes: message.bytes })
+      case 'log-trimmed':
+        return this.#trims.answered(message.request, message.isDone)
       case 'peer-event':
-        this.#options.onPeerEvent?.(message.event)
-        return
+        return this.#options.onPeerEvent?.(message.event)
       case 'fatal':
         this.#break(message.cause)
         return
@@ -375,19 +376,12 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     this.reads.stop()
     this.#transfers.stop()
     this.#changes.stop()
+    this.#trims.stop()
     this.#host?.stop()
     this.#recovered.reject(new ConsensusError('stopped', cause))
     this.#shutdownAck.complete()
     this.#options.onFatal(cause)
   }
-}
-
-/** Work that is pending on this member now. */
-export type NodeLoad = {
-  readonly proposals: number
-  readonly proposalBytes: number
-  readonly readers: number
-  readonly applyLagEntries: number
 }
 
 /** Resolution of deadlines and retries, in ms. */

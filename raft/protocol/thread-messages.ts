@@ -60,6 +60,12 @@ export type ApiToRaft =
   | { readonly kind: 'applied'; readonly index: LogIndex; readonly credit: number }
   /** The database holds all of this: the log may be compacted up to it. */
   | { readonly kind: 'applied-disk'; readonly snapshot: SnapshotMeta }
+  /**
+   * Removes everything that the database holds from the files of the log. Answered by `log-trimmed`
+   * with the same request, once consensus runs.
+   * @param through the database must hold this index
+   */
+  | { readonly kind: 'trim-log'; readonly request: number; readonly through: LogIndex }
   /** The state is quarantined: the database does not advance until `installed`. */
   | { readonly kind: 'state-quarantined' }
   /** Caught up by reading: send entries again, beginning with this index. */
@@ -151,6 +157,8 @@ export type RaftToApi =
   | { readonly kind: 'peer-met'; readonly met: PeerLog }
   /** The latest report of another member's api thread. */
   | { readonly kind: 'report'; readonly from: NodeId; readonly bytes: Uint8Array }
+  /** `isDone`: no file of the log has an entry up to the index of the request. */
+  | { readonly kind: 'log-trimmed'; readonly request: number; readonly isDone: boolean }
   /** A message for operators about the links to peers. */
   | { readonly kind: 'peer-event'; readonly event: TransportEvent }
   /** For metrics. */

@@ -1,14 +1,33 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
+import type { RaftNode } from '../../raft/index.ts'
 import { ConfigError } from '../config/errors.ts'
 import { limits } from '../config/limits.ts'
 import { StartError } from '../config/start-error.ts'
+import { EncryptedResourcesFile } from '../data-dir/encrypted-resources.ts'
 import { parseEncryptionFile } from '../encryption/encryption-file.ts'
 import { Encryption } from '../encryption/encryption.ts'
+import type { RemovalRecord } from '../encryption/plain-text-removal.ts'
 import { definitionsFor } from '../resources/index.ts'
 import { removeTrimmed } from '../store/remove-trimmed.ts'
+import type { Outcome } from '../store/command.ts'
 import type { Store } from '../store/store.ts'
 import type { StoreMachine } from '../store/store-machine.ts'
 import type { MemberContext } from './context.ts'
+
+const notRecorded: RemovalRecord = { read: () => [], write: () => undefined }
+
+function recordIn(directory: string): RemovalRecord {
+  const file = new EncryptedResourcesFile(directory)
+  return { read: () => file.read(), write: (resources) => file.write(resources) }
+}
+
+type EncryptedParts = {
+  readonly store: Store
+  readonly machine: StoreMachine
+  readonly node: Pick<RaftNode<Outcome>, 'trimLog'>
+  /** The data directory. */
+  readonly directory: string
+}
 
 /**
  * Starts encryption at rest.
@@ -18,7 +37,7 @@ import type { MemberContext } from './context.ts'
  */
 export async function startEncryption(
   { config, names, clock, random, log, closing }: MemberContext,
-  { store, machine }: { readonly store: Store; readonly machine: StoreMachine },
+  { store, machine, node, directory }: EncryptedParts,
   metrics: MetricsRegistry,
 ): Promise<Encryption> {
   const flag = 'encryption-provider-config'
@@ -27,9 +46,12 @@ export async function startEncryption(
     ...{ store, clock, random, log, path: config[flag] },
     parse: (content) => parseEncryptionFile(content, { names, builtIn }),
     cacheBytesMax: limits.decryptedBytesMax,
-    database: {
+    ignoresLostKeys: config['encryption-ignore-lost-keys'],
+    files: {
       trimmed: () => (machine.quarantine === null ? machine.state.history.trimmed : null),
       removeTrimmed: () => removeTrimmed(machine),
+      record: config['in-memory'] ? notRecorded : recordIn(directory),
+      trimLog: () => node.trimLog(machine.appliedDisk.index),
     },
   })
   closing.add(() => encryption.close())

@@ -129,6 +129,11 @@ export const flags = {
     'EncryptionConfiguration: the resources that are stored encrypted, and the keys. Read again when it changes. Give all members the same file.',
   ),
 
+  'encryption-ignore-lost-keys': toggle(
+    false,
+    'Start although stored objects cannot be decrypted with the keys of --encryption-provider-config. They are errors until they are deleted; everything else is served.',
+  ),
+
   'audit-policy-file': file('Audit policy: an object of kind Policy of the group audit, YAML or JSON.'),
   'audit-log-path': text(
     '',

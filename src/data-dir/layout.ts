@@ -14,6 +14,9 @@ export const foundingFileName = 'founding'
 /** The cluster of the directory and the logs that founded it. */
 export const clusterFileName = 'cluster.json'
 
+/** The encrypted resources of which database and log have no plain text. */
+export const encryptedResourcesFileName = 'encrypted-resources'
+
 /** The logs of the peers. */
 export const peerBookFileName = 'peers.json'
 

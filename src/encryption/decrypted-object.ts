@@ -36,6 +36,8 @@ export class DecryptedObject implements StoredObject {
   /** The object as stored. */
   readonly raw: StoredObject
   readonly #decryption: Decryption
+  /** The keys that it was decrypted with. null: it was not. */
+  #openedWith: EncryptionKeys | null = null
 
   constructor(raw: StoredObject, decryption: Decryption) {
     this.raw = raw
@@ -79,13 +81,20 @@ export class DecryptedObject implements StoredObject {
     return [this.bytes.subarray(from)]
   }
 
-  /** @throws SealedObjectError this member lacks the key, or awaits it */
-  requireKey(): void {
-    if (this.#decryption.cache.get(this) === null) this.#cipher(this.#envelope())
+  /**
+   * Decrypts the object unless that was done before with the present keys. Finds the key in any
+   * case: that of a key management service may be needed again.
+   *
+   * @throws SealedObjectError this member lacks the key, awaits it, or the object was changed
+   */
+  requireReadable(): void {
+    if (this.#openedWith !== this.#decryption.keys) this.#plain()
+    else if (this.#decryption.cache.get(this) === null) this.#cipher(this.#envelope())
   }
 
   /** Keeps the plain content of an object that was just written. */
   accept(plain: Plain): void {
+    this.#openedWith = this.#decryption.keys
     this.#decryption.cache.add(this, plain)
   }
 
@@ -94,6 +103,7 @@ export class DecryptedObject implements StoredObject {
     const known = cache.get(this)
     if (known !== null) return known
     const plain = this.#decrypted()
+    this.#openedWith = this.#decryption.keys
     cache.add(this, plain)
     return plain
   }

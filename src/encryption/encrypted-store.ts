@@ -82,9 +82,9 @@ export class EncryptedStore extends ForwardingStore {
     return shown instanceof DecryptedObject || this.keys.of(shown.key) !== null
   }
 
-  /** @throws SealedObjectError this member lacks the key of the object, or awaits it */
-  requireKey(shown: StoredObject): void {
-    if (shown instanceof DecryptedObject) shown.requireKey()
+  /** @throws SealedObjectError the object cannot be decrypted, or not yet */
+  requireReadable(shown: StoredObject): void {
+    if (shown instanceof DecryptedObject) shown.requireReadable()
   }
 
   override view(): View {

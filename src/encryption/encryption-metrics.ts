@@ -1,14 +1,15 @@
 import { Counter, Gauge } from 'prom-client'
 import type { Registry as MetricsRegistry } from 'prom-client'
+import type { KmsHealth } from './kms-keys.ts'
 import type { SurveyEntry } from './survey.ts'
 
 export type EncryptionFigures = {
   readonly entries: readonly SurveyEntry[]
   /** Reads of objects that this member could not decrypt. */
   readonly sealedReads: number
-  /** By the name of the key: whether its key management service is healthy. */
-  readonly kms: ReadonlyMap<string, boolean>
-  /** Whether the files of the database have no plain text; null: nothing is encrypted. */
+  /** The key management services, by the name of the key. */
+  readonly kms: ReadonlyMap<string, KmsHealth>
+  /** Whether the files of database and log have no plain text; null: nothing is encrypted. */
   readonly plainTextRemoved: boolean | null
   readonly reloads: { readonly taken: number; readonly refused: number }
 }
@@ -43,12 +44,22 @@ export function registerEncryptionMetrics(register: MetricsRegistry, read: () =>
     registers: [register],
     collect() {
       this.reset()
-      for (const [key, isHealthy] of read().kms) this.set({ key }, isHealthy ? 1 : 0)
+      for (const [key, { failure }] of read().kms) this.set({ key }, failure === null ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'orch_encryption_kms_status_age_seconds',
+    help: 'Time since the key management service of a key was healthy. From 180 s on, writes of its resources are refused.',
+    labelNames: ['key'],
+    registers: [register],
+    collect() {
+      this.reset()
+      for (const [key, { healthyAgeMs }] of read().kms) this.set({ key }, healthyAgeMs / 1000)
     },
   })
   new Gauge({
     name: 'orch_encryption_plain_text_removed',
-    help: 'Whether the files of the database have no plain text of encrypted resources. It is removed after objects were encrypted and the history window has passed, and once after each start.',
+    help: 'Whether the files of database and log have no plain text of encrypted resources. It is removed after objects were encrypted and the history window has passed, and once after each start.',
     registers: [register],
     collect() {
       this.reset()

@@ -4,6 +4,7 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import { ConfigError } from '../config/errors.ts'
 import { PkiError } from '../pki/errors.ts'
+import { FileWatch, versionOf } from '../pki/file-watch.ts'
 import { readTextFile } from '../pki/files.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { StoreError } from '../store/store-errors.ts'
@@ -13,13 +14,13 @@ import type { SealedFailure } from './decrypted-object.ts'
 import { EncryptedStore } from './encrypted-store.ts'
 import type { ResourceRule } from './encryption-file.ts'
 import { registerEncryptionMetrics } from './encryption-metrics.ts'
-import { FileWatch, versionOf } from './file-watch.ts'
 import { KmsKeys } from './kms-keys.ts'
 import { keysOfRules } from './keys-of-rules.ts'
 import type { EncryptionKeys } from './resource-keys.ts'
 import { PlainTextRemoval } from './plain-text-removal.ts'
 import type { PlainTextRemovalOptions } from './plain-text-removal.ts'
-import { lossesOf, survey } from './survey.ts'
+import { PlainTextWatch } from './plain-text-watch.ts'
+import { lossesOf, lostSince, survey } from './survey.ts'
 import type { SurveyEntry } from './survey.ts'
 
 export type EncryptionOptions = {
@@ -33,8 +34,10 @@ export type EncryptionOptions = {
   /** @throws ConfigError */
   readonly parse: (content: string) => readonly ResourceRule[]
   readonly cacheBytesMax: number
-  /** The database of this member. */
-  readonly database: Pick<PlainTextRemovalOptions, 'trimmed' | 'removeTrimmed'>
+  /** Whether a start accepts that objects cannot be decrypted. */
+  readonly ignoresLostKeys: boolean
+  /** The database and the log of this member. */
+  readonly files: Omit<PlainTextRemovalOptions, 'clock' | 'log'>
 }
 
 /** How long a start waits for key management services. Afterwards they are asked on demand. */
@@ -44,6 +47,10 @@ const surveyMs = 60_000
 const staleSurveyMs = 5000
 /** Interval of logging the same failure. */
 const failureLogMs = 60_000
+const lossesShown = 10
+const ignoreWords = '. If they are lost for good, start with --encryption-ignore-lost-keys'
+const lostWords =
+  'objects cannot be decrypted: they are errors until their keys are put back, or they are deleted with ignoreStoreReadErrorWithClusterBreakingPotential'
 
 /** Encryption at rest on this member: the store that decrypts, and the file that configures it. */
 export class Encryption {
@@ -56,6 +63,7 @@ export class Encryption {
   #sealedReads = 0
   #reloads = { taken: 0, refused: 0 }
   #removal: PlainTextRemoval | null = null
+  readonly #plainTextWatch: PlainTextWatch
   /** In use. */
   #rules: readonly ResourceRule[] = []
   #timer: Timer | null = null
@@ -65,6 +73,7 @@ export class Encryption {
   constructor(options: EncryptionOptions) {
     this.#options = options
     this.#kms = new KmsKeys(options)
+    this.#plainTextWatch = new PlainTextWatch({ ...options, onPlain: () => this.#removal?.plainFound() })
     const { cacheBytesMax } = options
     this.store = new EncryptedStore(options.store, { cacheBytesMax, onSealed: (one) => this.#onSealed(one) })
   }
@@ -75,19 +84,30 @@ export class Encryption {
    * @throws ConfigError one line with the remedy
    */
   async start(): Promise<void> {
-    const { path, clock, log } = this.#options
+    const { path, clock, log, files } = this.#options
     const read = path === '' ? null : versionOf(path)
     const rules = this.#read()
     const keys = this.#keysOf(rules)
     const entries = await this.#surveyed(keys, true)
     const losses = lossesOf(entries)
-    if (losses.length > 0) throw this.#lossError(losses)
+    if (losses.length > 0) {
+      if (!this.#options.ignoresLostKeys) throw this.#lossError(losses, ignoreWords)
+      log.warn({ lost: losses.slice(0, lossesShown) }, lostWords)
+    }
     this.#entries = entries
     this.store.use(keys)
     this.#rules = rules
-    if (path === '') return
-    this.#watch = new FileWatch({ path, read, clock, onChange: () => this.#reload() })
-    this.#removal = new PlainTextRemoval({ ...this.#options.database, clock, log })
+    const removal = new PlainTextRemoval({ ...files, clock, log })
+    if (path === '') {
+      removal.configured([])
+      removal.close()
+      return
+    }
+    this.#removal = removal
+    const paths = (): readonly string[] => [path]
+    this.#watch = new FileWatch({ paths, mayBeMissing: false, read, clock, onChange: () => this.#reload() })
+    this.#watch.start()
+    this.#configured()
     await this.#look()
   }
 
@@ -95,13 +115,27 @@ export class Encryption {
     registerEncryptionMetrics(metrics, () => ({
       ...{ entries: this.#entries, sealedReads: this.#sealedReads, reloads: this.#reloads },
       kms: this.#kms.health,
-      plainTextRemoved: this.#removal?.isDone ?? null,
+      plainTextRemoved: this.isPlainTextRemoved,
     }))
+  }
+
+  /** Whether no file has plain text, as far as is known. null: nothing is encrypted. */
+  get isPlainTextRemoved(): boolean | null {
+    return this.#removal?.isDone ?? null
+  }
+
+  /** Why a key management service is not healthy. null: all are, as far as is known. */
+  get kmsFailure(): string | null {
+    for (const [name, { unhealthy }] of this.#kms.health) {
+      if (unhealthy !== null) return `kms key ${JSON.stringify(name)}: ${unhealthy}`
+    }
+    return null
   }
 
   close(): void {
     this.#isClosed = true
     this.#watch?.close()
+    this.#plainTextWatch.close()
     this.#removal?.close()
     this.#timer?.cancel()
     this.#kms.retain([])
@@ -147,13 +181,13 @@ export class Encryption {
     }
   }
 
-  #lossError(losses: readonly string[]): ConfigError {
+  #lossError(losses: readonly string[], otherwise: string): ConfigError {
     const { path } = this.#options
     const source = path === '' ? 'the flag is not set' : `${path} lacks keys in use`
-    const lost = losses.slice(0, 10).join('; ')
+    const lost = losses.slice(0, lossesShown).join('; ')
     const remedy =
       'put the keys back, and remove a key only after orchctl storage migrate has rewritten its objects'
-    return new ConfigError(`${source}, so this member could not read ${lost}: ${remedy}`)
+    return new ConfigError(`${source}, so this member could not read ${lost}: ${remedy}${otherwise}`)
   }
 
   /** Takes a changed file into use, or keeps the present keys. Never rejects. */
@@ -162,11 +196,14 @@ export class Encryption {
     try {
       const rules = this.#read()
       const keys = this.#keysOf(rules)
-      const losses = lossesOf(await this.#counted(keys, true)).filter((loss) => !this.#isLost(loss))
+      // Objects that this member cannot read already are no reason to refuse the keys for the rest.
+      const present = await this.#counted(this.store.keys, true)
+      const losses = lossesOf(lostSince(present, await this.#counted(keys, true)))
       if (this.#isClosed) return
-      if (losses.length > 0) throw this.#lossError(losses)
+      if (losses.length > 0) throw this.#lossError(losses, '')
       this.store.use(keys)
       this.#rules = rules
+      this.#configured()
       this.#loggedMs.clear()
       this.#reloads.taken++
       log.info(
@@ -185,9 +222,10 @@ export class Encryption {
     this.#kms.retain(this.#rules.flatMap(({ providers }) => providers))
   }
 
-  /** Objects that this member cannot read already are no reason to refuse the keys for the rest. */
-  #isLost(loss: string): boolean {
-    return lossesOf(this.#entries).includes(loss)
+  #configured(): void {
+    const encrypted = this.store.keys.all.filter(({ writer }) => writer !== null)
+    this.#removal?.configured(encrypted.map(({ resource }) => resource))
+    this.#plainTextWatch.follow(encrypted.map(({ place }) => place))
   }
 
   #schedule(): void {

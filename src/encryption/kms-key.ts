@@ -20,6 +20,11 @@ export type KmsKeyOptions = {
 
 /** Interval of asking for the health of the service, and for the key that it uses. */
 const statusMs = 10_000
+/**
+ * How long a data key encrypts after the service was last healthy and used its key. @source
+ * apiserver `pkg/server/options/encryptionconfig/config.go`, kmsv2PluginWriteDEKSourceMaxTTL
+ */
+const usableMs = 180_000
 /** Data keys that are kept. When full: the one that was opened first is opened again on demand. */
 const dataKeysMax = 1000
 /** Calls of Decrypt at a time. More: the object waits for another one. */
@@ -32,8 +37,9 @@ const dataKeyBytes = 32
 
 /**
  * A key that a key management service keeps. Objects are encrypted with a data key of this process,
- * which the service encrypted once; it is replaced when the service uses another key. The data keys
- * of other members and earlier processes are opened by the service once each.
+ * which the service encrypted once; it is replaced when the service uses another key, and expires
+ * when the service is unhealthy for long. The data keys of other members and earlier processes are
+ * opened by the service once each, and are kept.
  */
 export class KmsKey implements SealingKey {
   readonly provider = 'kms'
@@ -46,17 +52,35 @@ export class KmsKey implements SealingKey {
   /** As the service reported it last. */
   #keyId: string | null = null
   #failure: string | null = null
+  /** Why Status failed last, and why no data key could be made. null: that succeeded. */
+  #statusFailure: string | null = null
+  #makingFailure: string | null = null
+  /** When a call began by which the service was healthy. */
+  #healthyMs: number
+  /** When a call began by which the service vouched for the present data key. */
+  #vouchedMs = 0
   #timer: Timer | null = null
-  #isAsking = false
+  #asking: Promise<void> | null = null
 
   constructor(options: KmsKeyOptions) {
     this.name = options.name
     this.#options = options
+    this.#healthyMs = options.clock.monotonicMs()
   }
 
-  /** null: the service is healthy, as far as is known. */
+  /** Why the last call failed. null: it did not. */
   get failure(): string | null {
     return this.#failure
+  }
+
+  /** Why the service is not healthy, or encrypts no data key. null: it is, as far as is known. */
+  get unhealthy(): string | null {
+    return this.#statusFailure ?? this.#makingFailure
+  }
+
+  /** Time since the service was healthy, or since the start. */
+  get healthyAgeMs(): number {
+    return this.#options.clock.monotonicMs() - this.#healthyMs
   }
 
   start(): void {
@@ -71,30 +95,19 @@ export class KmsKey implements SealingKey {
   }
 
   /** Asks for the health of the service. Never rejects. */
-  async look(): Promise<void> {
-    if (this.#isAsking) return
-    this.#isAsking = true
-    try {
-      const { keyId } = await this.#options.service.status()
-      this.#keyId = keyId
-      this.#report(null)
-    } catch (cause) {
-      this.#report(wordsOf(cause))
-    } finally {
-      this.#isAsking = false
-    }
+  look(): Promise<void> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = null
+    })
+    return this.#asking
   }
 
   sealing(deadlineMs: number): Sealing | Promise<Sealing> {
-    const current = this.#current
-    // While the service fails, the present data key remains as safe as it was.
-    const isUsable = current?.keyId === this.#keyId || this.#failure !== null
-    if (current !== null && isUsable) return current
-    this.#making ??= this.#make().finally(() => {
-      this.#making = null
-    })
     const { clock } = this.#options
-    return beforeDeadline(this.#making, { clock, deadlineMs, late: () => this.#unavailable('no response') })
+    const current = this.#current
+    const isWanted = current?.keyId === this.#keyId || this.unhealthy !== null
+    if (current !== null && isWanted && !this.#isExpired()) return current
+    return beforeDeadline(this.#made(), { clock, deadlineMs, late: () => this.#unavailable('no response') })
   }
 
   cipherOf(wrapped: Uint8Array): Cipher {
@@ -151,27 +164,88 @@ export class KmsKey implements SealingKey {
     }
   }
 
+  async #ask(): Promise<void> {
+    const { service, clock } = this.#options
+    const startedMs = clock.monotonicMs()
+    try {
+      const { keyId } = await service.status()
+      this.#keyId = keyId
+      this.#statusFailure = null
+      this.#healthyMs = startedMs
+      if (this.#current?.keyId === keyId) this.#vouchedMs = startedMs
+      // Health does not depend on whether something is written.
+      const lacksKey = this.#current === null ? this.#makingFailure !== null : this.#current.keyId !== keyId
+      if (lacksKey) this.#made().catch(() => undefined)
+      else this.#makingFailure = null
+    } catch (cause) {
+      this.#statusFailure = wordsOf(cause)
+    }
+    this.#report(this.unhealthy)
+  }
+
+  #isExpired(): boolean {
+    return this.#options.clock.monotonicMs() - this.#vouchedMs >= usableMs
+  }
+
+  #made(): Promise<Sealing> {
+    this.#making ??= this.#make().finally(() => {
+      this.#making = null
+    })
+    return this.#making
+  }
+
+  /** @throws ApiError */
   async #make(): Promise<Sealing> {
+    const { clock } = this.#options
+    if (this.#statusFailure !== null || (this.#current !== null && this.#isExpired())) await this.look()
+    const present = this.#current
+    // The service may vouch for it again.
+    if (present !== null && present.keyId === this.#keyId && !this.#isExpired()) return present
+    if (this.#statusFailure !== null) return this.#presentOr(this.#statusFailure)
+    const startedMs = clock.monotonicMs()
+    try {
+      const made = await this.#newDataKey()
+      this.#current = made
+      this.#keyId = made.keyId
+      this.#vouchedMs = startedMs
+      this.#makingFailure = null
+      this.#report(this.unhealthy)
+      return made
+    } catch (cause) {
+      this.#makingFailure = wordsOf(cause)
+      this.#report(this.unhealthy)
+      return this.#presentOr(this.#makingFailure)
+    }
+  }
+
+  /** Returns the present data key until it expires. @throws ApiError */
+  #presentOr(failure: string): Sealing {
+    if (this.#current === null) throw this.#unavailable(failure)
+    if (!this.#isExpired()) return this.#current
+    const seconds = Math.round((this.#options.clock.monotonicMs() - this.#vouchedMs) / 1000)
+    const expired = `its data key expired, as the service was last healthy ${seconds} seconds ago`
+    throw this.#unavailable(`${failure}; ${expired}: repair the service`)
+  }
+
+  /** @throws KmsError */
+  async #newDataKey(): Promise<Sealing & { readonly keyId: string }> {
     const { service, random } = this.#options
     const key = random.bytes(dataKeyBytes)
-    try {
-      const encrypted = await service.encrypt(key)
-      const wrapped = encodeWrapped(encrypted)
-      // Objects under a data key that the service cannot return would be lost.
-      const returned = await service.decrypt(decodeWrapped(wrapped))
-      if (Buffer.compare(returned, key) !== 0)
-        throw new KmsError('malformed', 'Decrypt returned another data key than Encrypt was given')
-      const cipher = new AesGcmCipher(key, random)
-      this.#keep(idOf(wrapped), cipher)
-      this.#current = { cipher, wrapped, keyId: encrypted.keyId }
-      this.#keyId = encrypted.keyId
-      return this.#current
-    } catch (cause) {
-      this.#report(wordsOf(cause))
-      // The present data key remains as safe as it was.
-      if (this.#current !== null) return this.#current
-      throw this.#unavailable(wordsOf(cause), cause)
+    const encrypted = await service.encrypt(key)
+    if (this.#keyId !== null && encrypted.keyId !== this.#keyId) {
+      // It may have changed in between.
+      await this.look()
+      if (encrypted.keyId !== this.#keyId)
+        throw new KmsError('malformed', 'Encrypt used another key_id than Status reports')
     }
+    const wrapped = encodeWrapped(encrypted)
+    // Objects under a data key that the service cannot return would be lost.
+    const returned = await service.decrypt(decodeWrapped(wrapped))
+    if (Buffer.compare(returned, key) !== 0)
+      throw new KmsError('malformed', 'Decrypt returned another data key than Encrypt was given')
+    const cipher = new AesGcmCipher(key, random)
+    this.#keep(idOf(wrapped), cipher)
+    return { cipher, wrapped, keyId: encrypted.keyId }
   }
 
   #keep(id: string, cipher: Cipher): void {
@@ -186,11 +260,9 @@ export class KmsKey implements SealingKey {
     this.#options.onHealth(failure)
   }
 
-  #unavailable(why: string, cause?: unknown): Error {
+  #unavailable(why: string): Error {
     const words = `the kms key ${JSON.stringify(this.name)} cannot encrypt: ${why}`
-    const error = serviceUnavailable(words, { retryAfterSeconds: 1 })
-    if (cause !== undefined) error.cause = cause
-    return error
+    return serviceUnavailable(words, { retryAfterSeconds: 1 })
   }
 }
 

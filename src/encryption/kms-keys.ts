@@ -7,6 +7,8 @@ import type { ProviderConfig } from './provider-config.ts'
 
 type KmsConfig = Extract<ProviderConfig, { readonly kind: 'kms' }>
 
+export type KmsHealth = Pick<KmsKey, 'failure' | 'unhealthy' | 'healthyAgeMs'>
+
 /** The keys of key management services, one for each entry; as bounded as the file. */
 export class KmsKeys {
   readonly #dependencies: {
@@ -53,8 +55,8 @@ export class KmsKeys {
     }
   }
 
-  get health(): ReadonlyMap<string, boolean> {
-    return new Map([...this.#keys.values()].map((key) => [key.name, key.failure === null]))
+  get health(): ReadonlyMap<string, KmsHealth> {
+    return new Map([...this.#keys.values()].map((key) => [key.name, key]))
   }
 }
 

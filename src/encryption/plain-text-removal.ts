@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Clock, Timer } from '../../base/clock.ts'
+import { PkiError } from '../pki/errors.ts'
 import type { Revision } from '../store/revision.ts'
 import { DatabaseError } from '../store/store-errors.ts'
 
@@ -13,23 +14,37 @@ export type PlainTextRemovalOptions = {
    * @returns false: not now @throws DatabaseError
    */
   readonly removeTrimmed: () => Promise<boolean>
+  /** Removes what the database holds from the files of the log. @returns false: not now */
+  readonly trimLog: () => Promise<boolean>
+  readonly record: RemovalRecord
+}
+
+/** The resources of which the files have no plain text; outlives the process. */
+export type RemovalRecord = {
+  readonly read: () => readonly string[]
+  /** @throws PkiError */
+  readonly write: (resources: readonly string[]) => void
 }
 
 const periodMs = 1000
 
 /**
- * Removes plain text from the files of the database once: after the objects were encrypted, and
- * history has trimmed their earlier versions. A process cannot know what the files have from
- * earlier processes, so each one does it once; and again after objects were in plain text.
+ * Removes plain text from the files of the database and of the log once: after the objects were
+ * encrypted, and history has trimmed their earlier versions; and again after an object was in plain
+ * text. A record keeps for later processes which resources that was done for.
  */
 export class PlainTextRemoval {
   readonly #options: PlainTextRemovalOptions
   readonly #timer: Timer
   #state: { readonly after: Revision } | 'unknown' | 'removing' | 'done' = 'unknown'
+  #isDatabaseDone = false
+  #resources: readonly string[] = []
+  #recorded: readonly string[]
   #isClosed = false
 
   constructor(options: PlainTextRemovalOptions) {
     this.#options = options
+    this.#recorded = options.record.read()
     this.#timer = options.clock.every(periodMs, () => this.#look())
   }
 
@@ -38,19 +53,48 @@ export class PlainTextRemoval {
     this.#timer.cancel()
   }
 
-  /** Whether nothing in plain text remains in the files of the database, as far as is known. */
+  /** Whether nothing in plain text remains in database and log, as far as is known. */
   get isDone(): boolean {
     return this.#state === 'done'
   }
 
-  /** Some objects are in plain text and ought to be encrypted. */
+  /** These resources are encrypted from now on; no others are. */
+  configured(resources: readonly string[]): void {
+    this.#resources = resources
+    this.#write(this.#recorded.filter((one) => resources.includes(one)))
+    if (!this.#isRecorded) this.#reset()
+  }
+
+  /** Some objects are in plain text and ought to be encrypted, or were. */
   plainFound(): void {
-    this.#state = 'unknown'
+    this.#reset()
+    this.#write([])
   }
 
   /** At this revision no object is in plain text that ought to be encrypted. */
   noneFound(at: Revision): void {
-    if (this.#state === 'unknown') this.#state = { after: at }
+    if (this.#state === 'unknown') this.#state = this.#isRecorded ? 'done' : { after: at }
+  }
+
+  get #isRecorded(): boolean {
+    return this.#resources.every((one) => this.#recorded.includes(one))
+  }
+
+  #reset(): void {
+    this.#state = 'unknown'
+    this.#isDatabaseDone = false
+  }
+
+  #write(resources: readonly string[]): void {
+    if (resources.length === this.#recorded.length) return
+    this.#recorded = resources
+    try {
+      this.#options.record.write(resources)
+    } catch (cause) {
+      if (!(cause instanceof PkiError)) throw cause
+      const words = 'it was not recorded for which resources the files have no plain text'
+      this.#options.log.warn({ cause: cause.message }, words)
+    }
   }
 
   #look(): void {
@@ -63,24 +107,30 @@ export class PlainTextRemoval {
 
   /** Never rejects. */
   async #remove(awaited: { readonly after: Revision }): Promise<void> {
-    const { clock, log, removeTrimmed } = this.#options
+    const { clock, log } = this.#options
     const startedMs = clock.monotonicMs()
     this.#state = 'removing'
-    const isRemoved = await this.#attempt(removeTrimmed)
+    const isRemoved = await this.#attempt()
     if (this.#state !== 'removing' || this.#isClosed) return
     this.#state = isRemoved ? 'done' : awaited
     if (!isRemoved) return
+    this.#write(this.#resources)
     const tookMs = Math.round(clock.monotonicMs() - startedMs)
-    log.info({ tookMs }, 'the files of the database have no plain text of encrypted resources any longer')
+    log.info({ tookMs }, 'the files of database and log have no plain text of encrypted resources any longer')
   }
 
-  async #attempt(removeTrimmed: () => Promise<boolean>): Promise<boolean> {
+  /** A database that was rewritten is not rewritten again while the log waits. */
+  async #attempt(): Promise<boolean> {
+    const { log, removeTrimmed, trimLog } = this.#options
     try {
-      return await removeTrimmed()
+      if (!this.#isDatabaseDone && !(await removeTrimmed())) return false
+      if (this.#state !== 'removing' || this.#isClosed) return false
+      this.#isDatabaseDone = true
+      return await trimLog()
     } catch (cause) {
       if (!(cause instanceof DatabaseError)) throw cause
       const words = 'plain text was not removed from the files of the database: it is tried again'
-      if (!this.#isClosed) this.#options.log.warn({ cause: cause.message }, words)
+      if (!this.#isClosed) log.warn({ cause: cause.message }, words)
       return false
     }
   }

@@ -18,7 +18,7 @@ export type SurveyEntry = {
   /**
    * - `readable`
    * - `missing`: the configuration does not have the key
-   * - `wrong`: the configuration has another key under that name, or the object was changed
+   * - `wrong`: the configuration has another key under that name, or the objects were changed
    * - `unknown`: a key management service has not opened the key
    */
   readonly state: 'readable' | 'missing' | 'wrong' | 'unknown'
@@ -29,10 +29,14 @@ export type SurveyEntry = {
 }
 
 const objectsPerTurn = 2000
+/** Objects that are decrypted until one of a key can be: those before it were changed. */
+const attemptsMax = 100
+
+type Count = { entry: SurveyEntry; objects: number }
 
 /**
- * Counts how the objects are stored that are encrypted, or of a configured resource. Decrypts one
- * object for each key. Yields between slices.
+ * Counts how the objects are stored that are encrypted, or of a configured resource. Decrypts an
+ * object for each key; another one if that fails. Yields between slices.
  *
  * @param store as stored
  * @param everywhere also resources that are not configured
@@ -43,7 +47,7 @@ export async function survey(
   keys: EncryptionKeys,
   everywhere: boolean,
 ): Promise<readonly SurveyEntry[]> {
-  const counts = new Map<string, { readonly first: SurveyEntry; objects: number }>()
+  const counts = new Map<string, Count>()
   const prefixes = everywhere ? [ALL_OBJECTS] : keys.all.map(({ place }) => place as KeyPrefix)
   for (const prefix of prefixes) {
     for (let after: Key | null = null; ;) {
@@ -54,23 +58,24 @@ export async function survey(
       await new Promise<void>((resolve) => clock.soon(resolve))
     }
   }
-  return [...counts.values()].map(({ first, objects }) => ({ ...first, objects }))
+  return [...counts.values()].map(({ entry, objects }) => ({ ...entry, objects }))
 }
 
-function count(
-  counts: Map<string, { readonly first: SurveyEntry; objects: number }>,
-  keys: EncryptionKeys,
-  stored: StoredObject,
-): void {
+function count(counts: Map<string, Count>, keys: EncryptionKeys, stored: StoredObject): void {
   if (!isSealed(stored) && keys.of(stored.key) === null) return
   const place = placeOfKey(stored.key)
   const envelope = isSealed(stored) ? parseEnvelope(stored) : null
   // The wrapped data key is a part: each may be another one that the service has to open.
   const wrapped = envelope === null ? '' : Buffer.from(envelope.wrapped).toString('latin1')
-  const id = `${place} ${envelope?.provider ?? 'identity'} ${envelope?.keyName ?? ''} ${wrapped}`
+  const how = isSealed(stored) ? (envelope?.provider ?? 'changed') : 'identity'
+  const id = `${place} ${how} ${envelope?.keyName ?? ''} ${wrapped}`
   const known = counts.get(id)
-  if (known === undefined) counts.set(id, { first: entryOf(keys, stored, envelope), objects: 1 })
-  else known.objects++
+  if (known === undefined) counts.set(id, { entry: entryOf(keys, stored, envelope), objects: 1 })
+  else {
+    known.objects++
+    if (known.entry.state === 'wrong' && envelope !== null && known.objects <= attemptsMax)
+      known.entry = { ...known.entry, state: stateOf(keys, stored, envelope) }
+  }
 }
 
 function entryOf(keys: EncryptionKeys, stored: StoredObject, envelope: ParsedEnvelope | null): SurveyEntry {
@@ -102,11 +107,34 @@ function stateOf(keys: EncryptionKeys, stored: StoredObject, envelope: ParsedEnv
 
 /** Returns the objects that the configuration loses, one phrase for each resource and key. */
 export function lossesOf(entries: readonly SurveyEntry[]): readonly string[] {
-  const lost = entries.filter(({ state }) => state === 'missing' || state === 'wrong')
-  return lost.map(({ resource, provider, keyName, objects, state }) => {
+  const lost = new Map<string, SurveyEntry>()
+  for (const entry of entries.filter(isLost)) {
+    const { objects, state } = entry
+    const id = `${lossId(entry)} ${state}`
+    lost.set(id, { ...entry, objects: objects + (lost.get(id)?.objects ?? 0) })
+  }
+  return [...lost.values()].map(({ resource, provider, keyName, objects, state }) => {
     const of = `${objects} of ${resource}`
-    if (provider === 'identity') return `${of} in plain text`
+    if (provider === 'identity')
+      return state === 'wrong' ? `${of}, whose stored bytes were changed` : `${of} in plain text`
     const named = `${provider} key ${JSON.stringify(keyName)}`
     return `${of} with the ${named}${state === 'wrong' ? ', which has another secret' : ''}`
   })
+}
+
+/** Returns the entries that are lost in `later`, but not in `present`. */
+export function lostSince(
+  present: readonly SurveyEntry[],
+  later: readonly SurveyEntry[],
+): readonly SurveyEntry[] {
+  const known = new Set(present.filter(isLost).map(lossId))
+  return later.filter((entry) => isLost(entry) && !known.has(lossId(entry)))
+}
+
+function isLost({ state }: SurveyEntry): boolean {
+  return state === 'missing' || state === 'wrong'
+}
+
+function lossId({ resource, provider, keyName }: SurveyEntry): string {
+  return JSON.stringify([resource, provider, keyName])
 }

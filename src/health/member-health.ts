@@ -21,6 +21,8 @@ export type HealthDependencies = {
   readonly foundingAwaits: () => readonly string[]
   /** Whether this member has applied the default roles and bindings. */
   readonly hasDefaultPolicy: () => boolean
+  /** Returns why a key management service is not healthy, or null. */
+  readonly kmsFailure: () => string | null
 }
 
 /** Returns the checks behind `/livez` and `/readyz`. */
@@ -34,6 +36,7 @@ export function watchHealth({
   caughtUp,
   foundingAwaits,
   hasDefaultPolicy,
+  kmsFailure,
 }: HealthDependencies): Health {
   const silence = new ThreadSilence(consensus, clock)
   const startedMs = clock.monotonicMs()
@@ -74,6 +77,8 @@ export function watchHealth({
       },
       { name: 'state', live: false, failure: () => watch.guard.quarantineFailure() },
       { name: 'state-agreement', live: false, failure: () => watch.guard.agreementFailure() },
+      // As upstream's name. A restart does not help, so liveness does not depend on it.
+      { name: 'kms-providers', live: false, failure: kmsFailure },
       { name: 'caught-up', live: false, failure: () => caughtUp.failure() },
     ],
   })

@@ -1,9 +1,9 @@
-import { stat } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import type { Clock, Timer } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { Config } from '../config/config.ts'
 import { readCertificate } from './certificate.ts'
+import { FileWatch } from './file-watch.ts'
 import { readTrustBundle } from './trust-bundle.ts'
 import { StartError } from '../config/start-error.ts'
 import { keyFilesOf, readKeysAgain } from './member-keys.ts'
@@ -19,11 +19,6 @@ export type KeyWatchDependencies = {
 }
 
 /**
- * Interval of checking the files; a change is applied once two checks see the same content. Short,
- * so that an authority removed from a bundle is rejected within a second.
- */
-const periodMs = 300
-/**
  * Interval of reading files again that cannot be used: a certificate becomes valid, a clock is set,
  * or the process gets access to a file, which changes none of its marks.
  */
@@ -37,56 +32,45 @@ const retryMs = 10_000
 export class KeyWatch {
   readonly #dependencies: KeyWatchDependencies
   readonly #take: (keys: MemberKeys) => void
+  readonly #watch: FileWatch
   #keys: MemberKeys
-  #timer: Timer | null = null
-  #looking = false
-  #closed = false
-  /** Content of the files when last loaded, and at the last check. */
-  #read = ''
-  #seen = ''
   /** Why the files as last loaded cannot be used, and when that was found. null: they are in use */
   #refused: { readonly cause: string; readonly atMs: number } | null = null
 
   /** @param keys in use @param take puts new keys into use */
   constructor(dependencies: KeyWatchDependencies, keys: MemberKeys, take: (keys: MemberKeys) => void) {
+    const { config, directory, clock } = dependencies
     this.#dependencies = dependencies
     this.#keys = keys
     this.#take = take
+    this.#watch = new FileWatch({
+      ...{ clock, mayBeMissing: true, read: null },
+      paths: () => keyFilesOf(config, directory),
+      isRetryDue: () => this.#isRetryDue(),
+      onChange: (isRetry) => this.#renew(isRetry),
+    })
   }
 
   start(): void {
-    const { clock } = this.#dependencies
-    this.#timer = clock.every(periodMs, () => void this.look())
+    this.#watch.start()
   }
 
   close(): void {
-    this.#closed = true
-    this.#timer?.cancel()
+    this.#watch.close()
   }
 
   /** Never rejects. */
-  async look(): Promise<void> {
-    if (this.#looking) return
-    this.#looking = true
-    const seen = await looksOf(this.#dependencies)
-    this.#looking = false
-    if (seen === null || this.#closed) return
-    const isSettled = seen === this.#seen
-    this.#seen = seen
-    if (!isSettled) return
-    if (seen !== this.#read) this.#refused = null
-    else if (!this.#isRetryDue()) return
-    this.#read = seen
-    this.#renew()
+  look(): Promise<void> {
+    return this.#watch.look()
   }
 
   #isRetryDue(): boolean {
     return this.#refused !== null && this.#dependencies.clock.monotonicMs() - this.#refused.atMs >= retryMs
   }
 
-  #renew(): void {
+  #renew(isRetry: boolean): void {
     const { config, directory, clock, log } = this.#dependencies
-    const before = this.#refused
+    const before = isRetry ? this.#refused : null
     this.#refused = null
     try {
       const keys = readKeysAgain(this.#dependencies, directory, this.#keys)
@@ -160,23 +144,4 @@ function validities({ server, peer }: MemberKeys): readonly Valid[] {
   const own: Valid = { flag: 'tls-cert-file', certificate: readCertificate(server.certificate) }
   if (peer === null) return [own]
   return [own, { flag: 'peer-cert-file', certificate: readCertificate(peer.certificate) }]
-}
-
-/**
- * Returns a value that changes whenever a file is modified or replaced.
- *
- * @returns null: a path is not a regular file, so it cannot be read twice
- */
-async function looksOf({ config, directory }: KeyWatchDependencies): Promise<string | null> {
-  const looks: string[] = []
-  for (const path of keyFilesOf(config, directory)) {
-    try {
-      const found = await stat(path)
-      if (!found.isFile()) return null
-      looks.push([found.dev, found.ino, found.size, found.mtimeMs].join(' '))
-    } catch {
-      looks.push('missing')
-    }
-  }
-  return looks.join('\n')
 }

@@ -5,71 +5,21 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TestContext } from 'node:test'
-import { namesOf } from '../../src/api/metadata/names.ts'
-import { EncryptedStore } from '../../src/encryption/encrypted-store.ts'
-import { parseEncryptionFile } from '../../src/encryption/encryption-file.ts'
-import { keysOfRules } from '../../src/encryption/keys-of-rules.ts'
-import type { EncryptionKeys } from '../../src/encryption/resource-keys.ts'
-import { definitionsFor } from '../../src/resources/index.ts'
-import { freshRandom } from '../../fixtures/system.ts'
-import { SpecServer } from '../support/fixtures/spec-server.ts'
+import {
+  SECRETS,
+  createSecret,
+  encryptedServer,
+  keysWith,
+  providerOf,
+  secretOf,
+  textOf,
+  versionOf,
+} from '../support/fixtures/encrypted-server.ts'
 import type { Reply } from '../support/fixtures/spec-server.ts'
 
-const names = namesOf('orch.io')
-const builtIn = definitionsFor(names)
-const SECRETS = '/api/v1/namespaces/default/secrets'
 const MERGE = 'application/merge-patch+json'
 
-function keysWith(...providers: readonly string[]): EncryptionKeys {
-  const content = `{kind: EncryptionConfiguration, apiVersion: apiserver.config.orch.io/v1, resources: [
-    {resources: [secrets], providers: [${providers.join(', ')}]}]}`
-  const kms = (): never => assert.fail('no kms is configured')
-  return keysOfRules(parseEncryptionFile(content, { names, builtIn }), { random: freshRandom(), kms })
-}
-
-function keyOf(name: string, fill: number): string {
-  return `{aesgcm: {keys: [{name: ${name}, secret: ${Buffer.alloc(32, fill).toString('base64')}}]}}`
-}
-
-const [one, two] = [keyOf('one', 1), keyOf('two', 2)]
-
-type Served = { readonly api: SpecServer; readonly use: (keys: EncryptionKeys) => void }
-
-/** Without a cache of plain contents, so that every read decrypts. */
-async function served(t: TestContext, keys: EncryptionKeys): Promise<Served> {
-  const made: EncryptedStore[] = []
-  const api = await SpecServer.start(t, {
-    encrypted: (store) => {
-      const encrypted = new EncryptedStore(store, { cacheBytesMax: 0, onSealed: () => undefined })
-      encrypted.use(keys)
-      made.push(encrypted)
-      return encrypted
-    },
-  })
-  return { api, use: (changed) => made[0]?.use(changed) }
-}
-
-function secret(name: string, text: string, metadata: object = {}): object {
-  return {
-    ...{ kind: 'Secret', apiVersion: 'v1', metadata: { name, labels: { app: name }, ...metadata } },
-    data: { text: Buffer.from(text).toString('base64') },
-  }
-}
-
-async function create(api: SpecServer, name: string, text: string): Promise<Reply> {
-  const reply = await api.ask('POST', SECRETS, { body: secret(name, text) })
-  assert.equal(reply.status, 201, reply.text)
-  return reply
-}
-
-function textOf({ doc }: Reply): string {
-  return Buffer.from(doc.data?.['text'] ?? '', 'base64').toString()
-}
-
-function versionOf({ doc }: Reply): string {
-  return doc.metadata?.resourceVersion ?? assert.fail('it has a version')
-}
+const [one, two] = [providerOf('one', 1), providerOf('two', 2)]
 
 function assertMissingKey(reply: Reply, name: string): void {
   assert.equal(reply.status, 500, reply.text.slice(0, 300))
@@ -79,9 +29,9 @@ function assertMissingKey(reply: Reply, name: string): void {
 }
 
 void test('an update without changes writes nothing, unless the object is not encrypted as configured', async (t) => {
-  const { api, use } = await served(t, keysWith(one))
-  const first = versionOf(await create(api, 'a', 'text'))
-  const again = (): Promise<Reply> => api.ask('PUT', `${SECRETS}/a`, { body: secret('a', 'text') })
+  const { api, use } = await encryptedServer(t, keysWith(one))
+  const first = versionOf(await createSecret(api, 'a', 'text'))
+  const again = (): Promise<Reply> => api.ask('PUT', `${SECRETS}/a`, { body: secretOf('a', 'text') })
   assert.equal(versionOf(await again()), first)
   use(keysWith(two, one))
   const second = versionOf(await again())
@@ -92,8 +42,8 @@ void test('an update without changes writes nothing, unless the object is not en
 })
 
 void test('patches, preconditions and dry runs see the plain object', async (t) => {
-  const { api } = await served(t, keysWith(one))
-  const first = versionOf(await create(api, 'a', 'text'))
+  const { api } = await encryptedServer(t, keysWith(one))
+  const first = versionOf(await createSecret(api, 'a', 'text'))
   const patch = (body: object, query = ''): Promise<Reply> =>
     api.ask('PATCH', `${SECRETS}/a${query}`, { body, type: MERGE })
   const data = { text: Buffer.from('patched').toString('base64') }
@@ -105,20 +55,20 @@ void test('patches, preconditions and dry runs see the plain object', async (t) 
   assert.deepEqual([patched.status, textOf(patched)], [200, 'patched'])
   assert.equal((await patch({ data: { more: 'eA==' }, metadata: { resourceVersion: first } })).status, 409)
   const conflict = await api.ask('PUT', `${SECRETS}/a`, {
-    body: secret('a', 'x', { resourceVersion: first }),
+    body: secretOf('a', 'x', { resourceVersion: first }),
   })
   assert.equal(conflict.status, 409)
   const applied = await api.ask('PATCH', `${SECRETS}/a?fieldManager=m&force=true`, {
-    body: secret('a', 'applied'),
+    body: secretOf('a', 'applied'),
     type: 'application/apply-patch+yaml',
   })
   assert.deepEqual([applied.status, textOf(applied)], [200, 'applied'])
 })
 
 void test('lists by label, pages, tables, the past and watches show encrypted objects as they are', async (t) => {
-  const { api } = await served(t, keysWith(one))
-  const first = await create(api, 'a', 'first')
-  for (const name of ['b', 'c']) await create(api, name, `text of ${name}`)
+  const { api } = await encryptedServer(t, keysWith(one))
+  const first = await createSecret(api, 'a', 'first')
+  for (const name of ['b', 'c']) await createSecret(api, name, `text of ${name}`)
   const listed = await api.ask('GET', `${SECRETS}?labelSelector=app%3Db`)
   assert.deepEqual(
     listed.doc.items?.map(({ metadata }) => metadata?.name),
@@ -132,7 +82,7 @@ void test('lists by label, pages, tables, the past and watches show encrypted ob
   )
   const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'
   assert.equal((await api.ask('GET', SECRETS, { headers: { accept } })).status, 200)
-  await api.ask('PUT', `${SECRETS}/a`, { body: secret('a', 'second') })
+  await api.ask('PUT', `${SECRETS}/a`, { body: secretOf('a', 'second') })
   const past = await api.ask(
     'GET',
     `${SECRETS}?resourceVersion=${versionOf(first)}&resourceVersionMatch=Exact`,
@@ -162,10 +112,10 @@ void test('lists by label, pages, tables, the past and watches show encrypted ob
 })
 
 void test('a list with one object whose key is missing is an error, wherever it is, in every representation', async (t) => {
-  const { api, use } = await served(t, keysWith(one))
-  for (let at = 10; at < 40; at++) await create(api, `s-${at}`, 'x'.repeat(150_000))
+  const { api, use } = await encryptedServer(t, keysWith(one))
+  for (let at = 10; at < 40; at++) await createSecret(api, `s-${at}`, 'x'.repeat(150_000))
   use(keysWith(two, one))
-  await create(api, 's-99', 'the last one')
+  await createSecret(api, 's-99', 'the last one')
   use(keysWith(one))
   for (const query of ['', '?limit=100', '?labelSelector=app'])
     assertMissingKey(await api.ask('GET', SECRETS + query), 'two')
@@ -174,7 +124,7 @@ void test('a list with one object whose key is missing is an error, wherever it 
   }
   assert.equal((await api.ask('GET', `${SECRETS}?limit=20`)).status, 200)
   assertMissingKey(await api.ask('GET', `${SECRETS}/s-99`), 'two')
-  assertMissingKey(await api.ask('PUT', `${SECRETS}/s-99`, { body: secret('s-99', 'x') }), 'two')
+  assertMissingKey(await api.ask('PUT', `${SECRETS}/s-99`, { body: secretOf('s-99', 'x') }), 'two')
   assertMissingKey(await api.ask('DELETE', `${SECRETS}/s-99`), 'two')
   assert.equal((await api.ask('GET', '/api/v1/namespaces/default/configmaps')).status, 200)
   use(keysWith(two, one))
@@ -182,9 +132,9 @@ void test('a list with one object whose key is missing is an error, wherever it 
 })
 
 void test('a watch that meets an object whose key is missing ends with an error that names the key', async (t) => {
-  const { api, use } = await served(t, keysWith(two, one))
-  const since = versionOf(await create(api, 'a', 'first'))
-  await create(api, 'b', 'second')
+  const { api, use } = await encryptedServer(t, keysWith(two, one))
+  const since = versionOf(await createSecret(api, 'a', 'first'))
+  await createSecret(api, 'b', 'second')
   use(keysWith(one))
   const watched = await api.ask('GET', `${SECRETS}?watch=true&resourceVersion=${since}&timeoutSeconds=2`)
   assert.match(watched.text, /^\{"type":"ERROR","object":\{"kind":"Status".*aesgcm key \\"two\\"/)

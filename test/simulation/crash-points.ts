@@ -46,6 +46,7 @@ export function stepsToLog(message: RaftToLog): readonly CrashStep[] {
     case 'compact':
       return ['compact']
     case 'repair':
+    case 'trim':
     case 'stop':
       return []
   }

@@ -11,4 +11,9 @@ export type DeleteOptions = {
   readonly resourceVersion: string | null
   /** The deletion policy for dependents. null: the default of the server. */
   readonly propagationPolicy: Propagation | null
+  /** The object cannot be read, and is to be removed nevertheless. */
+  readonly ignoresReadErrors: boolean
 }
+
+/** The name of the option `ignoresReadErrors` in requests. */
+export const IGNORE_READ_ERRORS = 'ignoreStoreReadErrorWithClusterBreakingPotential'

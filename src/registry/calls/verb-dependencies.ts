@@ -39,10 +39,10 @@ export type VerbDependencies = {
     /** Whether objects of the same resource may be encrypted. */
     readonly concerns: (stored: StoredObject) => boolean
     /**
-     * Finds the key of an object, without decrypting it.
-     * @throws SealedObjectError this member lacks the key, or awaits it
+     * Decrypts an object unless it was decrypted before, and finds its key in any case.
+     * @throws SealedObjectError it cannot be decrypted, or not yet
      */
-    readonly requireKey: (stored: StoredObject) => void
+    readonly requireReadable: (stored: StoredObject) => void
   }
   readonly clock: Clock
   readonly random: Random

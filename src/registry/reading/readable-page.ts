@@ -2,7 +2,7 @@ import type { StoredObject } from '../../store/object-store.ts'
 import type { RequestContext } from '../calls/request.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ListPage } from './list-page.ts'
-import { yieldToEventLoop } from '../shared/yield-budget.ts'
+import { YieldBudget, yieldToEventLoop } from '../shared/yield-budget.ts'
 import { batchesToConvert } from './slices.ts'
 
 /**
@@ -10,7 +10,7 @@ import { batchesToConvert } from './slices.ts'
  * batches: the first ones now, so that a failure is an error response, and the others while the
  * response is sent. A failure then breaks the connection: the client never takes a part for all.
  *
- * An object whose key this member lacks is an error response, too.
+ * An object that cannot be decrypted is an error response, too.
  *
  * @throws ApiError an object cannot be converted, or not decrypted
  */
@@ -20,7 +20,7 @@ export async function readablePage(
   page: ListPage,
 ): Promise<ListPage> {
   const { store, limits } = dependencies
-  await requireKeys(dependencies, page)
+  await requireDecrypted(dependencies, page)
   if (store.conversions === undefined) return page
   let untilMs = deadlineMs
   const readable = (): AsyncGenerator<readonly StoredObject[], void> =>
@@ -50,20 +50,25 @@ export async function readablePage(
 }
 
 /** @throws SealedObjectError */
-async function requireKeys({ encryption, clock }: VerbDependencies, { batches }: ListPage): Promise<void> {
+async function requireDecrypted(
+  { encryption, clock, limits }: VerbDependencies,
+  { batches }: ListPage,
+): Promise<void> {
   if (encryption === undefined) return
-  let count = 0
+  const turn = new YieldBudget(clock, limits)
+  let isFirst = true
   for await (const batch of batches) {
     for (const stored of batch) {
-      if (count === 0 && !encryption.concerns(stored)) return
-      if (++count % objectsPerTurn === 0) await yieldToEventLoop(clock)
-      encryption.requireKey(stored)
+      if (isFirst && !encryption.concerns(stored)) return
+      isFirst = false
+      turn.charge(stored.byteLength)
+      encryption.requireReadable(stored)
+      if (!turn.isSpent) continue
+      await yieldToEventLoop(clock)
+      turn.reset()
     }
   }
 }
-
-/** The key of an object is found in a few microseconds. */
-const objectsPerTurn = 2000
 
 async function* readableBatches(
   { store, limits }: VerbDependencies,

@@ -1,5 +1,6 @@
 import { runInBatches } from '../../../base/batches.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
+import { badRequest } from '../../api/errors/standard-errors.ts'
 import { deletedCollectionStatus } from '../../api/errors/status.ts'
 import { partsOf } from '../../store/key.ts'
 import type { Key } from '../../store/key.ts'
@@ -8,6 +9,7 @@ import { AdmissionContext } from '../calls/admission-context.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import { readDeleteOptions } from '../writing/read-delete-options.ts'
+import { IGNORE_READ_ERRORS } from '../calls/delete-options.ts'
 import type { DeleteOptions } from '../calls/delete-options.ts'
 import { onceByKeyInCollection } from '../writing/idempotent-collection.ts'
 import type { IsIncluded } from '../writing/idempotent-collection.ts'
@@ -35,6 +37,11 @@ export async function removeCollection(
 ): Promise<VerbResponse> {
   const { definition, target, context } = request
   const options = readDeleteOptions(dependencies, request)
+  if (options.ignoresReadErrors) {
+    throw badRequest(
+      `${IGNORE_READ_ERRORS} is not allowed with DELETECOLLECTION, try again after removing the option`,
+    )
+  }
   const list = readListOptions(request.query)
   const selection = selectionOf(definition, target, list)
   const isIncluded = await onceByKeyInCollection(dependencies, request, options)

@@ -12,6 +12,7 @@ import type { Revision } from '../../store/revision.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import type { AnyObject } from '../kinds/definition.ts'
+import { removeUnreadable } from '../writing/remove-unreadable.ts'
 import { withPropagation } from '../writing/propagation.ts'
 import { readDeleteOptions } from '../writing/read-delete-options.ts'
 import type { DeleteOptions } from '../calls/delete-options.ts'
@@ -41,7 +42,9 @@ export function remove(dependencies: VerbDependencies, request: WriteRequest): P
   const { definition, target } = request
   if (target.subresource !== null) throw methodNotSupported(resourceOf(definition), 'delete')
   const options = readDeleteOptions(dependencies, request)
-  return removeWith(dependencies, request, options)
+  return options.ignoresReadErrors
+    ? removeUnreadable(asStored(dependencies), request, options)
+    : removeWith(dependencies, request, options)
 }
 
 /** @param request its body and query were parsed already */

@@ -1,12 +1,14 @@
+import { invalid, invalidObject } from '../../api/errors/field-error.ts'
 import { badRequest } from '../../api/errors/standard-errors.ts'
 import { conform, unknownFieldWords } from '../../api/schema/conform.ts'
+import type { ObjectSchema } from '../../api/schema/schema.ts'
 import { deleteOptionsSchema } from '../../api/schema/shared.ts'
 import { isJsonObject, memberOf, numberMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import type { VerbRequest } from '../calls/verb.ts'
 import { readBody } from './decode.ts'
-import { PROPAGATIONS } from '../calls/delete-options.ts'
+import { IGNORE_READ_ERRORS, PROPAGATIONS } from '../calls/delete-options.ts'
 import type { DeleteOptions, Propagation } from '../calls/delete-options.ts'
 import { apiVersionOf } from '../kinds/definition.ts'
 import type { ResourceDefinition } from '../kinds/definition.ts'
@@ -44,11 +46,27 @@ export function readDeleteOptions(
     readText(query, 'propagationPolicy'),
     query.has('orphanDependents') ? readBoolean(query, 'orphanDependents') : null,
   )
-  return { dryRun, gracePeriodSeconds, uid: null, resourceVersion: null, propagationPolicy }
+  const ignoresReadErrors = readBoolean(query, IGNORE_READ_ERRORS)
+  const read = {
+    ...{ dryRun, gracePeriodSeconds, uid: null, resourceVersion: null, propagationPolicy },
+    ignoresReadErrors,
+  }
+  if (ignoresReadErrors) checkAlone(names, read, query.has('orphanDependents'))
+  return read
+}
+
+/** Has an option of later versions that published schemas of this version lack. */
+const readSchema: ObjectSchema = {
+  ...deleteOptionsSchema,
+  properties: {
+    ...deleteOptionsSchema.properties,
+    [IGNORE_READ_ERRORS]: { type: 'boolean', zeroMatters: true },
+  },
+  protobuf: { ...deleteOptionsSchema.protobuf, [IGNORE_READ_ERRORS]: 6 },
 }
 
 /** Options that a body replaces. */
-const OPTIONS = ['gracePeriodSeconds', 'orphanDependents', 'propagationPolicy'] as const
+const OPTIONS = ['gracePeriodSeconds', 'orphanDependents', 'propagationPolicy', IGNORE_READ_ERRORS] as const
 
 function ignoredWords(name: string): string {
   return `the query parameter ${name} is ignored, because the request has a body: send it there`
@@ -56,12 +74,39 @@ function ignoredWords(name: string): string {
 
 /** Warns of unknown options, because a misspelled precondition protects nothing. */
 function fromBody(names: Names, request: VerbRequest): DeleteOptions {
-  const { value: sent, fractions } = readBody(request, { schema: deleteOptionsSchema })
+  const { value: sent, fractions } = readBody(request, { schema: readSchema })
   checkKind(names, request.definition, sent)
   const typed = { ...sent, apiVersion: 'v1', kind: 'DeleteOptions' }
-  const { value, unknown } = conform(deleteOptionsSchema, typed, fractions)
+  const { value, unknown } = conform(readSchema, typed, fractions)
   for (const path of unknown) request.context.warn(unknownFieldWords(path))
-  return deleteOptionsOf(value)
+  const options = deleteOptionsOf(value)
+  if (options.ignoresReadErrors) {
+    const dryRun = options.dryRun || readDryRun(request.query)
+    checkAlone(names, { ...options, dryRun }, memberOf(value, 'orphanDependents') !== undefined)
+  }
+  return options
+}
+
+/**
+ * Refuses options that a removal without reading the object cannot obey.
+ *
+ * @throws ApiError `Invalid`
+ * @source apimachinery `pkg/apis/meta/v1/validation/validation.go`
+ */
+function checkAlone(names: Names, options: DeleteOptions, orphans: boolean): void {
+  const { dryRun, gracePeriodSeconds, uid, resourceVersion, propagationPolicy } = options
+  const given = {
+    dryRun,
+    propagationPolicy: propagationPolicy !== null && !orphans,
+    orphanDependents: orphans,
+    gracePeriodSeconds: gracePeriodSeconds !== null,
+    preconditions: uid !== null || resourceVersion !== null,
+  }
+  const found = Object.entries(given).flatMap(([name, isGiven]) =>
+    isGiven ? [invalid(IGNORE_READ_ERRORS, true, `cannot be set together with .${name}`)] : [],
+  )
+  if (found.length === 0) return
+  throw invalidObject({ group: names.group('meta'), kind: 'DeleteOptions' }, '', found)
 }
 
 /**
@@ -105,6 +150,7 @@ export function deleteOptionsOf(value: JsonObject): DeleteOptions {
     uid: preconditionOf(wanted, 'uid'),
     resourceVersion: preconditionOf(wanted, 'resourceVersion'),
     propagationPolicy,
+    ignoresReadErrors: memberOf(value, IGNORE_READ_ERRORS) === true,
   }
 }
 

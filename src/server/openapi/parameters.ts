@@ -49,6 +49,11 @@ export const remove: readonly Parameter[] = [
     'integer',
     'Grace period in seconds before the object is deleted; 0 deletes immediately.',
   ),
+  query(
+    'ignoreStoreReadErrorWithClusterBreakingPotential',
+    'boolean',
+    'Removes an object that cannot be read from the store, regardless of finalizers.',
+  ),
   query('orphanDependents', 'boolean', 'Deprecated: use propagationPolicy.'),
   query('propagationPolicy', 'string', 'How dependents are deleted: Orphan, Background or Foreground.'),
 ]

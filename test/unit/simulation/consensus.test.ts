@@ -72,6 +72,7 @@ class Logs {
       append: () => undefined,
       read: () => entries,
       compact: () => undefined,
+      rewrite: () => true,
       close: () => undefined,
     }
     this.safety.opened(member, store)

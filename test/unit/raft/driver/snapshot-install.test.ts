@@ -48,6 +48,7 @@ function bench(t: TestContext) {
         write: (ticket, write) => void writes.push({ ticket, write }),
         fetch: () => undefined,
         compact: () => undefined,
+        trim: () => undefined,
       },
       recovered: new MemoryLog().recovered,
       onBroken: (cause) => assert.fail(cause),

@@ -20,7 +20,7 @@ import { MemoryLog } from '../../../../raft/log/memory-log.ts'
 import { Wal } from '../../../../raft/log/wal.ts'
 import { directChannel } from '../../../../raft/threads/direct-channel.ts'
 import type { Channel, LogStore, LogWrite } from '../../../../raft/ports.ts'
-import { commands, hard, meta, write } from '../../../conformance/log-store.ts'
+import { command, commands, contents, hard, meta, write } from '../../../conformance/log-store.ts'
 import { SimulatedDisk } from '../../../simulation/disk.ts'
 
 const stillClock: Clock = {
@@ -118,6 +118,39 @@ void test('messages are handled in order', async () => {
     { kind: 'fetch-refused', id: 8, reason: 'compacted' },
     { kind: 'fetch-refused', id: 9, reason: 'missing' },
   ])
+})
+
+void test('after a trim no file has the bytes of a compacted entry, and a restart finds the rest', async () => {
+  const disk = new SimulatedDisk(new SeededRandom(1))
+  const bench = new Bench(Wal.open({ disk, random: new SeededRandom(2) }))
+  const found = (text: string): readonly string[] =>
+    disk.list().filter((name) => Buffer.from(disk.contents(name)).includes(text))
+  bench.raft.post(asMessage(1, write([command(1, 1, 'first secret'), command(2, 1, 'second secret')])))
+  bench.raft.post(asMessage(2, write([command(3, 1, 'a later one')], hard(1, 1, 2))))
+  bench.raft.post({ kind: 'compact', base: meta(2, 1, 1) })
+  await bench.settle()
+  assert.equal(found('first secret').length, 1, 'a compaction alone leaves the bytes in the file')
+  bench.raft.post({ kind: 'trim', request: 7 })
+  bench.raft.post(asMessage(3, write([command(4, 1, 'the last one')])))
+  await bench.settle()
+  assert.deepEqual(bench.toRaft.at(-2), { kind: 'trimmed', request: 7, isDone: true })
+  for (const text of ['first secret', 'second secret']) assert.deepEqual(found(text), [])
+  assert.equal(found('a later one').length, 1)
+  bench.raft.post({ kind: 'stop' })
+  await bench.settle()
+  const again = Wal.open({ disk, random: new SeededRandom(2) })
+  assert.deepEqual(contents(again), [command(3, 1, 'a later one'), command(4, 1, 'the last one')])
+  assert.deepEqual([again.recovered.base.index, again.recovered.hardState], [2, hard(1, 1, 2)])
+})
+
+void test('a log whose remaining entries are too many is not trimmed', async () => {
+  const disk = new SimulatedDisk(new SeededRandom(1))
+  const bench = new Bench(Wal.open({ disk, random: new SeededRandom(2) }))
+  const many = [1, 2, 3, 4, 5].map((index) => command(index, 1, 'x'.repeat(2 * 1024 * 1024)))
+  bench.raft.post(asMessage(1, write(many)))
+  bench.raft.post({ kind: 'trim', request: 1 })
+  await bench.settle()
+  assert.deepEqual(bench.toRaft.at(-1), { kind: 'trimmed', request: 1, isDone: false })
 })
 
 void test('readers get the requested entries, at most the bytes that they allow, or a reason', async () => {

@@ -204,3 +204,28 @@ void test('a survey counts the objects that a configuration would lose', async (
   await store.write(putOf('c', 'plain'), soon())
   assert.deepEqual(await losses(keysWith(one)), ['1 of secrets in plain text'])
 })
+
+void test('one damaged object does not make a survey count the key as lost', async (t) => {
+  const { store, encrypted } = await opened(t, keysWith(one))
+  for (const name of ['a', 'b', 'c']) await encrypted.write(putOf(name, 'x'), soon())
+  const moved = store.view().get(keyOf({ ...place, name: 'b' }))
+  assert.ok(moved !== null)
+  const { uid, terminating } = moved
+  const put = async (name: string, bytes: Uint8Array): Promise<void> => {
+    const object = {
+      ...{ bytes, itemOffset: 0, revisionOffset: bytes.byteLength, labels: null },
+      ...{ uid, terminating },
+    }
+    const key = keyOf({ ...place, name })
+    await store.write({ kind: 'write', operations: [{ kind: 'put', key, conditions: [], object }] }, soon())
+  }
+  await put('a', moved.bytes.slice(0, moved.bytes.byteLength - String(moved.revision).length))
+  const keys = keysWith(one)
+  const counted = (): ReturnType<typeof survey> => survey({ store, clock: systemClock }, keys, true)
+  assert.deepEqual(
+    (await counted()).map(({ objects, state }) => [objects, state]),
+    [[3, 'readable']],
+  )
+  await put('a', Buffer.from('orch:enc:something else'))
+  assert.deepEqual(lossesOf(await counted()), ['1 of secrets, whose stored bytes were changed'])
+})

@@ -11,10 +11,12 @@ import type { TestContext } from 'node:test'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import { ConfigError } from '../../../../src/config/errors.ts'
 import { Encryption } from '../../../../src/encryption/encryption.ts'
+import type { EncryptionOptions } from '../../../../src/encryption/encryption.ts'
 import { parseEncryptionFile } from '../../../../src/encryption/encryption-file.ts'
 import { encode } from '../../../../src/registry/kinds/encode.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'
 import { keyOf } from '../../../../src/store/key.ts'
+import type { Key } from '../../../../src/store/key.ts'
 import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
 import { freshRandom, systemClock as clock } from '../../../../fixtures/system.ts'
 import { until } from '../../../support/tools/until.ts'
@@ -36,12 +38,15 @@ async function opened(t: TestContext) {
   const note = (fields: object, text?: string): void => {
     lines.push(`${text ?? ''} ${JSON.stringify(fields)}`)
   }
-  const member = (): Encryption => {
+  const record = { read: () => [], write: () => undefined }
+  const member = (options: Partial<EncryptionOptions> = {}): Encryption => {
     const encryption = new Encryption({
       ...{ store, clock, path, random: freshRandom(), cacheBytesMax: 0 },
       log: { info: note, warn: note },
       parse: (content) => parseEncryptionFile(content, { names, builtIn }),
-      database: { trimmed: () => null, removeTrimmed: async () => true },
+      files: { trimmed: () => null, removeTrimmed: async () => true, trimLog: async () => true, record },
+      ignoresLostKeys: false,
+      ...options,
     })
     t.after(() => encryption.close())
     return encryption
@@ -53,21 +58,6 @@ async function opened(t: TestContext) {
       `{kind: EncryptionConfiguration, apiVersion: apiserver.config.k8s.io/v1, resources: [${rule}]}`,
     )
   }
-  return { path, member, lines, configure }
-}
-
-void test('a changed file is used as a whole, and an invalid one or one that loses a key changes nothing', async (t) => {
-  const { path, member, lines, configure } = await opened(t)
-  configure(provider('one', 1))
-  const encryption = member()
-  await encryption.start()
-  const key = keyOf({ group: '', plural: 'secrets', namespace: 'default', name: 'a' })
-  const metadata = { name: 'a', namespace: 'default', uid: 'u' }
-  const object = encode({ kind: 'Secret', apiVersion: 'v1', metadata })
-  const put = { kind: 'put', key, conditions: [], object } as const
-  await encryption.store.write({ kind: 'write', operations: [put] }, clock.monotonicMs() + 5000)
-  const present = encryption.store.keys
-
   const change = async (write: () => void, line: RegExp): Promise<void> => {
     lines.length = 0
     write()
@@ -75,6 +65,31 @@ void test('a changed file is used as a whole, and an invalid one or one that los
     assert.equal(lines.length, 1, lines.join('\n'))
     assert.match(lines[0] ?? '', line)
   }
+  return { path, store, member, lines, configure, change }
+}
+
+function secretKey(name: string): Key {
+  return keyOf({ group: '', plural: 'secrets', namespace: 'default', name })
+}
+
+async function write({ store }: Encryption, name: string): Promise<void> {
+  const object = encode({
+    kind: 'Secret',
+    apiVersion: 'v1',
+    metadata: { name, namespace: 'default', uid: `uid-${name}` },
+  })
+  const put = { kind: 'put', key: secretKey(name), conditions: [], object } as const
+  await store.write({ kind: 'write', operations: [put] }, clock.monotonicMs() + 5000)
+}
+
+void test('a changed file is used as a whole, and an invalid one or one that loses a key changes nothing', async (t) => {
+  const { path, member, change, configure } = await opened(t)
+  configure(provider('one', 1))
+  const encryption = member()
+  await encryption.start()
+  await write(encryption, 'a')
+  const present = encryption.store.keys
+
   await change(() => writeFileSync(path, 'kind: Wrong'), /is refused.*kind and apiVersion must be/)
   assert.equal(encryption.store.keys, present)
   await change(() => configure(provider('two', 2)), /is refused.*1 of secrets with the aesgcm key \\"one/)
@@ -92,4 +107,55 @@ void test('a changed file is used as a whole, and an invalid one or one that los
       cause instanceof ConfigError &&
       /lacks keys in use, so this member could not read 1 of secrets.*put the keys back/.test(cause.message),
   )
+})
+
+void test('a member that gives up lost keys starts without them, and still refuses to lose others', async (t) => {
+  const { member, lines, configure, change } = await opened(t)
+  configure(provider('one', 1))
+  const first = member()
+  await first.start()
+  await write(first, 'a')
+  await write(first, 'b')
+  first.close()
+
+  configure(provider('two', 2))
+  await assert.rejects(member().start(), /start with --encryption-ignore-lost-keys/)
+  lines.length = 0
+  const second = member({ ignoresLostKeys: true })
+  await second.start()
+  assert.match(lines.join('\n'), /cannot be decrypted.*2 of secrets with the aesgcm key \\"one\\"/)
+  assert.throws(() => second.store.view().get(secretKey('a'))?.bytes, /which this member lacks/)
+  await write(second, 'c')
+  await change(
+    () => configure(provider('three', 3)),
+    /is refused.*1 of secrets with the aesgcm key \\"two\\"/,
+  )
+  const remove = { kind: 'delete', key: secretKey('a'), conditions: [] } as const
+  await second.store.write({ kind: 'write', operations: [remove] }, clock.monotonicMs() + 5000)
+  await change(() => configure(provider('three', 3), provider('two', 2)), /it is in use/)
+})
+
+void test('plain text that another member writes is noticed, although it is gone when objects are counted', async (t) => {
+  const { store, member, configure } = await opened(t)
+  configure(provider('one', 1))
+  let recorded: readonly string[] = []
+  const record = {
+    read: () => recorded,
+    write: (resources: readonly string[]) => void (recorded = resources),
+  }
+  const files = {
+    ...{ record, trimmed: () => store.view().revision },
+    ...{ removeTrimmed: async () => true, trimLog: async () => true },
+  }
+  const encryption = member({ files })
+  await encryption.start()
+  await until('it is recorded', () => recorded.length > 0)
+  await write(encryption, 'a')
+  const object = encode({ kind: 'Secret', apiVersion: 'v1', metadata: { name: 'b', uid: 'uid-b' } })
+  const key = secretKey('b')
+  const soon = clock.monotonicMs() + 5000
+  await store.write({ kind: 'write', operations: [{ kind: 'put', key, conditions: [], object }] }, soon)
+  await store.write({ kind: 'write', operations: [{ kind: 'delete', key, conditions: [] }] }, soon)
+  await until('the record is void', () => recorded.length === 0)
+  assert.equal(encryption.isPlainTextRemoved, false)
 })

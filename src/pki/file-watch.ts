@@ -1,0 +1,97 @@
+import { statSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import type { Clock, Timer } from '../../base/clock.ts'
+
+/**
+ * Interval of checking the files; a change is reported once two checks see the same content. Short,
+ * so that an authority removed from a bundle is rejected within a second.
+ */
+const periodMs = 300
+
+export type FileWatchOptions = {
+  /** Returns the files, at each check. */
+  readonly paths: () => readonly string[]
+  /** Whether a missing file is a content like others. Otherwise it is awaited. */
+  readonly mayBeMissing: boolean
+  /** The version that was read, see `versionOf`. null: the first one is reported, too. */
+  readonly read: string | null
+  readonly clock: Clock
+  /** Whether a content that was reported before is due to be reported again. Unset: never */
+  readonly isRetryDue?: () => boolean
+  /** Called one at a time; must not reject. @param isRetry the content was reported before */
+  readonly onChange: (isRetry: boolean) => void | Promise<void>
+}
+
+/** Calls a listener when one of several files was changed or replaced. */
+export class FileWatch {
+  readonly #options: FileWatchOptions
+  #timer: Timer | null = null
+  #isLooking = false
+  #isClosed = false
+  /** Content of the files when last reported, and at the last check. */
+  #read: string | null
+  #seen: string | null = null
+
+  constructor(options: FileWatchOptions) {
+    this.#options = options
+    this.#read = options.read
+  }
+
+  start(): void {
+    this.#timer = this.#options.clock.every(periodMs, () => void this.look())
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#timer?.cancel()
+  }
+
+  /** Checks the files. Never rejects. */
+  async look(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      const seen = await this.#version()
+      if (this.#isClosed) return
+      // A pipe cannot be read twice.
+      const isSettled = seen !== null && seen === this.#seen
+      this.#seen = seen
+      if (!isSettled) return
+      const isRetry = seen === this.#read
+      if (isRetry && this.#options.isRetryDue?.() !== true) return
+      this.#read = seen
+      await this.#options.onChange(isRetry)
+    } finally {
+      this.#isLooking = false
+    }
+  }
+
+  async #version(): Promise<string | null> {
+    const { paths, mayBeMissing } = this.#options
+    const texts: string[] = []
+    for (const path of paths()) {
+      const text = textOf(await stat(path).catch(() => null))
+      if (text === null || (text === missing && !mayBeMissing)) return null
+      texts.push(text)
+    }
+    return texts.join('\n')
+  }
+}
+
+const missing = 'missing'
+
+/** Identifies the content of a file; to be called before reading it. @returns null: no such file */
+export function versionOf(path: string): string | null {
+  try {
+    return textOf(statSync(path))
+  } catch {
+    return null
+  }
+}
+
+/** @returns null: it is not a regular file */
+function textOf(found: Stats | null): string | null {
+  if (found === null) return missing
+  return found.isFile() ? [found.dev, found.ino, found.size, found.mtimeMs].join(' ') : null
+}
