@@ -145,8 +145,8 @@ export type StoredVersion = {
   readonly group?: string
   /**
    * Pure inverse functions, so that converting in both directions loses nothing; for custom kinds,
-   * fields that the other schema lacks are lost. Metadata and apiVersion are not converted. Unset:
-   * the versions have the same shape.
+   * fields that the other schema lacks are lost. Of the metadata only annotations may be converted;
+   * apiVersion is not. Unset: the versions have the same shape.
    */
   readonly conversion?: {
     readonly toStored: (object: AnyObject) => AnyObject
