@@ -17,6 +17,11 @@ import { csiStorageCapacityDefinition } from './csi-storage-capacity.ts'
 import { groupedEventDefinition } from './event-in-group.ts'
 import { customResourceDefinitionDefinition } from './custom-resource-definition.ts'
 import { eventDefinition } from './event.ts'
+import { horizontalPodAutoscalerV1Definition } from './horizontal-pod-autoscaler-v1.ts'
+import {
+  horizontalPodAutoscalerDefinition,
+  horizontalPodAutoscalerV2beta2Definition,
+} from './horizontal-pod-autoscaler.ts'
 import { ingressClassDefinition } from './ingress-class.ts'
 import { leaseDefinition } from './lease.ts'
 import { limitRangeDefinition } from './limit-range.ts'
@@ -91,6 +96,9 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     subjectAccessReviewDefinition(names),
     tokenReviewDefinition(names, 'v1'),
     tokenReviewDefinition(names, 'v1beta1'),
+    horizontalPodAutoscalerDefinition(names),
+    horizontalPodAutoscalerV1Definition(names),
+    horizontalPodAutoscalerV2beta2Definition(names),
     cronJobDefinition(names),
     cronJobV1beta1Definition(names),
     jobDefinition(names),

@@ -36,6 +36,8 @@ const neverSet = [
   ...['FirstTimestamp', 'LastTimestamp', 'Count'].map((name) => `events.v1.Event.deprecated${name}`),
   'apps.v1.RollingUpdateStatefulSetStrategy.maxUnavailable',
   'batch.v1.CronJobSpec.timeZone',
+  'autoscaling.v2.MetricSpec.containerResource',
+  'autoscaling.v2.ContainerResourceMetricSource.',
   // Excluded by maxUnavailable and by the number.
   'policy.v1.PodDisruptionBudgetSpec.minAvailable',
   'networking.v1.ServiceBackendPort.name',

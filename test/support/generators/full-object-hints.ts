@@ -6,6 +6,7 @@ import { objectReferenceSchema } from '../../../src/resources/common/object-refe
 import { roleGroup } from '../../../src/resources/rbac/policy-rule.ts'
 import { certificateRequest } from '../fixtures/certificate-request.ts'
 import { containerHints, containerMends, podHints, podMends } from './full-pod-hints.ts'
+import { autoscalerHints } from './full-autoscaler-hints.ts'
 import { serviceHints } from './full-service-hints.ts'
 import { workloadHints, workloadMends } from './full-workload-hints.ts'
 import { definitionHints } from './full-definition-hints.ts'
@@ -267,6 +268,7 @@ export const hints: Hints = {
   ...podHints,
   ...workloadHints,
   ...serviceHints,
+  ...autoscalerHints,
 }
 
 export const mends: { readonly [shape: string]: Mend } = {
