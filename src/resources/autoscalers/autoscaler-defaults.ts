@@ -40,7 +40,7 @@ function filledBehavior(behavior: JsonObject): JsonObject {
   }
 }
 
-/** Drops the metric of one container, which is alpha in release 1.24, as upstream does by default. */
+/** Drops the metric of one container: it is alpha in release 1.24, and off by default. */
 export function withoutContainerMetrics(object: AnyObject): AnyObject {
   const spec = objectMember(object, 'spec')
   const metrics = objectsMember(spec, 'metrics')
