@@ -17,6 +17,7 @@ import { csiStorageCapacityDefinition } from './csi-storage-capacity.ts'
 import { groupedEventDefinition } from './event-in-group.ts'
 import { customResourceDefinitionDefinition } from './custom-resource-definition.ts'
 import { eventDefinition } from './event.ts'
+import { flowSchemaDefinition, flowSchemaV1beta1Definition } from './flow-schema.ts'
 import { horizontalPodAutoscalerV1Definition } from './horizontal-pod-autoscaler-v1.ts'
 import {
   horizontalPodAutoscalerDefinition,
@@ -34,6 +35,7 @@ import { persistentVolumeDefinition } from './persistent-volume.ts'
 import { podTemplateDefinition } from './pod-template.ts'
 import { podDefinition } from './pod.ts'
 import { priorityClassDefinition } from './priority-class.ts'
+import { priorityLevelDefinition, priorityLevelV1beta1Definition } from './priority-level-configuration.ts'
 import { resourceQuotaDefinition } from './resource-quota.ts'
 import { roleBindingDefinition } from './role-binding.ts'
 import { roleDefinition } from './role.ts'
@@ -107,6 +109,10 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     endpointSliceV1beta1Definition(names),
     groupedEventDefinition(names, 'v1'),
     groupedEventDefinition(names, 'v1beta1'),
+    flowSchemaDefinition(names),
+    flowSchemaV1beta1Definition(names),
+    priorityLevelDefinition(names),
+    priorityLevelV1beta1Definition(names),
     mutatingWebhookConfigurationDefinition(names),
     validatingWebhookConfigurationDefinition(names),
     customResourceDefinitionDefinition(names),

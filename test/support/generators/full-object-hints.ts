@@ -38,6 +38,7 @@ export const unions: { readonly [shape: string]: readonly string[] } = {
   'authorization.v1.SelfSubjectAccessReviewSpec': ['resourceAttributes', 'nonResourceAttributes'],
   'authorization.v1.SubjectAccessReviewSpec': ['resourceAttributes', 'nonResourceAttributes'],
   'admissionregistration.v1.WebhookClientConfig': ['url', 'service'],
+  'flowcontrol.v1beta2.Subject': ['user', 'group', 'serviceAccount'],
   'networking.v1.IngressBackend': ['service', 'resource'],
   'networking.v1.NetworkPolicyPeer': ['podSelector', 'ipBlock', 'namespaceSelector'],
 }
