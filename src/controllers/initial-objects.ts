@@ -28,12 +28,13 @@ export function initialObjects(dependencies: InitialObjectsDependencies): Contro
     reconcile: async (key) => {
       const wanted = byKey.get(key)
       if (wanted === undefined) return { kind: 'done' }
-      const { group, version, plural, kind, name, members } = wanted
+      const { group, version, plural, kind, name, labels, members } = wanted
       const definition = catalog.find(group, version, plural)
       if (definition === null) return { kind: 'done' }
       if ((await client.get(definition, { namespace: null, name, subresource: null })) !== null)
         return { kind: 'done' }
-      const object = { apiVersion: `${group}/${version}`, kind, metadata: { name }, ...members }
+      const metadata = labels === undefined ? { name } : { name, labels }
+      const object = { apiVersion: `${group}/${version}`, kind, metadata, ...members }
       try {
         await client.create(definition, null, object)
       } catch (cause) {

@@ -5,6 +5,7 @@ import {
   selfSubjectAccessReviewDefinition,
   subjectAccessReviewDefinition,
 } from './access-reviews.ts'
+import { apiServiceDefinition } from './api-service.ts'
 import { bindingDefinition } from './binding.ts'
 import { certificateSigningRequestDefinition } from './certificate-signing-request.ts'
 import { clusterRoleBindingDefinition } from './cluster-role-binding.ts'
@@ -86,6 +87,7 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     serviceAccountDefinition(names),
     serviceDefinition(names),
     memberDefinition(names),
+    apiServiceDefinition(names),
     controllerRevisionDefinition(),
     daemonSetDefinition(names),
     deploymentDefinition(names),

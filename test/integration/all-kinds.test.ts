@@ -37,6 +37,8 @@ const neverSet = [
   'apps.v1.RollingUpdateStatefulSetStrategy.maxUnavailable',
   'batch.v1.CronJobSpec.timeZone',
   'autoscaling.v2.MetricSpec.containerResource',
+  // Excluded by the certificates.
+  'apiregistration.v1.APIServiceSpec.insecureSkipTLSVerify',
   'autoscaling.v2.ContainerResourceMetricSource.',
   // Excluded by maxUnavailable and by the number.
   'policy.v1.PodDisruptionBudgetSpec.minAvailable',

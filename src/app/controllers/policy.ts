@@ -5,6 +5,7 @@ import type { ExpectedObject, PolicyWrites } from '../../controllers/default-pol
 import { initialObjects, systemPriorities } from '../../controllers/initial-objects.ts'
 import { Informer } from '../../registry/informer.ts'
 import { parseStored } from '../../registry/kinds/encode.ts'
+import { localApiServices } from '../../resources/aggregation/local-api-services.ts'
 import { mandatoryFlows } from '../../resources/flows/mandatory-flows.ts'
 import { prefixOf } from '../../store/key.ts'
 import type { ControllerParts, Stop } from './controller-parts.ts'
@@ -32,7 +33,12 @@ export function startPolicy(parts: PolicyParts): readonly Stop[] {
     onError: (name, cause) => log.warn({ name, err: cause }, 'default role or binding not stored yet'),
   })
   const initial = initialObjects({
-    ...{ ...shared, expected: [...systemPriorities(names), ...mandatoryFlows(names)] },
+    ...shared,
+    expected: [
+      ...systemPriorities(names),
+      ...mandatoryFlows(names),
+      ...localApiServices(names, catalog.builtIn()),
+    ],
     onError: (name, cause) => log.warn({ name, err: cause }, 'object of every cluster not stored yet'),
   })
   clusterRoles.start()

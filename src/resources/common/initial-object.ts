@@ -7,6 +7,7 @@ export type InitialObject = {
   readonly plural: string
   readonly kind: string
   readonly name: string
+  readonly labels?: { readonly [name: string]: string }
   /** The object without its type and metadata. */
   readonly members: JsonObject
 }

@@ -248,6 +248,10 @@ const eventHints: Hints = {
 
 /** Names that are derived from the content of an object. */
 export const namesOfKinds: { readonly [kind: string]: (object: JsonObject) => string } = {
+  APIService: (service) => {
+    const spec = objectMember(service, 'spec')
+    return `${textMember(spec, 'version')}.${textMember(spec, 'group')}`
+  },
   CustomResourceDefinition: (definition) => {
     const spec = objectMember(definition, 'spec')
     return `${textMember(objectMember(spec, 'names'), 'plural')}.${textMember(spec, 'group')}`
@@ -269,6 +273,9 @@ export const hints: Hints = {
   ...podHints,
   ...workloadHints,
   ...serviceHints,
+  'apiregistration.v1.APIServiceSpec.version': one('v1'),
+  'apiregistration.v1.APIServiceSpec.insecureSkipTLSVerify': () => undefined,
+  'apiregistration.v1.ServiceReference.port': one(8443),
   ...autoscalerHints,
 }
 
