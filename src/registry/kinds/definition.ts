@@ -44,6 +44,11 @@ export type ResourceDefinition = {
   readonly allowsUnqualifiedFinalizers?: true
   /** A deletion returns the object instead of a `Status`. */
   readonly deleteReturnsObject: boolean
+  /**
+   * What happens to the dependents of an object that is deleted without a policy, as upstream for
+   * this kind. Unset: they are deleted in the background.
+   */
+  readonly defaultPropagation?: { readonly policy: 'Orphan'; readonly warning?: string }
   /** A PUT to a missing object creates it in every domain, as upstream for this kind. */
   readonly putCreates?: true
   /** A PUT must name the version it replaces, as upstream for this kind. */

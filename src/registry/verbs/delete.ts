@@ -12,7 +12,7 @@ import type { Revision } from '../../store/revision.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import type { AnyObject } from '../kinds/definition.ts'
-import { withPropagation } from '../writing/propagation.ts'
+import { defaultPropagation, withPropagation } from '../writing/propagation.ts'
 import { readDeleteOptions } from '../writing/read-delete-options.ts'
 import type { DeleteOptions } from '../calls/delete-options.ts'
 import { bytesAt, documentResponse, statusResponse } from '../calls/document-response.ts'
@@ -41,6 +41,8 @@ export function remove(dependencies: VerbDependencies, request: WriteRequest): P
   const { definition, target } = request
   if (target.subresource !== null) throw methodNotSupported(resourceOf(definition), 'delete')
   const options = readDeleteOptions(dependencies, request)
+  const { warning } = definition.defaultPropagation ?? {}
+  if (warning !== undefined && options.propagationPolicy === null) request.context.warn(warning)
   return removeWith(dependencies, request, options)
 }
 
@@ -131,7 +133,8 @@ function planDelete(
 ): Plan {
   const { definition } = request
   const { stored } = found
-  const current = withPropagation(found.current, options.propagationPolicy)
+  const policy = options.propagationPolicy ?? defaultPropagation(definition, found.current)
+  const current = withPropagation(found.current, policy)
   const seconds = graceSeconds(definition, current, options.gracePeriodSeconds)
   if (seconds === 0 && !hasFinalizers(definition, current))
     return planRemoval(dependencies, request, options, found)
