@@ -118,10 +118,15 @@ export class LocalClient {
     await this.#options.registry.delete({ ...this.#request(definition, target), ...jsonBody(body) })
   }
 
-  /** @param namespace as in `list` */
+  /**
+   * Deletes all objects, and their dependents in the background.
+   *
+   * @param namespace as in `list`
+   */
   async deleteCollection(definition: ResourceDefinition, namespace: string | null): Promise<void> {
     const target = { namespace, name: null, subresource: null }
-    await this.#options.registry.deleteCollection(this.#request(definition, target))
+    const body = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background' }
+    await this.#options.registry.deleteCollection({ ...this.#request(definition, target), ...jsonBody(body) })
   }
 
   #request(definition: ResourceDefinition, target: Target): VerbRequest {

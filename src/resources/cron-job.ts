@@ -60,6 +60,7 @@ export function cronJobV1beta1Definition(names: Names): ResourceDefinition {
     ...stable,
     version: 'v1beta1',
     storedAs: { name: version },
+    defaultPropagation: { policy: 'Orphan' },
     deprecated: { since: '1.21', removed: '1.25', replacement: { group, version, kind } },
   } satisfies ResourceDefinition)
 }

@@ -5,6 +5,7 @@ import {
   selfSubjectAccessReviewDefinition,
   subjectAccessReviewDefinition,
 } from './access-reviews.ts'
+import { apiServiceDefinition } from './api-service.ts'
 import { bindingDefinition } from './binding.ts'
 import { certificateSigningRequestDefinition } from './certificate-signing-request.ts'
 import { clusterRoleBindingDefinition } from './cluster-role-binding.ts'
@@ -17,6 +18,12 @@ import { csiStorageCapacityDefinition } from './csi-storage-capacity.ts'
 import { groupedEventDefinition } from './event-in-group.ts'
 import { customResourceDefinitionDefinition } from './custom-resource-definition.ts'
 import { eventDefinition } from './event.ts'
+import { flowSchemaDefinition, flowSchemaV1beta1Definition } from './flow-schema.ts'
+import { horizontalPodAutoscalerV1Definition } from './horizontal-pod-autoscaler-v1.ts'
+import {
+  horizontalPodAutoscalerDefinition,
+  horizontalPodAutoscalerV2beta2Definition,
+} from './horizontal-pod-autoscaler.ts'
 import { ingressClassDefinition } from './ingress-class.ts'
 import { leaseDefinition } from './lease.ts'
 import { limitRangeDefinition } from './limit-range.ts'
@@ -29,6 +36,7 @@ import { persistentVolumeDefinition } from './persistent-volume.ts'
 import { podTemplateDefinition } from './pod-template.ts'
 import { podDefinition } from './pod.ts'
 import { priorityClassDefinition } from './priority-class.ts'
+import { priorityLevelDefinition, priorityLevelV1beta1Definition } from './priority-level-configuration.ts'
 import { resourceQuotaDefinition } from './resource-quota.ts'
 import { roleBindingDefinition } from './role-binding.ts'
 import { roleDefinition } from './role.ts'
@@ -79,6 +87,7 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     serviceAccountDefinition(names),
     serviceDefinition(names),
     memberDefinition(names),
+    apiServiceDefinition(names),
     controllerRevisionDefinition(),
     daemonSetDefinition(names),
     deploymentDefinition(names),
@@ -91,6 +100,9 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     subjectAccessReviewDefinition(names),
     tokenReviewDefinition(names, 'v1'),
     tokenReviewDefinition(names, 'v1beta1'),
+    horizontalPodAutoscalerDefinition(names),
+    horizontalPodAutoscalerV1Definition(names),
+    horizontalPodAutoscalerV2beta2Definition(names),
     cronJobDefinition(names),
     cronJobV1beta1Definition(names),
     jobDefinition(names),
@@ -99,6 +111,10 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     endpointSliceV1beta1Definition(names),
     groupedEventDefinition(names, 'v1'),
     groupedEventDefinition(names, 'v1beta1'),
+    flowSchemaDefinition(names),
+    flowSchemaV1beta1Definition(names),
+    priorityLevelDefinition(names),
+    priorityLevelV1beta1Definition(names),
     mutatingWebhookConfigurationDefinition(names),
     validatingWebhookConfigurationDefinition(names),
     customResourceDefinitionDefinition(names),

@@ -39,6 +39,7 @@ export function jobDefinition(names: Names): ResourceDefinition {
     schema: jobSchema,
     validateName: checkDns1123Subdomain,
     deleteReturnsObject: false,
+    defaultPropagation: { policy: 'Orphan', warning: ORPHANS_PODS },
     tracksGeneration: true,
     selectableFields: [
       {
@@ -60,6 +61,11 @@ export function jobDefinition(names: Names): ResourceDefinition {
     subresources: [statusSubresource()],
   } satisfies ResourceDefinition)
 }
+
+/** @source upstream `pkg/registry/batch/job/storage` */
+const ORPHANS_PODS =
+  'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to ' +
+  'remove them or set propagationPolicy=Orphan to suppress this warning'
 
 function checkJob(object: AnyObject, names: Names, found: Findings): void {
   checkJobSpec(specOf(object), 'spec', names, found)

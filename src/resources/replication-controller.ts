@@ -40,6 +40,7 @@ export function replicationControllerDefinition(names: Names): ResourceDefinitio
     schema: replicationControllerSchema,
     validateName: checkDns1123Subdomain,
     deleteReturnsObject: false,
+    defaultPropagation: { policy: 'Orphan' },
     tracksGeneration: true,
     selectableFields: [replicaCount],
     columns: [

@@ -23,7 +23,8 @@ export function messageSubjects(table: MessageTable, domain: ApiDomain): readonl
       const stem = names.groupStem(group) || 'core'
       const name = `${stem}/${version}.${kind}`
       // A beta of a kind has the messages of the version that it became.
-      return { name: table.has(name) ? name : `${stem}/v1.${kind}`, schema: wholeObject(asMessage(schema)) }
+      const later = [name, `${stem}/v1.${kind}`, `${stem}/v1beta2.${kind}`].find((known) => table.has(known))
+      return { name: later ?? name, schema: wholeObject(asMessage(schema)) }
     })
   const bodies = definitionsFor(names).flatMap(({ subresources }) =>
     subresources.flatMap(({ body }) => (body === undefined || body.group === '' ? [] : [body])),

@@ -36,6 +36,10 @@ const neverSet = [
   ...['FirstTimestamp', 'LastTimestamp', 'Count'].map((name) => `events.v1.Event.deprecated${name}`),
   'apps.v1.RollingUpdateStatefulSetStrategy.maxUnavailable',
   'batch.v1.CronJobSpec.timeZone',
+  'autoscaling.v2.MetricSpec.containerResource',
+  // Excluded by the certificates.
+  'apiregistration.v1.APIServiceSpec.insecureSkipTLSVerify',
+  'autoscaling.v2.ContainerResourceMetricSource.',
   // Excluded by maxUnavailable and by the number.
   'policy.v1.PodDisruptionBudgetSpec.minAvailable',
   'networking.v1.ServiceBackendPort.name',

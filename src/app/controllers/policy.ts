@@ -2,9 +2,11 @@ import { missingRules } from '../../auth/missing-rules.ts'
 import { clusterRoleAggregation } from '../../controllers/cluster-role-aggregation.ts'
 import { defaultPolicyController } from '../../controllers/default-policy.ts'
 import type { ExpectedObject, PolicyWrites } from '../../controllers/default-policy.ts'
-import { systemPriorities } from '../../controllers/system-priorities.ts'
+import { initialObjects, systemPriorities } from '../../controllers/initial-objects.ts'
 import { Informer } from '../../registry/informer.ts'
 import { parseStored } from '../../registry/kinds/encode.ts'
+import { localApiServices } from '../../resources/aggregation/local-api-services.ts'
+import { mandatoryFlows } from '../../resources/flows/mandatory-flows.ts'
 import { prefixOf } from '../../store/key.ts'
 import type { ControllerParts, Stop } from './controller-parts.ts'
 
@@ -30,14 +32,19 @@ export function startPolicy(parts: PolicyParts): readonly Stop[] {
     onReconciled: loggedOnce(log),
     onError: (name, cause) => log.warn({ name, err: cause }, 'default role or binding not stored yet'),
   })
-  const priorities = systemPriorities({
+  const initial = initialObjects({
     ...shared,
-    onError: (name, cause) => log.warn({ name, err: cause }, 'priority class not stored yet'),
+    expected: [
+      ...systemPriorities(names),
+      ...mandatoryFlows(names),
+      ...localApiServices(names, catalog.builtIn()),
+    ],
+    onError: (name, cause) => log.warn({ name, err: cause }, 'object of every cluster not stored yet'),
   })
   clusterRoles.start()
   return [
     () => clusterRoles.close(),
-    always('system_priority_classes', priorities),
+    always('initial_objects', initial),
     ...parts.switched('clusterrole-aggregation', aggregation),
     always('default_policy', defaults),
   ]

@@ -44,6 +44,11 @@ export type ResourceDefinition = {
   readonly allowsUnqualifiedFinalizers?: true
   /** A deletion returns the object instead of a `Status`. */
   readonly deleteReturnsObject: boolean
+  /**
+   * What happens to the dependents of an object that is deleted without a policy, as upstream for
+   * this kind. Unset: they are deleted in the background.
+   */
+  readonly defaultPropagation?: { readonly policy: 'Orphan'; readonly warning?: string }
   /** A PUT to a missing object creates it in every domain, as upstream for this kind. */
   readonly putCreates?: true
   /** A PUT must name the version it replaces, as upstream for this kind. */
@@ -145,8 +150,8 @@ export type StoredVersion = {
   readonly group?: string
   /**
    * Pure inverse functions, so that converting in both directions loses nothing; for custom kinds,
-   * fields that the other schema lacks are lost. Metadata and apiVersion are not converted. Unset:
-   * the versions have the same shape.
+   * fields that the other schema lacks are lost. Of the metadata only annotations may be converted;
+   * apiVersion is not. Unset: the versions have the same shape.
    */
   readonly conversion?: {
     readonly toStored: (object: AnyObject) => AnyObject

@@ -13,7 +13,7 @@ import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import type { AnyObject } from '../kinds/definition.ts'
 import { removeUnreadable } from '../writing/remove-unreadable.ts'
-import { withPropagation } from '../writing/propagation.ts'
+import { defaultPropagation, withPropagation } from '../writing/propagation.ts'
 import { readDeleteOptions } from '../writing/read-delete-options.ts'
 import type { DeleteOptions } from '../calls/delete-options.ts'
 import { bytesAt, documentResponse, statusResponse } from '../calls/document-response.ts'
@@ -42,9 +42,10 @@ export function remove(dependencies: VerbDependencies, request: WriteRequest): P
   const { definition, target } = request
   if (target.subresource !== null) throw methodNotSupported(resourceOf(definition), 'delete')
   const options = readDeleteOptions(dependencies, request)
-  return options.ignoresReadErrors
-    ? removeUnreadable(asStored(dependencies), request, options)
-    : removeWith(dependencies, request, options)
+  if (options.ignoresReadErrors) return removeUnreadable(asStored(dependencies), request, options)
+  const { warning } = definition.defaultPropagation ?? {}
+  if (warning !== undefined && options.propagationPolicy === null) request.context.warn(warning)
+  return removeWith(dependencies, request, options)
 }
 
 /** @param request its body and query were parsed already */
@@ -134,7 +135,8 @@ function planDelete(
 ): Plan {
   const { definition } = request
   const { stored } = found
-  const current = withPropagation(found.current, options.propagationPolicy)
+  const policy = options.propagationPolicy ?? defaultPropagation(definition, found.current)
+  const current = withPropagation(found.current, policy)
   const seconds = graceSeconds(definition, current, options.gracePeriodSeconds)
   if (seconds === 0 && !hasFinalizers(definition, current))
     return planRemoval(dependencies, request, options, found)

@@ -6,6 +6,7 @@ import { objectReferenceSchema } from '../../../src/resources/common/object-refe
 import { roleGroup } from '../../../src/resources/rbac/policy-rule.ts'
 import { certificateRequest } from '../fixtures/certificate-request.ts'
 import { containerHints, containerMends, podHints, podMends } from './full-pod-hints.ts'
+import { autoscalerHints } from './full-autoscaler-hints.ts'
 import { serviceHints } from './full-service-hints.ts'
 import { workloadHints, workloadMends } from './full-workload-hints.ts'
 import { definitionHints } from './full-definition-hints.ts'
@@ -37,6 +38,7 @@ export const unions: { readonly [shape: string]: readonly string[] } = {
   'authorization.v1.SelfSubjectAccessReviewSpec': ['resourceAttributes', 'nonResourceAttributes'],
   'authorization.v1.SubjectAccessReviewSpec': ['resourceAttributes', 'nonResourceAttributes'],
   'admissionregistration.v1.WebhookClientConfig': ['url', 'service'],
+  'flowcontrol.v1beta2.Subject': ['user', 'group', 'serviceAccount'],
   'networking.v1.IngressBackend': ['service', 'resource'],
   'networking.v1.NetworkPolicyPeer': ['podSelector', 'ipBlock', 'namespaceSelector'],
 }
@@ -246,6 +248,10 @@ const eventHints: Hints = {
 
 /** Names that are derived from the content of an object. */
 export const namesOfKinds: { readonly [kind: string]: (object: JsonObject) => string } = {
+  APIService: (service) => {
+    const spec = objectMember(service, 'spec')
+    return `${textMember(spec, 'version')}.${textMember(spec, 'group')}`
+  },
   CustomResourceDefinition: (definition) => {
     const spec = objectMember(definition, 'spec')
     return `${textMember(objectMember(spec, 'names'), 'plural')}.${textMember(spec, 'group')}`
@@ -267,6 +273,10 @@ export const hints: Hints = {
   ...podHints,
   ...workloadHints,
   ...serviceHints,
+  'apiregistration.v1.APIServiceSpec.version': one('v1'),
+  'apiregistration.v1.APIServiceSpec.insecureSkipTLSVerify': () => undefined,
+  'apiregistration.v1.ServiceReference.port': one(8443),
+  ...autoscalerHints,
 }
 
 export const mends: { readonly [shape: string]: Mend } = {

@@ -70,7 +70,7 @@ export class ObjectLife {
 
   async updatePart(name: string, given: JsonObject): Promise<void> {
     const got = await this.#send('PUT', `${this.#path}/${name}`, given, 200)
-    assert.deepEqual(clientsPart(got), storedPart(given), name)
+    assert.deepEqual(clientsPart(got), storedPart(given, this.#client.names), name)
     await this.#isNow(got)
   }
 

@@ -93,6 +93,45 @@ void test('the template of a Job changes only where its Pods run, and only befor
   await refusesChange(api, { kind, name: 'w' }, [[image, ['FieldValueInvalid spec.template']]])
 })
 
+void test("a Job that is deleted without a policy keeps its Pods, with upstream's warning", async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const cron = {
+    ...body,
+    spec: { schedule: '* * * * *', jobTemplate: { spec: { template } } },
+  }
+  const controller = {
+    metadata: { name: 'w' },
+    spec: {
+      selector: { app: 'w' },
+      template: { metadata: { labels: { app: 'w' } }, spec: { containers: template.spec.containers } },
+    },
+  }
+  // The default of the first versions of each kind; the other kinds delete their dependents.
+  for (const [kind, object, isKept] of [
+    ['Job', body, true],
+    ['batch/v1beta1/CronJob', cron, true],
+    ['batch/v1/CronJob', cron, false],
+    ['ReplicationController', controller, true],
+  ] as const) {
+    for (const propagationPolicy of [undefined, 'Background', 'Orphan']) {
+      await api.create({ kind, body: object })
+      api.warnings.length = 0
+      await api.delete({
+        kind,
+        name: 'w',
+        ...(propagationPolicy === undefined ? {} : { query: { propagationPolicy } }),
+      })
+      const isWarned = api.warnings.some((text) => text.startsWith('child pods are preserved by default'))
+      assert.equal(isWarned, kind === 'Job' && propagationPolicy === undefined)
+      if (propagationPolicy === 'Background' || (propagationPolicy === undefined && !isKept)) continue
+      const { object: marked } = await api.get({ kind, name: 'w' })
+      assert.deepEqual(marked.metadata.finalizers, ['orphan'], kind)
+      await api.patch({ kind, name: 'w', body: { metadata: { finalizers: null } } })
+    }
+  }
+})
+
 void test('the status of a Job counts each finished Pod once, and the table shows how long it ran', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())

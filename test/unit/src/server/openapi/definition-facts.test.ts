@@ -136,7 +136,8 @@ function allDefinitions(names: Names, dialect: 'v2' | 'v3'): ReadonlyMap<string,
 
 /** A beta of a definition is that of the version that it became, unless the table has both. */
 function inTable(neutral: string): string {
-  return table.has(neutral) ? neutral : neutral.replace('.v1beta1.', '.v1.')
+  const later = ['.v1.', '.v1beta2.'].map((version) => neutral.replace('.v1beta1.', version))
+  return [neutral, ...later].find((name) => table.has(name)) ?? neutral
 }
 
 /** `core.v1.Pod`, of the name of a definition or a reference to one. */

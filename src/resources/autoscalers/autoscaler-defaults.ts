@@ -1,0 +1,50 @@
+import type { JsonObject } from '../../api/json.ts'
+import { isJsonObject, memberOf, objectMember, objectsMember, withoutMembers } from '../../api/json.ts'
+import type { AnyObject } from '../../registry/kinds/definition.ts'
+
+/** The metric of an autoscaler that names none. */
+const DEFAULT_METRIC: JsonObject = {
+  type: 'Resource',
+  resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } },
+}
+
+const PERIOD_SECONDS = 15
+const PERCENT: JsonObject = { type: 'Percent', value: 100, periodSeconds: PERIOD_SECONDS }
+const SCALE_UP: JsonObject = {
+  ...{ stabilizationWindowSeconds: 0, selectPolicy: 'Max' },
+  policies: [{ type: 'Pods', value: 4, periodSeconds: PERIOD_SECONDS }, PERCENT],
+}
+/** The window is a setting of the controller. */
+const SCALE_DOWN: JsonObject = { selectPolicy: 'Max', policies: [PERCENT] }
+
+/** @source upstream `pkg/apis/autoscaling/v2/defaults.go` */
+export function fillAutoscaler(object: AnyObject): AnyObject {
+  const spec = objectMember(object, 'spec')
+  const behavior = memberOf(spec, 'behavior')
+  const metrics = objectsMember(spec, 'metrics')
+  return {
+    ...object,
+    spec: {
+      ...spec,
+      metrics: metrics.length === 0 ? [DEFAULT_METRIC] : metrics,
+      ...(isJsonObject(behavior) ? { behavior: filledBehavior(behavior) } : {}),
+    },
+  }
+}
+
+function filledBehavior(behavior: JsonObject): JsonObject {
+  return {
+    ...behavior,
+    scaleUp: { ...SCALE_UP, ...objectMember(behavior, 'scaleUp') },
+    scaleDown: { ...SCALE_DOWN, ...objectMember(behavior, 'scaleDown') },
+  }
+}
+
+/** Drops the metric of one container: it is alpha in release 1.24, and off by default. */
+export function withoutContainerMetrics(object: AnyObject): AnyObject {
+  const spec = objectMember(object, 'spec')
+  const metrics = objectsMember(spec, 'metrics')
+  if (!metrics.some((metric) => Object.hasOwn(metric, 'containerResource'))) return object
+  const kept = metrics.map((metric) => withoutMembers(metric, 'containerResource'))
+  return { ...object, spec: { ...spec, metrics: kept } }
+}

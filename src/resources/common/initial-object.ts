@@ -1,0 +1,13 @@
+import type { JsonObject } from '../../api/json.ts'
+
+/** An object of a cluster-scoped kind that every cluster has. */
+export type InitialObject = {
+  readonly group: string
+  readonly version: string
+  readonly plural: string
+  readonly kind: string
+  readonly name: string
+  readonly labels?: { readonly [name: string]: string }
+  /** The object without its type and metadata. */
+  readonly members: JsonObject
+}

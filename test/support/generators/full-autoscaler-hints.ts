@@ -1,0 +1,45 @@
+import type { Json, JsonObject } from '../../../src/api/json.ts'
+import type { Hint, Hints } from './hint.ts'
+
+/** Like `full-object-hints.ts`, for autoscalers: one metric of each type, each with a target. */
+
+const one =
+  (value: Json): Hint =>
+  () =>
+    value
+
+const metric: JsonObject = { name: 'requests', selector: { matchLabels: { app: 'web' } } }
+const described: JsonObject = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', name: 'front' }
+const average: JsonObject = { type: 'AverageValue', averageValue: '3' }
+
+const metrics: Json = [
+  { type: 'Object', object: { describedObject: described, metric, target: { type: 'Value', value: '7k' } } },
+  { type: 'Pods', pods: { metric, target: average } },
+  { type: 'External', external: { metric, target: average } },
+  { type: 'Resource', resource: { name: 'memory', target: average } },
+  {
+    type: 'Resource',
+    resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 70 } },
+  },
+]
+
+const current: JsonObject = { averageValue: '3', averageUtilization: 60 }
+const currentMetrics: Json = [
+  { type: 'Object', object: { describedObject: described, metric, current: { value: '6k' } } },
+  { type: 'Pods', pods: { metric, current: { averageValue: '2' } } },
+  { type: 'External', external: { metric, current: { value: '5', averageValue: '2' } } },
+  { type: 'Resource', resource: { name: 'cpu', current } },
+  { type: 'ContainerResource', containerResource: { name: 'cpu', container: 'web', current } },
+]
+
+export const autoscalerHints: Hints = {
+  'autoscaling.v1.HorizontalPodAutoscalerSpec.minReplicas': one(2),
+  'autoscaling.v1.HorizontalPodAutoscalerSpec.maxReplicas': one(20),
+  'autoscaling.v2.HorizontalPodAutoscalerSpec.minReplicas': one(2),
+  'autoscaling.v2.HorizontalPodAutoscalerSpec.maxReplicas': one(20),
+  'autoscaling.v2.HorizontalPodAutoscalerSpec.metrics': one(metrics),
+  'autoscaling.v2.HorizontalPodAutoscalerStatus.currentMetrics': one(currentMetrics),
+  'autoscaling.v2beta2.HorizontalPodAutoscalerStatus.currentMetrics': one(currentMetrics),
+  'autoscaling.v2.HPAScalingPolicy.type': one('Percent'),
+  'autoscaling.v2.HPAScalingRules.selectPolicy': one('Min'),
+}
