@@ -6,7 +6,7 @@ import type { Quantity } from '../api/schema/quantity.ts'
 import type { AdmissionRequest } from '../registry/calls/admission.ts'
 import { isStored, placeOf, resourceOf } from '../registry/kinds/definition.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
-import { encode, parseStored } from '../registry/kinds/encode.ts'
+import { encode } from '../registry/kinds/encode.ts'
 import { addAmounts, amountsJson, NO_AMOUNTS, spellAmounts } from '../registry/quota/amounts.ts'
 import type { Amounts } from '../registry/quota/amounts.ts'
 import { unspecifiedResources } from '../registry/quota/pod-usage.ts'
@@ -16,12 +16,11 @@ import { appliesTo } from '../registry/quota/scopes.ts'
 import { amountsAt, isClaims, isPods, isResourceOf, isUncounted, usageOf } from '../registry/quota/usage.ts'
 import type { ObjectUsage, Place } from '../registry/quota/usage.ts'
 import type { Condition, Operation } from '../store/command.ts'
-import type { ReadSet } from '../registry/shared/read-set.ts'
-import { keyOf } from '../store/key.ts'
-import type { Key, KeyPrefix } from '../store/key.ts'
+import type { KeyPrefix } from '../store/key.ts'
 import type { AdmissionPlugin } from './chain.ts'
 import { whyUncovered } from './limited-resources.ts'
 import type { LimitedResource } from './limited-resources.ts'
+import { policyAnnouncement, whileAnnounced, whileNoPolicy } from './policy-announcement.ts'
 import { checkRoomFor } from './policy-room.ts'
 
 export type QuotaDependencies = {
@@ -52,35 +51,9 @@ export function resourceQuotaAdmission(dependencies: QuotaDependencies): Admissi
       checkRoomFor(QUOTAS, request)
       decide(request)
     },
-    extraOperations: (request) => [...decide(request).operations, ...announcement(request)],
+    extraOperations: (request) => [...decide(request).operations, ...policyAnnouncement(QUOTAS, request)],
     extraConditions: (request) => decide(request).conditions,
   }
-}
-
-/**
- * Returns the operation that a new quota, or one with another spec, carries in addition: the
- * namespace is written as it is, so that it has another revision. A member that has not applied the
- * quota yet does not know that revision either, and loses its creates on that condition. The first
- * quota of a namespace needs none: creates before it carry the condition that there is no quota.
- */
-function announcement(request: AdmissionRequest): readonly Operation[] {
-  const { definition, target, operation, object, oldObject, reads } = request
-  const { namespace, subresource } = target
-  if (definition.group !== '' || definition.plural !== 'resourcequotas') return []
-  if (object === null || namespace === null || subresource !== null) return []
-  const isNew = operation === 'CREATE' && reads.listOther(quotasPrefix(namespace)).length > 0
-  const isChanged =
-    operation === 'UPDATE' && oldObject !== null && !equalJson(object['spec'] ?? {}, oldObject['spec'] ?? {})
-  if (!isNew && !isChanged) return []
-  const stored = reads.getOther(namespaceKey(namespace))
-  if (stored === null) return []
-  const { key, revision } = stored
-  const conditions: readonly Condition[] = [{ kind: 'revision-is', revision }]
-  return [{ kind: 'put', key, conditions, object: encode(parseStored(stored)) }]
-}
-
-function namespaceKey(name: string): Key {
-  return keyOf({ group: '', plural: 'namespaces', namespace: '', name })
 }
 
 const QUOTAS = { kind: 'ResourceQuota', plural: 'resourcequotas' } as const
@@ -90,16 +63,7 @@ type Decision = { readonly operations: readonly Operation[]; readonly conditions
 const NOTHING: Decision = { operations: [], conditions: [] }
 
 function whileUnlimited(prefix: KeyPrefix): Decision {
-  return { operations: [], conditions: [{ kind: 'prefix-empty', prefixes: [prefix] }] }
-}
-
-/**
- * Returns the condition that no quota was added or changed that this member has not applied yet.
- */
-function whileAnnounced(namespace: string, reads: ReadSet): readonly Condition[] {
-  const stored = reads.getOther(namespaceKey(namespace))
-  if (stored === null) return []
-  return [{ kind: 'other-revision-is', key: stored.key, revision: stored.revision }]
+  return { operations: [], conditions: whileNoPolicy(prefix) }
 }
 
 type Rules = Required<QuotaDependencies>
