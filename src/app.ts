@@ -271,7 +271,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     fieldValidation: isOn.ServerSideFieldValidation,
   }
   const reviewers = reviewersFor(access)
-  const converter = conversionWebhooks(site, options.metrics)
+  const converter = conversionWebhooks(site, { catalog, metrics: options.metrics })
   const { webhooks, admission } = startAdmission(site, options, { catalog, reviewers })
   const applied = (): LogIndex => machine.appliedMemory
   const prefix = definitionsPrefix(names)

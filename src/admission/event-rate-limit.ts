@@ -53,6 +53,8 @@ export function eventRateLimit({ names, clock, limits }: EventRateLimitDependenc
       const { definition, operation, object, context } = request
       if (object === null || definition.plural !== 'events' || !groups.includes(definition.group)) return
       if (operation !== 'CREATE' && operation !== 'UPDATE') return
+      // Stores nothing, and must have no effect on the requests after it.
+      if (request.options.dryRun) return
       let refusal = decided.get(context)
       if (refusal === undefined) {
         const now = clock.monotonicMs()
@@ -83,15 +85,24 @@ function keyOf(type: EventLimitType, { context, target }: AdmissionRequest, even
     case 'User':
       return context.request.user.name
     case 'SourceAndObject': {
-      const source = objectMember(event, 'source')
-      const about = objectMember(
-        event,
-        memberOf(event, 'regarding') === undefined ? 'involvedObject' : 'regarding',
-      )
+      const about = objectMember(event, hasMember(event, 'regarding') ? 'regarding' : 'involvedObject')
       const fields = ['kind', 'namespace', 'name', 'uid', 'apiVersion'].map((name) => textMember(about, name))
-      return [textMember(source, 'component'), textMember(source, 'host'), ...fields].join('')
+      return [...sourceOf(event), ...fields].join('')
     }
   }
+}
+
+/** Returns what names the source of an event, in either group. */
+function sourceOf(event: AnyObject): readonly string[] {
+  const source = objectMember(event, hasMember(event, 'deprecatedSource') ? 'deprecatedSource' : 'source')
+  const parts = [textMember(source, 'component'), textMember(source, 'host')]
+  if (parts.join('') !== '') return parts
+  const component = textMember(event, 'reportingController') || textMember(event, 'reportingComponent')
+  return [component, textMember(event, 'reportingInstance')]
+}
+
+function hasMember(event: AnyObject, name: string): boolean {
+  return memberOf(event, name) !== undefined
 }
 
 /** Token buckets by key, in the order of their last use. */

@@ -5,17 +5,19 @@ import type { Names } from '../api/metadata/names.ts'
 import type { AdmissionRequest } from '../registry/calls/admission.ts'
 import { resourceOf } from '../registry/kinds/definition.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
-import { prefixOf } from '../store/key.ts'
+import type { Condition } from '../store/command.ts'
 import type { AdmissionPlugin } from './chain.ts'
 import { limitRangeOf } from './limit-range.ts'
 import type { LimitRange } from './limit-range.ts'
 import { violationsOf } from './limit-range-rules.ts'
+import { policiesPrefix, policyAnnouncement, whileAnnounced, whileNoPolicy } from './policy-announcement.ts'
 import { checkRoomFor } from './policy-room.ts'
 import { changedContainers, isClaimWrite, isPodCreate } from './pods.ts'
 
 /**
  * Gives containers the default requests and limits of the LimitRanges of their namespace, and
- * refuses Pods and claims beyond its limits.
+ * refuses Pods and claims beyond its limits. The command of a write carries the condition that the
+ * LimitRanges of the namespace are unchanged, whichever members take writes.
  *
  * @source upstream `plugin/pkg/admission/limitranger`
  */
@@ -41,7 +43,20 @@ export function limitRanger({ names }: { readonly names: Names }): AdmissionPlug
       const why = found.length === 1 ? found.join() : `[${found.join(', ')}]`
       throw forbidden(resourceOf(definition), object.metadata.name ?? target.name ?? '', why)
     },
+    extraOperations: (request) => policyAnnouncement(RANGES, request),
+    extraConditions: (request) => whileLimitsAre(request),
   }
+}
+
+/** Returns the condition that a Pod or claim was compared with all LimitRanges as they are. */
+function whileLimitsAre(request: AdmissionRequest): readonly Condition[] {
+  const { object, target, reads } = request
+  const isLimited = isPodCreate(request) || isClaimWrite(request)
+  if (object === null || target.namespace === null || !isLimited) return []
+  const prefix = policiesPrefix(RANGES, target.namespace)
+  return reads.listOther(prefix).length === 0
+    ? whileNoPolicy(prefix)
+    : whileAnnounced(target.namespace, reads)
 }
 
 const RANGES = { kind: 'LimitRange', plural: 'limitranges' } as const
@@ -55,8 +70,7 @@ const DEFAULTS_MAX = 10_000
 const TOO_MANY = `its containers would get more than ${DEFAULTS_MAX} default requests and limits of the LimitRanges of its namespace: state them in the Pod, or use fewer containers`
 
 function rangesOf({ target, reads }: AdmissionRequest): readonly LimitRange[] {
-  const prefix = prefixOf({ group: '', plural: 'limitranges', namespace: target.namespace ?? '' })
-  return reads.listOther(prefix).map(limitRangeOf)
+  return reads.listOther(policiesPrefix(RANGES, target.namespace ?? '')).map(limitRangeOf)
 }
 
 type Filling = { readonly names: Names; readonly refuse: (why: string) => never }

@@ -12,7 +12,8 @@ export type PolicyKind = { readonly kind: string; readonly plural: string }
 
 /**
  * Refuses a LimitRange or ResourceQuota that is new or grows, if there are as many in its namespace
- * as a write can be compared with. Concurrent requests may exceed the limit by their number.
+ * as a write can be compared with. `policyAnnouncement` makes the number exact; concurrent requests
+ * that change metadata may exceed the bytes by what they add.
  *
  * @throws ApiError `Forbidden`
  */

@@ -6,20 +6,28 @@ import type { Quantity } from '../api/schema/quantity.ts'
 import type { AdmissionRequest } from '../registry/calls/admission.ts'
 import { isStored, placeOf, resourceOf } from '../registry/kinds/definition.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
-import { encode, parseStored } from '../registry/kinds/encode.ts'
-import { addAmounts, amountsJson, spellAmounts } from '../registry/quota/amounts.ts'
+import { encode } from '../registry/kinds/encode.ts'
+import { addAmounts, amountsJson, NO_AMOUNTS, spellAmounts } from '../registry/quota/amounts.ts'
 import type { Amounts } from '../registry/quota/amounts.ts'
 import { unspecifiedResources } from '../registry/quota/pod-usage.ts'
 import { inScope, isInForce, quotaOf, quotasPrefix } from '../registry/quota/quota.ts'
 import type { Quota } from '../registry/quota/quota.ts'
+import { appliesTo } from '../registry/quota/scopes.ts'
 import { amountsAt, isClaims, isPods, isResourceOf, isUncounted, usageOf } from '../registry/quota/usage.ts'
-import type { ObjectUsage } from '../registry/quota/usage.ts'
+import type { ObjectUsage, Place } from '../registry/quota/usage.ts'
 import type { Condition, Operation } from '../store/command.ts'
-import type { ReadSet } from '../registry/shared/read-set.ts'
-import { keyOf } from '../store/key.ts'
-import type { Key, KeyPrefix } from '../store/key.ts'
+import type { KeyPrefix } from '../store/key.ts'
 import type { AdmissionPlugin } from './chain.ts'
+import { whyUncovered } from './limited-resources.ts'
+import type { LimitedResource } from './limited-resources.ts'
+import { policyAnnouncement, whileAnnounced, whileNoPolicy } from './policy-announcement.ts'
 import { checkRoomFor } from './policy-room.ts'
+
+export type QuotaDependencies = {
+  readonly names: Names
+  /** Resources that are consumed only where a quota limits them. Unset: none. */
+  readonly limited?: readonly LimitedResource[]
+}
 
 /**
  * Refuses objects that would exceed a quota of their namespace. The command that stores an object
@@ -29,11 +37,12 @@ import { checkRoomFor } from './policy-room.ts'
  *
  * @source upstream `plugin/pkg/admission/resourcequota`
  */
-export function resourceQuotaAdmission({ names }: { readonly names: Names }): AdmissionPlugin {
+export function resourceQuotaAdmission(dependencies: QuotaDependencies): AdmissionPlugin {
   // One evaluation is validated and then planned, usually without another one in between.
+  const rules = { names: dependencies.names, limited: dependencies.limited ?? [] }
   let last: { readonly request: AdmissionRequest; readonly decision: Decision } | null = null
   const decide = (request: AdmissionRequest): Decision => {
-    if (last?.request !== request) last = { request, decision: decisionOf(names, request) }
+    if (last?.request !== request) last = { request, decision: decisionOf(rules, request) }
     return last.decision
   }
   return {
@@ -42,35 +51,9 @@ export function resourceQuotaAdmission({ names }: { readonly names: Names }): Ad
       checkRoomFor(QUOTAS, request)
       decide(request)
     },
-    extraOperations: (request) => [...decide(request).operations, ...announcement(request)],
+    extraOperations: (request) => [...decide(request).operations, ...policyAnnouncement(QUOTAS, request)],
     extraConditions: (request) => decide(request).conditions,
   }
-}
-
-/**
- * Returns the operation that a new quota, or one with another spec, carries in addition: the
- * namespace is written as it is, so that it has another revision. A member that has not applied the
- * quota yet does not know that revision either, and loses its creates on that condition. The first
- * quota of a namespace needs none: creates before it carry the condition that there is no quota.
- */
-function announcement(request: AdmissionRequest): readonly Operation[] {
-  const { definition, target, operation, object, oldObject, reads } = request
-  const { namespace, subresource } = target
-  if (definition.group !== '' || definition.plural !== 'resourcequotas') return []
-  if (object === null || namespace === null || subresource !== null) return []
-  const isNew = operation === 'CREATE' && reads.listOther(quotasPrefix(namespace)).length > 0
-  const isChanged =
-    operation === 'UPDATE' && oldObject !== null && !equalJson(object['spec'] ?? {}, oldObject['spec'] ?? {})
-  if (!isNew && !isChanged) return []
-  const stored = reads.getOther(namespaceKey(namespace))
-  if (stored === null) return []
-  const { key, revision } = stored
-  const conditions: readonly Condition[] = [{ kind: 'revision-is', revision }]
-  return [{ kind: 'put', key, conditions, object: encode(parseStored(stored)) }]
-}
-
-function namespaceKey(name: string): Key {
-  return keyOf({ group: '', plural: 'namespaces', namespace: '', name })
 }
 
 const QUOTAS = { kind: 'ResourceQuota', plural: 'resourcequotas' } as const
@@ -80,20 +63,13 @@ type Decision = { readonly operations: readonly Operation[]; readonly conditions
 const NOTHING: Decision = { operations: [], conditions: [] }
 
 function whileUnlimited(prefix: KeyPrefix): Decision {
-  return { operations: [], conditions: [{ kind: 'prefix-empty', prefixes: [prefix] }] }
+  return { operations: [], conditions: whileNoPolicy(prefix) }
 }
 
-/**
- * Returns the condition that no quota was added or changed that this member has not applied yet.
- */
-function whileAnnounced(namespace: string, reads: ReadSet): readonly Condition[] {
-  const stored = reads.getOther(namespaceKey(namespace))
-  if (stored === null) return []
-  return [{ kind: 'other-revision-is', key: stored.key, revision: stored.revision }]
-}
+type Rules = Required<QuotaDependencies>
 
 /** @throws ApiError `Forbidden` */
-function decisionOf(names: Names, request: AdmissionRequest): Decision {
+function decisionOf({ names, limited }: Rules, request: AdmissionRequest): Decision {
   const { definition, target, operation, object, oldObject, reads } = request
   const { namespace, subresource } = target
   if (object === null || namespace === null || subresource !== null) return NOTHING
@@ -102,94 +78,146 @@ function decisionOf(names: Names, request: AdmissionRequest): Decision {
   if (operation === 'UPDATE' && !isPods(place) && !isClaims(place)) return NOTHING
   if (!isStored(definition) || isUncounted(place)) return NOTHING
   const prefix = quotasPrefix(namespace)
-  const quotas = reads.listOther(prefix)
+  const stored = reads.listOther(prefix)
   // Most namespaces have no quota: their creates need no usage.
-  if (quotas.length === 0 && oldObject === null) return whileUnlimited(prefix)
-  const usage = usageOf(place, object, names)
-  const nowMs = parseTimeMs(request.context.writing.time) ?? 0
-  const before = oldObject === null ? null : usageOf(place, oldObject, names)
-  // There may be a quota that this member has not applied yet.
-  if (quotas.length === 0) return mayExceed(usage, before, nowMs) ? whileUnlimited(prefix) : NOTHING
-  const conditions: Condition[] = [...whileAnnounced(namespace, reads)]
-  const operations: Operation[] = []
-  const unspecified = isPods(place) && operation === 'CREATE' ? unspecifiedResources(object) : NONE
-  for (const quota of quotas.map(quotaOf)) {
-    const hard = new Map([...quota.hard].filter(([name]) => isResourceOf(place, name, names)))
-    const more = increase(quota, { usage, before, nowMs }, hard)
-    if (operation === 'CREATE' && hard.size > 0 && inScope(quota, usage.scopes)) {
-      checkSpecified(quota, { hard, unspecified }, (why) => refuse(request, object, why))
-    }
-    if (more.size > 0) {
-      checkHard(request, quota, more)
-      operations.push(usagePut(quota, more))
-    } else if (!isInForce(quota)) {
-      // Its controller counts now: what it does not see must not be stored after it.
-      const { key, revision } = quota.stored
-      conditions.push({ kind: 'other-revision-is', key, revision })
-    }
+  if (stored.length === 0 && oldObject === null && limited.length === 0) return whileUnlimited(prefix)
+  const write: Write = {
+    place,
+    usage: usageOf(place, object, names),
+    before: oldObject === null ? null : usageOf(place, oldObject, names),
+    nowMs: parseTimeMs(request.context.writing.time) ?? 0,
   }
-  return { operations, conditions }
+  const limits = stored.map((one) => limitOf(quotaOf(one), write, names))
+  const refuse = refusalOf(request, object)
+  if (operation === 'CREATE') {
+    const unspecified = isPods(place) ? unspecifiedResources(object) : NONE
+    for (const limit of limits) if (limit.isMatching) checkSpecified(limit, unspecified, refuse)
+  }
+  if (limited.length > 0) checkCovered(limited, { write, limits }, refuse)
+  // There may be a quota that this member has not applied yet.
+  if (stored.length === 0) return mayExceed(write) ? whileUnlimited(prefix) : NOTHING
+  for (const limit of limits) checkHard(limit, refuse)
+  return {
+    operations: limits.filter(({ more }) => more.size > 0).map(usagePut),
+    conditions: [
+      ...whileAnnounced(namespace, reads),
+      ...limits.filter((limit) => isPending(limit, limited)).map(whileUnchanged),
+    ],
+  }
+}
+
+/** The usage of a written object, and that of the object as stored. null: it is new. */
+type Write = {
+  readonly place: Place
+  readonly usage: ObjectUsage
+  readonly before: ObjectUsage | null
+  readonly nowMs: number
+}
+
+/** A quota as it limits one write. */
+type Limit = {
+  readonly quota: Quota
+  /** The limits in force for objects of the kind. */
+  readonly hard: Amounts
+  /** The usage that the write adds. */
+  readonly more: Amounts
+  /** Whether it limits the object at all. */
+  readonly isMatching: boolean
+  /** Those of its scopes that apply to the object. */
+  readonly scopes: readonly string[]
+}
+
+function limitOf(quota: Quota, write: Write, names: Names): Limit {
+  const { place, usage } = write
+  const hard = new Map([...quota.hard].filter(([name]) => isResourceOf(place, name, names)))
+  const pod = usage.scopes
+  const scopes =
+    pod === null ? [] : quota.scopes.filter((one) => appliesTo(one, pod)).map(({ scope }) => scope)
+  const isMatching = hard.size > 0 && inScope(quota, pod)
+  return { quota, hard, more: increase(quota, write, hard), isMatching, scopes }
 }
 
 /** Whether there can be a quota that a write exceeds: of an update, only if it raises the usage. */
-function mayExceed(usage: ObjectUsage, before: ObjectUsage | null, nowMs: number): boolean {
+function mayExceed({ usage, before, nowMs }: Write): boolean {
   if (before === null || !equalJson(usage.scopes, before.scopes)) return true
-  const counted = amountsAt(before, nowMs)
-  return [...amountsAt(usage, nowMs)].some(([name, { nanos }]) => nanos > (counted.get(name)?.nanos ?? 0n))
+  return added({ usage, before, nowMs }).size > 0
 }
 
-/** Returns by how much a write raises the usage of a quota, for the resources that it limits. */
-function increase(
-  quota: Quota,
-  of: { readonly usage: ObjectUsage; readonly before: ObjectUsage | null; readonly nowMs: number },
-  hard: Amounts,
-): Amounts {
+/** Returns by how much a write raises the usage of its object. */
+function added({ usage, before, nowMs }: Omit<Write, 'place'>): Amounts {
+  const counted = before === null ? null : amountsAt(before, nowMs)
   const more = new Map<string, Quantity>()
-  if (!inScope(quota, of.usage.scopes)) return more
-  const counted =
-    of.before !== null && inScope(quota, of.before.scopes) ? amountsAt(of.before, of.nowMs) : null
-  for (const [name, amount] of amountsAt(of.usage, of.nowMs)) {
-    if (!hard.has(name)) continue
+  for (const [name, amount] of amountsAt(usage, nowMs)) {
     const nanos = amount.nanos - (counted?.get(name)?.nanos ?? 0n)
     if (nanos > 0n) more.set(name, { ...amount, nanos })
   }
   return more
 }
 
-function refuse({ definition, target }: AdmissionRequest, object: AnyObject, why: string): never {
-  throw forbidden(resourceOf(definition), object.metadata.name ?? target.name ?? '', why)
+/** Returns by how much a write raises the usage of a quota, for the resources that it limits. */
+function increase(quota: Quota, { usage, before, nowMs }: Write, hard: Amounts): Amounts {
+  if (!inScope(quota, usage.scopes)) return NO_AMOUNTS
+  const counted = before !== null && inScope(quota, before.scopes) ? before : null
+  return new Map([...added({ usage, before: counted, nowMs })].filter(([name]) => hard.has(name)))
+}
+
+type Refusal = (why: string) => never
+
+function refusalOf({ definition, target }: AdmissionRequest, object: AnyObject): Refusal {
+  return (why) => {
+    throw forbidden(resourceOf(definition), object.metadata.name ?? target.name ?? '', why)
+  }
 }
 
 const NONE: ReadonlySet<string> = new Set()
 
 /** Refuses a new object that lacks amounts that the quota limits. */
-function checkSpecified(
-  { name, used }: Quota,
-  of: { readonly hard: Amounts; readonly unspecified: ReadonlySet<string> },
-  refuse: (why: string) => never,
-): void {
-  const limited = [...of.hard.keys()].sort()
-  const missing = limited.filter((one) => of.unspecified.has(one))
-  if (missing.length > 0) refuse(`failed quota: ${name}: must specify ${missing.join(',')}`)
-  const unknown = limited.filter((one) => !used.has(one))
-  if (unknown.length > 0) refuse(`status unknown for quota: ${name}, resources: ${unknown.join(',')}`)
+function checkSpecified({ quota, hard }: Limit, unspecified: ReadonlySet<string>, refuse: Refusal): void {
+  const limited = [...hard.keys()].sort()
+  const missing = limited.filter((one) => unspecified.has(one))
+  if (missing.length > 0) refuse(`failed quota: ${quota.name}: must specify ${missing.join(',')}`)
+  const unknown = limited.filter((one) => !quota.used.has(one))
+  if (unknown.length === 0) return
+  refuse(`status unknown for quota: ${quota.name}, resources: ${unknown.join(',')}`)
 }
 
-/** @throws ApiError `Forbidden`: the limit is exceeded */
-function checkHard(request: AdmissionRequest, quota: Quota, more: Amounts): void {
+/** Refuses a write that consumes what only quotas allow, where no quota limits it. */
+function checkCovered(
+  limited: readonly LimitedResource[],
+  { write, limits }: { readonly write: Write; readonly limits: readonly Limit[] },
+  refuse: Refusal,
+): void {
+  const matching = limits.filter(({ isMatching }) => isMatching)
+  const why = whyUncovered(limited, {
+    place: write.place,
+    consumption: {
+      amounts: added(write),
+      scopes: write.usage.scopes,
+      scopesBefore: write.before?.scopes ?? null,
+    },
+    coverage: {
+      resources: new Set(matching.flatMap(({ hard }) => [...hard.keys()])),
+      scopes: new Set(limits.flatMap(({ scopes }) => scopes)),
+    },
+  })
+  if (why !== null) refuse(why)
+}
+
+/** Refuses a write beyond the limit. */
+function checkHard({ quota, more }: Limit, refuse: Refusal): void {
   const { hard, used } = quota
   const exceeded = [...more.keys()].filter((name) => {
     const then = (used.get(name)?.nanos ?? 0n) + (more.get(name)?.nanos ?? 0n)
     return then > (hard.get(name)?.nanos ?? 0n)
   })
-  if (exceeded.length === 0 || request.object === null) return
-  const why =
+  if (exceeded.length === 0) return
+  refuse(
     `exceeded quota: ${quota.name}, requested: ${spellAmounts(more, exceeded)}, ` +
-    `used: ${spellAmounts(used, exceeded)}, limited: ${spellAmounts(hard, exceeded)}`
-  refuse(request, request.object, why)
+      `used: ${spellAmounts(used, exceeded)}, limited: ${spellAmounts(hard, exceeded)}`,
+  )
 }
 
-function usagePut(quota: Quota, more: Amounts): Operation {
+function usagePut({ quota, more }: Limit): Operation {
   const { stored, object } = quota
   const { key, revision } = stored
   const used = new Map(quota.used)
@@ -201,4 +229,18 @@ function usagePut(quota: Quota, more: Amounts): Operation {
     conditions: [{ kind: 'revision-is', revision }],
     object: encode({ ...object, status }),
   }
+}
+
+/**
+ * Whether the write depends on a quota whose usage it does not raise. The controller of one that is
+ * not in force counts now: what it does not see must not be stored after it. One with scopes may be
+ * what allows the object.
+ */
+function isPending({ quota, more, scopes }: Limit, limited: readonly LimitedResource[]): boolean {
+  return more.size === 0 && (!isInForce(quota) || (limited.length > 0 && scopes.length > 0))
+}
+
+function whileUnchanged({ quota }: Limit): Condition {
+  const { key, revision } = quota.stored
+  return { kind: 'other-revision-is', key, revision }
 }

@@ -14,6 +14,7 @@ const PLUGINS: readonly AdmissionPluginName[] = [
   'EventRateLimit',
   'MutatingAdmissionWebhook',
   'PodSecurity',
+  'ResourceQuota',
   'ValidatingAdmissionWebhook',
 ]
 

@@ -10,6 +10,7 @@ import { defaultIngressClass } from '../admission/default-ingress-class.ts'
 import { defaultTolerationSeconds } from '../admission/default-tolerations.ts'
 import { eventLimitsShape, eventRateLimit, readEventLimits } from '../admission/event-rate-limit.ts'
 import { extendedResourceToleration } from '../admission/extended-resource-toleration.ts'
+import { limitedResourcesShape, readLimitedResources } from '../admission/limited-resources.ts'
 import { limitRanger } from '../admission/limit-ranger.ts'
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts'
 import { nodeRestriction } from '../admission/node-restriction.ts'
@@ -106,7 +107,11 @@ const builders: {
     return webhooks?.mutating((request) => chain.mutate(request)) ?? null
   },
   ValidatingAdmissionWebhook: ({ webhooks }) => webhooks?.validating() ?? null,
-  ResourceQuota: resourceQuotaAdmission,
+  ResourceQuota: (dependencies) => {
+    const given = configurationOf(dependencies, 'ResourceQuota', limitedResourcesShape)
+    const limited = readLimitedResources(given, problemOf('ResourceQuota'))
+    return resourceQuotaAdmission({ ...dependencies, limited })
+  },
   AlwaysDeny: alwaysDeny,
 }
 
@@ -142,10 +147,10 @@ function organizationsIn(request: string): readonly string[] | null {
 function configurationOf(
   dependencies: AdmissionDependencies,
   plugin: AdmissionPluginName,
-  shapeIn: (names: Names) => ConfigurationShape,
+  shapeIn: (names: Names, given: JsonObject) => ConfigurationShape,
 ): JsonObject | null {
   const given = dependencies.configurationOf?.(plugin) ?? null
-  if (given !== null) checkConfigurationShape(given, shapeIn(dependencies.names), problemOf(plugin))
+  if (given !== null) checkConfigurationShape(given, shapeIn(dependencies.names, given), problemOf(plugin))
   return given
 }
 

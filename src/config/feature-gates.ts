@@ -1,6 +1,6 @@
 import { ConfigError } from './errors.ts'
 import type { Flag } from './flag.ts'
-import { mostLike } from './nearest.ts'
+import { nearest } from './nearest.ts'
 
 type Stage = 'Alpha' | 'Beta' | 'GA'
 
@@ -115,8 +115,9 @@ function parseEntry(entry: string): { readonly name: string; readonly isOn: bool
   const [, name = '', value = ''] = /^\s*([^=]*?)\s*=\s*(.*?)\s*$/.exec(entry) ?? []
   if (name === '') throw new ConfigError(`must be NAME=true or NAME=false, not ${JSON.stringify(entry)}`)
   if (!isGate(name) && !Object.hasOwn(stageWords, name)) {
-    const close = mostLike(name, [...names, ...Object.keys(stageWords)])?.word ?? ''
-    throw new ConfigError(`has no gate ${JSON.stringify(name)}: the nearest is ${close}, see --help`)
+    const near = nearest(name, [...names, ...Object.keys(stageWords)])
+    const advice = near === null ? 'see --help' : `the nearest is ${near}, see --help`
+    throw new ConfigError(`has no gate ${JSON.stringify(name)}: ${advice}`)
   }
   switch (value.toLowerCase()) {
     case 'true':

@@ -88,7 +88,7 @@ export const limits = Object.freeze({
   writeStallMsMax: 60_000,
   /**
    * `Warning` headers of one response, and the bytes of each. When full: further ones are dropped,
-   * longer ones truncated.
+   * and the last one states it; longer ones are truncated.
    */
   warningsMax: 16,
   warningCharactersMax: 256,
@@ -199,7 +199,7 @@ export const limits = Object.freeze({
   /** Bytes of the response of a webhook. Longer: the call failed. */
   webhookResponseBytesMax: 3 * MiB,
   /**
-   * Warnings and audit annotations of one response. More: dropped; of annotations, an annotation
+   * Warnings and audit annotations of one response. More: dropped; a last warning, or an annotation
    * states it.
    */
   webhookWarningsMax: 32,

@@ -16,7 +16,8 @@ export type CredentialsFor = (type: WebhookPurpose, name: string) => ClientCrede
 /** A change of configured webhooks: those that there are by now, and those that there were. */
 export type WebhooksChange<T> = { readonly added: readonly T[]; readonly removed: readonly T[] }
 
-type PooledWebhook = { readonly type: WebhookPurpose; readonly endpoint: WebhookEndpoint }
+/** A configured webhook, as its pool is chosen. */
+export type PooledWebhook = { readonly type: WebhookPurpose; readonly endpoint: WebhookEndpoint }
 
 export type WebhookClientsDependencies = {
   readonly clock: Clock

@@ -3,9 +3,9 @@ import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import { listOf, maybe, part, quantities, struct, text, texts } from '../api/schema/build.ts'
 import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
+import { QUOTA_SCOPES } from '../registry/quota/scopes.ts'
 import { keeping, statusSubresource } from './common/status-subresource.ts'
 import { textColumn } from './common/text-column.ts'
-import { QUOTA_SCOPES } from './quotas/quota-resources.ts'
 import { checkQuota, checkQuotaStatus, checkQuotaUpdate } from './quotas/quota-rules.ts'
 
 /** Limits on the number and on the resources of all objects of a namespace together. */

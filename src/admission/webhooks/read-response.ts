@@ -61,14 +61,22 @@ export function readResponse(body: Uint8Array, expected: ExpectedResponse): Read
       allowed: memberOf(response, 'allowed') === true,
       status: isJsonObject(status) ? status : null,
       patch: patch?.operations ?? null,
-      warnings: textsMember(response, 'warnings')
-        .filter((text) => text !== '')
-        .slice(0, limits.webhookWarningsMax)
-        .map((text) => shortText(text, limits.webhookWarningCharactersMax)),
+      warnings: warningsIn(response),
       auditAnnotations: annotations.slice(0, limits.webhookAuditAnnotationsMax),
       dropsAnnotations: annotations.length > limits.webhookAuditAnnotationsMax,
     },
   }
+}
+
+/** Returns the warnings for the client; if there are too many, the last one states it. */
+function warningsIn(response: JsonObject): readonly string[] {
+  const max = limits.webhookWarningsMax
+  const all = textsMember(response, 'warnings').filter((text) => text !== '')
+  const shown = all
+    .slice(0, all.length > max ? max - 1 : max)
+    .map((text) => shortText(text, limits.webhookWarningCharactersMax))
+  const dropped = all.length - shown.length
+  return dropped === 0 ? shown : [...shown, `${dropped} further warnings of this webhook were dropped`]
 }
 
 function invalid(why: string): ReadVerdict {

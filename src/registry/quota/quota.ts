@@ -1,4 +1,4 @@
-import { objectMember, objectsMember, textMember, textsMember } from '../../api/json.ts'
+import { objectMember, objectsMember, textsMember } from '../../api/json.ts'
 import { prefixOf } from '../../store/key.ts'
 import type { KeyPrefix } from '../../store/key.ts'
 import type { StoredObject } from '../../store/object-store.ts'
@@ -7,6 +7,8 @@ import { parseStored } from '../kinds/encode.ts'
 import { amountsIn } from './amounts.ts'
 import type { Amounts } from './amounts.ts'
 import type { PodScopes } from './pod-usage.ts'
+import { appliesTo, scopeRequirementOf } from './scopes.ts'
+import type { ScopeRequirement } from './scopes.ts'
 
 /** One version of a ResourceQuota. */
 export type Quota = {
@@ -19,12 +21,6 @@ export type Quota = {
   readonly hard: Amounts
   readonly used: Amounts
   readonly scopes: readonly ScopeRequirement[]
-}
-
-type ScopeRequirement = {
-  readonly scope: string
-  readonly operator: string
-  readonly values: readonly string[]
 }
 
 /** Location of the quotas of a namespace. */
@@ -57,11 +53,7 @@ function readQuota(stored: StoredObject): Quota {
     used: amountsIn(objectMember(status, 'used')),
     scopes: [
       ...textsMember(spec, 'scopes').map((scope) => ({ scope, operator: 'Exists', values: [] })),
-      ...objectsMember(selector, 'matchExpressions').map((one) => ({
-        scope: textMember(one, 'scopeName'),
-        operator: textMember(one, 'operator'),
-        values: textsMember(one, 'values'),
-      })),
+      ...objectsMember(selector, 'matchExpressions').map(scopeRequirementOf),
     ],
   }
 }
@@ -73,42 +65,7 @@ function readQuota(stored: StoredObject): Quota {
  */
 export function inScope(quota: Pick<Quota, 'scopes'>, scopes: PodScopes | null): boolean {
   if (quota.scopes.length === 0) return true
-  return scopes !== null && quota.scopes.every((requirement) => applies(requirement, scopes))
-}
-
-function applies({ scope, operator, values }: ScopeRequirement, pod: PodScopes): boolean {
-  switch (scope) {
-    case 'Terminating':
-      return pod.terminating
-    case 'NotTerminating':
-      return !pod.terminating
-    case 'BestEffort':
-      return pod.bestEffort
-    case 'NotBestEffort':
-      return !pod.bestEffort
-    case 'CrossNamespacePodAffinity':
-      return pod.crossNamespaceAffinity
-    case 'PriorityClass':
-      return matches(pod.priorityClass, operator, values)
-    default:
-      return false
-  }
-}
-
-/** As a label selector on a label that is absent if the value is empty. */
-function matches(value: string, operator: string, values: readonly string[]): boolean {
-  switch (operator) {
-    case 'Exists':
-      return value !== ''
-    case 'DoesNotExist':
-      return value === ''
-    case 'In':
-      return value !== '' && values.includes(value)
-    case 'NotIn':
-      return value === '' || !values.includes(value)
-    default:
-      return false
-  }
+  return scopes !== null && quota.scopes.every((requirement) => appliesTo(requirement, scopes))
 }
 
 /** Whether the limits in force are those of the spec: the controller has counted for them. */

@@ -33,12 +33,6 @@ export function isCountedResource(name: string): boolean {
   return COUNTS.has(name) || name.startsWith('count/')
 }
 
-/** Scopes of quotas, in the order of upstream's messages. */
-export const QUOTA_SCOPES: readonly string[] = [
-  ...['BestEffort', 'CrossNamespacePodAffinity', 'NotBestEffort', 'NotTerminating', 'PriorityClass'],
-  'Terminating',
-]
-
 /** Whether a quota with that scope can limit the standard resource. */
 export function isScopeFor(scope: string, resource: string): boolean {
   return resource === 'pods' || (scope !== 'BestEffort' && COMPUTE.includes(resource))

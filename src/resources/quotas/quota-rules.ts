@@ -4,13 +4,13 @@ import type { JsonObject } from '../../api/json.ts'
 import { memberOf, objectMember, objectsMember, textMember, textsMember } from '../../api/json.ts'
 import { parseQuantity } from '../../api/schema/quantity.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
+import { QUOTA_SCOPES } from '../../registry/quota/scopes.ts'
 import { checkNotNegative } from '../common/amounts.ts'
 import {
   checkQuotaResourceName,
   isCountedResource,
   isScopeFor,
   isStandardQuotaResource,
-  QUOTA_SCOPES,
 } from './quota-resources.ts'
 
 const WHOLE = 10n ** 9n

@@ -8,7 +8,6 @@ import type { Impersonation } from '../../auth/impersonation.ts'
 import type { ReadProof } from '../../registry/calls/consistency.ts'
 import type { Deprecation } from '../../registry/kinds/definition.ts'
 import type { AdmissionStep, RequestContext } from '../../registry/calls/request.ts'
-import { limits } from '../../config/limits.ts'
 import { certificatesOf, connectionOf } from '../http/peer.ts'
 import type { AuditedCall } from './audited-call.ts'
 import type { OutgoingBytes } from '../load/outgoing-bytes.ts'
@@ -16,7 +15,7 @@ import type { RequestInfo } from '../http/request-info.ts'
 import type { Upload } from '../load/body-memory.ts'
 import type { WebSocketOffer } from '../http/websocket-handshake.ts'
 import { RequestTiming } from './request-timing.ts'
-import { warningHeader } from '../http/warning.ts'
+import { Warnings } from './warnings.ts'
 import type { RawRequest, RawReply } from '../http/raw-http.ts'
 
 /** The state of one request while it lasts, also as verbs and authentication see it. */
@@ -63,7 +62,7 @@ export class Call implements RequestContext, Credentials {
   #aborted = false
   #blockedSinceMs: number | null = null
   #abort: AbortController | null = null
-  #warnings: string[] | null = null
+  #warnings: Warnings | null = null
   #proof: ReadProof | null = null
   #timing: RequestTiming | null = null
   #isReplayed = false
@@ -239,18 +238,13 @@ export class Call implements RequestContext, Credentials {
   }
 
   get warnings(): readonly string[] | null {
-    return this.#warnings
+    return this.#warnings?.headers ?? null
   }
 
-  /**
-   * An arrow function, as verbs may pass it on. A repeated text, as from a repeated evaluation of a
-   * write, is added once.
-   */
+  /** An arrow function, as verbs may pass it on. */
   readonly warn = (text: string): void => {
-    this.#warnings ??= []
-    if (this.#warnings.length >= limits.warningsMax) return
-    const header = warningHeader(text)
-    if (!this.#warnings.includes(header)) this.#warnings.push(header)
+    this.#warnings ??= new Warnings()
+    this.#warnings.add(text)
   }
 
   received(body: Json): void {

@@ -11,11 +11,13 @@ import { admissionChain } from '../../../../src/admission/chain.ts'
 import { readLimitRange } from '../../../../src/admission/limit-range.ts'
 import { violationsOf } from '../../../../src/admission/limit-range-rules.ts'
 import { limitRanger } from '../../../../src/admission/limit-ranger.ts'
+import { namespaceLifecycle } from '../../../../src/admission/namespace-lifecycle.ts'
 import { resourceQuotaAdmission } from '../../../../src/admission/resource-quota.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import { limits } from '../../../../src/config/limits.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
+import { openRacingFixture } from './racing-fixture.ts'
 
 const names = namesOf('k8s.io')
 const RESOURCES = ['cpu', 'memory', 'example.com/gpu'] as const
@@ -71,10 +73,7 @@ void test('an object is refused by one of many LimitRanges that it violates alon
 })
 
 void test('a namespace accepts no LimitRange and no ResourceQuota beyond the limit, and other changes of them', async (t) => {
-  const api = await Fixture.open({
-    domain: 'k8s.io',
-    admission: admissionChain([limitRanger({ names }), resourceQuotaAdmission({ names })]),
-  })
+  const { api, race } = await openRacing()
   t.after(() => api.close())
   for (const [kind, plural, spec] of [
     ['LimitRange', 'limitranges', { limits: [{ type: 'Pod', max: { cpu: '1' } }] }],
@@ -82,7 +81,9 @@ void test('a namespace accepts no LimitRange and no ResourceQuota beyond the lim
   ] as const) {
     const made = (name: string, more: JsonObject = {}): ReturnType<Fixture['create']> =>
       api.create({ kind, body: { metadata: { name, ...more }, spec } })
-    for (let at = 0; at < limits.namespacePoliciesMax; at++) await made(`a${at}`)
+    for (let at = 1; at < limits.namespacePoliciesMax; at++) await made(`a${at}`)
+    // The second of two concurrent creates exceeds the limit.
+    race.before = () => made('last')
     const seen = await refused(made('more'))
     assert.equal(seen.code, 403)
     assert.equal(
@@ -115,4 +116,40 @@ void test('a LimitRange in a namespace with too many bytes of others may shrink,
     /has objects of the kind LimitRange with 120\d{4} bytes together, which is more than 1048576/,
   )
   await change(8)
+})
+
+/** Opens a fixture in which a LimitRange, or a change of one, overtakes the next write. */
+function openRacing(): ReturnType<typeof openRacingFixture> {
+  const orch = namesOf('orch.io')
+  const quotas = resourceQuotaAdmission({ names: orch })
+  return openRacingFixture([namespaceLifecycle({ names: orch }), limitRanger({ names: orch }), quotas])
+}
+
+function rangeOf(cpu: string): JsonObject {
+  const container = { type: 'Container', default: { cpu }, max: { cpu } }
+  return { limits: [container, { type: 'PersistentVolumeClaim', max: { storage: '1Gi' } }] }
+}
+
+void test('a Pod or claim that was evaluated before a LimitRange was there, or changed, is evaluated again', async (t) => {
+  const { api, race } = await openRacing()
+  t.after(() => api.close())
+  const range = (name: string, cpu: string): ReturnType<Fixture['create']> =>
+    api.create({ kind: 'LimitRange', body: { metadata: { name }, spec: rangeOf(cpu) } })
+  const pod = (name: string, limits: JsonObject): ReturnType<Fixture['create']> => {
+    const containers = [{ name: 'c', image: 'i', resources: { limits } }]
+    return api.create({ kind: 'Pod', body: { metadata: { name }, spec: { containers } } })
+  }
+  race.before = () => range('first', '4')
+  assert.match(JSON.stringify((await pod('a', {})).object), /"limits":\{"cpu":"4"\}/)
+  race.before = () => range('second', '3')
+  assert.match((await refused(pod('b', { cpu: '4' }))).message, /maximum cpu usage per Container is 3/)
+  race.before = () => api.patch({ kind: 'LimitRange', name: 'first', body: { spec: rangeOf('2') } })
+  assert.match((await refused(pod('b', { cpu: '3' }))).message, /maximum cpu usage per Container is 2/)
+  const claim = (name: string, storage: string): ReturnType<Fixture['create']> => {
+    const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage } } }
+    return api.create({ kind: 'PersistentVolumeClaim', body: { metadata: { name }, spec } })
+  }
+  for (const name of ['first', 'second']) await api.delete({ kind: 'LimitRange', name })
+  race.before = () => range('third', '1')
+  assert.match((await refused(claim('a', '2Gi'))).message, /maximum storage usage per .* is 1Gi/)
 })

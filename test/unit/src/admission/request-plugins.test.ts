@@ -255,3 +255,51 @@ void test('spec 5.9: events beyond a limit are refused with 429 until there are 
     'limits[0].qps: must be a whole number from 1 to 1000000',
   ])
 })
+
+void test('a dry run takes no token of a limit of events, and is not refused by one', async (t) => {
+  const limits = [{ type: 'Server', qps: 1, burst: 1, cacheSize: 1 }] as const
+  const plugin = eventRateLimit({ names, clock: new ManualClock(), limits })
+  const api = await Fixture.open({ domain: 'k8s.io', admission: admissionChain([plugin]) })
+  t.after(() => api.close())
+  const event = (name: string, query: Record<string, string>): ReturnType<Fixture['create']> =>
+    api.create({
+      kind: 'v1/Event',
+      body: { metadata: { name }, involvedObject: { namespace: 'default' } },
+      query,
+    })
+  assert.equal((await event('a', { dryRun: 'All' })).code, 201)
+  assert.equal((await event('a', {})).code, 201)
+  assert.equal((await event('b', { dryRun: 'All' })).code, 201)
+  assert.equal((await refused(event('b', {}))).code, 429)
+})
+
+void test('events of different sources about an object have limits of their own, in both groups', async (t) => {
+  const limits = [{ type: 'SourceAndObject', qps: 1, burst: 1, cacheSize: 9 }] as const
+  const plugin = eventRateLimit({ names, clock: new ManualClock(), limits })
+  const api = await Fixture.open({ domain: 'k8s.io', admission: admissionChain([plugin]) })
+  t.after(() => api.close())
+  let count = 0
+  const object = { kind: 'Pod', namespace: 'default', name: 'p' }
+  const core = (component: string): ReturnType<Fixture['create']> => {
+    const metadata = { name: `a${count++}` }
+    const source = { component, host: 'h' }
+    return api.create({ kind: 'v1/Event', body: { metadata, involvedObject: object, source } })
+  }
+  const inGroup = (reportingController: string): ReturnType<Fixture['create']> => {
+    const metadata = { name: `b${count++}` }
+    const what = { reason: 'r', action: 'a', type: 'Normal', eventTime: '2026-01-01T00:00:00.000000Z' }
+    const by = { reportingController, reportingInstance: 'h' }
+    const kind = 'events.k8s.io/v1/Event'
+    return api.create({ kind, body: { metadata, regarding: object, ...what, ...by } })
+  }
+  for (const source of ['example.com/a', 'example.com/b']) {
+    assert.equal((await inGroup(source)).code, 201)
+    assert.equal((await refused(inGroup(source))).code, 429)
+    assert.match(
+      (await refused(core(source))).message,
+      /limit reached on type SourceAndObject for key example/,
+    )
+  }
+  assert.equal((await core('scheduler')).code, 201)
+  assert.equal((await refused(core('scheduler'))).code, 429)
+})

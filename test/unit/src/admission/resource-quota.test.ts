@@ -13,8 +13,8 @@ import { resourceQuotaAdmission } from '../../../../src/admission/resource-quota
 import { objectMember } from '../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
-import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
+import { openRacingFixture } from './racing-fixture.ts'
 
 const names = namesOf('orch.io')
 
@@ -210,28 +210,8 @@ void test('spec 5.9: concurrent creates never exceed a quota, and use all of it'
   }
 })
 
-/** A function that runs once, between the evaluation of a write and its commit; null: none. */
-type Race = { before: (() => Promise<unknown>) | null }
-
-async function openRacing(): Promise<{ readonly api: Fixture; readonly race: Race }> {
-  const plugins = [namespaceLifecycle({ names }), resourceQuotaAdmission({ names })]
-  const race: Race = { before: null }
-  const wrap = (real: ObjectStore): ObjectStore =>
-    new Proxy(real, {
-      get: (target, name) => {
-        if (name === 'write') {
-          return async (...args: Parameters<ObjectStore['write']>) => {
-            const first = race.before
-            race.before = null
-            await first?.()
-            return target.write(...args)
-          }
-        }
-        const value: unknown = Reflect.get(target, name, target)
-        return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value
-      },
-    })
-  return { api: await Fixture.open({ admission: admissionChain(plugins), wrap }), race }
+function openRacing(): ReturnType<typeof openRacingFixture> {
+  return openRacingFixture([namespaceLifecycle({ names }), resourceQuotaAdmission({ names })])
 }
 
 void test('spec 5.9: a create that was evaluated before a quota was there, or in force, is evaluated again', async (t) => {

@@ -82,6 +82,7 @@ void test('an unknown feature gate is an error that names the nearest one', () =
     message,
     '--feature-gates (command line) has no gate "ApiListChunkin": the nearest is APIListChunking, see --help',
   )
+  assert.match(refusal('--feature-gates=Quux=true'), /has no gate "Quux": see --help$/)
   assert.match(refusal('--feature-gates=OpenAPIV3=maybe'), /must be OpenAPIV3=true or OpenAPIV3=false/)
   assert.match(refusal('--feature-gates=OpenAPIV3'), /must be NAME=true or NAME=false/)
 })

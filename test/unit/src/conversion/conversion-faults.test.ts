@@ -88,6 +88,18 @@ void test('a conversion webhook that cannot be reached is reported with its caus
   assert.equal(kit.calls(), 0)
 })
 
+void test('connections to a conversion webhook are kept while a definition names its server', async (t) => {
+  const kit = await ConversionKit.open(t)
+  const { api } = kit
+  await api.create({ kind: v1, body: gadget('a') })
+  await api.get({ kind: v2, name: 'a' })
+  assert.equal(kit.pools(), 1)
+  await kit.redefine({ conversion: kit.conversion({ conversionReviewVersions: ['v1', 'v2'] }) })
+  assert.equal(kit.pools(), 1)
+  await kit.redefine({ conversion: { strategy: 'None', webhook: null } })
+  assert.equal(kit.pools(), 0)
+})
+
 void test('a conversion webhook that fails several times in a row is not called for a time, and then probed', async (t) => {
   const kit = await ConversionKit.open(t)
   const { api } = kit

@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test'
 import { Registry as MetricsRegistry } from 'prom-client'
 import { SeededRandom } from '../../../../base/random.ts'
+import { followConversions } from '../../../../src/conversion/follow-conversions.ts'
 import { ConversionMetrics } from '../../../../src/conversion/conversion-metrics.ts'
 import { ConversionWebhooks } from '../../../../src/conversion/conversion-webhooks.ts'
 import { textMember } from '../../../../src/api/json.ts'
@@ -44,6 +45,9 @@ export class ConversionKit {
   readonly failures: string[] = []
   converter: ConversionWebhooks | null = null
 
+  /** Number of open pools of connections. */
+  pools = (): number => 0
+
   constructor(api: Fixture, hook: OutwardServer, metrics: MetricsRegistry) {
     this.api = api
     this.hook = hook
@@ -69,6 +73,8 @@ export class ConversionKit {
     made.kit = kit
     const random = new SeededRandom(3)
     const clients = new WebhookClients({ clock: systemClock, random, credentials: () => null })
+    kit.pools = () => clients.size
+    const unfollow = followConversions(api.catalog, clients)
     made.converter = new ConversionWebhooks({
       // Time advances only by the test, but calls take real time.
       clock: { ...systemClock, monotonicMs: () => api.clock.monotonicMs() },
@@ -77,6 +83,7 @@ export class ConversionKit {
     })
     kit.converter = made.converter
     t.after(async () => {
+      unfollow()
       clients.close()
       await api.close()
     })

@@ -1,0 +1,30 @@
+import { admissionChain } from '../../../../src/admission/chain.ts'
+import type { AdmissionPlugin } from '../../../../src/admission/chain.ts'
+import type { ObjectStore } from '../../../../src/store/object-store.ts'
+import { Fixture } from '../registry/fixture.ts'
+
+/** A function that runs once, between the evaluation of a write and its commit; null: none. */
+export type Race = { before: (() => Promise<unknown>) | null }
+
+/** Opens a fixture whose next write is overtaken by those of `race.before`. */
+export async function openRacingFixture(
+  plugins: readonly AdmissionPlugin[],
+): Promise<{ readonly api: Fixture; readonly race: Race }> {
+  const race: Race = { before: null }
+  const wrap = (real: ObjectStore): ObjectStore =>
+    new Proxy(real, {
+      get: (target, name) => {
+        if (name === 'write') {
+          return async (...args: Parameters<ObjectStore['write']>) => {
+            const first = race.before
+            race.before = null
+            await first?.()
+            return target.write(...args)
+          }
+        }
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value
+      },
+    })
+  return { api: await Fixture.open({ admission: admissionChain(plugins), wrap }), race }
+}
