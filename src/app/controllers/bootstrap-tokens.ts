@@ -4,11 +4,14 @@ import { Informer } from '../../registry/informer.ts'
 import { bootstrapTokenOf, isBootstrapTokenName } from '../../registry/kinds/bootstrap-token.ts'
 import { parseStored } from '../../registry/kinds/encode.ts'
 import { partsOf, prefixOf } from '../../store/key.ts'
+import type { RootCaSource } from './accounts.ts'
 import type { ControllerParts, Stop } from './controller-parts.ts'
 
 /** Starts the controllers of bootstrap tokens. */
-export function startBootstrapTokens(of: ControllerParts): readonly Stop[] {
-  const { store, clock, names, catalog, enabled, log, clientOf, eventsOf, switched } = of
+export function startBootstrapTokens(
+  of: ControllerParts & { readonly rootCa: RootCaSource },
+): readonly Stop[] {
+  const { store, clock, names, catalog, enabled, log, rootCa, clientOf, eventsOf, switched } = of
   if (!enabled.has('bootstrapsigner') && !enabled.has('tokencleaner')) return []
   const inNamespace = (plural: string, namespace: string) => prefixOf({ group: '', plural, namespace })
   const tokens = new Informer({
@@ -24,6 +27,7 @@ export function startBootstrapTokens(of: ControllerParts): readonly Stop[] {
   const parts = { clock, names, catalog, tokens }
   const signing = clusterInfoSigner({
     ...{ ...parts, clusterInfo, client: clientOf('bootstrapsigner') },
+    ...{ rootCa: () => rootCa.pem, onRootCaChanged: (listener) => rootCa.onChange(listener) },
     onError: (_, cause) => log.warn({ err: cause }, 'cluster-info not signed yet'),
   })
   const cleaning = tokenCleaner({

@@ -1,4 +1,4 @@
-import { CompactSign } from 'jose'
+import { createHmac } from 'node:crypto'
 import type { Clock } from '../../../base/clock.ts'
 import { equalJson, objectMember } from '../../api/json.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
@@ -10,6 +10,7 @@ import type { LocalClient } from '../../registry/local-client.ts'
 import { Controller } from '../controller.ts'
 import type { Reconciled } from '../controller.ts'
 import { isLostRace } from '../lost-race.ts'
+import { withAuthorities } from './cluster-info-authorities.ts'
 import { periodicController } from '../periodic-controller.ts'
 import type { PeriodicController } from '../periodic-controller.ts'
 
@@ -22,6 +23,10 @@ export type ClusterInfoSigningDependencies = {
   readonly tokens: Pick<Informer<BootstrapToken | null>, 'entries' | 'subscribe'>
   /** The ConfigMap `cluster-info`, if it exists. */
   readonly clusterInfo: Pick<Informer<true>, 'subscribe'>
+  /** CA certificates (PEM) that verify the servers. null: not known */
+  readonly rootCa: () => string | null
+  /** Calls the listener when they have changed. */
+  readonly onRootCaChanged: (listener: () => void) => void
   readonly onError: (key: string, cause: unknown) => void
 }
 
@@ -31,10 +36,13 @@ const kubeconfigKey = 'kubeconfig'
 const signaturePrefix = 'jws-kubeconfig-'
 /** Tokens that sign. More: those with the first IDs do. */
 const signaturesMax = 1000
+/** Bytes that are signed in one turn, for all tokens together: fewer sign a huge kubeconfig. */
+const signedBytesMax = 64 * 1024 * 1024
 
 /**
  * Signs the kubeconfig of `cluster-info` with each bootstrap token that is for it. By the signature
- * a node that has the token checks that the kubeconfig is that of the right cluster.
+ * a node that has the token checks that the kubeconfig is that of the right cluster. Its
+ * authorities follow those of the cluster.
  *
  * @source spec 2.4, 3.3; upstream `pkg/controller/bootstrap/bootstrapsigner.go`
  */
@@ -54,6 +62,7 @@ export function clusterInfoSigner(dependencies: ClusterInfoSigningDependencies):
   const enqueue = (): void => controller.enqueue(clusterInfoName)
   tokens.subscribe(enqueue)
   clusterInfo.subscribe(enqueue)
+  dependencies.onRootCaChanged(enqueue)
   const due = (): readonly string[] => {
     const nowMs = clock.wallMs()
     // A token that had expired signs again after the clock was set back.
@@ -73,7 +82,7 @@ function signing({ clock, tokens }: ClusterInfoSigningDependencies): readonly Bo
 }
 
 async function reconcile(
-  { names, catalog, client }: ClusterInfoSigningDependencies,
+  { names, catalog, client, rootCa }: ClusterInfoSigningDependencies,
   tokens: readonly BootstrapToken[],
 ): Promise<Reconciled> {
   const definition = catalog.find('', 'v1', 'configmaps')
@@ -82,7 +91,7 @@ async function reconcile(
   const object = await client.get(definition, target)
   if (object === null) return { kind: 'done' }
   const given = objectMember(object, 'data')
-  const data = await signedData(names, given, tokens)
+  const data = signedData(names, withRootCa(given, rootCa()), tokens)
   if (equalJson(data, given)) return { kind: 'done' }
   try {
     await client.update(definition, target, { ...object, data })
@@ -93,19 +102,23 @@ async function reconcile(
   return { kind: 'done' }
 }
 
+/** Nodes that join later must not trust an authority that the cluster has replaced. */
+function withRootCa(data: JsonObject, rootCa: string | null): JsonObject {
+  const kubeconfig = data[kubeconfigKey]
+  if (typeof kubeconfig !== 'string' || rootCa === null) return data
+  return { ...data, [kubeconfigKey]: withAuthorities(kubeconfig, rootCa) }
+}
+
 /** Returns the data with the signatures of these tokens, and without others. */
-async function signedData(
-  names: Names,
-  given: JsonObject,
-  tokens: readonly BootstrapToken[],
-): Promise<JsonObject> {
+function signedData(names: Names, given: JsonObject, tokens: readonly BootstrapToken[]): JsonObject {
   const others = Object.entries(given).filter(([key]) => !key.startsWith(signaturePrefix))
   const kubeconfig = given[kubeconfigKey]
   if (typeof kubeconfig !== 'string') return Object.fromEntries(others)
+  const payload = base64url(kubeconfig)
   const signatures: [string, Json][] = []
-  for (const token of tokens) {
+  for (const token of tokens.slice(0, Math.floor(signedBytesMax / payload.length))) {
     const key = signingKey(names, token)
-    signatures.push([`${signaturePrefix}${token.id}`, await detachedSignature(kubeconfig, token.id, key)])
+    signatures.push([`${signaturePrefix}${token.id}`, detachedSignature(payload, token.id, key)])
   }
   return Object.fromEntries([...others, ...signatures])
 }
@@ -115,11 +128,18 @@ function signingKey({ domain }: Names, { id, secret }: BootstrapToken): string {
   return domain === 'k8s.io' ? secret : `${id}.${secret}`
 }
 
-/** Returns a compact JWS without its payload. */
-async function detachedSignature(payload: string, id: string, key: string): Promise<string> {
-  const signed = await new CompactSign(Buffer.from(payload))
-    .setProtectedHeader({ alg: 'HS256', kid: id })
-    .sign(Buffer.from(key))
-  const [header = '', , signature = ''] = signed.split('.')
-  return `${header}..${signature}`
+/**
+ * Returns a compact JWS without its payload.
+ *
+ * @param payload in base64url
+ * @source RFC 7515 section 7.1, appendix F
+ */
+function detachedSignature(payload: string, id: string, key: string): string {
+  const header = base64url(JSON.stringify({ alg: 'HS256', kid: id }))
+  const hmac = createHmac('sha256', key).update(`${header}.${payload}`)
+  return `${header}..${hmac.digest('base64url')}`
+}
+
+function base64url(text: string): string {
+  return Buffer.from(text).toString('base64url')
 }

@@ -4,6 +4,7 @@ import pino from 'pino'
 import type { NodeId } from '../../../../raft/index.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import type { ApiDomain } from '../../../../src/api/metadata/names.ts'
+import type { RootCaSource } from '../../../../src/app/controllers/accounts.ts'
 import { Controllers } from '../../../../src/app/controllers/controllers.ts'
 import { podInformer } from '../../../../src/app/pods.ts'
 import type { ControllerName } from '../../../../src/config/controllers-flag.ts'
@@ -21,11 +22,15 @@ export type LeadingMember = {
   readonly endedPodsMax?: number
   /** Unset: none, as no test of others needs them. */
   readonly members?: readonly NodeId[]
+  /** Unset: one that stays. */
+  readonly rootCa?: RootCaSource
 }
+
+const steady: RootCaSource = { pem: 'CA', onChange: () => undefined }
 
 /** Starts the controllers of a member that leads. */
 export async function lead(t: TestContext, member: LeadingMember): Promise<Fixture> {
-  const { domain, enabled, admission, endedPodsMax = 0, members = [] } = member
+  const { domain, enabled, admission, endedPodsMax = 0, members = [], rootCa = steady } = member
   const names = namesOf(domain)
   const api = await Fixture.open({ domain, ...(admission === undefined ? {} : { admission }) })
   const { registry, store, consensus, clock, catalog } = api
@@ -43,7 +48,7 @@ export async function lead(t: TestContext, member: LeadingMember): Promise<Fixtu
     kindsApplied: () => definitions.takeIn(),
     members: () => members,
     certificates: certificateIssuing(),
-    rootCa: { pem: 'CA', onChange: () => undefined },
+    rootCa,
     log: pino({ level: 'silent' }),
     enabled: new Set(enabled),
     ...{ eventTtlMs: 0, endedPodsMax },

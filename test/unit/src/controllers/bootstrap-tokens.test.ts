@@ -7,7 +7,9 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
+import { SeededRandom } from '../../../../base/random.ts'
 import { objectMember, textMember } from '../../../../src/api/json.ts'
+import { createAuthority } from '../../../../src/pki/authority.ts'
 import { lead, rest } from '../app/leading-member.ts'
 import { refused } from '../registry/fixture.ts'
 import type { Fixture } from '../registry/fixture.ts'
@@ -75,6 +77,37 @@ void test('spec 3.3: an expired token signs no longer, and is removed', async (t
   const at = { kind: 'Secret', namespace: api.names.systemNamespace }
   assert.equal((await refused(api.get({ ...at, name: 'bootstrap-token-aaaaaa' }))).code, 404)
   assert.equal((await api.get({ ...at, name: 'bootstrap-token-bbbbbb' })).code, 200)
+})
+
+/** Made with a seed that no other one has. */
+function authority(seed: number, commonName = 'ca'): string {
+  const validity = { notBeforeMs: 0, notAfterMs: 86_400_000 }
+  return createAuthority({ ...validity, commonName, random: new SeededRandom(seed) }).certificatePem
+}
+
+void test('the kubeconfig of cluster-info follows the authorities of the cluster, and is signed again', async (t) => {
+  const [old, next, foreign] = [authority(1), authority(2), authority(3, 'of the load balancer')]
+  let changed = (): void => undefined
+  const rootCa = { pem: old, onChange: (listener: () => void) => void (changed = listener) }
+  const api = await lead(t, { domain: 'orch.io', enabled, rootCa })
+  const encoded = (pem: string): string => Buffer.from(pem).toString('base64')
+  const kubeconfig = (pem: string): string =>
+    JSON.stringify({
+      clusters: [pem, foreign, pem + foreign].map((one) => ({ 'certificate-authority-data': encoded(one) })),
+    })
+  await storeToken(api, 'aaaaaa', {})
+  await storeClusterInfo(api, { kubeconfig: kubeconfig(old) })
+  await rest(api)
+  assert.equal((await dataOf(api))['kubeconfig'], kubeconfig(old))
+  // As the steps of a rotation show them.
+  for (const pem of [old + next, next]) {
+    rootCa.pem = pem
+    changed()
+    await rest(api)
+    const data = await dataOf(api)
+    assert.equal(data['kubeconfig'], kubeconfig(pem))
+    assert.ok(verifies(data['jws-kubeconfig-aaaaaa'], kubeconfig(pem), 'aaaaaa', `aaaaaa.${tokenSecret}`))
+  }
 })
 
 void test('a Secret under a false name, or of another type, signs nothing and is not removed', async (t) => {

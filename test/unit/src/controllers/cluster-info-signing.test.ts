@@ -65,6 +65,7 @@ async function open(t: TestContext, tokens: Tokens) {
   const signer = clusterInfoSigner({
     ...{ clock, names, catalog, tokens },
     client: new LocalClient({ registry, clock: api.clock, user, timeoutMs: 10_000 }),
+    ...{ rootCa: () => null, onRootCaChanged: () => undefined },
     clusterInfo: { subscribe: () => () => undefined },
     onError: (_, cause) => assert.fail(String(cause)),
   })
