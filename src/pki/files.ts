@@ -1,5 +1,5 @@
 import { closeSync, existsSync, fsyncSync, linkSync, lstatSync, openSync, readSync } from 'node:fs'
-import { renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DirectoryError, makeDirectoriesSync } from '../../base/make-directories.ts'
 import { PkiError } from './errors.ts'
@@ -159,7 +159,8 @@ function writeTo(aside: string, text: string, secrecy: Secrecy): string {
   rmSync(aside, { force: true })
   const file = openSync(aside, 'wx', secrecy === 'secret' ? 0o600 : 0o644)
   try {
-    writeSync(file, text)
+    // Unlike `writeSync`, which may store only the beginning.
+    writeFileSync(file, text)
     fsyncSync(file)
   } finally {
     closeSync(file)

@@ -1,11 +1,12 @@
 /*
- * Goal: a directory that cannot be created is refused with one line, wherever it is.
+ * Goal: a directory that cannot be created is refused with one line, wherever it is; a file is
+ * replaced as a whole or not at all.
  * Method: a process of its own for each, because a process that hangs could not be detected
  * otherwise.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -33,4 +34,19 @@ void test('a directory is created with all its parents, and a second call has no
   t.after(() => rmSync(home, { recursive: true, force: true }))
   for (const path of [join(home, 'a'), join(home, 'b/c/d'), join(home, 'b/c/d')]) makeDirectory(path)
   assert.ok(existsSync(join(home, 'a')) && existsSync(join(home, 'b/c/d')))
+})
+
+void test('a file stays as it was when the system takes only the beginning of its replacement', (t) => {
+  if (process.platform === 'win32') return t.skip('there is no ulimit')
+  const home = mkdtempSync(join(tmpdir(), 'orch-short-'))
+  t.after(() => rmSync(home, { recursive: true, force: true }))
+  const path = join(home, 'admin.kubeconfig')
+  writeFileSync(path, 'the present one')
+  const script = `import(${JSON.stringify(files)}).then((m) =>
+    m.replaceFile(${JSON.stringify(path)}, 'x'.repeat(10_000), 'secret'))`
+  // Like a disk that is full: a write stores what fits, and reports how much that was.
+  const limited = 'ulimit -f 1 && exec "$0" -e "$1"'
+  const { status } = spawnSync('sh', ['-c', limited, process.execPath, script], { timeout: 60_000 })
+  assert.notEqual(status, 0)
+  assert.equal(readFileSync(path, 'utf8'), 'the present one')
 })
