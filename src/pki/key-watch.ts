@@ -23,11 +23,16 @@ export type KeyWatchDependencies = {
  * so that an authority removed from a bundle is rejected within a second.
  */
 const periodMs = 300
+/**
+ * Interval of reading files again that cannot be used: a certificate becomes valid, a clock is set,
+ * or the process gets access to a file, which changes none of its marks.
+ */
+const retryMs = 10_000
 
 /**
  * Reloads keys and certificates that changed on disk, without a restart. Applies all files or none:
- * while a certificate does not match its key, or a file is invalid, the current keys stay in use
- * and one line is logged.
+ * while a certificate does not match its key, or a file is invalid, the current keys stay in use,
+ * one line is logged, and the files are tried again.
  */
 export class KeyWatch {
   readonly #dependencies: KeyWatchDependencies
@@ -39,6 +44,8 @@ export class KeyWatch {
   /** Content of the files when last loaded, and at the last check. */
   #read = ''
   #seen = ''
+  /** Why the files as last loaded cannot be used, and when that was found. null: they are in use */
+  #refused: { readonly cause: string; readonly atMs: number } | null = null
 
   /** @param keys in use @param take puts new keys into use */
   constructor(dependencies: KeyWatchDependencies, keys: MemberKeys, take: (keys: MemberKeys) => void) {
@@ -66,17 +73,25 @@ export class KeyWatch {
     if (seen === null || this.#closed) return
     const isSettled = seen === this.#seen
     this.#seen = seen
-    if (!isSettled || seen === this.#read) return
+    if (!isSettled) return
+    if (seen !== this.#read) this.#refused = null
+    else if (!this.#isRetryDue()) return
     this.#read = seen
     this.#renew()
   }
 
+  #isRetryDue(): boolean {
+    return this.#refused !== null && this.#dependencies.clock.monotonicMs() - this.#refused.atMs >= retryMs
+  }
+
   #renew(): void {
-    const { config, directory, log } = this.#dependencies
+    const { config, directory, clock, log } = this.#dependencies
+    const before = this.#refused
+    this.#refused = null
     try {
       const keys = readKeysAgain(this.#dependencies, directory, this.#keys)
       if (JSON.stringify(keys) === JSON.stringify(this.#keys)) return
-      checkFits(config, keys, this.#dependencies.clock.wallMs())
+      checkFits(config, keys, clock.wallMs())
       this.#take(keys)
       const changed = authorityChanges(this.#keys, keys)
       this.#keys = keys
@@ -85,6 +100,8 @@ export class KeyWatch {
       log.info({ until, ...changed }, 'keys and certificates changed on disk: new connections use them')
     } catch (cause) {
       if (!(cause instanceof StartError)) throw cause
+      this.#refused = { cause: cause.message, atMs: clock.monotonicMs() }
+      if (before?.cause === cause.message) return
       log.warn({ cause: cause.message }, 'changed keys on disk are invalid: the current ones stay in use')
     }
   }

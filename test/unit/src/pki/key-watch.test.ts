@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { copyFileSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
@@ -22,7 +22,7 @@ import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 let seed = 1
 
-function makeKeys(directory: string, clock: ManualClock): ClusterPkiPaths {
+function makeKeys(directory: string, clock: Pick<ManualClock, 'wallMs'>): ClusterPkiPaths {
   ensureClusterPki({
     directory,
     kubeconfigPath: join(directory, 'admin.kubeconfig'),
@@ -110,6 +110,23 @@ void test('the files are checked periodically, until the watch is closed', async
   }
   watch.close()
   assert.equal(clock.pending, 0)
+})
+
+void test('a certificate that is not valid yet is used once it is, though its files stay the same', async (t) => {
+  const { clock, paths, taken, warnings, looks } = open(t)
+  const directory = dirname(paths.ca.certificate)
+  for (const path of Object.values(paths.server('n1'))) rmSync(path)
+  // Issued on a machine whose clock is an hour ahead.
+  makeKeys(directory, { wallMs: () => clock.wallMs() + 3_600_000 })
+  await looks(3)
+  assert.equal(taken.length, 0)
+  for (let minute = 0; minute < 60; minute++) {
+    await clock.advance(60_000)
+    await looks(2)
+  }
+  assert.equal(taken.length, 1)
+  assert.equal(taken[0]?.server.certificate, readTextFile(paths.server('n1').certificate))
+  assert.equal(warnings.length, 1, 'the reason is logged once')
 })
 
 type Spoil = (opened: Opened) => void | Promise<void>
