@@ -1,6 +1,7 @@
 import { isJsonObject } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
 import { isSealedFor, sealedOf } from './sealing.ts'
+import { readCertificate } from '../pki/certificate.ts'
 import type { Recipient, Sealed } from './sealing.ts'
 
 /** An authority that signs certificate signing requests and that all members share. */
@@ -38,6 +39,8 @@ export function authorityWork(
 ): AuthorityWork | null {
   const last = authorities.at(-1)
   if (last === undefined || last.notAfterMs - of.nowMs < authorityRenewalMs) return 'create'
+  // The clock of the leader that made it was ahead: until then, nothing would accept what it signs.
+  if (readCertificate(last.certificate).notBeforeMs > of.nowMs) return 'create'
   if (last.sealed !== null && isSealedFor(last.sealed, of.recipients)) return null
   // As after a restore: no member can sign with the last one, but its certificates stay valid.
   return last.sealed !== null && of.canOpen(last.id) ? 'seal' : 'create'

@@ -24,7 +24,7 @@ const shortMs = 8 * 60 * 60 * 1000
  * Issues the certificate of a request that satisfies the rules of its signer, in PEM. It has the
  * subject, the key and the names of the request, and the usages; other extensions are dropped.
  *
- * @throws PkiError `refused`: the authority has expired, or the names cannot be encoded
+ * @throws PkiError `refused`: the authority is not valid now, or the names cannot be encoded
  * @source upstream `pkg/controller/certificates/authority/policies.go`, `signer/signer.go`
  */
 export function signRequest(
@@ -36,6 +36,10 @@ export function signRequest(
   if (authority.certificate.notAfterMs <= nowMs) {
     const when = new Date(authority.certificate.notAfterMs).toISOString()
     throw new PkiError('refused', `the certificate of the signer expired at ${when}: replace it`)
+  }
+  if (authority.certificate.notBeforeMs > nowMs) {
+    const when = new Date(authority.certificate.notBeforeMs).toISOString()
+    throw new PkiError('refused', `the certificate of the signer is valid from ${when}: check the clock`)
   }
   const ttlMs = Math.max(lifetimeMsMin, Math.min(maxMs, requestedMs ?? maxMs))
   return issueEncoded(

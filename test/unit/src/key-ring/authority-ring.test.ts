@@ -146,3 +146,16 @@ void test('an authority is replaced long before it expires, and removed afterwar
   await cluster.maintained(one)
   assert.deepEqual([...trustedBy(one)], [second, signerOf(one)])
 })
+
+void test('an authority of a leader whose clock was years ahead is replaced by one that is valid now', async (t) => {
+  const cluster = await Cluster.open(t)
+  const one = await cluster.member(1)
+  cluster.aheadMs = 1000 * dayMs
+  await cluster.maintained(one)
+  const first = signerOf(one) ?? assert.fail()
+  cluster.aheadMs = 0
+  await cluster.maintained(one)
+  const { certificate } = one.shared.signer ?? assert.fail()
+  assert.ok(certificate.notBeforeMs <= systemClock.wallMs(), 'what it signs is accepted')
+  assert.deepEqual([...trustedBy(one)], [first, certificate.fingerprint])
+})

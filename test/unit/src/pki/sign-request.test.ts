@@ -65,6 +65,10 @@ void test('spec 2.11: the lifetime is the shorter of the request and the signing
   assert.equal(issued().notBeforeMs, nowMs - 5 * minuteMs)
 })
 
+void test('an authority that is not valid yet issues no certificate, which no client would accept', () => {
+  assert.throws(() => issued({ nowMs: nowMs - 2 * hourMs }), /the certificate of the signer is valid from/)
+})
+
 void test('a certificate expires no later than its authority, and an expired one issues none', () => {
   const { notAfterMs } = issued({ maxMs: 20_000 * hourMs })
   assert.equal(notAfterMs, authority.certificate.notAfterMs)
