@@ -85,8 +85,11 @@ export class AuthorityRotation {
   promote(): void {
     const { paths } = this.#dependencies
     const [certificate, key] = [readFileIfThere(this.#next.certificate), readFileIfThere(this.#next.key)]
-    // It was completed before.
-    if (certificate === null || key === null) return
+    if (certificate === null || key === null) {
+      // It was completed before, unless for this.
+      removeFile(this.#next.certificate)
+      return
+    }
     const next = readCertificate(certificate)
     const earlier = this.#authorities().filter(({ fingerprint }) => fingerprint !== next.fingerprint)
     replaceFile(this.#retired, earlier.map(pemOf).join(''), 'public')

@@ -236,3 +236,23 @@ void test('a step of pki rotate-ca that was interrupted is completed by the next
   assert.equal(renewal.phase, 'steady')
   assert.equal(existsSync(join(directory, 'ca-next.key')), false)
 })
+
+void test('a step of pki rotate-ca that was interrupted at its very end leaves nothing that a later rotation trips over', async (t) => {
+  const { directory, clock, run } = await open(t)
+  const { ca } = clusterPkiPaths(directory)
+  const next = join(directory, 'ca-next.crt')
+  const rotate = (...more: readonly string[]): Promise<number> =>
+    run('pki', 'rotate-ca', '--dir', directory, '--authority', 'client', '--offline', ...more)
+  const rotation = new AuthorityRotation({ paths: ca, clock, random: new SeededRandom(5) })
+  assert.equal(await rotate(), 0)
+  const announced = readFileSync(next)
+  assert.equal(await rotate(), 0)
+  // A crash came after the key of the next authority was moved, before its certificate was removed.
+  writeFileSync(next, announced)
+  assert.equal(await rotate('--finish'), 0)
+  assert.equal(rotation.phase, 'steady')
+  const first = readFileSync(ca.certificate, 'utf8')
+  for (const more of [[], [], ['--finish']]) assert.equal(await rotate(...more), 0)
+  assert.equal(rotation.phase, 'steady')
+  assert.notEqual(readFileSync(ca.certificate, 'utf8'), first, 'the authority was replaced again')
+})
