@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
 import type { Json, JsonObject } from '../../../../src/api/json.ts'
 import { createAuthority } from '../../../../src/pki/authority.ts'
-import { generateKeyPair } from '../../../../src/pki/keys.ts'
+import { generateKeyPair, privateKeyPem } from '../../../../src/pki/keys.ts'
 import { certificateRequest } from '../../../support/fixtures/certificate-request.ts'
 import { Fixture, causes, refused } from '../registry/fixture.ts'
 import type { Got, Seen } from '../registry/fixture.ts'
@@ -63,6 +63,15 @@ void test('spec 2.11: each rule of the spec of a request is enforced', async (t)
   ]
   for (const [spec, cause, words] of rows) told(await refused(make(api, { ...good, ...spec })), cause, words)
   assert.equal((await make(api, { ...good, expirationSeconds: 600 })).code, 201)
+})
+
+void test('a private key that was given instead of a request is not in the error, which is audited', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const request = base64(privateKeyPem(generateKeyPair().privateKey))
+  const seen = await refused(make(api, { ...good, request }))
+  told(seen, 'FieldValueInvalid spec.request', 'PEM block type must be CERTIFICATE REQUEST')
+  assert.equal(JSON.stringify(seen).includes(request.slice(40, 80)), false)
 })
 
 void test('spec 2.11: the server sets the requester, and a new request has no approval', async (t) => {
