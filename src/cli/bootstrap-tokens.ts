@@ -6,13 +6,14 @@ import { formatTime } from '../api/metadata/time.ts'
 import { namesOf } from '../api/metadata/names.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { durationMs } from '../config/flag.ts'
+import { fixedCredentials } from '../credentials/credentials.ts'
 import type { Endpoint } from '../credentials/endpoint.ts'
 import { ApiClient, messageOf } from './api-client.ts'
 import { CliError } from './errors.ts'
 import { readEndpoints } from './member-client.ts'
 import type { SharedOptions } from './snapshot-commands.ts'
 import { record, records } from './storage-targets.ts'
-import { formatTable } from './terminal.ts'
+import { formatTable, sleep } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
 type Options = { readonly kubeconfig: string; readonly output: Format }
@@ -33,7 +34,12 @@ export function addBootstrapTokens(program: Command, terminal: Terminal, shared:
     .description('create a token, and print the line that a node needs')
     .option('--ttl <duration>', 'lifetime, such as 24h; 0: it does not expire', lifetime, 24 * HOUR_MS)
     .option('--description <text>', 'what it is for', '')
-    .option('--groups <list>', 'further groups, each beginning with system:bootstrappers:', DEFAULT_GROUP)
+    .option(
+      '--groups <list>',
+      'further groups, each beginning with system:bootstrappers:',
+      groupList,
+      DEFAULT_GROUP,
+    )
     .addOption(shared.kubeconfig())
     .addOption(shared.output())
     .action((options: CreateOptions) => withCluster(terminal, options, (of) => create(of, options)))
@@ -69,6 +75,16 @@ function lifetime(text: string): number {
   const ms = text === '0' ? 0 : durationMs(text)
   if (ms !== null && (ms === 0 || ms >= 60_000)) return ms
   throw new InvalidArgumentError('It is 0, or a duration from 1m, such as 24h.')
+}
+
+/** Members refuse a token with any other group, with 401 and without a reason. */
+function groupList(text: string): string {
+  const groups = text.split(',').filter((group) => group !== '')
+  const wrong = groups.find((group) => !/^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/.test(group))
+  if (wrong === undefined) return groups.join(',')
+  throw new InvalidArgumentError(
+    `Group ${wrong} has to begin with system:bootstrappers: and consist of a-z, 0-9, colons and hyphens.`,
+  )
 }
 
 function tokenId(text: string): string {
@@ -110,18 +126,46 @@ async function create(of: Cluster, { ttl, description, groups, output }: CreateO
     ...{ apiVersion: 'v1', kind: 'Secret', type: names.secretTypes.bootstrapToken },
     metadata: { name: `bootstrap-token-${id}`, namespace: names.systemNamespace },
     stringData: {
-      ...{ 'token-id': id, 'token-secret': secret, 'auth-extra-groups': groups },
+      ...{ 'token-id': id, 'token-secret': secret },
+      ...(groups === '' ? {} : { 'auth-extra-groups': groups }),
       ...{ 'usage-bootstrap-authentication': 'true', 'usage-bootstrap-signing': 'true' },
       ...expiration,
       ...(description === '' ? {} : { description }),
     },
   }
-  await client.object({ method: 'POST', path: secretsPath(names), body })
+  // First, because a token that was not printed would stay valid unnoticed.
   await ensureClusterInfo(of)
+  await client.object({ method: 'POST', path: secretsPath(names), body })
   const token = `${id}.${secret}`
   const join = joinLine(endpoint, token)
   if (output === 'json') terminal.print(JSON.stringify({ token, ...expiration, join }, null, 2))
   else terminal.print(join)
+  if (await isRefused(of, token)) {
+    terminal.note('members refuse this token: start them with --enable-bootstrap-token-auth')
+  }
+}
+
+/** Attempts to use a new token, which the member may not have applied yet. */
+const ATTEMPTS_MAX = 3
+const PAUSE_MS = 500
+
+async function isRefused({ terminal, endpoint }: Cluster, token: string): Promise<boolean> {
+  const asNode = { ...endpoint, credentials: fixedCredentials({ token }) }
+  const client = new ApiClient([asNode], terminal.clock, 1)
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const { status } = await client.call({ method: 'GET', path: '/api/v1' })
+      if (status !== 401) return false
+      if (attempt === ATTEMPTS_MAX) return true
+      await sleep(terminal.clock, PAUSE_MS)
+    }
+  } catch (cause) {
+    // The token exists, whether or not a member can be asked again.
+    if (cause instanceof CliError) return false
+    throw cause
+  } finally {
+    client.close()
+  }
 }
 
 /** Characters are drawn without bias. */

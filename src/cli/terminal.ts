@@ -15,8 +15,12 @@ export type Terminal = {
 
 export type Format = 'table' | 'json'
 
-/** Aligns columns; the first row is the heading. */
-export function formatTable(rows: readonly (readonly string[])[]): readonly string[] {
+/**
+ * Aligns columns; the first row is the heading. Control characters become question marks: a cell
+ * may come from any user of the cluster, and would change what the terminal shows.
+ */
+export function formatTable(given: readonly (readonly string[])[]): readonly string[] {
+  const rows = given.map((row) => row.map((cell) => cell.replace(/\p{Cc}/gu, '?')))
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? '').length)),
   )
