@@ -77,7 +77,7 @@ function lifetime(text: string): number {
   throw new InvalidArgumentError('It is 0, or a duration from 1m, such as 24h.')
 }
 
-/** Members refuse a token with any other group, and the answer to its user does not say why. */
+/** Members refuse a token with any other group, with 401 and without a reason. */
 function groupList(text: string): string {
   const groups = text.split(',').filter((group) => group !== '')
   const wrong = groups.find((group) => !/^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/.test(group))

@@ -16,8 +16,8 @@ export type Terminal = {
 export type Format = 'table' | 'json'
 
 /**
- * Aligns columns; the first row is the heading. Control characters become question marks: a cell may
- * come from anyone who may write to the cluster, and would change what the terminal shows.
+ * Aligns columns; the first row is the heading. Control characters become question marks: a cell
+ * may come from any user of the cluster, and would change what the terminal shows.
  */
 export function formatTable(given: readonly (readonly string[])[]): readonly string[] {
   const rows = given.map((row) => row.map((cell) => cell.replace(/\p{Cc}/gu, '?')))

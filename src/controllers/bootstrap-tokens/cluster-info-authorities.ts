@@ -36,7 +36,7 @@ function isIn(authorities: readonly Certificate[], { fingerprint }: Certificate)
   return authorities.some((one) => one.fingerprint === fingerprint)
 }
 
-/** What cannot be read has none. */
+/** Returns an empty list for a text that cannot be read. */
 function authoritiesIn(pem: string): readonly Certificate[] {
   try {
     return readTrustBundle(pem).authorities

@@ -1,6 +1,6 @@
 /*
- * Goal: `orchctl token` makes tokens that work or says why they do not, leaves none that it did not
- * print, and shows none that could change the terminal.
+ * Goal: `orchctl token` makes tokens that work or names the reason, leaves no token that it did not
+ * print, and prints no control characters of others.
  * Method: the whole command line in this process, against a small HTTP server that records calls.
  */
 import assert from 'node:assert/strict'
