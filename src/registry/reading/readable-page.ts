@@ -51,8 +51,8 @@ export async function readablePage(
 }
 
 /**
- * Whether objects of the page may be encrypted, as far as is known without waiting: most resources
- * are not, and their lists cost no more for it.
+ * Whether objects of the page may be encrypted, as far as is known without waiting. Most resources
+ * are not, and their lists cost the same as without encryption.
  */
 function mayBeSealed(
   { concerns }: NonNullable<VerbDependencies['encryption']>,
