@@ -210,8 +210,8 @@ export class Wal implements LogStore {
   }
 
   /**
-   * Rewrites the log to remove damage, or what was compacted: this process still knows its terms, its vote and the place
-   * of each entry. Durable on return.
+   * Rewrites the log to remove damage, or what was compacted: this process still knows its terms,
+   * its vote and the place of each entry. Durable on return.
    *
    * @returns false when an entry above the base cannot be read, or when these entries exceed
    *   `bytesMax` together: the log has to be compacted first

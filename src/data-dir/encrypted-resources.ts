@@ -7,8 +7,8 @@ const resourcesMax = 1000
 
 /**
  * The resources of which database and log of this directory have no plain text, in a file, so that
- * a start need not rewrite them. Without the file they are rewritten once more, which harms nothing;
- * so a file that cannot be read is as good as none.
+ * a start need not rewrite them. Without the file they are rewritten once again, which is harmless,
+ * so a file that cannot be read is ignored.
  */
 export class EncryptedResourcesFile {
   readonly #path: string

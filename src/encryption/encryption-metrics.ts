@@ -59,7 +59,7 @@ export function registerEncryptionMetrics(register: MetricsRegistry, read: () =>
   })
   new Gauge({
     name: 'orch_encryption_plain_text_removed',
-    help: 'Whether the files of database and log have no plain text of encrypted resources. It is removed after objects were encrypted and the history window has passed, and once after each start.',
+    help: 'Whether the files of database and log have no plain text of encrypted resources. It is removed after objects were encrypted and the history window has passed.',
     registers: [register],
     collect() {
       this.reset()

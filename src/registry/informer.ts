@@ -4,6 +4,7 @@ import type { Key, KeyPrefix } from '../store/key.ts'
 import type { ListSlice, ObjectStore, StoredObject, StoreEvent, WatchCursor } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
 import { ListedSlices } from './listed-slices.ts'
+import { SealedObjectError } from './shared/sealed-object-error.ts'
 import { SealedRetries } from './sealed-retries.ts'
 
 export type InformerChange<T> =
@@ -356,5 +357,11 @@ export class Informer<T> {
 /** Compares contents too: a quarantined state may have used a revision for other contents. */
 function isSame(known: StoredObject | undefined, stored: StoredObject): boolean {
   if (known?.revision !== stored.revision) return false
-  return known === stored || Buffer.compare(known.bytes, stored.bytes) === 0
+  if (known === stored) return true
+  try {
+    return Buffer.compare(known.bytes, stored.bytes) === 0
+  } catch (cause) {
+    if (cause instanceof SealedObjectError) return false
+    throw cause
+  }
 }

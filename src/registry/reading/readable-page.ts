@@ -20,7 +20,8 @@ export async function readablePage(
   page: ListPage,
 ): Promise<ListPage> {
   const { store, limits } = dependencies
-  await requireDecrypted(dependencies, page)
+  const { encryption } = dependencies
+  if (encryption !== undefined && mayBeSealed(encryption, page)) await requireDecrypted(dependencies, page)
   if (store.conversions === undefined) return page
   let untilMs = deadlineMs
   const readable = (): AsyncGenerator<readonly StoredObject[], void> =>
@@ -47,6 +48,19 @@ export async function readablePage(
       },
     },
   }
+}
+
+/**
+ * Whether objects of the page may be encrypted, as far as is known without waiting. Most resources
+ * are not, and their lists cost the same as without encryption.
+ */
+function mayBeSealed(
+  { concerns }: NonNullable<VerbDependencies['encryption']>,
+  { batches }: ListPage,
+): boolean {
+  if (!(Symbol.iterator in batches)) return true
+  for (const [first] of batches) if (first !== undefined) return concerns(first)
+  return false
 }
 
 /** @throws SealedObjectError */

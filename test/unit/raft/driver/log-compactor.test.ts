@@ -1,6 +1,6 @@
 /*
- * Goal: a forced compaction removes what the database holds and no more, and waits for followers
- * that need the log, and for repairs.
+ * Goal: a forced compaction removes exactly what the database holds, and waits for followers that
+ * need the log, and for repairs.
  * Method: the shipped compactor and bounds, with a core and a log that record the calls.
  */
 import assert from 'node:assert/strict'

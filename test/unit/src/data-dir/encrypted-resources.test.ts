@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { EncryptedResourcesFile } from '../../../../src/data-dir/encrypted-resources.ts'
 
-void test('the record of encrypted resources is read as it was written, and a damaged one is none', (t) => {
+void test('the record of encrypted resources is read as it was written, and a damaged one is ignored', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'encrypted-resources-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const path = join(directory, 'encrypted-resources')

@@ -18,6 +18,10 @@ import { SealedObjectError } from '../../../../src/registry/shared/sealed-object
 import { definitionsFor } from '../../../../src/resources/index.ts'
 import { keyOf, prefixOf } from '../../../../src/store/key.ts'
 import type { Command } from '../../../../src/store/command.ts'
+import type { KeyPrefix } from '../../../../src/store/key.ts'
+import type { StoredObject, View } from '../../../../src/store/object-store.ts'
+import type { Store } from '../../../../src/store/store.ts'
+import { StoreError } from '../../../../src/store/store-errors.ts'
 import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
 import { freshRandom, systemClock } from '../../../../fixtures/system.ts'
 
@@ -43,6 +47,35 @@ function providerOf(kind: string, name: string, fill: number): string {
 
 const one = providerOf('aesgcm', 'one', 1)
 const two = providerOf('secretbox', 'two', 2)
+
+/** Returns the same state with objects of its own. */
+function copyOf(store: Store): Store {
+  return new Proxy(store, {
+    get: (_, name) => {
+      if (name !== 'view') {
+        const member: unknown = Reflect.get(store, name)
+        return typeof member === 'function' ? (member.bind(store) as unknown) : member
+      }
+      return () => {
+        const view = store.view()
+        const copied = (one: StoredObject): StoredObject => ({
+          ...{ key: one.key, revision: one.revision, uid: one.uid, terminating: one.terminating },
+          ...{ labels: one.labels, bytes: one.bytes, byteLength: one.byteLength },
+          ...{ itemOffset: one.itemOffset, parts: (from) => one.parts(from) },
+        })
+        const list: View['list'] = (under, options) => {
+          const { objects, more } = view.list(under, options)
+          return { objects: objects.map(copied), more }
+        }
+        const get: View['get'] = (key) => {
+          const stored = view.get(key)
+          return stored === null ? null : copied(stored)
+        }
+        return { revision: view.revision, get, list, count: (under: KeyPrefix) => view.count(under) }
+      }
+    },
+  })
+}
 
 async function opened(t: TestContext, keys: EncryptionKeys) {
   const { store, close } = await openMemoryStore()
@@ -169,6 +202,40 @@ void test('an informer leaves out what it cannot read, and has it once the key i
   encrypted.use(keysWith(two, one))
   const found = new Promise<string>((resolve) => informer.subscribe(({ key }) => resolve(key)))
   assert.equal(await found, keyOf({ ...place, name: 'a' }))
+})
+
+void test('an informer survives a list of a replaced state whose objects it cannot decrypt any longer', async (t) => {
+  const { store, encrypted } = await opened(t, keysWith(one))
+  await encrypted.write(putOf('a', 'with-one'), soon())
+  // Each replaced state has objects of its own, and a watch of the earlier one ends.
+  let [current, isReplaced] = [encrypted, false]
+  const replaced = new Proxy(encrypted, {
+    get: (_, name) => {
+      if (name === 'view') return () => current.view()
+      if (name !== 'watch') return Reflect.get(current, name) as unknown
+      return (...given: Parameters<EncryptedStore['watch']>) => {
+        const cursor = current.watch(...given)
+        const next = cursor.next.bind(cursor)
+        cursor.next = (limit) => {
+          if (!isReplaced) return next(limit)
+          isReplaced = false
+          throw new StoreError('compacted', 'the state was replaced')
+        }
+        return cursor
+      }
+    },
+  })
+  const informer = new Informer({ store: replaced, clock: systemClock, prefix, parse: parseStored })
+  t.after(() => informer.close())
+  informer.start()
+  assert.equal(informer.size, 1)
+  const other = new EncryptedStore(copyOf(store), { cacheBytesMax: 0, onSealed: () => undefined })
+  other.use(keysWith(two))
+  const removed = new Promise<string>((resolve) => informer.subscribe(({ kind }) => resolve(kind)))
+  isReplaced = true
+  current = other
+  await encrypted.write(putOf('b', 'wakes the informer', 'secrets'), soon())
+  assert.equal(await removed, 'removed')
 })
 
 void test('an object is stale while it is in plain text, or not encrypted with the first key', async (t) => {
