@@ -55,7 +55,7 @@ export class WebhookClients {
       readonly query: string
     },
   ): Promise<OutwardResult> {
-    const url = new URL(endpoint.url)
+    const url = urlOf(endpoint)
     const { query, ...rest } = call
     const path = `${url.pathname}?${query}`
     return this.#poolOf(type, endpoint, url).call({ ...rest, method: 'POST', path })
@@ -125,6 +125,19 @@ export class WebhookClients {
     } as const
     return new OutwardClient({ ...given, url, authority, serverName: null }, options, { clock, random })
   }
+}
+
+/** The URL of each endpoint, which is parsed once. */
+const urls = new WeakMap<WebhookEndpoint, URL>()
+
+/** @throws Error when it cannot be used */
+function urlOf(endpoint: WebhookEndpoint): URL {
+  let url = urls.get(endpoint)
+  if (url === undefined) {
+    url = new URL(endpoint.url)
+    urls.set(endpoint, url)
+  }
+  return url
 }
 
 /** The key of each endpoint, which is made of its whole authority. */

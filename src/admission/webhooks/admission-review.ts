@@ -20,19 +20,47 @@ export type ReviewInput = {
   readonly oldObjectText: string | null
 }
 
+/** The encoded review of a request, for all its webhooks that get the same. */
+type EncodedReview = Pick<ReviewInput, 'version' | 'matched' | 'objectText' | 'oldObjectText'> & {
+  /** With the uid of the first of them. */
+  readonly bytes: Buffer
+}
+
+/** The last review of each request. An entry lives as long as the request. */
+const encoded = new WeakMap<AdmissionRequest, EncodedReview>()
+
 /**
- * Returns the body of the call of a webhook. The objects are inserted as text: they may be large,
- * and several webhooks get the same.
+ * Returns the body of the call of a webhook. The objects may be large, and several webhooks get the
+ * same: each gets a copy of one encoded review, with a uid of its own.
  *
  * @source spec 4.6; apiserver `pkg/admission/plugin/webhook/request/admissionreview.go`
  */
 export function reviewBody(input: ReviewInput): Buffer {
-  const { names, version, objectText, oldObjectText } = input
-  const apiVersion = `${names.group('admission')}/${version}`
-  const head = JSON.stringify({ kind: 'AdmissionReview', apiVersion })
-  const request = jsonText(requestOf(input))
-  const objects = `"object":${objectText ?? 'null'},"oldObject":${oldObjectText ?? 'null'}`
-  return Buffer.from(`${head.slice(0, -1)},"request":${request.slice(0, -1)},${objects}}}`)
+  const { names, version, uid, request } = input
+  const head = `{"kind":"AdmissionReview","apiVersion":"${names.group('admission')}/${version}","request":`
+  const known = encoded.get(request)
+  if (known === undefined || !isSameReview(known, input)) {
+    const { matched, objectText, oldObjectText } = input
+    const objects = `"object":${objectText ?? 'null'},"oldObject":${oldObjectText ?? 'null'}`
+    const bytes = Buffer.from(`${head}${jsonText(requestOf(input)).slice(0, -1)},${objects}}}`)
+    encoded.set(request, { version, matched, objectText, oldObjectText, bytes })
+    return bytes
+  }
+  const body = Buffer.from(known.bytes)
+  body.write(uid, head.length + UID_PREFIX.length, 'latin1')
+  return body
+}
+
+/** The beginning of the JSON of a request. */
+const UID_PREFIX = '{"uid":"'
+
+function isSameReview(known: EncodedReview, input: ReviewInput): boolean {
+  return (
+    known.version === input.version &&
+    known.matched === input.matched &&
+    known.objectText === input.objectText &&
+    known.oldObjectText === input.oldObjectText
+  )
 }
 
 function requestOf({ names, uid, request, matched }: ReviewInput): JsonObject {
@@ -43,6 +71,7 @@ function requestOf({ names, uid, request, matched }: ReviewInput): JsonObject {
   // As for existing clients, a Namespace is in itself.
   const namespace = definition.isNamespaceKind === true ? name : (target.namespace ?? '')
   return {
+    // First, where `reviewBody` replaces it.
     uid,
     kind: kindOf(request, matched),
     resource: resourceOf(matched),

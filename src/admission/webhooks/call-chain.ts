@@ -77,6 +77,14 @@ export function traceHeaders(
 const TRACE_PARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 const TRACE_ENTRY = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x21-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/
 
-function hashOf({ id }: Pick<CompiledWebhook, 'id'>): string {
-  return createHash('sha256').update(id).digest('hex').slice(0, HASH_LENGTH)
+/** The hash of each webhook, computed once. */
+const hashes = new WeakMap<Pick<CompiledWebhook, 'id'>, string>()
+
+function hashOf(webhook: Pick<CompiledWebhook, 'id'>): string {
+  let hash = hashes.get(webhook)
+  if (hash === undefined) {
+    hash = createHash('sha256').update(webhook.id).digest('hex').slice(0, HASH_LENGTH)
+    hashes.set(webhook, hash)
+  }
+  return hash
 }

@@ -49,7 +49,9 @@ export function mutatingWebhooks(dependencies: MutatingWebhooksDependencies): Re
 class Mutation {
   readonly #dependencies: MutatingWebhooksDependencies
   readonly #request: AdmissionRequest
-  #object: AnyObject | null
+  readonly #objects: ReviewedObjects
+  /** The request with the object as it is by now. */
+  #current: AdmissionRequest
   /** Webhooks to call again, because the object changed after their calls. */
   readonly #again = new Set<string>()
   /** Called webhooks with the policy `IfNeeded`. */
@@ -59,32 +61,32 @@ class Mutation {
   constructor(dependencies: MutatingWebhooksDependencies, request: AdmissionRequest) {
     this.#dependencies = dependencies
     this.#request = request
-    this.#object = request.object
+    this.#current = request
+    this.#objects = new ReviewedObjects(request)
   }
 
   async run(): Promise<AnyObject | null> {
     await this.#round(0, () => true)
-    if (!this.#isChanged) return this.#object
+    if (!this.#isChanged) return this.#current.object
     const { reinvoke } = this.#dependencies
     if (reinvoke !== undefined) {
-      const before = this.#object
-      const after = await reinvoke(this.#now())
-      this.#object = after
+      const before = this.#current.object
+      const after = await reinvoke(this.#current)
+      this.#take(after)
       if (!equalJson(before, after)) this.#requireAgain()
     }
     if (this.#again.size > 0) await this.#round(1, ({ id }) => this.#again.has(id))
-    return this.#object
+    return this.#current.object
   }
 
-  /** The request with the object as it is by now. */
-  #now(): AdmissionRequest {
-    return this.#object === this.#request.object ? this.#request : { ...this.#request, object: this.#object }
+  #take(object: AnyObject | null): void {
+    if (object !== this.#current.object) this.#current = { ...this.#request, object }
   }
 
   async #round(round: number, isCalled: (webhook: CompiledWebhook) => boolean): Promise<void> {
     const { source } = this.#dependencies
     // The webhooks of a round are chosen once, as upstream.
-    const matches = source.mutating().matching(this.#now())
+    const matches = source.mutating().matching(this.#current)
     for (const [index, match] of matches.entries()) {
       const { webhook } = match
       if (!isCalled(webhook) || warnOfSuspension(webhook, this.#request, source.wallMs())) continue
@@ -113,15 +115,15 @@ class Mutation {
     }
     this.#annotate(webhook, place, taken)
     if (taken === null || taken.changed === null) return false
-    this.#object = taken.changed
+    this.#take(taken.changed)
     return true
   }
 
   /** @returns null: the call failed, and that is ignored */
   async #taken({ webhook, definition }: WebhookMatch): Promise<Taken | null> {
-    const request = this.#now()
+    const request = this.#current
     const { object, oldObject } = request
-    const objects = new ReviewedObjects(request)
+    const objects = this.#objects
     const shown = object === null ? null : await objects.shown(object, definition)
     const old = oldObject === null ? null : await objects.shown(oldObject, definition)
     const call = {

@@ -137,9 +137,7 @@ export class WebhookCaller {
     const query = `timeout=${Math.max(1, Math.ceil(msMax / 1000))}s`
     const trace = request.context.request.trace ?? { traceparent: '', tracestate: '' }
     let result: OutwardResult
-    let url: URL
     try {
-      url = new URL(`${webhook.endpoint.url}?${query}`)
       result = await clients.call(webhook.type, webhook.endpoint, {
         query,
         callMsMax: msMax,
@@ -156,6 +154,7 @@ export class WebhookCaller {
       return failed(`could not get REST client: ${why}`, 400)
     }
     if (result.kind === 'failed') {
+      const url = new URL(`${webhook.endpoint.url}?${query}`)
       const isOwn = ['busy', 'closed', 'too-large'].includes(result.reason)
       return { ...failed(unreachableWords(url, result), 503), ...(isOwn ? IGNORED : {}) }
     }
