@@ -66,7 +66,7 @@ export function tickLease({ lease }: State): void {
 
 /** Returns the send time that heartbeats carry; undefined: this member wants no lease. */
 export function leaseStart({ lease }: State): number | undefined {
-  // Rounded down to whole ms.
+  // Messages carry whole ms. An earlier start only shortens the lease.
   return lease.wanted ? Math.floor(lease.nowMs) : undefined
 }
 
