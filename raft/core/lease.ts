@@ -51,8 +51,8 @@ export function isBoundByLease({ lease, config }: State): boolean {
 }
 
 /**
- * Returns whether an earlier process of this member may have promised not to campaign yet. A single
- * voter has made no promise to others.
+ * Returns whether an earlier process of this member may have made a promise that still forbids it
+ * to campaign. A single voter has made no promise to others.
  */
 export function isBoundByFormerProcess(state: State): boolean {
   return state.lease.formerPromiseTicks > 0 && !votesAlone(state)

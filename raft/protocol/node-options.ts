@@ -77,8 +77,8 @@ export type NodeLimits = {
   /** Chunks in transit between raft and api thread. */
   readonly snapshotWindowChunks: number
   /**
-   * Log kept below the durable index of the database for slow followers, in entries and bytes; the
-   * first limit reached counts.
+   * Log kept for slow followers, counted back from its end, in entries and bytes; the first limit
+   * reached counts.
    */
   readonly retentionEntries: number
   readonly retentionBytes: number
