@@ -1,7 +1,7 @@
 /**
- * An expected error: it has a code, and a cause if another error caused it. The errors of all
- * layers extend it; each layer converts the errors of the layer below into its own. Defects of the
- * program are `BrokenInvariant`s instead.
+ * An expected error that one layer reports to another: it has a code, and a cause if another error
+ * caused it. Each layer converts the errors of the layer below into its own. Defects of the program
+ * are `BrokenInvariant`s instead.
  */
 export class CodedError<Code extends string = string> extends Error {
   readonly code: Code

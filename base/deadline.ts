@@ -4,7 +4,7 @@ export type Deadline = {
   readonly clock: Clock
   /** Monotonic time in ms. `Infinity`: none. */
   readonly deadlineMs: number
-  /** Returns the error at the deadline. */
+  /** Returns the error to reject with at the deadline. */
   readonly late: () => Error
 }
 

@@ -1,6 +1,6 @@
 /**
- * Runs `act` for each item, in order, at most `lanes` at a time (1 or more). All of them run,
- * whatever others do.
+ * Runs `act` for each item, in order, at most `lanes` at a time (1 or more). Every item runs, even
+ * if others fail.
  *
  * @returns the results in the order of the items
  */

@@ -24,7 +24,7 @@ const mode = 0o700
  * Creates a directory and its missing parents, from the top. The `recursive` option of Node never
  * ends where a parent exists and `mkdir` still fails with ENOENT, as in `/proc`.
  *
- * @returns the topmost directory that was created; null: it existed
+ * @returns the topmost directory that was missing; null: `path` existed
  * @throws DirectoryError
  */
 export function makeDirectoriesSync(path: string): string | null {

@@ -5,7 +5,7 @@ import type { TransferRefusal } from './ports.ts'
 
 /**
  * The interface of consensus on the api thread of a member. `RaftNode` (`raft/node/node.ts`)
- * implements it; users of the library depend on this file only.
+ * implements it.
  */
 export interface Consensus<Outcome> extends MembershipPort {
   /** The id of this member's cluster; null: the cluster is not founded yet. */
@@ -54,7 +54,7 @@ export interface Consensus<Outcome> extends MembershipPort {
    * soon.
    *
    * @throws ConsensusError `not-a-voter`, `target-silent`, `target-behind`, `target-declined`,
-   *   `no-leader`, `overloaded`, `timed-out`
+   *   `no-leader`, `overloaded`, `timed-out`, `stopped`
    */
   transferLeadership(to: NodeId, deadlineMs: number): Promise<void>
   /**
@@ -152,8 +152,8 @@ export type ConsensusStatus = CoreStatus & {
   readonly appliedMemory: LogIndex
   readonly appliedDisk: LogIndex
   /**
-   * Monotonic ms of the last proof of a quorum: on the leader a CheckQuorum, on a follower a
-   * message of the current leader. null before the first.
+   * Monotonic ms of the last proof of a quorum: on the leader, a quorum responded since its last
+   * heartbeat; on a follower, a message of the current leader. null before the first.
    */
   readonly quorumContactMs: number | null
   /** Why this member was removed from the cluster, in one line; null: it is a member. */

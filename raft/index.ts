@@ -1,4 +1,7 @@
-/** The public interface of the Raft library. Code outside `raft/` imports nothing else of it. */
+/**
+ * The public interface of the Raft library. Code outside `raft/` imports nothing else of it, except
+ * tests and benchmarks.
+ */
 export type {
   Configuration,
   Entry,

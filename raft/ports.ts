@@ -23,7 +23,7 @@ export type { SettledProposal, SnapshotSink, SnapshotSource, StateMachine } from
  *    └───────────────── reads of committed entries ─────────────────────────┘
  *
  * In a server each runs on its own thread; in the simulator all actors of all members run on one
- * thread, and the simulator implements every port below.
+ * thread, and the simulator implements the channels, the disk and the transport.
  */
 
 /* ------------------------------------------------------------------ channel between actors */
@@ -144,8 +144,8 @@ export type PeerMessage =
     }
   | { readonly kind: 'core'; readonly message: Message }
   /**
-   * Requests the members from peers, sent by a member without a leader that knows the committed
-   * configuration at that index.
+   * Requests a committed configuration later than the one at `index`, the latest that the sender
+   * has. Sent to peers while no leader is known.
    */
   | { readonly kind: 'members-wanted'; readonly from: NodeId; readonly to: NodeId; readonly index: LogIndex }
   /** The response of members that know a later committed configuration. */

@@ -64,8 +64,7 @@ export function transition(from: Configuration, target: Configuration): Configur
   assert(from.votersOutgoing === null, 'a change starts from a simple configuration')
   const added = target.voters.filter((id) => !from.voters.includes(id))
   const removed = from.voters.filter((id) => !target.voters.includes(id))
-  // Majorities of two sets that differ by one member overlap (thesis §4.1). An empty set may be
-  // followed by any.
+  // Majorities of two sets that differ by one member overlap (thesis §4.1).
   if (added.length + removed.length <= 1) return target
   const wanted = new Map(target.members.map((member) => [member.id, member]))
   const outgoing = from.members.filter((member) => from.voters.includes(member.id))

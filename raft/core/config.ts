@@ -32,8 +32,7 @@ export type CoreConfig = {
   readonly leasePromiseMs?: number
   /**
    * For this many ticks from its start this member keeps the promise that an earlier process of it
-   * may have made, if that is longer than `electionTicks`. Unset: that promise was no longer than
-   * its own.
+   * may have made, if that is longer than `electionTicks`. Unset: that promise was not longer.
    */
   readonly formerPromiseTicks?: number
   /** Draws election timeouts only; seeded in simulation. */
@@ -46,7 +45,10 @@ export type CoreConfig = {
  */
 export const heldMessagesMax = 1024
 
-/** Clocks of two members, ticks included, differ by less than this part; see `lease.ts`. */
+/**
+ * The clocks of two members, ticks included, run at rates that differ by less than this part; see
+ * `lease.ts`.
+ */
 export const leaseDriftMax = 0.1
 
 /**

@@ -5,7 +5,7 @@ import type { MemberChange } from './member-change.ts'
 import type { Configuration, MemberInfo, NodeId } from './types.ts'
 
 /**
- * Returns which invariant of `Configuration` is violated, in a few words; null when it is valid.
+ * Returns the rule that the configuration breaks, in a few words; null when it is valid.
  */
 export function configurationFault(configuration: Configuration): string | null {
   return wrongLists(configuration) ?? wrongParts(configuration) ?? wrongMembers(configuration)
@@ -51,7 +51,8 @@ function wrongMembers({ members }: Configuration): string | null {
 }
 
 /**
- * Returns why the change is impossible for any member, in a few words; null when it is possible.
+ * Returns the rule that the change breaks whatever the members are, in a few words; null when it
+ * breaks none.
  */
 export function changeFault(change: MemberChange): string | null {
   switch (change.kind) {
@@ -68,10 +69,10 @@ export function changeFault(change: MemberChange): string | null {
   }
 }
 
-/** Returns why the member is impossible, in a few words; null when it is possible. */
+/** Returns the rule that the member breaks, in a few words; null when it breaks none. */
 function memberFault(member: Omit<MemberInfo, 'role'>): string | null {
   if (!label.test(member.name)) return 'the name of a member is a DNS label'
-  if (member.featureLevel > featureLevelsMax) return `feature level ${member.featureLevel} is absurd`
+  if (member.featureLevel > featureLevelsMax) return `a feature level is at most ${featureLevelsMax}`
   if (!Number.isSafeInteger(member.featureLevel) || member.featureLevel < 0)
     return 'a feature level is a whole number'
   return addressFault(member.peerAddress) ?? textFault(member.clientAddress) ?? textFault(member.version)

@@ -12,7 +12,10 @@ import type { Entry, LogIndex } from './types.ts'
  */
 export class EntryCache {
   readonly #bytesMax: number
-  /** Slots before `#head` are empty; they are removed together once they are half of all. */
+  /**
+   * Slots before `#head` are empty; they are removed together once they are half of all, and at
+   * least 64.
+   */
   #slots: (Entry | undefined)[] = []
   #head = 0
   /** Index of the first entry, or of the next one when empty. */

@@ -201,8 +201,9 @@ function checkQuorum(state: State): boolean {
 }
 
 /**
- * Returns whether the proposal fits. One proposal of any size is accepted when none waits;
- * otherwise the byte limits apply, here and on followers.
+ * Returns whether the proposal fits. One proposal of any size is accepted when no other is
+ * uncommitted; otherwise the bytes of all uncommitted ones are limited. The log in memory is always
+ * limited.
  */
 function hasRoomFor(state: State, entries: readonly Entry[]): boolean {
   let bytes = 0

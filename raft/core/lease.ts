@@ -51,8 +51,8 @@ export function isBoundByLease({ lease, config }: State): boolean {
 }
 
 /**
- * Returns whether an earlier process of this member may have promised not to campaign yet. A single
- * voter has made no promise to others.
+ * Returns whether an earlier process of this member may have made a promise that still forbids it
+ * to campaign. A single voter has made no promise to others.
  */
 export function isBoundByFormerProcess(state: State): boolean {
   return state.lease.formerPromiseTicks > 0 && !votesAlone(state)
@@ -66,7 +66,7 @@ export function tickLease({ lease }: State): void {
 
 /** Returns the send time that heartbeats carry; undefined: this member wants no lease. */
 export function leaseStart({ lease }: State): number | undefined {
-  // Rounded down to whole ms.
+  // Messages carry whole ms. An earlier start only shortens the lease.
   return lease.wanted ? Math.floor(lease.nowMs) : undefined
 }
 

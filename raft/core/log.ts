@@ -29,7 +29,7 @@ export class RaftLog {
   #base: SnapshotMeta
   #lastIndex: LogIndex
   #lastTerm: Term
-  /** The highest index in memory that is known to be durable. */
+  /** The highest index of this log that is known to be durable. */
   #persisted: LogIndex
   #handed: LogIndex
   /** Replaces the log on disk before anything else; not handed to the log yet. */
@@ -110,7 +110,7 @@ export class RaftLog {
     return holds(this.#base.configuration)
   }
 
-  /** Bytes of entries that this member's disk may not have. */
+  /** Bytes of all entries in memory, durable or not. */
   get bytesInMemory(): number {
     return this.#cache.bytes
   }
@@ -214,7 +214,10 @@ export class RaftLog {
     this.#base = { ...base, configuration }
   }
 
-  /** Releases entries from memory that neither followers nor apply need. */
+  /**
+   * Releases the oldest committed and durable entries from memory until the rest fits its limit.
+   * They can still be read from disk.
+   */
   evict(commit: LogIndex): void {
     this.#cache.evict(Math.min(commit, this.#persisted) as LogIndex)
   }

@@ -67,7 +67,10 @@ export type ChangeRefusal =
 
 /** State of a leader that membership changes depend on, besides the configuration. */
 export type ChangeContext = {
-  /** A committed index up to which the configuration in force is unchanged. */
+  /**
+   * Index of the committed configuration in force: of its entry, or of the base of the log if the
+   * entry was compacted.
+   */
   readonly configurationIndex: LogIndex
   /** The previous change is not committed, or its joint configuration not left. */
   readonly pending: boolean
@@ -86,7 +89,7 @@ export type ChangePlan =
   /** @param message one line with the remedy */
   | { readonly kind: 'refused'; readonly reason: ChangeRefusal; readonly message: string }
 
-/** Returns the members that the change leads to, that it is done already, or why it is refused. */
+/** Returns the members after the change, or that it is done already, or why it is refused. */
 export function planChange(
   configuration: Configuration,
   change: MemberChange,

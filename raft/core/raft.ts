@@ -120,7 +120,8 @@ export class Raft {
 
   /**
    * Campaigns now instead of waiting for the election timeout. Does nothing on a leader or a
-   * non-voter. Only for an only voter: another leader may count on this member's lease promise.
+   * non-voter. To be called only if `votesAlone`: otherwise another leader may count on this
+   * member's lease promise.
    */
   campaign(): void {
     preCampaign(this.#state)
@@ -241,7 +242,8 @@ export class Raft {
   }
 
   /**
-   * The latest configuration that is known to be committed, and its index, which may be compacted.
+   * The latest configuration that is known to be committed, and its index: of its entry, or of the
+   * base of the log if the entry was compacted.
    */
   get decided(): { readonly index: LogIndex; readonly configuration: Configuration } {
     return this.#state.log.configurationAt(this.#state.commit)

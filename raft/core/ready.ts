@@ -26,7 +26,7 @@ export type Ready = {
     /** Consecutive; they replace everything from the first one's index on. */
     readonly entries: readonly Entry[]
     readonly hardState: HardState | null
-    /** Messages to send once this write is durable: votes and responses to appends. */
+    /** Messages to send once this write is durable: vote requests, votes and accepted appends. */
     readonly messages: readonly Message[]
   } | null
   /** The new commit index, or null when it did not move. Entries up to it may be applied. */

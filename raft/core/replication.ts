@@ -66,7 +66,10 @@ export function advanceCommit(state: State, index: LogIndex): void {
   state.log.evict(index)
 }
 
-/** Sends every follower its next entries. Called once per Ready, so that appends are batched. */
+/**
+ * Sends every follower its next entries. Called once per Ready, so that appends are batched, and
+ * before a removed leader steps down.
+ */
 export function replicate(state: State): void {
   state.outbox.replicationDue = false
   if (state.role !== 'leader') return

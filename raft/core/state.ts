@@ -70,7 +70,7 @@ export type State = {
    * campaign.
    */
   electionElapsed: number
-  /** Drawn for every wait: between electionTicks and twice as many. */
+  /** Drawn for every wait: between electionTicks and twice as many; more after `resign`. */
   electionDue: number
   heartbeatElapsed: number
 

@@ -15,7 +15,7 @@ import type { Configuration, Entry, LogIndex, SnapshotMeta, Term } from './types
  * ones). `docs/peer-trust.md` describes the consequences.
  */
 
-/** No log reaches this far: a valid index from outside of this log is below. */
+/** An index beyond the end of this log is refused above this one, which no log reaches. */
 const indexMax = 2 ** 52
 /** In ms: far above any configurable election timeout. */
 const leasePromiseMsMax = 3_600_000
@@ -94,9 +94,14 @@ function wrongEntry(entry: Entry): string | null {
 }
 
 function wrongConfiguration(index: LogIndex, configuration: Configuration): string | null {
-  const fault = configurationFault(configuration)
-  if (fault !== null) return `the configuration at ${index} is invalid: ${fault}`
+  const broken = brokenRule(index, configuration)
+  if (broken !== null) return broken
   return configuration.voters.length > 0 ? null : `the configuration at ${index} has no voter`
+}
+
+function brokenRule(index: LogIndex, configuration: Configuration): string | null {
+  const rule = configurationFault(configuration)
+  return rule === null ? null : `the configuration at ${index} breaks the rule "${rule}"`
 }
 
 /**
@@ -132,7 +137,7 @@ function wrongSnapshot(state: State, { snapshot, term }: MessageOf<'snapshot'>):
   return (
     wrongBase(snapshot, term) ??
     againstCommitted(state, snapshot.index, snapshot.term) ??
-    configurationFault(snapshot.configuration)
+    brokenRule(snapshot.index, snapshot.configuration)
   )
 }
 
@@ -153,9 +158,8 @@ function wrongRefusal(
 ): string | null {
   const beyond = beyondLog(state, 'refuses', index)
   if (beyond !== null) return beyond
-  return hintIndex <= index && hintTerm <= term
-    ? null
-    : `its hint ${hintIndex} is higher than the refused index ${index}`
+  if (hintIndex > index) return `its hint ${hintIndex} is higher than the refused index ${index}`
+  return hintTerm <= term ? null : `the term ${hintTerm} of its hint is later than the current term ${term}`
 }
 
 function wrongAnswer(

@@ -14,7 +14,7 @@ export type CommittedEntryStreamOptions = {
 /**
  * Sends committed entries from the raft thread to the api thread while the api thread grants
  * credit; otherwise it sends only the commit and durable indexes. Entries are kept from their
- * append until they were sent.
+ * append until they were sent, the latest `tailBytesMax` of them.
  */
 export class CommittedEntryStream {
   readonly #options: CommittedEntryStreamOptions
@@ -22,7 +22,7 @@ export class CommittedEntryStream {
   #tail: Entry[] = []
   #tailBytes = 0
   #credit: number
-  /** Returns whether entries are sent to the api thread, beginning with `#next`. */
+  /** Entries are sent to the api thread as they are committed, beginning with `#next`. */
   #streaming = false
   #next: LogIndex = logIndex(1)
   #commit: LogIndex = noIndex

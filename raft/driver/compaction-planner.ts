@@ -15,9 +15,9 @@ export type CompactionLimits = {
  * more than the retention is kept, up to `lengthFactorMax` times its bytes or the size of the
  * snapshot that they were sent. A follower that lags further receives a snapshot.
  *
- * For entries found at start only the total size is known, and no index to compact to. So that
- * short runs do not accumulate, a log that reaches `lengthFactorMax` times the retention is
- * compacted as a whole, although less than the retention remains then.
+ * For entries found at start only the total size is known, and no index to compact to. So that a
+ * log does not grow with each short run of the process, one that reaches `lengthFactorMax` times
+ * the retention is compacted as a whole, although less than the retention remains then.
  */
 export class CompactionPlanner {
   readonly #limits: CompactionLimits

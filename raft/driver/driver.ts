@@ -189,7 +189,7 @@ export class Driver {
     else this.#compactor.damageRepaired()
   }
 
-  /** Handles a message of the api thread, except `start` and `stop`. */
+  /** Handles a message of the api thread that the raft actor does not handle itself. */
   take(message: ApiToRaft): void {
     if (this.#stopped) return
     switch (message.kind) {
@@ -253,7 +253,7 @@ export class Driver {
       case 'peer-recorded':
       case 'renew-keys':
       case 'stop':
-        assert(false, 'the raft actor starts and stops the driver')
+        assert(false, 'the raft actor handles this message itself')
     }
     this.#planTurn()
   }
@@ -348,7 +348,7 @@ export class Driver {
 
   #send(message: PeerMessage): void {
     if (this.#stopped) return
-    const wrong = this.#checksumGuard.holds(message)
+    const wrong = this.#checksumGuard.alterationIn(message)
     if (wrong === null) this.#options.transport.send(message)
     else {
       this.#stopped = true

@@ -23,7 +23,7 @@ export class LeadershipTransferPolicy {
   /** Counters that only grow. */
   readonly counts = { transferred: 0, declined: 0, resigned: 0 }
   /**
-   * Time since when the log, and the state machine, have work without progress. Set by the driver.
+   * Since when the log, and the state machine, have had work without progress. Set by the driver.
    */
   readonly writing = new StallTimer()
   readonly applying = new StallTimer()
@@ -32,7 +32,7 @@ export class LeadershipTransferPolicy {
   readonly #stall: StallDetector
   readonly #pending = new PendingTransfer()
   readonly #commits = new ProgressDetector()
-  /** Time since when this leader could not commit anything. */
+  /** Since when this leader has not been able to commit anything. */
   readonly #committing = new StallTimer()
   readonly #commitStall: StallDetector
 

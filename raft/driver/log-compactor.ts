@@ -99,9 +99,9 @@ export class LogCompactor {
 
   /**
    * Makes the log begin after the staged snapshot if it reaches that far, and keeps the later
-   * entries. The durable new base of the log makes the staged snapshot the live state: after a
-   * crash before it the state is still missing, after a crash following it the snapshot is
-   * installed.
+   * entries. Once the new base of the log is durable, the staged snapshot is the state: a crash
+   * before that leaves the member without a state, and after a later crash the next start installs
+   * the snapshot.
    *
    * @returns `later`: the log is not committed and durable up to the snapshot yet; `never`: the log
    *   already begins after it

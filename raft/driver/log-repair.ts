@@ -34,7 +34,7 @@ export type LogRepairOptions = {
   readonly notice: (line: string) => void
 }
 
-/** After this time without a message from a peer, the next peer is requested, in ms. */
+/** After this time without a message from a peer, the next peer is asked, in ms. */
 const answerMsMax = 1000
 const noticePeriodMs = 60_000
 /** Limit of the missing part of a log in bytes; it is held in memory until it is complete. */

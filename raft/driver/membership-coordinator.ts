@@ -55,8 +55,8 @@ export class MembershipCoordinator {
   readonly #clock: Clock
   readonly #rounds: CatchUpRounds
   /**
-   * Offset of the round numbers that this process sends, so that no earlier process of this member
-   * used the same.
+   * Random offset of the round numbers that this process sends, so that an earlier process of this
+   * member hardly used the same.
    */
   readonly #firstRound: number
   #requests: PendingRequest[] = []
@@ -109,8 +109,8 @@ export class MembershipCoordinator {
   }
 
   /**
-   * Handles the answer of a leader that the request was sent to. Others are ignored: an earlier
-   * leader may answer late, after its record here was dropped.
+   * Handles the answer of a leader that the request was sent to. Other answers are ignored, such as
+   * a late one of an earlier leader to a request that was answered or forgotten since.
    */
   answered({ from, round, answer }: Extract<PeerMessage, { readonly kind: 'change-answer' }>): void {
     if (this.#sentTo.get(round)?.has(from) !== true) return
@@ -227,7 +227,7 @@ export class MembershipCoordinator {
         return { kind: 'done', index, configuration }
       }
       case 'refused':
-        return passes(plan.reason) || (plan.reason === 'below-live-quorum' && this.#isNewLeader(now))
+        return isTemporary(plan.reason) || (plan.reason === 'below-live-quorum' && this.#isNewLeader(now))
           ? null
           : plan
       case 'change':
@@ -305,7 +305,7 @@ function isJoint({ configuration }: MembershipCore): boolean {
 }
 
 /** Returns whether the refusal is temporary. Such refusals are not sent to the requester. */
-function passes(reason: Extract<MembershipAnswer, { readonly kind: 'refused' }>['reason']): boolean {
+function isTemporary(reason: Extract<MembershipAnswer, { readonly kind: 'refused' }>['reason']): boolean {
   return reason === 'change-pending' || reason === 'term-unsettled'
 }
 

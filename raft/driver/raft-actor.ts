@@ -64,7 +64,7 @@ export class RaftActor {
   #driver: Driver | null = null
   #founding: FoundingDriver | null = null
   #peerLogIds: PeerLogIds | null = null
-  /** Peers that have recorded this member with another log, by name. */
+  /** Peers that have recorded this member with another log, with their names. */
   readonly #logRefusedBy = new Map<NodeId, string>()
   /**
    * Peers that reported a committed configuration without this member, before there is a driver.
@@ -250,8 +250,8 @@ export class RaftActor {
   }
 
   /**
-   * Opens the links, with this member's identity. Runs once: before the repair if the log is
-   * damaged.
+   * Opens the links, with this member's identity. Runs once: before the repair of a damaged log if
+   * entries of peers are needed for it.
    */
   #startFounding(logId: string, { applied, known, cluster }: Start): FoundingDriver {
     if (this.#founding !== null) return this.#founding
@@ -271,7 +271,7 @@ export class RaftActor {
       record: (met) => api.post({ kind: 'peer-met', met }),
     })
     this.#peerLogIds = peerLogIds
-    // Otherwise the driver sets the peers as soon as it runs.
+    // After damage of the log, its repair has set the peers, or the driver does as soon as it runs.
     if (this.#waiting === null) transport.setPeers(members)
     transport
       .start({

@@ -27,8 +27,8 @@ export type ReadRelayLimits = {
  * Collects the read requests of one turn, of this member and of followers, in one round: of the
  * core if this member leads, of the leader otherwise.
  *
- * Round numbers sent to a leader are never reused, not even by an earlier process of this member:
- * otherwise a response delayed by a restart could confirm a later read.
+ * Round numbers sent to a leader are not reused, and begin at random, so that an earlier process of
+ * this member hardly used the same: a late response to it could confirm a later read of this one.
  */
 export class ReadRelay {
   readonly #dependencies: ReadRelayDependencies
@@ -45,7 +45,7 @@ export class ReadRelay {
   constructor(dependencies: ReadRelayDependencies, limits: ReadRelayLimits, random: Random) {
     this.#dependencies = dependencies
     this.#limits = limits
-    // 2^48 starting points, far enough apart for the lifetime of any process.
+    // One of 2^48 starting points below 2^52: far more numbers than any process uses.
     this.#nextRound = random.below(2 ** 32) * 2 ** 20 + random.below(2 ** 16) * 2 ** 4
   }
 

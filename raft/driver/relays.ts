@@ -44,9 +44,9 @@ export type RelaysDependencies = {
 }
 
 /**
- * All requests between members beyond the Raft algorithm, one relay for each concern. Each relay
+ * The requests between members beyond the Raft algorithm, one relay for each concern. Each relay
  * serves its own api thread and the same relay of its peers. A new concern gets its own relay and a
- * case in `fromPeer`.
+ * case in `fromPeer`. (`SelfMembership` and `FoundingDriver` handle their own messages.)
  */
 export class Relays {
   readonly proposals: ProposalRelay

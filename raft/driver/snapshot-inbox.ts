@@ -28,9 +28,8 @@ export interface SnapshotInboxDependencies {
    */
   staged(message: Message & { readonly kind: 'snapshot' }): void
   /**
-   * Makes the log begin after the staged snapshot, if the log has everything up to
-   * that snapshot. `install`
-   * follows once that is durable. Called in a turn.
+   * Makes the log begin after the staged snapshot, if the log has everything up to that snapshot.
+   * `install` follows once that is durable. Called in a turn.
    *
    * @returns `later`: not yet, retry in the next turn; `never`: the log already begins after it
    */
@@ -122,7 +121,7 @@ export class SnapshotInbox {
   flush(): void {
     const offered = this.#offered
     this.#offered = null
-    // The core ignores a repair that the log has overtaken.
+    // A staged snapshot that the log has overtaken is not for the core; see `turnEnded`.
     if (offered !== null && offered.snapshot.index > this.#dependencies.commit)
       this.#dependencies.staged(offered)
     const unneeded = this.#unneeded

@@ -213,7 +213,7 @@ export class SnapshotOutbox {
       const { commit } = this.#dependencies
       this.#delivered.set(stream.to, { index: stream.snapshot.index, bytes: stream.bytes, commit })
     }
-    // First, because the core may request another snapshot for this peer.
+    // Waiting peers come first: on the report the core may request another snapshot for this peer.
     this.#openNext()
     if (stream.coreWaits) this.#dependencies.report(stream.to, stream.atLeast === null ? outcome : 'failed')
   }

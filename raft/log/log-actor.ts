@@ -38,7 +38,7 @@ export type LogActorOptions = {
   readonly api: Channel<LogToApi, ApiToLog> | null
   /** Returns why these entries must not become durable; null: they may. */
   readonly refuse: (entries: readonly Entry[]) => string | null
-  /** Measures the disk. */
+  /** Measures the disk, and schedules background work. */
   readonly clock: Clock
   /** Called after each group commit was acknowledged: time to write zeros ahead. */
   readonly prepare: (() => void) | null

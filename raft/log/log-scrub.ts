@@ -35,7 +35,10 @@ export class LogScrub {
     this.#after(this.#options.limits.scrubFirstMs, scrubStart)
   }
 
-  /** The log was compacted, or cannot be: tries to rewrite it. */
+  /**
+   * Rewrites the log if damage was found and the rest is readable and small enough. Called after
+   * each compaction, even one that had nothing to remove.
+   */
   repair(): void {
     const { wal, limits, repaired } = this.#options
     if (this.#finding === null || !wal.rewrite(limits.rewriteBytesMax)) return

@@ -51,7 +51,8 @@ export type LogRepairPlan =
 /** @param covered the snapshot metadata of this member's database; null: not known */
 export function planLogRepair(damage: LogDamage, covered: SnapshotMeta | null): LogRepairPlan {
   const base = baseOf(damage, covered)
-  if (damage.hardState.term < damage.last.term) return refuse('its last term is older than its last entry')
+  if (damage.hardState.term < damage.last.term)
+    return refuse('its last hard state has an older term than its last entry')
   if (damage.hardState.commit > damage.last.index) return refuse('it ends before the known commit index')
   if (base.index > damage.last.index) return refuse('it ends before what the database holds')
   if (base.index > 0 && base.configuration.members.length === 0) {

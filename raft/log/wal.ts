@@ -31,7 +31,7 @@ export type WalOptions = {
   /** The member that the log belongs to: a log of another member is refused. Unset: not checked. */
   readonly owner?: NodeId
   /**
-   * A new segment is started when a write would exceed this; one write may be larger. 1 to 1024
+   * A new segment is started when a write would exceed this; one write may be larger. At most 1024
    * MiB.
    */
   readonly segmentBytes?: number

@@ -26,8 +26,8 @@ export class Transfers {
   /**
    * Resolves once `to` leads.
    *
-   * @throws ConsensusError `no-leader` when none is known, `overloaded`, `timed-out`, or the reason
-   *   of a refusal
+   * @throws ConsensusError `no-leader` when none is known, `overloaded`, `timed-out`, `stopped`, or
+   *   the reason of a refusal
    */
   begin(to: NodeId, status: ConsensusStatus, deadlineMs: number): Promise<void> {
     if (status.leader === to) return Promise.resolve()
@@ -48,8 +48,8 @@ export class Transfers {
   }
 
   /**
-   * Repeats the request in case it was lost. A leader with a transfer in progress ignores it; one
-   * that abandoned the transfer refuses it.
+   * Sends the request, and repeats it in case it was lost. A leader that already transfers to this
+   * target continues; one that abandoned that transfer refuses.
    */
   #sendRequest(request: number, to: NodeId): void {
     if (!this.#pending.has(request)) return

@@ -67,7 +67,7 @@ export class CommandChecksumGuard {
   }
 
   /** @returns null when `message` may be sent, otherwise why this member cannot continue */
-  holds(message: PeerMessage): string | null {
+  alterationIn(message: PeerMessage): string | null {
     if (message.kind === 'forward' && !message.proposals.every(isEnvelope)) return memorySuspect('a proposal')
     if (message.kind === 'entries-sent') return refuseAltered(message.entries)
     if (message.kind !== 'core' || message.message.kind !== 'append-request') return null

@@ -26,7 +26,7 @@ export function joinedRecord({ joining }: Pick<NodeOptions, 'joining'>): Cluster
   return joining === undefined ? null : { clusterId: joining.clusterId, founded: true, founders: [] }
 }
 
-/** Stores the cluster record of a member. Written twice in the lifetime of a founder. */
+/** Stores the cluster record of a member. Written at most twice in its founding. */
 export interface ClusterRecordStore {
   read(): ClusterRecord | null
   /** Durable on return. */
@@ -177,9 +177,10 @@ export class Founding {
 }
 
 /**
- * Returns the id of a founded cluster: 128 bits of a hash over its founders (ids, which follow from
- * the cluster's name, names and addresses), over the random ids of all their logs, and over the
- * state that they begin with. Founding again creates other logs, so two clusters never share an id.
+ * Returns the id of a founded cluster: 128 bits of a hash over its founders (names, addresses, and
+ * ids, which derive from the name of the cluster), over the random ids of all their logs, and over
+ * the state that they begin with. Founding again creates other logs, so two clusters never share an
+ * id.
  *
  * @param restored see `ClusterRecord`
  */

@@ -19,8 +19,9 @@ export class ConsensusError extends CodedError<ConsensusErrorCode> {}
 export class MembershipError extends CodedError<ChangeRefusal> {}
 
 /**
- * Returns why a member ends whose peers have recorded another log for it. The remedy for a founded
- * cluster comes last, so that a caller that knows this member's addresses can add the command.
+ * Returns why this member ends: its peers have recorded another log for it. The remedy for a
+ * founded cluster comes last, so that a caller that knows this member's addresses can add the
+ * command.
  */
 export function knownByAnotherLog(peers: readonly string[]): string {
   const names = peers.map((name) => `"${name}"`).join(', ')

@@ -21,9 +21,9 @@ export type NodeTiming = {
 }
 
 /**
- * Detection takes 300 to 600 ms and an election a few ms more: writes continue within a second. Six
- * heartbeats may be lost before a follower campaigns. Ticks are short so that two followers rarely
- * campaign together.
+ * Detection takes 300 to 600 ms and an election a few ms more: writes continue within a second.
+ * Five heartbeats in a row may be lost without an election. Ticks are short so that two followers
+ * rarely campaign together.
  */
 export const defaultTiming: NodeTiming = Object.freeze({ heartbeatMs: 50, electionMs: 300, tickMs: 10 })
 
@@ -57,7 +57,8 @@ export type NodeLimits = {
   readonly readRequestsMax: number
 
   /**
-   * Entries in transit from the raft thread to the api thread. When full: it reads the log instead.
+   * Entries in transit from the raft thread to the api thread. When full: the api thread reads the
+   * log instead.
    */
   readonly entryCreditBytes: number
   /**
@@ -76,8 +77,8 @@ export type NodeLimits = {
   /** Chunks in transit between raft and api thread. */
   readonly snapshotWindowChunks: number
   /**
-   * Log kept below the durable index of the database for slow followers, in entries and bytes; the
-   * first limit reached counts.
+   * Log kept for slow followers, counted back from its end, in entries and bytes; the first limit
+   * reached counts.
    */
   readonly retentionEntries: number
   readonly retentionBytes: number

@@ -21,8 +21,8 @@ export type TryRefused = Dropped | 'unreadable'
 
 export type ApiToRaft =
   /**
-   * The first message: the state machine is open and durably holds this much. Consensus begins with
-   * it.
+   * The first message: the state machine is open and durably holds this much. Consensus begins
+   * after it, once the cluster is founded.
    */
   | {
       readonly kind: 'start'
@@ -133,7 +133,7 @@ export type RaftToApi =
   | { readonly kind: 'read-result'; readonly round: number; readonly index: LogIndex | null }
   | { readonly kind: 'transfer-refused'; readonly request: number; readonly reason: TransferRefusal }
   | { readonly kind: 'change-answer'; readonly request: number; readonly answer: MembershipAnswer }
-  /** This member was removed from the cluster. Sent once. @param cause one line */
+  /** This member was removed from the cluster. May be repeated. @param cause one line */
   | { readonly kind: 'removed'; readonly cause: string; readonly index: LogIndex }
   /** @param atLeast see `StateMachine.produceSnapshot` */
   | { readonly kind: 'source-open'; readonly stream: number; readonly atLeast: LogIndex | null }

@@ -1,10 +1,10 @@
 import type { Channel } from '../ports.ts'
 
 /**
- * Returns two ends of a channel on one thread. Messages are delivered unchanged in a later turn, so
- * that neither end is ever called from within its own post.
+ * Returns two ends of a channel on one thread. Messages are delivered unchanged and never from
+ * within a post.
  *
- * @param soon runs an action in a later turn; the microtask queue by default
+ * @param soon runs an action after the current call; as a microtask by default
  */
 export function directChannel<AtoB, BtoA>(
   soon: (action: () => void) => void = queueMicrotask,

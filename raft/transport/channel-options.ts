@@ -6,8 +6,8 @@ const KiB = 1024
 
 /**
  * Returns the options for one connection to one member. Connections are never shared or pooled, so
- * that a snapshot has its own. The link reconnects by itself, because gRPC's own backoff grows to
- * two minutes.
+ * that a snapshot has its own. gRPC's backoff, which by default grows to two minutes, has the same
+ * bounds as the link's.
  */
 export function channelOptions(limits: TransportLimits, member: string): ChannelOptions {
   return {

@@ -27,7 +27,7 @@ import { RefusalLog } from './refusal-log.ts'
 import { sendSnapshotStream } from './snapshot-stream.ts'
 
 export type GrpcTransportOptions = {
-  /** Identity of the cluster, 1 to 255 bytes; peers of another are refused. */
+  /** Name of the cluster, 1 to 255 bytes; peers of another are refused. */
   readonly cluster: string
   readonly self: { readonly id: NodeId; readonly name: string }
   /**
@@ -37,7 +37,7 @@ export type GrpcTransportOptions = {
    */
   readonly founding?: string
   /**
-   * The address for peers to connect to: `host:port`, IPv6 in brackets; port 0 takes any free one.
+   * The address to listen on for peers: `host:port`, IPv6 in brackets; port 0 takes any free one.
    */
   readonly listenAddress: string
   readonly credentials: PeerCredentials

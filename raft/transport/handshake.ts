@@ -48,7 +48,7 @@ export function validateHandshake(
     return { reason: 'other-cluster', detail }
   }
   if (hello.founding !== '' && context.founding !== '' && hello.founding !== context.founding) {
-    // All other differences follow from this one.
+    // Checked before ids and members: if the lists differ, those differ as a consequence.
     const detail =
       `member "${certified}" began with another list of members than this one: give all the same --initial-members, ` +
       'and a new --data-dir to the member that had a wrong list'

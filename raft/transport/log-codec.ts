@@ -18,8 +18,7 @@ import { writeWhole } from './wire.ts'
 
 /*
  * Codec of entries and configurations, see `proto/raft.proto`. Each reader gets the end of its
- * message and checks all invariants of the types, because the core asserts them and would stop the
- * process.
+ * message and checks what the types require, so that no bytes of a peer reach an assertion.
  */
 
 /** Members in one configuration; far above any practical cluster. */
@@ -187,8 +186,8 @@ function readVoters(reader: BinaryReader, end: number, into: NodeId[]): NodeId[]
 }
 
 /**
- * Checks all invariants of the type: lists ascend, learners do not vote, and each id has its
- * member.
+ * Checks that lists ascend, learners do not vote, and each id has its member. `configurationFault`
+ * checks the members themselves.
  */
 function checkConfiguration(configuration: Configuration): void {
   const { voters, votersOutgoing, learners, learnersNext, members } = configuration

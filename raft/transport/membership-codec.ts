@@ -139,7 +139,7 @@ function writeAnswer(writer: BinaryWriter, answer: MembershipAnswer): void {
 }
 
 /**
- * Truncates a text: it may contain names of any length.
+ * Truncates a text, because it may list the names of many members.
  *
  * @param bytesMax of UTF-8
  */

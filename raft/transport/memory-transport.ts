@@ -9,7 +9,8 @@ import { PeerList } from './peer-list.ts'
 
 /**
  * A network of members in one process, addressed by id: for tests. Messages are lost only on
- * blocked links, to absent members, or when a bounded queue overflows.
+ * blocked links, to absent members, to members that refuse the sender, or when a bounded queue
+ * overflows.
  */
 export class MemoryNetwork {
   readonly #members = new Map<NodeId, MemoryTransport>()
@@ -167,7 +168,9 @@ export class MemoryTransport implements Transport {
       }
     } catch (cause) {
       sink.abort(cause)
-      throw cause instanceof TransportError ? cause : new TransportError('aborted', 'cut short', { cause })
+      throw cause instanceof TransportError
+        ? cause
+        : new TransportError('aborted', 'the snapshot ended early', { cause })
     }
     await aborting(sink.finish())
   }

@@ -91,7 +91,8 @@ function certificateTexts(pem: string): ReadonlySet<string> {
 }
 
 /**
- * gRPC's own server credentials cannot be renewed; this is the class that it provides for renewal.
+ * Server credentials that can be renewed. Those that gRPC creates cannot, but their base class
+ * provides renewal to its subclasses.
  */
 class RenewableCredentials extends ServerCredentials {
   constructor(peer: PeerCredentials) {

@@ -10,7 +10,8 @@ export type PeerPortOptions = {
   /** Open connections. When full: new ones are closed at once. */
   readonly connectionsMax: number
   /**
-   * From accepting a connection to its first accepted handshake, TLS included. Then it is closed.
+   * Time limit from accepting a connection to its first accepted handshake, TLS included. A
+   * connection that exceeds it is closed.
    */
   readonly handshakeMs: number
   /** A connection was accepted. */
@@ -37,8 +38,8 @@ export type RefusedConnection = {
 export class PeerPort {
   readonly #server = createServer({ noDelay: true })
   readonly #options: PeerPortOptions
-  /** Each with the deadline of its handshake, and the name that gRPC gives its other end. */
   readonly #callers = new Map<Socket, Caller>()
+  /** Callers by the name that gRPC gives the other end. */
   readonly #byRemote = new Map<string, Caller>()
   readonly #fromAddress = new Map<string, number>()
   /**
@@ -146,8 +147,8 @@ export class PeerPort {
       this.#server.listen({ host, port }, () => {
         this.#server.off('error', refuse)
         this.#server.off('close', stop)
-        // A temporary failure to accept, such as a lack of file descriptors, is retried by the
-        // caller.
+        // A temporary failure to accept, such as a lack of file descriptors: the peer connects
+        // again.
         this.#server.on('error', () => undefined)
         const bound = this.#server.address()
         assert(typeof bound === 'object' && bound !== null, 'a port was bound')

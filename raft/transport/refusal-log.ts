@@ -46,7 +46,7 @@ export class RefusalLog {
   add({ reason, certified, remote, detail }: Refused): void {
     this.#options.counters.refusals++
     const nowMs = this.#options.clock.monotonicMs()
-    // A name may contain anything; null has its own key.
+    // Callers without a name share a key that no name has.
     const window = this.#windowOf(reason, `${reason} ${certified === null ? '' : `=${certified}`}`, nowMs)
     if (window.logged >= loggedMax) {
       window.unlogged++

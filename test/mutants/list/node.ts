@@ -232,7 +232,9 @@ export const nodeMutants: readonly Mutant[] = [
   {
     id: 'altered-command-sent',
     file: 'raft/driver/driver.ts',
-    edits: [{ find: 'const wrong = this.#checksumGuard.holds(message)', replace: 'const wrong = null' }],
+    edits: [
+      { find: 'const wrong = this.#checksumGuard.alterationIn(message)', replace: 'const wrong = null' },
+    ],
     breaks: 'a leader with corrupted memory resends the same refused command forever',
     standsFor: 'a checksum from the proposer to every apply',
     invariant: 'I11',

@@ -121,10 +121,14 @@ void test('a follower refuses an invalid configuration', () => {
   refused(
     solo,
     { ...append, entries: [{ ...place, configuration: invalid }], commit },
-    /feature level .* is absurd/,
+    /the configuration at 3 breaks the rule "a feature level is at most 65535"/,
   )
   const snapshot = { index: logIndex(9), term: term(2), configuration: invalid }
-  refused(solo, { ...known, kind: 'snapshot', snapshot }, /feature level .* is absurd/)
+  refused(
+    solo,
+    { ...known, kind: 'snapshot', snapshot },
+    /the configuration at 9 breaks the rule "a feature level is at most 65535"/,
+  )
 })
 
 void test('a follower refuses a commit index beyond its log, and continues', () => {
@@ -214,6 +218,15 @@ void test('a leader refuses responses to requests that it never sent', () => {
   refused(solo, { ...answer, context: null, promise: { sentMs: 5_000, promisedMs: 1e9 } }, /is absurd/)
   const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
   refused(solo, { ...solo.from(2), kind: 'append-refused', index: logIndex(9), ...hint }, /refuses entry 9/)
+})
+
+void test('a leader refuses a hint beyond the refused index, or of a later term, and reports which', () => {
+  const solo = leader()
+  const refusal = { ...solo.from(2), kind: 'append-refused', index: logIndex(2) } as const
+  const far = { hintIndex: logIndex(3), hintTerm: term(1) }
+  refused(solo, { ...refusal, ...far }, /its hint 3 is higher than the refused index 2/)
+  const late = { hintIndex: logIndex(1), hintTerm: term(3) }
+  refused(solo, { ...refusal, ...late }, /the term 3 of its hint is later than the current term 2/)
 })
 
 void test('a candidate whose log has a later term than its campaign is refused', () => {

@@ -352,7 +352,7 @@ void test('an impossible member is not requested from the leader', () => {
   const ends = { kind: 'change-wanted', from: nodeId(2), to: nodeId(1), round: 1 } as const
   const bad: readonly (readonly [object, RegExp])[] = [
     [{ name: 'no/name' }, /DNS label/],
-    [{ featureLevel: 2 ** 50 }, /absurd/],
+    [{ featureLevel: 2 ** 50 }, /a feature level is at most 65535/],
     [{ peerAddress: 'h4:70000' }, /port/],
   ]
   for (const [fact, reason] of bad) {
