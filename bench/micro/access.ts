@@ -52,7 +52,7 @@ const cases: readonly Case[] = [
   { what: 'the same user, not allowed', token: 'jane-token', action: forbidden },
 ]
 
-/** @param count roles, each with a binding to another user, in ten namespaces */
+/** @param count roles in ten namespaces, each bound to another user, besides the role of jane */
 function authorizerWith(count: number): Authorizer {
   const { roles, bindings } = defaultPolicy(namesOf('k8s.io'))
   const clusterRoles: StoredRole[] = roles.map(({ name, rules }) => ({ namespace: '', name, rules }))
@@ -88,7 +88,7 @@ function authorizerWith(count: number): Authorizer {
 
 const NO_KEY = keyOf({ group: '', plural: '', namespace: '', name: '' })
 
-/** Reports all objects as soon as they are followed. */
+/** Reports all objects to each new subscriber at once. */
 function followed<T>(objects: readonly T[]): {
   subscribe(listener: (change: InformerChange<T>) => void): () => void
 } {

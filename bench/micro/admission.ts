@@ -1,11 +1,11 @@
 /*
  * Measures what admission plugins without work cost a create: the CPU of creating ConfigMaps with
- * the default plugins, and with those that have run before there were flags for them.
+ * the default plugins, and with a list of five (`fewPlugins`).
  *
  *   node dist/bench/micro/admission.js [--pairs 200] [--writes 60]
  *
- * Batches alternate, so that other load of the machine meets both alike; each figure is the lowest
- * of the batches, to which other load only adds.
+ * Batches alternate, so that other load of the machine affects both equally. Each figure is the
+ * lowest of the batches, because other load only adds to it.
  */
 import { parseArgs } from 'node:util'
 import { DEFAULT_ADMISSION_PLUGINS } from '../../src/config/admission-plugins-flag.ts'
@@ -20,14 +20,14 @@ const { values: options } = parseArgs({
 const pairs = Number(options.pairs)
 const writes = Number(options.writes)
 
-const before: readonly AdmissionPluginName[] = [
+const fewPlugins: readonly AdmissionPluginName[] = [
   ...(['NamespaceLifecycle', 'ServiceAccount', 'StorageObjectInUseProtection'] as const),
   ...(['CertificateApproval', 'CertificateSigning'] as const),
 ]
 const value = 'v'.repeat(900)
 const NEVER = new AbortController().signal
 
-const few = await realRegistry('k8s.io', { plugins: before })
+const few = await realRegistry('k8s.io', { plugins: fewPlugins })
 const all = await realRegistry('k8s.io', { plugins: DEFAULT_ADMISSION_PLUGINS })
 const figures: { readonly few: number; readonly all: number }[] = []
 for (let pair = -20; pair < pairs; pair++) {
@@ -40,7 +40,7 @@ for (let pair = -20; pair < pairs; pair++) {
 const lowest = (of: 'few' | 'all'): number => Math.min(...figures.map((one) => one[of]))
 const spell = (us: number): string => `${us.toFixed(1)} us`
 console.log(`CPU of creating a ConfigMap of 1 KB, node ${process.version}, ${pairs} pairs of ${writes}`)
-console.log(`  ${before.length} plugins   ${spell(lowest('few'))}`)
+console.log(`  ${fewPlugins.length} plugins   ${spell(lowest('few'))}`)
 console.log(`  ${DEFAULT_ADMISSION_PLUGINS.length} plugins  ${spell(lowest('all'))}`)
 console.log(`  ratio       ${(lowest('all') / lowest('few')).toFixed(4)}`)
 await few.close()

@@ -4,7 +4,8 @@
  *
  *   node dist/bench/micro/apply.js [--objects 50000] [--level]
  *
- * Times are those of the whole thread; memory is measured after a collection (use --expose-gc).
+ * Times are elapsed times unless they are called CPU. Memory is measured after a garbage collection
+ * (use --expose-gc).
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -125,7 +126,7 @@ function lists(store: Store): void {
   report('get', performance.now() - before, gets)
 }
 
-/** Every watcher of one namespace receives every event; the others none. */
+/** The watchers of ConfigMaps receive every event, those of Pods none. */
 async function watchers(store: Store): Promise<void> {
   const [awake, asleep, events] = [10_000, 5_000, 20]
   let taken = 0

@@ -1,7 +1,7 @@
 /*
  * Measures what a conversion webhook costs: the CPU of this server for each object of a list in the
- * stored version; in one that a webhook in another process converts; and in that one again, when
- * the converted objects are cached.
+ * stored version, in a version to which a webhook in another process converts, and in that version
+ * again, when the converted objects are cached.
  *
  *   node dist/bench/micro/conversion.js [--objects 1000] [--bytes 900] [--rounds 30]
  *

@@ -5,7 +5,7 @@
  *
  *   node dist/bench/micro/encryption.js [--pairs 100]
  *
- * Batches alternate, so that other load of the machine meets all alike; ratios are medians of
+ * Batches alternate, so that other load of the machine affects all equally; ratios are medians of
  * the rounds.
  */
 import { parseArgs } from 'node:util'

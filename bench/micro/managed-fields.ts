@@ -1,5 +1,5 @@
 /*
- * Measures what the owners of fields cost: CPU of writes and reads, and memory with many objects,
+ * Measures what managedFields cost: CPU of writes and reads, and memory with many objects,
  * for ConfigMaps of 1 KB and Pods of 3 to 4 KB. Without network, consensus and disk.
  *
  *   node dist/bench/micro/managed-fields.js [--rounds 5] [--writes 2000] [--objects 50000]

@@ -1,6 +1,6 @@
 /*
  * The server of a micro benchmark in a process of its own: the production HTTP layer, verbs and
- * state machine without consensus and disk. Controlled by messages of the measuring process.
+ * state machine without consensus and disk. The measuring process controls it by messages.
  */
 import { openSync, readSync } from 'node:fs'
 import { PerformanceObserver } from 'node:perf_hooks'
@@ -12,7 +12,7 @@ import type { Store } from '../../src/store/store.ts'
 
 export type Order =
   | { readonly kind: 'fill'; readonly objects: number; readonly bytes: number; readonly namespace: string }
-  /** Updates the objects of one namespace in turn; 0 stops it. */
+  /** Updates the objects of one namespace in turn; `perSecond` 0 stops it. */
   | {
       readonly kind: 'update'
       readonly namespace: string
@@ -29,6 +29,7 @@ export type Usage = {
    */
   readonly turnMs: number
   readonly turnCpuMs: number
+  /** Longest garbage collection. */
   readonly collectorMs: number
   readonly residentMiB: number
   readonly heapMiB: number

@@ -1,7 +1,7 @@
 /*
  * A webhook server in a process of its own, for `webhooks.ts` and `conversion.ts`: allows
  * everything, and converts objects by changing their `apiVersion`, after a delay. Prints its port
- * and its authority as one line of JSON, and ends with its standard input.
+ * and its authority as one line of JSON, and exits at the end of its standard input.
  *
  *   node dist/bench/micro/webhook-server.js DELAY_MS
  */

@@ -4,10 +4,10 @@ import { benchLimits } from './limits.ts'
 import type { BenchContext } from './context.ts'
 
 const clientsMax = 64
-/** From this number of objects on, the filling is noted. */
+/** From this number of objects on, a note reports that they are being created. */
 const notedObjectsMin = 5000
 
-/** The objects that a load reads: `<prefix>0` and so on, in a namespace of their own. */
+/** The objects that a load reads or changes: `<prefix>0` and so on, in their own namespace. */
 export type Filling = {
   readonly purpose: string
   readonly prefix: string

@@ -53,7 +53,7 @@ export class PacedWriter {
         await pause(this.#clock, nextMs - this.#clock.monotonicMs())
         if (!(await this.#write(this.#number + 1, endMs))) return
         this.#number++
-        // Delays are not made up for: that would be another load.
+        // After a delay, the missed writes are not sent at once: a burst would be another load.
         nextMs = Math.max(nextMs + 1000 / perSecond, this.#clock.monotonicMs())
       }
     } finally {

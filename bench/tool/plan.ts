@@ -4,9 +4,9 @@ import type { HttpVersion, Load, Place, ReadMode, Workload, WriteWorkload } from
 /** The selected loads and their parameters. */
 export type Selection = {
   readonly workloads: readonly Workload[]
-  /** HTTP versions of gets, lists and writes; all others use HTTP/1.1. */
+  /** HTTP versions of livez, gets, lists and writes; all others use HTTP/1.1. */
   readonly http: readonly HttpVersion[]
-  /** Numbers of concurrent clients for gets and writes. */
+  /** Numbers of concurrent clients for livez, gets and writes. */
   readonly clients: readonly number[]
   /** Payload sizes in bytes. */
   readonly sizes: readonly number[]

@@ -46,7 +46,7 @@ export async function runFailover(context: BenchContext, load: FailoverLoad): Pr
   try {
     await pause(clock, beforeMs)
     const measuring: Promise<Sample>[] = []
-    await local.strike(load.fault, benchLimits.faultMs, () => {
+    await local.injectFault(load.fault, benchLimits.faultMs, () => {
       const gaps = gapsFrom(clock, writes, reads)
       // Awaited only after the members are back; a rejection before that is not unhandled.
       gaps.catch(() => undefined)

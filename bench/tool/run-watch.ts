@@ -15,7 +15,8 @@ import { versionOf } from './target.ts'
 type WatchLoad = Load & { readonly kind: 'watch' }
 
 const written = 10
-const minimumCount = 1000
+/** From this number of watches on, a note reports that they are being opened. */
+const notedWatchesMin = 1000
 /** Open files of the process besides the watches, with a margin. */
 const otherFiles = 200
 
@@ -26,7 +27,7 @@ const otherFiles = 200
  */
 export async function runWatch(context: BenchContext, load: WatchLoad): Promise<Measured> {
   const { generator, target, clock, seconds, note } = context
-  checkRoom(load)
+  checkOpenFiles(load)
   const names = Array.from({ length: written }, (_, at) => `w${at}`)
   const filling = { prefix: 'w', objects: written, payloadBytes: 1000 }
   const namespace = await fill(context, { purpose: 'watch', ...filling })
@@ -35,7 +36,7 @@ export async function runWatch(context: BenchContext, load: WatchLoad): Promise<
     present(endpoints[0], 'there is an endpoint to watch'),
     collectionOf(namespace),
   )
-  if (load.fast + load.slow >= minimumCount) note(`opening ${load.fast + load.slow} watches`)
+  if (load.fast + load.slow >= notedWatchesMin) note(`opening ${load.fast + load.slow} watches`)
   const opening = clock.monotonicMs()
   await generator.openWatches({ endpoints, namespace, since, fast: load.fast, slow: load.slow })
   const openMs = clock.monotonicMs() - opening
@@ -63,7 +64,7 @@ export async function runWatch(context: BenchContext, load: WatchLoad): Promise<
 }
 
 /** @throws BenchError `not-possible` */
-function checkRoom({ fast, slow }: WatchLoad): void {
+function checkOpenFiles({ fast, slow }: WatchLoad): void {
   const [needed, most] = [fast + slow + otherFiles, openFilesMax()]
   if (most === null || needed <= most) return
   throw new BenchError('not-possible', `${needed} open files are needed and ${most} allowed: see ulimit -n`)

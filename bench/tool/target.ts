@@ -21,14 +21,14 @@ export type LocalServers = {
    *
    * @param onBegin called right before the injection
    */
-  readonly strike: (fault: FailoverFault, forMs: number, onBegin: () => void) => Promise<void>
+  readonly injectFault: (fault: FailoverFault, forMs: number, onBegin: () => void) => Promise<void>
 }
 
 type ModeName = 'linearizable' | 'lease' | 'bounded' | 'any' | 'log'
 const modeNames: readonly ModeName[] = ['linearizable', 'lease', 'bounded', 'any', 'log']
 const probeBoundMs = 1000
 const answerBytesMax = 64 * 1024
-/** Time to wait for an election. */
+/** Ms to wait for an election. */
 const electionMsMax = 10_000
 const pollMs = 200
 
@@ -40,7 +40,7 @@ export class Target {
   readonly version: string
   /** In the order of comparison. */
   readonly modes: readonly ModeName[]
-  /** One line per mode that is not supported. */
+  /** One line per mode that not all endpoints support. */
   readonly notes: readonly string[]
   readonly #byHeader: boolean
   readonly #path: string
@@ -82,9 +82,9 @@ export class Target {
   }
 
   /**
-   * Returns the endpoints with that role.
+   * Returns one endpoint with that role, or all endpoints.
    *
-   * @throws BenchError `not-possible` when no endpoint has it for a while
+   * @throws BenchError `not-possible` when no endpoint has the role within the time of an election
    */
   async at(place: Place, clock: Clock): Promise<readonly Endpoint[]> {
     if (place === 'all') return this.endpoints
@@ -99,7 +99,7 @@ export class Target {
     }
   }
 
-  /** One line per endpoint that serves a mode as another one, as followers may do with leases. */
+  /** One line per mode that endpoints serve as another one, as followers may do with leases. */
   async substitutes(): Promise<readonly string[]> {
     const notes: string[] = []
     for (const name of this.#byHeader ? this.modes : []) {
@@ -129,7 +129,7 @@ export class Target {
 
 type Offers = {
   readonly modes: readonly ModeName[]
-  /** One line per mode that is not supported. */
+  /** One line per mode that not all endpoints support. */
   readonly notes: readonly string[]
   /** Modes are selected by the `Orch-Consistency` header; otherwise by resourceVersion. */
   readonly byHeader: boolean
@@ -208,7 +208,7 @@ export function objectOf(answer: WireAnswer | null): JsonObject {
 }
 
 /**
- * Returns the `resourceVersion` of an empty list, from which a watch can start.
+ * Returns the current `resourceVersion` of the collection, from which a watch can start.
  *
  * @throws BenchError `no-answer`
  */

@@ -30,7 +30,7 @@ export function localServers(
   if (!endpoints.every(({ url }) => ours.has(url.replace(/\/$/, '')))) return null
   return {
     pids: () => pidsOf(cluster),
-    strike: (fault, forMs, onBegin) => strike(terminal, cluster, { fault, forMs, onBegin }),
+    injectFault: (fault, forMs, onBegin) => injectFault(terminal, cluster, { fault, forMs, onBegin }),
   }
 }
 
@@ -46,7 +46,7 @@ function pidsOf(cluster: LocalCluster): readonly number[] {
  *
  * @throws ChaosError
  */
-async function strike(
+async function injectFault(
   terminal: Terminal,
   cluster: LocalCluster,
   what: { readonly fault: FailoverFault; readonly forMs: number; readonly onBegin: () => void },

@@ -68,9 +68,9 @@ by /proc, and its members load a module that delays syncs of the log and changes
 and not the clock of TLS).
 
 Half of the faults target the current leader. At most as many members are affected at once as the others can do without;
-faults of all members, and partitions, run alone. The plan follows from seed, duration, faults and the number of members.
-A fault that takes long to revert delays the later ones, and those that no longer fit into the duration are skipped. A
-member that ends unexpectedly, or is not ready ${chaosLimits.readyMsMax / 1000} s after a fault, ends the run with exit code 1.
+faults of all members, partitions and demotions run alone. The plan follows from seed, duration, faults and the number
+of members. A fault that takes long to revert delays the later ones, and those that no longer fit into the duration are
+skipped. A member that ends unexpectedly, or is not ready ${chaosLimits.readyMsMax / 1000} s after a fault, ends the run with exit code 1.
 
 Only clusters under --dir are affected, and only processes that run with its configuration files. An interrupt (SIGINT,
 SIGTERM, SIGHUP) reverts all faults first. If this program is killed, links recover and paused members continue by

@@ -5,7 +5,7 @@ import { describeFault, faultKinds } from '../../tools/chaos/fault.ts'
 import type { FaultKind } from '../../tools/chaos/fault.ts'
 import { serveLinks } from '../../tools/chaos/links/links.ts'
 import { chaosLimits } from '../../tools/chaos/limits.ts'
-import { needsPeers, planChaos } from '../../tools/chaos/plan.ts'
+import { isPossible, planChaos } from '../../tools/chaos/plan.ts'
 import { runChaos } from '../../tools/chaos/run.ts'
 import type { CompletedFault } from '../../tools/chaos/run.ts'
 import { durationText } from '../config/flag.ts'
@@ -147,9 +147,8 @@ async function allReady(target: LocalTarget, clock: Clock, signal: AbortSignal):
   }
 }
 
-/** Faults of links need at least two members. */
 function possible(members: number): readonly FaultKind[] {
-  return faultKinds.filter((kind) => members > 1 || !needsPeers.has(kind))
+  return faultKinds.filter((kind) => isPossible(kind, members))
 }
 
 /** The format that `orchctl verify --faults` reads. */

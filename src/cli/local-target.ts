@@ -82,10 +82,6 @@ export class LocalTarget implements ChaosTarget {
     this.#links?.close()
   }
 
-  lacks(kind: FaultKind): string | null {
-    return unsupportedReason(this.#cluster, kind)
-  }
-
   async leader(): Promise<string | null> {
     const given = await Promise.all(this.members.map((name) => this.#status(name)))
     const leaders = given.filter((status) => status !== null && status.leader !== null)

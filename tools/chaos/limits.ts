@@ -20,7 +20,7 @@ export const chaosLimits = Object.freeze({
   graceMs: 15_000,
   /** Bytes buffered in one direction of a proxied connection. More: the proxy stops reading. */
   heldBytesMax: 1024 * 1024,
-  /** Proxied connections. More: closed at once. */
+  /** Proxied connections to one member. More: closed at once. */
   connectionsMax: 512,
   /**
    * Ms to identify the calling member. Longer: the proxy closes the connection; members reconnect.

@@ -41,17 +41,18 @@ const recoveryMs = 3000
 
 /**
  * Returns a plan that depends only on the options, not on the cluster. The faults of one lane
- * follow one another, and there are as many lanes as a minority has members, so at most a minority
- * is affected at once. A fault that affects all members runs alone.
+ * follow one another, and there are as many lanes as a minority has members (at least one), so at
+ * most a minority is affected at once. Partitions, demotions and faults of all members run alone.
  *
  * @throws ChaosError `no-plan` when no fault fits into the duration
  */
 export function planChaos({ seed, durationMs, members, kinds }: PlanOptions): readonly Fault[] {
   const random = new SeededRandom(seed)
-  const minority = Math.floor((members.length - 1) / 2)
-  const possible = kinds.filter((kind) => minority > 0 || !needsPeers.has(kind))
+  const minority = minorityOf(members.length)
+  const possible = kinds.filter((kind) => isPossible(kind, members.length))
   if (possible.length === 0) {
-    throw new ChaosError('no-plan', `${kinds.join(', ')}: a cluster of ${members.length} has no peers`)
+    const why = `needs at least 3 members, the cluster has ${members.length}`
+    throw new ChaosError('no-plan', `${kinds.join(', ')}: ${why}`)
   }
   const lanes = Array.from({ length: Math.max(1, minority) }, () => 0)
   const faults: Fault[] = []
@@ -87,8 +88,17 @@ function times(kind: FaultKind, members: number): number {
   return kind === 'rolling-restart' ? members : 1
 }
 
-/** Faults of links, and faults that need other voters. */
-export const needsPeers: ReadonlySet<FaultKind> = new Set([
+/** Returns whether a cluster of that size can have the fault. */
+export function isPossible(kind: FaultKind, members: number): boolean {
+  return minorityOf(members) > 0 || !needsThreeMembers.has(kind)
+}
+
+function minorityOf(members: number): number {
+  return Math.floor((members - 1) / 2)
+}
+
+/** Faults of links and demotions: fewer members have no majority without the target. */
+const needsThreeMembers: ReadonlySet<FaultKind> = new Set([
   ...(['partition', 'cut', 'slow-link', 'lossy-link'] as const),
   'demote',
 ])

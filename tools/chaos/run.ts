@@ -146,7 +146,7 @@ class Run {
     }
     const endMs = clock.wallMs()
     const overMs = clock.monotonicMs()
-    // A member with a full disk may be about to log its last lines.
+    // A member whose writes failed may still answer `/readyz` before it exits.
     if (fault.spec.kind === 'full-disk') await this.#sleep(exitGraceMs)
     // A member may still report that it is ready before it handles SIGTERM.
     if (fault.spec.kind === 'stop') for (const member of targets) await this.#awaitEnd(member)

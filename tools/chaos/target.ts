@@ -1,4 +1,3 @@
-import type { FaultKind } from './fault.ts'
 import type { LinkRule } from './links/rules.ts'
 
 export type DiskFault = { readonly kind: 'slow'; readonly delayMs: number } | { readonly kind: 'full' }
@@ -6,8 +5,6 @@ export type DiskFault = { readonly kind: 'slow'; readonly delayMs: number } | { 
 /** The cluster under test: the faults that can be injected and the state that is observed. */
 export interface ChaosTarget {
   readonly members: readonly string[]
-  /** Why a fault is not possible here, and what to do; null: it is possible. */
-  lacks(kind: FaultKind): string | null
   /** The current leader as far as a member reports one; null: none. */
   leader(): Promise<string | null>
   /** Whether `/readyz` succeeds. */
@@ -24,7 +21,7 @@ export interface ChaosTarget {
   /** @param forMs planned duration: the fault ends some time after it even without a revert */
   setDisk(member: string, fault: DiskFault | null, forMs: number): void
   setClock(member: string, skewMs: number, forMs: number): void
-  /** Resolves when the role has changed. @throws ChaosError when it takes too long */
+  /** Resolves when the role has changed. @throws CodedError when it takes too long */
   setRole(member: string, role: 'voter' | 'learner'): Promise<void>
   /** Adds a member and waits until it votes. @returns its name */
   addMember(): Promise<string>

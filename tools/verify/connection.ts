@@ -152,7 +152,7 @@ export class LineStream {
   }
 
   #open(credentials: Credentials): Promise<IncomingMessage> {
-    // A refused request, if there was one.
+    // The request that was answered with 401, if there was one.
     this.#outgoing?.destroy()
     return new Promise((resolve, reject) => {
       if (this.#isClosed) throw new Error('closed')

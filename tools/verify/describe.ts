@@ -3,7 +3,7 @@ import type { EvidenceLine } from './finding.ts'
 import type { Answer, Call, Copy, Mode, Request, Version, Watch, WatchEvent } from './history.ts'
 import { verifyLimits } from './limits.ts'
 
-/** Returns the lines in order of time; of too many, the last ones. */
+/** Returns the lines in order of time; only the last ones when there are too many. */
 export function byTime(witnesses: readonly EvidenceLine[]): readonly EvidenceLine[] {
   return [...witnesses].sort((a, b) => a.atMs - b.atMs).slice(-verifyLimits.witnessesMax)
 }
@@ -32,7 +32,7 @@ export function watchEvidence(watch: Watch): EvidenceLine {
 }
 
 export function copyEvidence({ member, revision, atMs, versions, digest }: Copy): EvidenceLine {
-  const text = `${member} [${seconds(atMs)}]: ${versions.length} objects at revision ${revision}, digest of the bytes ${digest}`
+  const text = `${member} [${seconds(atMs)}]: ${versions.length} objects at revision ${revision}, digest of the items ${digest}`
   return { atMs, text }
 }
 

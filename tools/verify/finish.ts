@@ -27,8 +27,8 @@ type FinishOptions = {
 }
 
 /**
- * Completes a recording: a few final writes, each watch up to them, one most recent list per
- * member, and a copy of all objects of each member at one revision.
+ * Completes a recording: sends a few final writes, waits until each watch has reported them, and
+ * records one most recent list and a copy of all objects of each member at one revision.
  *
  * @returns the revision of the last write; null: not all were acknowledged in time
  */

@@ -51,7 +51,7 @@ export class HistoryIndex {
   /** For each observation, the one with the highest revision so far. */
   readonly #newest: Observation[] = []
   readonly #byRevision = new Map<number, Change>()
-  /** By token: when a client other than the writer first read it. */
+  /** By token: when something else than the writing call first returned the version. */
   readonly #firstReadAt = new Map<string, number>()
 
   constructor(history: History) {
@@ -116,7 +116,10 @@ export class HistoryIndex {
     return object.deletions.some(({ call, below }) => call.begin < moment && below - 1 > revision)
   }
 
-  /** Returns when a client other than the writer first read the version; null: never. */
+  /**
+   * Returns when a later call, an event or a copy first returned the version, or a precondition
+   * first held for it; null: only the writing call returned it.
+   */
   firstReadAt(token: string): number | null {
     return this.#firstReadAt.get(token) ?? null
   }
@@ -153,7 +156,7 @@ export class HistoryIndex {
     }
   }
 
-  /** @param readAt when a client other than the writer read it; null: only the writer did */
+  /** @param readAt when it was returned; null: by the writing call */
   #put(version: Version, readAt: number | null): void {
     this.#add({ revision: version.revision, version, deleted: false }, readAt)
   }

@@ -117,7 +117,7 @@ export type Copy = {
   readonly member: string
   readonly revision: number
   readonly atMs: number
-  /** Digest of the bytes of the response. */
+  /** Digest of the items of the list as JSON text. */
   readonly digest: string
   readonly versions: readonly Version[]
 }
@@ -140,7 +140,7 @@ export type RunFacts = {
   readonly startedMs: number
 }
 
-/** All calls and watches, in the order in which they ended. */
+/** All calls in the order in which they ended, and all watches in the order in which they began. */
 export type History = {
   readonly facts: RunFacts
   readonly calls: readonly Call[]

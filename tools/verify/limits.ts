@@ -6,7 +6,7 @@ export const verifyLimits = Object.freeze({
   answerBytesMax: 16 * 1024 * 1024,
   /** Bytes of one line of a watch or of a history file. Longer: the watch, or the reading, ends. */
   lineBytesMax: 16 * 1024 * 1024,
-  /** Calls and events of a history to check. More: rejected; record for a shorter time. */
+  /** Calls, watches and events of a history to check. More: rejected; record for a shorter time. */
   recordsMax: 1_000_000,
   /** Objects in all lists of a history. More: rejected like too many records. */
   shownMax: 10_000_000,
@@ -24,7 +24,10 @@ export const verifyLimits = Object.freeze({
   catchUpMsMax: 15_000,
   /** Ms of retries for the first request, which creates the namespace. */
   beginMsMax: 5_000,
-  /** Ms of retries for each of the final requests while members are unavailable. */
+  /**
+   * Ms of retries for all final requests together, and again for removing the namespace. Longer:
+   * the verdict is undecided, or a note names the namespace.
+   */
   settleMsMax: 30_000,
   /** Faults read from a file. More: rejected. */
   faultsMax: 10_000,

@@ -16,7 +16,7 @@ export type Progress = {
   readonly answeredReads: number
   readonly unknown: number
   readonly events: number
-  /** Longest time between two acknowledged writes of any clients. */
+  /** Longest time between two consecutive acknowledged writes of all clients. */
   readonly longestGapMs: number
 }
 

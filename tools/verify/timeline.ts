@@ -2,7 +2,7 @@ import type { Call, History } from './history.ts'
 import { isAnswered, isLinearizable, isWrite } from './history.ts'
 import { verifyLimits } from './limits.ts'
 
-/** A period without any answer while all clients sent calls. Ms since the start. */
+/** The time between two consecutive successful calls of all clients. Ms since the start. */
 export type Gap = { readonly fromMs: number; readonly toMs: number }
 
 /** Availability and latency of one kind of call. Times in ms. */

@@ -39,7 +39,7 @@ const special: Readonly<Partial<Record<Kind, keyof Offers>>> = {
   'list-lease': 'lease',
 }
 
-/** Bounds in ms: rarely met, often met, always met. */
+/** Bounds in ms, which a follower rarely, often and always meets without contacting the leader. */
 const bounds = [5, 50, 1000] as const
 
 /** Generates the next call of a client from the seed and from what was observed so far. */

@@ -9,7 +9,7 @@ import type { WireAnswer } from './wire-connection.ts'
 
 export type Http2Request = { readonly headers: OutgoingHttpHeaders; readonly body: Buffer | null }
 
-/** The constant part of a request. */
+/** Returns a complete HTTP/2 request. */
 export function http2Request({ url, credentials }: ResolvedEndpoint, requested: HttpRequest): Http2Request {
   const { host, pathname } = new URL(url)
   const body = requested.body === undefined ? null : Buffer.from(requested.body)

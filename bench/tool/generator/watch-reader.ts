@@ -19,7 +19,7 @@ export type WatchTally = {
   readonly delays: LatencyHistogram
   readonly failures: FailureCounts
   delivered: number
-  /** Events that were skipped, or expired with the history. */
+  /** Events that were skipped, or not received before the end. */
   lost: number
   resumed: number
 }

@@ -65,10 +65,12 @@ export class ControlServer {
     eachLine(socket, (line) => {
       const rules = parseRules(parsed(line))
       if (rules !== null) this.#onRules(rules)
-      socket.write(rules === null ? 'these are not rules\n' : 'ok\n')
+      socket.write(rules === null ? 'malformed rules\n' : 'ok\n')
     })
   }
 }
+
+const connectionClosed = 'the connection was closed'
 
 /** Client of the control socket. Its rules are valid while it is connected. */
 export class ControlClient {
@@ -80,7 +82,7 @@ export class ControlClient {
     this.#socket = socket
     this.#clock = clock
     socket.on('error', () => undefined)
-    socket.on('close', () => this.#answer?.('they ended'))
+    socket.on('close', () => this.#answer?.(connectionClosed))
     eachLine(socket, (line) => this.#answer?.(line))
   }
 
@@ -107,7 +109,7 @@ export class ControlClient {
         resolve(line)
       }
     })
-    if (this.#socket.destroyed) this.#answer?.('they ended')
+    if (this.#socket.destroyed) this.#answer?.(connectionClosed)
     else this.#socket.write(`${JSON.stringify(rules)}\n`)
     const line = await answered
     this.#answer = null

@@ -8,7 +8,7 @@ import { modeOf } from '../history.ts'
 /**
  * Sessions: on one connection, reads in the modes `any` and `bounded` never go back in time,
  * because one process serves the connection and its state only advances. Reads with a
- * resourceVersion are excluded: a server may serve them from another source.
+ * resourceVersion above 0 are excluded: a server may serve them from another source.
  *
  * @param balanced an endpoint may be several servers, so nothing is guaranteed
  */

@@ -59,7 +59,7 @@ void test('an invalid option is one line and exit code 2, an impossible one is o
     [['plan', '--faults', 'kill,flood'], /there is no fault "flood": there are kill, pause/, 2],
     [['plan', '--duration', '5'], /It must be a duration from 4s to 24h/, 2],
     [['plan', '--seed', '-1'], /It must be a whole number from 0/, 2],
-    [['plan', '--nodes', '1', '--faults', 'cut'], /cut: a cluster of 1 has no peers/, 1],
+    [['plan', '--nodes', '1', '--faults', 'cut'], /cut: needs at least 3 members, the cluster has 1/, 1],
     [['plan', '--duration', '2s'], /It must be a duration from 4s to 24h/, 2],
     [
       ['plan', '--duration', '4s', '--seed', '1', '--faults', 'slow-link'],

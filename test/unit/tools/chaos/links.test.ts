@@ -188,7 +188,7 @@ void test('rules last as long as the connection that set them, and only one may 
   await until('healed', () => rules.length === 0)
   const next = await ControlClient.open(path, systemClock)
   await server.close()
-  await assert.rejects(next.set(wanted), /the proxies between peers: they ended/)
+  await assert.rejects(next.set(wanted), /the proxies between peers: the connection was closed/)
 })
 
 void test('disk and clock faults end by time, and an invalid file has no faults', (t) => {

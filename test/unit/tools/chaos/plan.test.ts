@@ -62,6 +62,8 @@ void test('unknown kinds of faults and impossible plans are refused with the rea
   assert.throws(() => parseKinds('kill,flood'), /there is no fault "flood": there are kill, pause, /)
   const options = { seed: 1, durationMs: 60_000, members: names(1), kinds: ['cut'] as const }
   assert.throws(() => planChaos(options), ChaosError)
+  const two = { ...options, members: names(2) }
+  assert.throws(() => planChaos(two), /cut: needs at least 3 members, the cluster has 2/)
   assert.throws(() => planChaos({ ...options, kinds: ['kill'], durationMs: 1000 }), /no fault fits into 1 s/)
   for (let seed = 0; seed < 500; seed++) {
     // The minimum in the error for the longest kind, and the minimum in --help.

@@ -50,9 +50,6 @@ class Recorded implements ChaosTarget {
     ])
   }
 
-  lacks(): null {
-    return null
-  }
   leader(): Promise<string | null> {
     return Promise.resolve(this.led)
   }
