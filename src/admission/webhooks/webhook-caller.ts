@@ -67,9 +67,12 @@ export type CallResult<T> = { readonly kind: 'allowed'; readonly value: T } | { 
  */
 export class WebhookCaller {
   readonly #dependencies: WebhookCallerDependencies
+  /** Signs what tells a loop. */
+  readonly #chainKey: Uint8Array
 
   constructor(dependencies: WebhookCallerDependencies) {
     this.#dependencies = dependencies
+    this.#chainKey = dependencies.random.bytes(32)
   }
 
   /**
@@ -109,7 +112,7 @@ export class WebhookCaller {
     const { webhook, request } = call
     const { clock } = this.#dependencies
     const chain = callChain(request.context.request.trace?.tracestate ?? '', clock.wallMs())
-    if (isLoop(chain, webhook)) return notCalled(LOOP)
+    if (isLoop(chain, webhook, this.#chainKey)) return notCalled(LOOP)
     const waitMs = own.breaker.waitMs(clock.monotonicMs())
     if (waitMs > 0) return notCalled(`circuit breaker is open: ${openWords(own, waitMs)}`)
     const { state: before } = own.breaker
@@ -148,6 +151,7 @@ export class WebhookCaller {
           chain,
           endsWallMs: clock.wallMs() + msMax,
           traceId: uid.replaceAll('-', ''),
+          key: this.#chainKey,
         }),
       })
     } catch (cause) {
