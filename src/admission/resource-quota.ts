@@ -12,7 +12,7 @@ import type { Amounts } from '../registry/quota/amounts.ts'
 import { unspecifiedResources } from '../registry/quota/pod-usage.ts'
 import { inScope, isInForce, quotaOf, quotasPrefix } from '../registry/quota/quota.ts'
 import type { Quota } from '../registry/quota/quota.ts'
-import { amountsAt, isClaims, isPods, isResourceOf, isUncounted, usageOf } from '../registry/quota/usage.ts'
+import { amountsAt, isMeasured, isPods, isResourceOf, isUncounted, usageOf } from '../registry/quota/usage.ts'
 import type { ObjectUsage } from '../registry/quota/usage.ts'
 import type { Condition, Operation } from '../store/command.ts'
 import type { ReadSet } from '../registry/shared/read-set.ts'
@@ -99,7 +99,7 @@ function decisionOf(names: Names, request: AdmissionRequest): Decision {
   if (object === null || namespace === null || subresource !== null) return NOTHING
   if (operation !== 'CREATE' && operation !== 'UPDATE') return NOTHING
   const place = placeOf(definition)
-  if (operation === 'UPDATE' && !isPods(place) && !isClaims(place)) return NOTHING
+  if (operation === 'UPDATE' && !isMeasured(place)) return NOTHING
   if (!isStored(definition) || isUncounted(place)) return NOTHING
   const prefix = quotasPrefix(namespace)
   const quotas = reads.listOther(prefix)
