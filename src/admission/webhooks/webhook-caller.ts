@@ -9,7 +9,7 @@ import { randomUid } from '../../registry/kinds/metadata.ts'
 import type { AdmissionMetrics, WebhookErrorType } from '../admission-metrics.ts'
 import { reviewBody } from './admission-review.ts'
 import { callChain, isLoop, traceHeaders } from './call-chain.ts'
-import { unreachableWords, wrongStatusWords } from '../../outward/call-errors.ts'
+import { isAboutRequest, unreachableWords, wrongStatusWords } from '../../outward/call-errors.ts'
 import type { BreakerState } from '../../outward/circuit-breaker.ts'
 import type { CompiledWebhook } from './compiled-webhook.ts'
 import { callFailure, denial, denialCode, dryRunRefusal, rejectionCode } from './denial.ts'
@@ -243,11 +243,6 @@ function failed(why: string, code: number): CallFailed {
  * from deciding the requests of others.
  */
 const IGNORED = { breaker: 'ignores' } as const
-
-/** Whether a status is that of a server that works and refuses this request. */
-function isAboutRequest(status: number): boolean {
-  return status >= 400 && status < 500 && status !== 408 && status !== 429
-}
 
 function notCalled(why: string): CallFailed {
   return { kind: 'failed', why, errorType: 'calling_webhook_error', code: 503, breaker: 'not-called' }
