@@ -27,8 +27,8 @@ const COUNTED_BY_PLURAL: ReadonlySet<string> = new Set([
 ])
 
 /** Kinds whose objects no quota counts, as upstream: they come and go with everything else. */
-export function isUncounted({ plural }: Place): boolean {
-  return plural === 'events'
+export function isUncounted({ group, plural }: Place): boolean {
+  return group === '' && plural === 'events'
 }
 
 /** Returns `count/leases.coordination.orch.io`, for example. */

@@ -14,7 +14,7 @@ import { objectMember } from '../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import type { AnyObject } from '../../../../src/registry/kinds/definition.ts'
-import { usageOf } from '../../../../src/registry/quota/usage.ts'
+import { isUncounted, usageOf } from '../../../../src/registry/quota/usage.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
 
@@ -347,4 +347,9 @@ void test('spec 5.9: load balancers without node ports count only the node ports
   assert.deepEqual(used({ type, ports, allocateLoadBalancerNodePorts: false }), [one, one])
   assert.deepEqual(used({ type, ports, allocateLoadBalancerNodePorts: true }), [one, 2n * one])
   assert.deepEqual(used({ type: 'ExternalName', ports }), [0n, 0n])
+})
+
+void test('spec 5.9: quotas do not count events, and count the objects of a custom kind of that name', () => {
+  assert.ok(isUncounted({ group: '', plural: 'events' }))
+  assert.ok(!isUncounted({ group: 'calendar.example.com', plural: 'events' }))
 })
