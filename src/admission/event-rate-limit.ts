@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { ApiError } from '../api/errors/api-error.ts'
 import { tooManyRequests } from '../api/errors/standard-errors.ts'
+import { shortText } from '../api/errors/short-text.ts'
 import { memberOf, numberMember, objectMember, objectsMember, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
@@ -89,9 +91,17 @@ function keyOf(type: EventLimitType, { context, target }: AdmissionRequest, even
         memberOf(event, 'regarding') === undefined ? 'involvedObject' : 'regarding',
       )
       const fields = ['kind', 'namespace', 'name', 'uid', 'apiVersion'].map((name) => textMember(about, name))
-      return [textMember(source, 'component'), textMember(source, 'host'), ...fields].join('')
+      return shortKey([textMember(source, 'component'), textMember(source, 'host'), ...fields].join(''))
     }
   }
+}
+
+const KEY_LENGTH_MAX = 256
+
+/** Clients choose the names in events: of a long key its beginning and a hash are remembered. */
+function shortKey(key: string): string {
+  if (key.length <= KEY_LENGTH_MAX) return key
+  return shortText(key, KEY_LENGTH_MAX / 2) + createHash('sha256').update(key).digest('hex')
 }
 
 /** Token buckets by key, in the order of their last use. */

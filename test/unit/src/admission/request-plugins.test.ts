@@ -255,3 +255,27 @@ void test('spec 5.9: events beyond a limit are refused with 429 until there are 
     'limits[0].qps: must be a whole number from 1 to 1000000',
   ])
 })
+
+void test('spec 5.9: EventRateLimit tells long sources apart, and keeps and shows only their beginning', async (t) => {
+  const limits = [{ type: 'SourceAndObject', qps: 1, burst: 1, cacheSize: 4096 }] as const
+  const clock = new ManualClock()
+  const admission = admissionChain([eventRateLimit({ names, clock, limits })])
+  const api = await Fixture.open({ domain: 'k8s.io', admission })
+  t.after(() => api.close())
+  let count = 0
+  const event = (host: string): ReturnType<Fixture['create']> =>
+    api.create({
+      kind: 'v1/Event',
+      body: {
+        metadata: { name: `e${count++}` },
+        involvedObject: { namespace: 'default' },
+        source: { host },
+      },
+    })
+  const long = 'h'.repeat(5000)
+  await event(`${long}1`)
+  await event(`${long}2`)
+  const { message } = await refused(event(`${long}2`))
+  assert.match(message, /^limit reached on type SourceAndObject for key h+/)
+  assert.ok(message.length < 400, String(message.length))
+})
