@@ -73,8 +73,8 @@ export type TraceContext = { readonly traceparent: string; readonly tracestate: 
  * Returns the trace headers of the call of a webhook.
  *
  * @param trace of the request; with an empty or malformed `traceparent` another trace begins
- * @param call the chain of the request, when the call will have timed out, 32 hexadecimal digits for
- * a trace that begins here, and the key of this member
+ * @param call the chain of the request, when the call will have timed out, 32 hexadecimal digits
+ * for a trace that begins here, and the key of this member
  */
 export function traceHeaders(
   { traceparent, tracestate }: TraceContext,
