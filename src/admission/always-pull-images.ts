@@ -55,7 +55,7 @@ function isConcerned(request: AdmissionRequest): boolean {
   )
 }
 
-/** Returns a function that tells whether the stored Pod has the container with its image. */
+/** Returns a function that returns whether the stored Pod has the container with its image. */
 function knownContainers({ oldObject }: AdmissionRequest): (list: string, container: JsonObject) => boolean {
   if (oldObject === null) return () => false
   const spec = objectMember(oldObject, 'spec')

@@ -11,7 +11,7 @@ import type { CompiledWebhook } from './compiled-webhook.ts'
  * progress.
  *
  * Any client can send the header, and a webhook that is not called may count as one that allows. So
- * a member signs its entries with a key that it makes at its start, and believes only these. A loop
+ * a member signs its entries with a key that it makes at its start, and accepts only these. A loop
  * through several members ends when it comes back to one of them.
  *
  * @source W3C Trace Context

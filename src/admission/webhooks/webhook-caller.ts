@@ -67,7 +67,7 @@ export type CallResult<T> = { readonly kind: 'allowed'; readonly value: T } | { 
  */
 export class WebhookCaller {
   readonly #dependencies: WebhookCallerDependencies
-  /** Signs what tells a loop. */
+  /** Signs the entries that show a loop. */
   readonly #chainKey: Uint8Array
 
   constructor(dependencies: WebhookCallerDependencies) {

@@ -256,7 +256,7 @@ void test('spec 5.9: events beyond a limit are refused with 429 until there are 
   ])
 })
 
-void test('spec 5.9: EventRateLimit tells long sources apart, and keeps and shows only their beginning', async (t) => {
+void test('spec 5.9: EventRateLimit distinguishes long sources, and keeps and shows only their beginning', async (t) => {
   const limits = [{ type: 'SourceAndObject', qps: 1, burst: 1, cacheSize: 4096 }] as const
   const clock = new ManualClock()
   const admission = admissionChain([eventRateLimit({ names, clock, limits })])

@@ -339,7 +339,7 @@ void test('a client cannot keep a webhook from deciding its request by a made-up
     { id: 'validating/own/own.example.com' },
     {
       ...{ chain: [], endsWallMs: Date.now() + 30_000, traceId: '0'.repeat(32) },
-      key: Buffer.from('of somebody else'),
+      key: Buffer.from('of another member'),
     },
   )
   const [link = ''] = forged.tracestate.split('=').slice(1)
