@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { ApiError } from '../api/errors/api-error.ts'
 import { tooManyRequests } from '../api/errors/standard-errors.ts'
+import { shortText } from '../api/errors/short-text.ts'
 import { memberOf, numberMember, objectMember, objectsMember, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
@@ -87,7 +89,7 @@ function keyOf(type: EventLimitType, { context, target }: AdmissionRequest, even
     case 'SourceAndObject': {
       const about = objectMember(event, hasMember(event, 'regarding') ? 'regarding' : 'involvedObject')
       const fields = ['kind', 'namespace', 'name', 'uid', 'apiVersion'].map((name) => textMember(about, name))
-      return [...sourceOf(event), ...fields].join('')
+      return shortKey([...sourceOf(event), ...fields].join(''))
     }
   }
 }
@@ -103,6 +105,14 @@ function sourceOf(event: AnyObject): readonly string[] {
 
 function hasMember(event: AnyObject, name: string): boolean {
   return memberOf(event, name) !== undefined
+}
+
+const KEY_LENGTH_MAX = 256
+
+/** Clients choose the names in events: of a long key its beginning and a hash are remembered. */
+function shortKey(key: string): string {
+  if (key.length <= KEY_LENGTH_MAX) return key
+  return shortText(key, KEY_LENGTH_MAX / 2) + createHash('sha256').update(key).digest('hex')
 }
 
 /** Token buckets by key, in the order of their last use. */

@@ -13,7 +13,7 @@ import { unspecifiedResources } from '../registry/quota/pod-usage.ts'
 import { inScope, isInForce, quotaOf, quotasPrefix } from '../registry/quota/quota.ts'
 import type { Quota } from '../registry/quota/quota.ts'
 import { appliesTo } from '../registry/quota/scopes.ts'
-import { amountsAt, isClaims, isPods, isResourceOf, isUncounted, usageOf } from '../registry/quota/usage.ts'
+import { amountsAt, isMeasured, isPods, isResourceOf, isUncounted, usageOf } from '../registry/quota/usage.ts'
 import type { ObjectUsage, Place } from '../registry/quota/usage.ts'
 import type { Condition, Operation } from '../store/command.ts'
 import type { KeyPrefix } from '../store/key.ts'
@@ -75,7 +75,7 @@ function decisionOf({ names, limited }: Rules, request: AdmissionRequest): Decis
   if (object === null || namespace === null || subresource !== null) return NOTHING
   if (operation !== 'CREATE' && operation !== 'UPDATE') return NOTHING
   const place = placeOf(definition)
-  if (operation === 'UPDATE' && !isPods(place) && !isClaims(place)) return NOTHING
+  if (operation === 'UPDATE' && !isMeasured(place)) return NOTHING
   if (!isStored(definition) || isUncounted(place)) return NOTHING
   const prefix = quotasPrefix(namespace)
   const stored = reads.listOther(prefix)

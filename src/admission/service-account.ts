@@ -13,6 +13,7 @@ import type { Operation } from '../store/command.ts'
 import { keyOf } from '../store/key.ts'
 import type { StoredObject } from '../store/object-store.ts'
 import type { AdmissionPlugin } from './chain.ts'
+import { ephemeralSecretViolation, limitsSecrets, secretViolation } from './mountable-secrets.ts'
 import { wantsToken, withTokenVolume } from './token-volume.ts'
 
 export type ServiceAccountAdmissionDependencies = {
@@ -29,7 +30,8 @@ const SUFFIX_CHARACTERS = 5
 /**
  * Gives Pods without a service account the account `default`, refuses new Pods whose account does
  * not exist, and gives them the image pull secrets of their account unless they have their own, and
- * the volume with the token of their account unless they or the account decline it.
+ * the volume with the token of their account unless they or the account decline it. An account with
+ * the annotation `enforce-mountable-secrets` limits its Pods to the Secrets that it lists.
  *
  * The first Pod of a namespace may come before the controller that creates the account `default`:
  * the command of the Pod then creates it.
@@ -56,6 +58,7 @@ export function serviceAccountAdmission(dependencies: ServiceAccountAdmissionDep
       // The same in every evaluation of the request, as webhooks may have seen it.
       return withTokenVolume(pod, request.context.requestUid.slice(-SUFFIX_CHARACTERS), names)
     },
+    validate: (request) => checkSecrets(names, request),
     extraOperations: (request) => {
       const { object, operation } = request
       if (object === null || operation !== 'CREATE' || !isPodWrite(request)) return []
@@ -68,6 +71,21 @@ export function serviceAccountAdmission(dependencies: ServiceAccountAdmissionDep
 function isPodWrite({ definition, target, operation }: AdmissionRequest): boolean {
   const isWrite = operation === 'CREATE' || operation === 'UPDATE'
   return isWrite && definition.group === '' && definition.plural === 'pods' && target.subresource === null
+}
+
+/** @throws ApiError `Forbidden`: the account of the Pod does not list a Secret that the Pod uses */
+function checkSecrets(names: Names, request: AdmissionRequest): void {
+  const { definition, target, operation, object } = request
+  if (object === null || definition.group !== '' || definition.plural !== 'pods') return
+  const isNew = operation === 'CREATE' && target.subresource === null
+  if (!isNew && target.subresource !== 'ephemeralcontainers') return
+  if (isMirror(object, names)) return
+  const stored = accountOf(request, object)
+  const account = stored === null ? null : parseStored(stored)
+  if (account === null || !limitsSecrets(account, names)) return
+  const why = isNew ? secretViolation(object, account) : ephemeralSecretViolation(object, account)
+  if (why === null) return
+  throw forbidden(resourceOf(definition), object.metadata.name ?? '', why)
 }
 
 /** Nodes create mirror Pods for their static Pods. No account is looked up for them. */

@@ -6,15 +6,20 @@ import { sumOf, ZERO } from '../registry/quota/amounts.ts'
 import type { Amounts } from '../registry/quota/amounts.ts'
 import { inScope } from '../registry/quota/quota.ts'
 import type { Quota } from '../registry/quota/quota.ts'
-import { amountsAt, countedPlace, isClaims, isPods, isResourceOf, usageOf } from '../registry/quota/usage.ts'
+import {
+  amountsAt,
+  countedPlace,
+  isMeasured,
+  isPods,
+  isResourceOf,
+  MEASURED,
+  usageOf,
+} from '../registry/quota/usage.ts'
 import type { ObjectUsage, Place } from '../registry/quota/usage.ts'
 import { yieldToEventLoop } from '../registry/shared/yield-budget.ts'
 import { prefixOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import type { ObjectStore, StoredObject, View } from '../store/object-store.ts'
-
-const PODS: Place = { group: '', plural: 'pods' }
-const CLAIMS: Place = { group: '', plural: 'persistentvolumeclaims' }
 
 /** Objects that are parsed before other work may run. */
 const PARSED_PER_TURN = 200
@@ -30,7 +35,7 @@ export class QuotaUsage {
 
   /** Parses the objects that quotas measure, without blocking, so that counting them is quick. */
   async prepare(store: Pick<ObjectStore, 'view'>, clock: Clock, namespace: string): Promise<void> {
-    for (const place of [PODS, CLAIMS]) {
+    for (const place of MEASURED) {
       const prefix = prefixOf({ ...place, namespace })
       let after: Key | null = null
       for (;;) {
@@ -48,13 +53,15 @@ export class QuotaUsage {
     const used = new Map<string, Quantity>([...quota.wanted.keys()].map((name) => [name, ZERO]))
     const limits = (place: Place): boolean =>
       [...used.keys()].some((name) => isResourceOf(place, name, this.#names))
-    if (limits(PODS)) this.#addAll(used, PODS, { quota, namespace, view, nowMs })
     // Only Pods have scopes.
-    if (quota.scopes.length > 0) return used
-    if (limits(CLAIMS)) this.#addAll(used, CLAIMS, { quota, namespace, view, nowMs })
+    const hasScopes = quota.scopes.length > 0
+    for (const place of MEASURED.filter((one) => isPods(one) || !hasScopes)) {
+      if (limits(place)) this.#addAll(used, place, { quota, namespace, view, nowMs })
+    }
+    if (hasScopes) return used
     for (const name of quota.wanted.keys()) {
       const place = countedPlace(name)
-      if (place === null || isPods(place) || isClaims(place)) continue
+      if (place === null || isMeasured(place)) continue
       const count = view.count(prefixOf({ ...place, namespace }))
       used.set(name, { nanos: BigInt(count) * 10n ** 9n, format: 'decimal' })
     }

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import { conversionFailed } from '../api/errors/standard-errors.ts'
 import type { Names } from '../api/metadata/names.ts'
-import { unreachableWords, wrongStatusWords } from '../outward/call-errors.ts'
+import { isAboutRequest, unreachableWords, wrongStatusWords } from '../outward/call-errors.ts'
 import type { FailureLog } from '../outward/failure-log.ts'
 import type { OutwardResult } from '../outward/outward-client.ts'
 import type { WebhookClients } from '../outward/webhook-clients.ts'
@@ -100,7 +100,7 @@ export class ConversionWebhooks implements ObjectConverter {
     // A call that the client did not wait for proves nothing about the webhook.
     const isCut = leftMs < limits.webhookMsMax && nowMs >= deadlineMs
     if (made.responds) breaker.succeeded()
-    else if (isCut || made.isOwn) breaker.abandon()
+    else if (isCut || made.isIgnored) breaker.abandon()
     else breaker.failed(nowMs)
     throw failure(webhook, call, made.why)
   }
@@ -123,23 +123,25 @@ export class ConversionWebhooks implements ObjectConverter {
       return failed(`could not get REST client: ${cause instanceof Error ? cause.message : String(cause)}`)
     }
     if (result.kind === 'failed') {
-      const isOwn = result.reason === 'busy' || result.reason === 'closed'
-      return { ...failed(unreachableWords(url, result)), isOwn }
+      const isIgnored = ['busy', 'closed', 'too-large'].includes(result.reason)
+      return { ...failed(unreachableWords(url, result)), isIgnored }
     }
     const wrong = wrongStatusWords(result.status)
-    if (wrong !== null) return failed(wrong)
+    if (wrong !== null) return { ...failed(wrong), isIgnored: isAboutRequest(result.status) }
     const read = readConversionReview(result.body, { group, version, uid })
     if (read.kind === 'refused') return { ...failed(read.why), responds: true }
-    if (read.kind === 'invalid') return failed(read.why)
+    if (read.kind === 'invalid') return { ...failed(read.why), isIgnored: true }
     const { objects } = read
     if (objects.length !== sent.length) {
-      return { ...failed(''), why: `returned ${objects.length} objects, expected ${sent.length}` }
+      const why = `returned ${objects.length} objects, expected ${sent.length}`
+      return { ...failed(''), why, isIgnored: true }
     }
     const converted: AnyObject[] = []
     for (const [at, before] of sent.entries()) {
       const checked = convertedObject(before, objects[at], apiVersion)
       if (checked.kind === 'invalid') {
-        return { ...failed(''), why: `returned invalid ${checked.what} at index ${at}: ${checked.why}` }
+        const why = `returned invalid ${checked.what} at index ${at}: ${checked.why}`
+        return { ...failed(''), why, isIgnored: true }
       }
       converted.push(checked.object)
     }
@@ -171,8 +173,11 @@ type Made =
       readonly why: string
       /** The webhook answered as it should, that it cannot convert these objects. */
       readonly responds: boolean
-      /** This server did not make the call. */
-      readonly isOwn: boolean
+      /**
+       * The failure may be due to the objects, or to this server: users could otherwise keep the
+       * webhook from converting the objects of others.
+       */
+      readonly isIgnored: boolean
     }
 
 /** A webhook that answers that it cannot convert the objects denies them. */
@@ -182,7 +187,7 @@ function outcomeOf(made: Made): CallOutcome {
 }
 
 function failed(why: string): Extract<Made, { readonly kind: 'failed' }> {
-  return { kind: 'failed', why: `failed: ${why}`, responds: false, isOwn: false }
+  return { kind: 'failed', why: `failed: ${why}`, responds: false, isIgnored: false }
 }
 
 function failure(

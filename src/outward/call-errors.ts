@@ -92,3 +92,8 @@ export function wrongStatusWords(status: number): string | null {
         : `the server rejected our request for an unknown reason (status ${status})`
   }
 }
+
+/** Whether a status is that of a server that works and refuses this request. */
+export function isAboutRequest(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429
+}

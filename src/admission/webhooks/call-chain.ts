@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import type { CompiledWebhook } from './compiled-webhook.ts'
 
 /**
@@ -10,6 +10,10 @@ import type { CompiledWebhook } from './compiled-webhook.ts'
  * loop. A backend that does not pass the trace context on is stopped by the limit of calls in
  * progress.
  *
+ * Any client can send the header, and a webhook that is not called may count as one that allows. So
+ * a member signs its entries with a key that it makes at its start, and accepts only these. A loop
+ * through several members ends when it comes back to one of them.
+ *
  * @source W3C Trace Context
  */
 
@@ -19,9 +23,12 @@ const HASH_LENGTH = 12
 /** Webhooks in a chain. A longer chain counts as a loop. */
 export const CHAIN_LENGTH_MAX = 16
 const HEADER_LENGTH_MAX = 2048
+/** Links that are passed on: the newest. They fit into the header. */
+const LINKS_MAX = 32
+const SIGNATURE_LENGTH = 16
 
 /**
- * Returns the webhooks whose calls are in progress and led to a request.
+ * Returns the webhooks whose calls are in progress and led to a request, as its header has them.
  *
  * @param wallMs now
  */
@@ -34,16 +41,30 @@ export function callChain(tracestate: string, wallMs: number): readonly string[]
   return []
 }
 
-/** A hash, and the wall-clock time when the call has timed out, in base 36. */
-const LINK = new RegExp(`^[0-9a-f]{${HASH_LENGTH}}\\.[0-9a-z]{1,10}$`)
+/** A hash, the wall-clock time when the call has timed out, in base 36, and a signature of both. */
+const LINK = new RegExp(`^[0-9a-f]{${HASH_LENGTH}}\\.[0-9a-z]{1,10}\\.[0-9a-f]{${SIGNATURE_LENGTH}}$`)
 
 function endMsOf(link: string): number {
-  return Number.parseInt(link.slice(HASH_LENGTH + 1), 36)
+  return Number.parseInt(link.slice(HASH_LENGTH + 1, -SIGNATURE_LENGTH - 1), 36)
 }
 
-export function isLoop(chain: readonly string[], webhook: Pick<CompiledWebhook, 'id'>): boolean {
+/** @param key of this member: links that it did not sign do not count */
+export function isLoop(
+  chain: readonly string[],
+  webhook: Pick<CompiledWebhook, 'id'>,
+  key: Uint8Array,
+): boolean {
+  const signed = chain.filter((link) => {
+    const content = link.slice(0, -SIGNATURE_LENGTH - 1)
+    return link === signedLink(content, key)
+  })
   const own = `${hashOf(webhook)}.`
-  return chain.length >= CHAIN_LENGTH_MAX || chain.some((link) => link.startsWith(own))
+  return signed.length >= CHAIN_LENGTH_MAX || signed.some((link) => link.startsWith(own))
+}
+
+function signedLink(content: string, key: Uint8Array): string {
+  const signature = createHmac('sha256', key).update(content).digest('hex')
+  return `${content}.${signature.slice(0, SIGNATURE_LENGTH)}`
 }
 
 export type TraceContext = { readonly traceparent: string; readonly tracestate: string }
@@ -52,16 +73,22 @@ export type TraceContext = { readonly traceparent: string; readonly tracestate: 
  * Returns the trace headers of the call of a webhook.
  *
  * @param trace of the request; with an empty or malformed `traceparent` another trace begins
- * @param call the chain of the request, when the call will have timed out, and 32 hexadecimal
- * digits for a trace that begins here
+ * @param call the chain of the request, when the call will have timed out, 32 hexadecimal digits
+ * for a trace that begins here, and the key of this member
  */
 export function traceHeaders(
   { traceparent, tracestate }: TraceContext,
   webhook: Pick<CompiledWebhook, 'id'>,
-  call: { readonly chain: readonly string[]; readonly endsWallMs: number; readonly traceId: string },
+  call: {
+    readonly chain: readonly string[]
+    readonly endsWallMs: number
+    readonly traceId: string
+    readonly key: Uint8Array
+  },
 ): TraceContext {
-  const { chain, endsWallMs, traceId } = call
-  const links = [...chain, `${hashOf(webhook)}.${Math.ceil(endsWallMs).toString(36)}`].join('-')
+  const { chain, endsWallMs, traceId, key } = call
+  const own = signedLink(`${hashOf(webhook)}.${Math.ceil(endsWallMs).toString(36)}`, key)
+  const links = [...chain, own].slice(-LINKS_MAX).join('-')
   const others = tracestate
     .slice(0, HEADER_LENGTH_MAX)
     .split(',')

@@ -9,7 +9,7 @@ import { randomUid } from '../../registry/kinds/metadata.ts'
 import type { AdmissionMetrics, WebhookErrorType } from '../admission-metrics.ts'
 import { reviewBody } from './admission-review.ts'
 import { callChain, isLoop, traceHeaders } from './call-chain.ts'
-import { unreachableWords, wrongStatusWords } from '../../outward/call-errors.ts'
+import { isAboutRequest, unreachableWords, wrongStatusWords } from '../../outward/call-errors.ts'
 import type { BreakerState } from '../../outward/circuit-breaker.ts'
 import type { CompiledWebhook } from './compiled-webhook.ts'
 import { callFailure, denial, denialCode, dryRunRefusal, rejectionCode } from './denial.ts'
@@ -67,9 +67,12 @@ export type CallResult<T> = { readonly kind: 'allowed'; readonly value: T } | { 
  */
 export class WebhookCaller {
   readonly #dependencies: WebhookCallerDependencies
+  /** Signs the entries that show a loop. */
+  readonly #chainKey: Uint8Array
 
   constructor(dependencies: WebhookCallerDependencies) {
     this.#dependencies = dependencies
+    this.#chainKey = dependencies.random.bytes(32)
   }
 
   /**
@@ -109,7 +112,7 @@ export class WebhookCaller {
     const { webhook, request } = call
     const { clock } = this.#dependencies
     const chain = callChain(request.context.request.trace?.tracestate ?? '', clock.wallMs())
-    if (isLoop(chain, webhook)) return notCalled(LOOP)
+    if (isLoop(chain, webhook, this.#chainKey)) return notCalled(LOOP)
     const waitMs = own.breaker.waitMs(clock.monotonicMs())
     if (waitMs > 0) return notCalled(`circuit breaker is open: ${openWords(own, waitMs)}`)
     const { state: before } = own.breaker
@@ -146,6 +149,7 @@ export class WebhookCaller {
           chain,
           endsWallMs: clock.wallMs() + msMax,
           traceId: uid.replaceAll('-', ''),
+          key: this.#chainKey,
         }),
       })
     } catch (cause) {
@@ -238,11 +242,6 @@ function failed(why: string, code: number): CallFailed {
  * from deciding the requests of others.
  */
 const IGNORED = { breaker: 'ignores' } as const
-
-/** Whether a status is that of a server that works and refuses this request. */
-function isAboutRequest(status: number): boolean {
-  return status >= 400 && status < 500 && status !== 408 && status !== 429
-}
 
 function notCalled(why: string): CallFailed {
   return { kind: 'failed', why, errorType: 'calling_webhook_error', code: 503, breaker: 'not-called' }

@@ -1,4 +1,4 @@
-import { objectMember, textMember } from '../../api/json.ts'
+import { memberOf, numberMember, objectMember, objectsMember, textMember } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import type { Quantity } from '../../api/schema/quantity.ts'
 import { parseQuantity } from '../../api/schema/quantity.ts'
@@ -27,8 +27,8 @@ const COUNTED_BY_PLURAL: ReadonlySet<string> = new Set([
 ])
 
 /** Kinds whose objects no quota counts, as upstream: they come and go with everything else. */
-export function isUncounted({ plural }: Place): boolean {
-  return plural === 'events'
+export function isUncounted({ group, plural }: Place): boolean {
+  return group === '' && plural === 'events'
 }
 
 /** Returns `count/leases.coordination.orch.io`, for example. */
@@ -48,6 +48,7 @@ export function countedPlace(name: string): Place | null {
 export function isResourceOf(place: Place, name: string, names: Names): boolean {
   if (isPods(place)) return isPodResource(name)
   if (isClaims(place) && (name === STORAGE || name.includes(classSuffix(names)))) return true
+  if (isServices(place) && (name === LOAD_BALANCERS || name === NODE_PORTS)) return true
   const counted = countedPlace(name)
   return counted !== null && counted.group === place.group && counted.plural === place.plural
 }
@@ -56,8 +57,23 @@ export function isPods({ group, plural }: Place): boolean {
   return group === '' && plural === 'pods'
 }
 
-export function isClaims({ group, plural }: Place): boolean {
+function isClaims({ group, plural }: Place): boolean {
   return group === '' && plural === 'persistentvolumeclaims'
+}
+
+function isServices({ group, plural }: Place): boolean {
+  return group === '' && plural === 'services'
+}
+
+/** Kinds of which quotas count more than objects: an update may raise the usage. */
+export const MEASURED: readonly Place[] = [
+  { group: '', plural: 'pods' },
+  { group: '', plural: 'persistentvolumeclaims' },
+  { group: '', plural: 'services' },
+]
+
+export function isMeasured(place: Place): boolean {
+  return isPods(place) || isClaims(place) || isServices(place)
 }
 
 export function usageOf(place: Place, object: AnyObject, names: Names): ObjectUsage {
@@ -65,6 +81,7 @@ export function usageOf(place: Place, object: AnyObject, names: Names): ObjectUs
   const amounts = new Map<string, Quantity>([[countName(place), ONE]])
   if (place.group === '' && COUNTED_BY_PLURAL.has(place.plural)) amounts.set(place.plural, ONE)
   if (isClaims(place)) addStorage(amounts, object, names)
+  if (isServices(place)) addPorts(amounts, object)
   return { amounts, scopes: null, countedUntilMs: null }
 }
 
@@ -93,4 +110,26 @@ function addStorage(amounts: Map<string, Quantity>, claim: AnyObject, names: Nam
   const ofClass = `${className}${classSuffix(names)}`
   amounts.set(`${ofClass}persistentvolumeclaims`, ONE)
   if (amount !== null) amounts.set(`${ofClass}${STORAGE}`, amount)
+}
+
+const LOAD_BALANCERS = 'services.loadbalancers'
+const NODE_PORTS = 'services.nodeports'
+
+/**
+ * Counts the node ports that a Service gets, by what it states: admission comes before they are
+ * allocated.
+ *
+ * @source upstream `pkg/quota/v1/evaluator/core/services.go`
+ */
+function addPorts(amounts: Map<string, Quantity>, service: AnyObject): void {
+  const spec = objectMember(service, 'spec')
+  const type = textMember(spec, 'type')
+  if (type !== 'LoadBalancer' && type !== 'NodePort') return
+  const isLoadBalancer = type === 'LoadBalancer'
+  if (isLoadBalancer) amounts.set(LOAD_BALANCERS, ONE)
+  const isStated = isLoadBalancer && memberOf(spec, 'allocateLoadBalancerNodePorts') === false
+  const ports = objectsMember(spec, 'ports').filter(
+    (port) => !isStated || (numberMember(port, 'nodePort') ?? 0) !== 0,
+  )
+  amounts.set(NODE_PORTS, { nanos: BigInt(ports.length) * ONE.nanos, format: 'decimal' })
 }

@@ -341,6 +341,37 @@ void test('spec 5.9: AlwaysPullImages, TaintNodesByCondition, NamespaceExists an
   )
 })
 
+void test('spec 5.9: AlwaysPullImages leaves Pods alone that came before it, unless an update brings an image', async (t) => {
+  let chain = admissionChain([])
+  const api = await Fixture.open({
+    domain: 'k8s.io',
+    admission: {
+      mutate: (request) => chain.mutate(request),
+      validate: (request) => chain.validate(request),
+      extraOperations: (request) => chain.extraOperations(request),
+    },
+  })
+  t.after(() => api.close())
+  await api.create({
+    kind: 'Pod',
+    body: {
+      metadata: { name: 'a', finalizers: ['example.com/f'] },
+      spec: { containers: [{ name: 'c', image: 'i', imagePullPolicy: 'IfNotPresent' }] },
+    },
+  })
+  chain = admissionChain([alwaysPullImages()])
+  const patch = (body: JsonObject, subresource?: string): ReturnType<Fixture['patch']> =>
+    api.patch({ kind: 'Pod', name: 'a', body, ...(subresource === undefined ? {} : { subresource }) })
+  await patch({ metadata: { labels: { a: 'b' } } })
+  await api.delete({ kind: 'Pod', name: 'a', query: { gracePeriodSeconds: '0' } })
+  await patch({ metadata: { finalizers: null } })
+  assert.equal((await refused(api.get({ kind: 'Pod', name: 'a' }))).code, 404)
+  await pod(api, 'a')
+  const ephemeral = { name: 'e', image: 'secret', imagePullPolicy: 'Never' }
+  const { object } = await patch({ spec: { ephemeralContainers: [ephemeral] } }, 'ephemeralcontainers')
+  assert.equal(objectsMember(specOf(object), 'ephemeralContainers')[0]?.['imagePullPolicy'], 'Always')
+})
+
 void test('spec 5.9: client certificates of the administrators are refused', async (t) => {
   const organizationsIn = (request: string): readonly string[] =>
     Buffer.from(request, 'base64').toString().includes('CERTIFICATE') ? ['system:masters'] : []

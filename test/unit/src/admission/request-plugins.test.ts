@@ -303,3 +303,27 @@ void test('events of different sources about an object have limits of their own,
   assert.equal((await core('scheduler')).code, 201)
   assert.equal((await refused(core('scheduler'))).code, 429)
 })
+
+void test('spec 5.9: EventRateLimit distinguishes long sources, and keeps and shows only their beginning', async (t) => {
+  const limits = [{ type: 'SourceAndObject', qps: 1, burst: 1, cacheSize: 4096 }] as const
+  const clock = new ManualClock()
+  const admission = admissionChain([eventRateLimit({ names, clock, limits })])
+  const api = await Fixture.open({ domain: 'k8s.io', admission })
+  t.after(() => api.close())
+  let count = 0
+  const event = (host: string): ReturnType<Fixture['create']> =>
+    api.create({
+      kind: 'v1/Event',
+      body: {
+        metadata: { name: `e${count++}` },
+        involvedObject: { namespace: 'default' },
+        source: { host },
+      },
+    })
+  const long = 'h'.repeat(5000)
+  await event(`${long}1`)
+  await event(`${long}2`)
+  const { message } = await refused(event(`${long}2`))
+  assert.match(message, /^limit reached on type SourceAndObject for key h+/)
+  assert.ok(message.length < 400, String(message.length))
+})

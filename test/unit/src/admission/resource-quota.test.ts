@@ -13,6 +13,8 @@ import { resourceQuotaAdmission } from '../../../../src/admission/resource-quota
 import { objectMember } from '../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
+import type { AnyObject } from '../../../../src/registry/kinds/definition.ts'
+import { isUncounted, usageOf } from '../../../../src/registry/quota/usage.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
 import { openRacingFixture } from './racing-fixture.ts'
 
@@ -280,4 +282,54 @@ void test('spec 5.9: server-side apply that creates, and an update that grows, a
   race.before = () => quota(api, 'q', { 'requests.storage': '0' })
   const grown = { spec: { resources: { requests: { storage: '2Gi' } } } }
   assert.match((await refused(api.patch({ kind, name: 'a', body: grown }))).message, /exceeded quota: q/)
+})
+
+void test('spec 5.9: quotas count the load balancers and node ports of Services, and changes of their type', async (t) => {
+  const api = await open()
+  t.after(() => api.close())
+  await quota(api, 'q', { 'services.loadbalancers': '1', 'services.nodeports': '3' })
+  const ports = (count: number): JsonObject[] =>
+    Array.from({ length: count }, (_, at) => ({ name: `p${at}`, port: 80 + at }))
+  const service = (name: string, spec: JsonObject): ReturnType<Fixture['create']> =>
+    api.create({ kind: 'Service', body: { metadata: { name }, spec: { ports: ports(2), ...spec } } })
+  const counts = async (): Promise<readonly unknown[]> => {
+    const used = await usedOf(api, 'q')
+    return [used['services.loadbalancers'], used['services.nodeports']]
+  }
+  await service('plain', {})
+  assert.deepEqual(await counts(), ['0', '0'])
+  await service('out', { type: 'LoadBalancer' })
+  assert.deepEqual(await counts(), ['1', '2'])
+  assert.match(
+    (await refused(service('more', { type: 'NodePort' }))).message,
+    /exceeded quota: q, requested: services\.nodeports=2, used: services\.nodeports=2, limited: services\.nodeports=3$/,
+  )
+  const patch = (name: string, spec: JsonObject): ReturnType<Fixture['patch']> =>
+    api.patch({ kind: 'Service', name, body: { spec } })
+  assert.match(
+    (await refused(patch('plain', { type: 'LoadBalancer' }))).message,
+    /requested: services\.loadbalancers=1,services\.nodeports=2,/,
+  )
+  await patch('plain', { type: 'NodePort', ports: ports(1) })
+  assert.deepEqual(await counts(), ['1', '3'])
+  assert.match((await refused(patch('plain', { ports: ports(3) }))).message, /services\.nodeports=2,? used/)
+})
+
+void test('spec 5.9: load balancers without node ports count only the node ports that they state', () => {
+  const used = (spec: JsonObject): readonly unknown[] => {
+    const object: AnyObject = { apiVersion: 'v1', kind: 'Service', metadata: {}, spec }
+    const { amounts } = usageOf({ group: '', plural: 'services' }, object, names)
+    return ['services.loadbalancers', 'services.nodeports'].map((name) => amounts.get(name)?.nanos ?? 0n)
+  }
+  const ports = [{ port: 80, nodePort: 30_080 }, { port: 81 }]
+  const one = 10n ** 9n
+  const type = 'LoadBalancer'
+  assert.deepEqual(used({ type, ports, allocateLoadBalancerNodePorts: false }), [one, one])
+  assert.deepEqual(used({ type, ports, allocateLoadBalancerNodePorts: true }), [one, 2n * one])
+  assert.deepEqual(used({ type: 'ExternalName', ports }), [0n, 0n])
+})
+
+void test('spec 5.9: quotas do not count events, and count the objects of a custom kind of that name', () => {
+  assert.ok(isUncounted({ group: '', plural: 'events' }))
+  assert.ok(!isUncounted({ group: 'calendar.example.com', plural: 'events' }))
 })

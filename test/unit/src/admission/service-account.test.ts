@@ -132,3 +132,68 @@ void test('a mirror Pod that uses an account, a Secret or a token is refused', a
     assert.deepEqual([code, message], [403, `pods "a" is forbidden: a mirror pod may not ${why}`])
   }
 })
+
+void test('spec 5.6: an account with the annotation for it lets its Pods use only the Secrets that it lists', async (t) => {
+  const api = await open(t)
+  await api.create({
+    kind: 'ServiceAccount',
+    body: {
+      metadata: { name: 'strict', annotations: { 'orch.io/enforce-mountable-secrets': 'true' } },
+      secrets: [{ name: 'mine' }],
+      imagePullSecrets: [{ name: 'pull' }],
+    },
+  })
+  const serviceAccountName = 'strict'
+  const volume = (secretName: string): JsonObject => ({ volumes: [{ name: 'v', secret: { secretName } }] })
+  const withContainer = (container: JsonObject, list = 'containers'): JsonObject => ({
+    ...{ containers, [list]: [{ name: list === 'containers' ? 'c' : 'd', image: 'i', ...container }] },
+  })
+  const env = (name: string): JsonObject => ({
+    env: [{ name: 'A', valueFrom: { secretKeyRef: { name, key: 'k' } } }],
+  })
+  const envFrom = (name: string): JsonObject => ({ envFrom: [{ secretRef: { name } }] })
+  for (const spec of [
+    volume('mine'),
+    withContainer(env('mine')),
+    withContainer(envFrom('mine'), 'initContainers'),
+    { imagePullSecrets: [{ name: 'pull' }] },
+  ]) {
+    await createPod(api, 'a', { serviceAccountName, ...spec })
+    await api.delete({ kind: 'Pod', name: 'a', query: { gracePeriodSeconds: '0' } })
+  }
+  const words = 'because service account strict does not reference that secret'
+  for (const [spec, why] of [
+    [volume('other'), `volume with secret.secretName="other" is not allowed ${words}`],
+    [
+      withContainer(env('other'), 'initContainers'),
+      `init container d with envVar A referencing secret.secretName="other" is not allowed ${words}`,
+    ],
+    [
+      withContainer(env('other')),
+      `container c with envVar A referencing secret.secretName="other" is not allowed ${words}`,
+    ],
+    [
+      withContainer(envFrom('other')),
+      `container c with envFrom referencing secret.secretName="other" is not allowed ${words}`,
+    ],
+    [
+      { imagePullSecrets: [{ name: 'other' }] },
+      'imagePullSecrets[0].name="other" is not allowed because service account strict does not reference that imagePullSecret',
+    ],
+  ] as const) {
+    const { code, message } = await refused(createPod(api, 'a', { serviceAccountName, ...spec }))
+    assert.deepEqual([code, message], [403, `pods "a" is forbidden: ${why}`])
+  }
+  // An ephemeral container is held to it, too.
+  await createPod(api, 'a', { serviceAccountName })
+  const add = (name: string): Promise<Got> =>
+    api.patch({
+      ...{ kind: 'Pod', name: 'a', subresource: 'ephemeralcontainers' },
+      body: { spec: { ephemeralContainers: [{ name: 'e', image: 'i', ...env(name) }] } },
+    })
+  assert.match(
+    (await refused(add('other'))).message,
+    /: ephemeral container e with envVar A referencing secret\.secretName="other" is not allowed /,
+  )
+  await add('mine')
+})

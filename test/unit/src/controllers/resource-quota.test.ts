@@ -114,3 +114,19 @@ void test('spec 5.9: each quota counts what is in its scope', async (t) => {
   assert.deepEqual(objectMember(await statusOf(api, 'best'), 'used'), { pods: '1' })
   assert.deepEqual(objectMember(await statusOf(api, 'long'), 'used'), { pods: '1', 'requests.cpu': '1' })
 })
+
+void test('spec 5.9: the usage of load balancers and node ports follows the Services', async (t) => {
+  const api = await open(t)
+  const service = (name: string, type: string): ReturnType<Fixture['create']> =>
+    api.create({ kind: 'Service', body: { metadata: { name }, spec: { type, ports: [{ port: 80 }] } } })
+  await service('a', 'LoadBalancer')
+  await quota(api, 'q', {
+    hard: { services: '9', 'services.loadbalancers': '1', 'services.nodeports': '2' },
+  })
+  const used = async (): Promise<unknown> => (await statusOf(api, 'q'))['used']
+  assert.deepEqual(await used(), { services: '1', 'services.loadbalancers': '1', 'services.nodeports': '1' })
+  await service('b', 'NodePort')
+  await api.patch({ kind: 'Service', name: 'a', body: { spec: { type: 'NodePort' } } })
+  await rest(api)
+  assert.deepEqual(await used(), { services: '2', 'services.loadbalancers': '0', 'services.nodeports': '2' })
+})

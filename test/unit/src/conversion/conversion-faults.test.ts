@@ -10,6 +10,7 @@ import type { JsonObject } from '../../../../src/api/json.ts'
 import { objectMember } from '../../../../src/api/json.ts'
 import { TestAuthority } from '../../../../fixtures/server-fixture.ts'
 import { conversionFaults, converts, convertsWith } from '../../../support/fixtures/conversion-hook.ts'
+import type { SeenCall } from '../../../support/fixtures/outward-server.ts'
 import { base64 } from '../../../support/fixtures/webhook-answers.ts'
 import { until } from '../../../support/tools/until.ts'
 import { causes, refused } from '../registry/fixture.ts'
@@ -115,6 +116,23 @@ void test('a conversion webhook that fails several times in a row is not called 
   assert.equal((await api.get({ kind: v2, name: 'a' })).code, 200)
   assert.equal(kit.calls(), 1)
   assert.equal(kit.failures.length, 5)
+})
+
+void test('an object that its conversion webhook answers wrongly does not keep the others from being converted', async (t) => {
+  const kit = await ConversionKit.open(t)
+  const { api } = kit
+  await api.create({ kind: v1, body: gadget('poison') })
+  await api.create({ kind: v1, body: gadget('good') })
+  for (const answer of [
+    () => ({ status: 400, body: 'it cannot be read' }),
+    (call: SeenCall) => convertsWith(call, () => 'x'),
+    () => ({ body: 'x' }),
+  ]) {
+    kit.answer = answer
+    for (let at = 0; at < 6; at++) await refused(api.get({ kind: v2, name: 'poison' }))
+    kit.answer = converts
+    assert.equal((await api.get({ kind: v2, name: 'good' })).code, 200)
+  }
 })
 
 void test('a webhook that does not respond holds reads and writes no longer than their timeouts', async (t) => {

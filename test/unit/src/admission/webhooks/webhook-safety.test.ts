@@ -105,20 +105,22 @@ void test('denials do not open the circuit breaker', async (t) => {
 void test('the trace context of a call names its webhook until the call has timed out', () => {
   const webhook = { id: 'mutating/c/w' }
   const traceId = '0123456789abcdef0123456789abcdef'
-  const call = { chain: [], endsWallMs: 5000, traceId }
+  const key = Buffer.from('of this member')
+  const call = { chain: [], endsWallMs: 5000, traceId, key }
   const first = traceHeaders({ traceparent: '', tracestate: 'other=1' }, webhook, call)
   assert.equal(first.traceparent, '00-0123456789abcdef0123456789abcdef-0123456789abcdef-00')
-  assert.match(first.tracestate, /^orch=[0-9a-f]{12}\.3uw,other=1$/)
+  assert.match(first.tracestate, /^orch=[0-9a-f]{12}\.3uw\.[0-9a-f]{16},other=1$/)
   const chain = callChain(first.tracestate, 4999)
-  assert.ok(isLoop(chain, webhook))
-  assert.ok(!isLoop(chain, { id: 'mutating/c/other' }))
+  assert.ok(isLoop(chain, webhook, key))
+  assert.ok(!isLoop(chain, { id: 'mutating/c/other' }, key))
+  assert.ok(!isLoop(chain, webhook, Buffer.from('of another member')))
   // Work that was queued for later is no loop.
-  assert.ok(!isLoop(callChain(first.tracestate, 5000), webhook))
+  assert.ok(!isLoop(callChain(first.tracestate, 5000), webhook, key))
   const traceparent = '00-11111111111111111111111111111111-2222222222222222-01'
   const second = traceHeaders({ ...first, traceparent }, { id: 'b' }, { ...call, chain })
   assert.equal(second.traceparent, traceparent)
   const both = callChain(second.tracestate, 0)
-  assert.ok(isLoop(both, webhook) && isLoop(both, { id: 'b' }))
+  assert.ok(isLoop(both, webhook, key) && isLoop(both, { id: 'b' }, key))
   for (const wrong of ['', 'orch', 'orch=', 'orch=zz-11', `orch=${'a'.repeat(5000)}`, ',,=']) {
     assert.deepEqual(callChain(wrong, 0), [], wrong)
   }
@@ -326,4 +328,27 @@ void test('spec 6.2: audit annotations record the mutation and the patch of each
     ],
     ['failed-open.mutating.webhook.admission.orch.io/round_0_index_1', 'second.example.com', 'Metadata'],
   ])
+})
+
+void test('a client cannot keep a webhook from deciding its request by a made-up trace context', async (t) => {
+  const kit = await WebhookKit.open(t, { answer: (call) => deny(call) })
+  const { api } = kit
+  await kit.configure('validating', 'own', [kit.webhook('own.example.com', { failurePolicy: 'Ignore' })])
+  const forged = traceHeaders(
+    { traceparent: '', tracestate: '' },
+    { id: 'validating/own/own.example.com' },
+    {
+      ...{ chain: [], endsWallMs: Date.now() + 30_000, traceId: '0'.repeat(32) },
+      key: Buffer.from('of another member'),
+    },
+  )
+  const [link = ''] = forged.tracestate.split('=').slice(1)
+  const many = Array.from({ length: 40 }, () => link).join('-')
+  for (const tracestate of [forged.tracestate, `orch=${many}`]) {
+    const request = api.request({ body: { metadata: { name: 'a' } } })
+    const context = { ...request.context, trace: { traceparent: '', tracestate } }
+    const { message } = await refused(api.registry.create({ ...request, context }))
+    assert.match(message, /admission webhook "own\.example\.com" denied the request/)
+  }
+  assert.equal(kit.server.calls.length, 2)
 })
