@@ -2,11 +2,11 @@ import { objectMember } from '../api/json.ts'
 import { maybe, struct } from '../api/schema/build.ts'
 import { deleteOptionsSchema } from '../api/schema/shared.ts'
 import type { OperationSubresource } from '../registry/kinds/definition.ts'
+import { chargeBudget } from './policies/eviction-budget.ts'
 
 /**
- * `pods/eviction`: a deletion that a disruption budget may refuse. Disruption budgets do not exist
- * yet, so only the rules of a deletion apply. The budget will be checked where the operation is
- * planned, and decremented by the command that deletes.
+ * `pods/eviction`: a deletion that a disruption budget may refuse. The command that deletes also
+ * charges the budget, so concurrent evictions never exceed it.
  *
  * @source spec 1.4; core `pkg/registry/core/pod/storage/eviction.go`
  */
@@ -19,5 +19,6 @@ export const eviction: OperationSubresource = {
       deleteOptions: maybe(2, deleteOptionsSchema, 'Options of the deletion.'),
     }),
   },
+  jointChange: chargeBudget,
   operation: (body) => ({ kind: 'delete', options: objectMember(body, 'deleteOptions') }),
 }

@@ -46,10 +46,6 @@ export function podDisruptionBudgetDefinition(): ResourceDefinition {
     hooks: {
       ...statusApart(disruptionBudgetSchema),
       validate: checkLimits,
-      warnings: (object, current) =>
-        current !== null && equalJson(object['spec'], current['spec'])
-          ? []
-          : ['stored but not enforced by this release: evictions do not heed disruption budgets'],
     },
     subresources: [statusSubresource()],
   } satisfies ResourceDefinition)

@@ -138,6 +138,10 @@ const subresources = `
   ingresses/status Ingress get,patch,update
   networkpolicies/status NetworkPolicy get,patch,update
   poddisruptionbudgets/status PodDisruptionBudget get,patch,update
+  apiservices/status APIService get,patch,update
+  flowschemas/status FlowSchema get,patch,update
+  horizontalpodautoscalers/status HorizontalPodAutoscaler get,patch,update
+  prioritylevelconfigurations/status PriorityLevelConfiguration get,patch,update
   resourcequotas/status ResourceQuota get,patch,update
   serviceaccounts/token authentication.k8s.io/v1/TokenRequest create
   certificatesigningrequests/approval CertificateSigningRequest get,patch,update

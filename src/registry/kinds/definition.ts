@@ -45,8 +45,8 @@ export type ResourceDefinition = {
   /** A deletion returns the object instead of a `Status`. */
   readonly deleteReturnsObject: boolean
   /**
-   * What happens to the dependents of an object that is deleted without a policy, as upstream for
-   * this kind. Unset: they are deleted in the background.
+   * Policy for the dependents of an object that is deleted without one, as upstream for this kind.
+   * Unset: they are deleted in the background.
    */
   readonly defaultPropagation?: { readonly policy: 'Orphan'; readonly warning?: string }
   /** A PUT to a missing object creates it in every domain, as upstream for this kind. */
@@ -306,7 +306,28 @@ export type OperationSubresource = {
   readonly returnsBody?: true
   /** Returns the operation for a body of that name. Pure. */
   readonly operation: (body: AnyObject) => ObjectOperation
+  /**
+   * For a deletion: returns the change of another object that the same command contains, from
+   * memory that is current. Pure. @throws ApiError to refuse
+   */
+  readonly jointChange?: (context: JointContext) => JointChange
 }
+
+export type JointContext = {
+  /** The object of the path. */
+  readonly object: AnyObject
+  /** RFC 3339, whole seconds. */
+  readonly time: string
+  /** Lists objects of another kind in the same namespace, as stored. For small collections. */
+  readonly list: (place: { readonly group: string; readonly plural: string }) => readonly AnyObject[]
+}
+
+export type JointChange =
+  | { readonly kind: 'none' }
+  /** Nothing else changes, but the operation is allowed on this version of its object only. */
+  | { readonly kind: 'only-this-version' }
+  /** @param object one that was listed, with changes */
+  | { readonly kind: 'put'; readonly group: string; readonly plural: string; readonly object: AnyObject }
 
 /** A kind whose objects are request bodies only. */
 export type BodyKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema'> & {

@@ -26,6 +26,7 @@ import { parseStored } from '../kinds/encode.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import { checkPreconditions, draftRewrite } from '../writing/rewrite.ts'
 import { operationOf } from '../calls/subresource.ts'
+import { withJointChange } from '../writing/joint-change.ts'
 import { validateBody } from '../writing/validate-write.ts'
 import { planAdmitted, runWrite } from '../writing/write-pipeline.ts'
 import type { Draft } from '../writing/write-pipeline.ts'
@@ -66,7 +67,7 @@ export async function operate(dependencies: VerbDependencies, request: WriteRequ
     retry: {
       attemptsMax: dependencies.limits.rewriteAttemptsMax,
       key: () => keyOfTarget(on.definition, on.target),
-      barrierFirst: options.dryRun || operation.returnsBody === true,
+      barrierFirst: options.dryRun || operation.returnsBody === true || operation.jointChange !== undefined,
       on,
     },
   })
@@ -153,19 +154,17 @@ async function planAnswer(
 /** Drafts what the operation does to its object. */
 function draftOperation(
   dependencies: VerbDependencies,
-  { on, options }: Task,
+  { operation, on, options }: Task,
   { what, body }: { readonly what: Exclude<ObjectOperation, Answer>; readonly body: AnyObject },
   reads: ReadSet,
 ): Draft {
   switch (what.kind) {
     case 'delete': {
       const requested = deleteOptionsOf(what.options)
-      return draftDelete(
-        dependencies,
-        on,
-        { ...requested, dryRun: options.dryRun || requested.dryRun },
-        reads,
-      )
+      const deletion = { ...requested, dryRun: options.dryRun || requested.dryRun }
+      const draft = draftDelete(dependencies, on, deletion, reads)
+      const { jointChange } = operation
+      return jointChange === undefined ? draft : withJointChange(on, draft, jointChange, reads)
     }
     case 'change': {
       const change = (current: AnyObject): AnyObject => {
