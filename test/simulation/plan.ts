@@ -295,7 +295,9 @@ const rareSteps: readonly CrashStep[] = [
 ]
 
 /** The rarest of the rare steps. */
-const rarestSteps: readonly CrashStep[] = ['log-truncate', 'snapshot-complete', 'snapshot-install']
+const rarestSteps: readonly CrashStep[] = [
+  ...(['log-truncate', 'snapshot-complete', 'snapshot-install', 'snapshot-installed'] as const),
+]
 
 function drawCrash(random: SeededRandom, target: Target, downMs: number, isFirstStart: boolean): FaultAction {
   return {

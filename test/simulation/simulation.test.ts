@@ -24,7 +24,7 @@ import { faultProfiles } from './swarm.ts'
 const defaultSeeds = 200
 const seeds = Number(process.env['SEEDS'] ?? defaultSeeds)
 /** The maximum number of additional runs to cover crashes at rare steps. */
-const furtherSeedsMax = 100
+const furtherSeedsMax = 200
 const mutantSeedsMax = 40
 const divergentRuns = 5
 const shrinkMsMax = 60_000
