@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { CompiledWebhook } from './compiled-webhook.ts'
 
 /**
@@ -55,8 +55,8 @@ export function isLoop(
   key: Uint8Array,
 ): boolean {
   const signed = chain.filter((link) => {
-    const content = link.slice(0, -SIGNATURE_LENGTH - 1)
-    return link === signedLink(content, key)
+    const wanted = signedLink(link.slice(0, -SIGNATURE_LENGTH - 1), key)
+    return timingSafeEqual(Buffer.from(link), Buffer.from(wanted))
   })
   const own = `${hashOf(webhook)}.`
   return signed.length >= CHAIN_LENGTH_MAX || signed.some((link) => link.startsWith(own))
