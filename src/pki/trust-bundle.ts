@@ -39,3 +39,13 @@ export function readTrustBundle(pem: string): TrustBundle {
   const fingerprints = new Set(authorities.map(({ fingerprint }) => fingerprint))
   return Object.freeze({ authorities: Object.freeze(authorities), fingerprints })
 }
+
+/** As `readTrustBundle`. @returns an empty list for a text that cannot be read */
+export function authoritiesIn(pem: string): readonly Certificate[] {
+  try {
+    return readTrustBundle(pem).authorities
+  } catch (cause) {
+    if (cause instanceof PkiError) return []
+    throw cause
+  }
+}

@@ -1,7 +1,6 @@
 import type { Certificate } from '../../pki/certificate.ts'
-import { PkiError } from '../../pki/errors.ts'
 import { toPem } from '../../pki/pem.ts'
-import { readTrustBundle } from '../../pki/trust-bundle.ts'
+import { authoritiesIn } from '../../pki/trust-bundle.ts'
 
 /** Longer texts are left as they are, which bounds the work. A usual one has 2 KiB. */
 const lengthMax = 64 * 1024
@@ -34,14 +33,4 @@ export function withAuthorities(kubeconfig: string, pem: string): string {
 
 function isIn(authorities: readonly Certificate[], { fingerprint }: Certificate): boolean {
   return authorities.some((one) => one.fingerprint === fingerprint)
-}
-
-/** Returns an empty list for a text that cannot be read. */
-function authoritiesIn(pem: string): readonly Certificate[] {
-  try {
-    return readTrustBundle(pem).authorities
-  } catch (cause) {
-    if (cause instanceof PkiError) return []
-    throw cause
-  }
 }

@@ -7,7 +7,7 @@ import { readCertificate } from '../certificate.ts'
 import type { Certificate } from '../certificate.ts'
 import { PkiError } from '../errors.ts'
 import { readFileIfThere, replaceFile } from '../files.ts'
-import { readTrustBundle } from '../trust-bundle.ts'
+import { authoritiesIn } from '../trust-bundle.ts'
 import { withDirectoryLock } from './directory-lock.ts'
 import type { ProcessView } from './directory-lock.ts'
 import { fit } from './pair-files.ts'
@@ -81,15 +81,6 @@ function parsed(path: string, text: string): Readonly<Record<string, unknown>> {
     throw new PkiError('malformed', `${path} is not YAML`, { cause })
   }
   throw new PkiError('malformed', `${path} is not a kubeconfig`)
-}
-
-function authoritiesIn(pem: string): readonly Certificate[] {
-  try {
-    return readTrustBundle(pem).authorities
-  } catch (cause) {
-    if (cause instanceof PkiError) return []
-    throw cause
-  }
 }
 
 function readOrNull(pem: string): Certificate | null {
