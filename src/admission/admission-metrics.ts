@@ -5,7 +5,9 @@ import { BucketCounts, BucketHistogram } from '../metrics/bucket-histogram.ts'
 import type { BucketSeries } from '../metrics/bucket-histogram.ts'
 import type { BreakerState } from '../outward/circuit-breaker.ts'
 
-/** As upstream names the phases: of plugins `admit` and `validate`, of webhooks the other two. */
+/**
+ * As upstream names the phases: plugins `admit` and `validate`, webhooks `admit` and `validating`.
+ */
 export type PhaseLabel = 'admit' | 'validate' | 'validating'
 export type WebhookErrorType = 'calling_webhook_error' | 'no_error' | 'apiserver_internal_error'
 
@@ -205,7 +207,7 @@ const STATES = ['closed', 'half-open', 'open', 'suspended'] as const
 export function registerWebhookStates(registry: Registry, states: WebhookStates): void {
   new Gauge({
     name: 'orch_admission_webhook_state',
-    help: '1 for the state of each webhook: closed (called), half-open, open (its calls fail) or suspended.',
+    help: '1 for the state of each webhook: closed (called), half-open, open (not called) or suspended.',
     labelNames: ['type', 'configuration', 'name', 'state'],
     registers: [registry],
     collect() {

@@ -48,15 +48,15 @@ export function readAdmissionConfiguration(
 }
 
 function configurationIn(entry: JsonObject, where: string, path: string): PluginConfiguration {
-  const inside = memberOf(entry, 'configuration') ?? null
-  const beside = textMember(entry, 'path')
-  if (inside !== null) {
-    if (beside !== '') throw malformed(path, `${where} has both path and configuration: give one of them`)
-    if (!isJsonObject(inside)) throw malformed(path, `${where}.configuration must be an object`)
-    return { value: inside, path }
+  const embedded = memberOf(entry, 'configuration') ?? null
+  const otherPath = textMember(entry, 'path')
+  if (embedded !== null) {
+    if (otherPath !== '') throw malformed(path, `${where} has both path and configuration: give one of them`)
+    if (!isJsonObject(embedded)) throw malformed(path, `${where}.configuration must be an object`)
+    return { value: embedded, path }
   }
-  if (beside === '') throw malformed(path, `${where} needs a configuration, or the path of a file with it`)
-  const file = resolve(dirname(path), beside)
+  if (otherPath === '') throw malformed(path, `${where} needs a configuration, or the path of a file with it`)
+  const file = resolve(dirname(path), otherPath)
   return { value: parsed(file), path: file }
 }
 

@@ -15,8 +15,9 @@ export function policiesPrefix({ plural }: PolicyKind, namespace: string): KeyPr
 /**
  * Returns the operation that a new policy, or one with another spec, carries in addition: the
  * namespace is written as it is, so that it has another revision. A member that has not applied the
- * policy yet does not know that revision either, and loses its writes on that condition. The first
- * policy of a namespace needs none: writes before it carry the condition that there is no policy.
+ * policy yet does not know that revision either, so its writes fail their condition
+ * (`whileAnnounced`). The first policy of a namespace needs none: writes before it carry the
+ * condition that there is no policy.
  */
 export function policyAnnouncement(kind: PolicyKind, request: AdmissionRequest): readonly Operation[] {
   const { definition, target, operation, object, oldObject, reads } = request

@@ -28,7 +28,7 @@ export function checkRoomFor({ kind, plural }: PolicyKind, request: AdmissionReq
   const others = all.filter(({ key }) => key !== own)
   const where = `namespace ${JSON.stringify(target.namespace)} has`
   const refuse = (why: string): never => {
-    throw forbidden(resourceOf(definition), name, `${why}: delete some of them, or unite them`)
+    throw forbidden(resourceOf(definition), name, `${why}: delete some of them, or merge them`)
   }
   if (others.length >= limits.namespacePoliciesMax) {
     const most = `at most ${limits.namespacePoliciesMax} are supported`

@@ -71,7 +71,7 @@ function classOf(stored: StoredObject): PriorityClass {
   return found
 }
 
-/** Returns the default class with the lowest value: some may be left from before. */
+/** Returns the default class with the lowest value: several may exist since the plugin was off. */
 function defaultClass({ reads }: AdmissionRequest, group: string): PriorityClass | null {
   let lowest: PriorityClass | null = null
   const prefix = prefixOf({ group, plural: 'priorityclasses', namespace: null })
@@ -86,7 +86,7 @@ function namedClass({ reads }: AdmissionRequest, group: string, name: string): P
   if (name.includes('/')) return null
   const stored = reads.getOther(keyOf({ group, plural: 'priorityclasses', namespace: '', name }))
   if (stored !== null) return classOf(stored)
-  // A cluster whose leader has not stored it yet.
+  // The leader of a new cluster may not have stored the classes of the system yet.
   const value = systemPriorityOf(name)
   return value === null ? null : { name, value, preemptionPolicy: PREEMPT, isDefault: false }
 }

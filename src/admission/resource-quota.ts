@@ -232,9 +232,9 @@ function usagePut({ quota, more }: Limit): Operation {
 }
 
 /**
- * Whether the write depends on a quota whose usage it does not raise. The controller of one that is
- * not in force counts now: what it does not see must not be stored after it. One with scopes may be
- * what allows the object.
+ * Whether the write depends on a quota whose usage it does not raise. While a quota is not in force
+ * its controller counts: an object that it did not see must not be stored after the count. A quota
+ * with scopes may be what allows the object.
  */
 function isPending({ quota, more, scopes }: Limit, limited: readonly LimitedResource[]): boolean {
   return more.size === 0 && (!isInForce(quota) || (limited.length > 0 && scopes.length > 0))

@@ -9,7 +9,10 @@ import { AuthError } from './errors.ts'
 import type { PolicyRule } from './rules.ts'
 import { GROUP_AUTHENTICATED } from './user.ts'
 
-/** One line of the policy file: what its subjects may do. Empty text matches nothing. */
+/**
+ * One line of the policy file: what its subjects may do. An empty `namespace` matches only what is
+ * in no namespace, an empty `apiGroup` the core group; other empty texts match nothing.
+ */
 type AbacPolicy = {
   /** `*`: every user with credentials. Empty: the policy is for a group. */
   readonly user: string
@@ -63,7 +66,7 @@ class PolicyIndex {
     }
   }
 
-  /** Returns the policies whose subject a user is. */
+  /** Returns the policies that have the user as a subject. */
   *of({ name, groups }: UserInfo): Generator<AbacPolicy, void> {
     for (const policy of this.#byUser.get(name) ?? []) {
       if (policy.group === '' || policy.group === '*' || groups.includes(policy.group)) yield policy

@@ -10,8 +10,8 @@ export type ConnectionVerdict = ChainVerdict | { readonly kind: 'none' }
 
 /**
  * Verifies the certificates of connections for one purpose. A verdict is kept per connection, so
- * that a request costs a lookup, and stays the same object. It is made again when the bundle
- * changed and the authority that it rests on is gone, or when it expires.
+ * that a request costs a lookup, and stays the same object. It is made again when it expires, and
+ * when the bundle changed, unless the authority that it rests on is in the new one too.
  */
 export class ConnectionVerdicts {
   readonly #clock: Clock

@@ -23,8 +23,8 @@ export type FrontProxyOptions = {
 
 /**
  * Authenticates by the headers of a trusted proxy. The proxy has to present a certificate of an
- * authority of its own, which is not trusted for clients. Each request is another user: only the
- * certificate is verified once per connection.
+ * authority of its own, which is not trusted for clients. Each request may name another user: only
+ * the verdict on the certificate is kept per connection.
  *
  * @source spec 5.3; apiserver `pkg/authentication/request/headerrequest`
  */

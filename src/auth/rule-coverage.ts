@@ -2,7 +2,7 @@ import { limits } from '../config/limits.ts'
 import { matchesPath } from './rules.ts'
 import type { PolicyRule } from './rules.ts'
 
-/** The rules that a user lacks, or that there are too many to compare. */
+/** Which rules a user lacks. `too-much`: there are too many rules to compare. */
 export type Coverage =
   | { readonly kind: 'covered' }
   /** @param isWhole false: there may be more than `limits.missingRulesCountedMax` */

@@ -3,8 +3,9 @@ import type { Clock } from '../../base/clock.ts'
 import { WorkQueue } from './work-queue.ts'
 
 /**
- * The result of one reconciliation. A throw means: retry later, however often that has failed. What
- * a key waits for, such as a finalizer or a quota of another object, does not change its object.
+ * The result of one reconciliation. A throw means: retry later, however often that has failed,
+ * because what a key waits for, such as the finalizer of another object or a quota, may change
+ * without an event about the key.
  */
 export type Reconciled = { readonly kind: 'done' } | { readonly kind: 'again' }
 

@@ -231,24 +231,24 @@ async function awaitDependents(collector: Collector, key: Key, object: OwnedObje
     return { kind: 'done' }
   }
   if (waitsForItself(collector, object)) await changeOwners(collector, key, () => 'not-blocking')
-  // One that is being deleted has attempts of its own: the object itself may be one.
+  // Dependents that are being deleted are retried anyway; in a cycle the object is one of them.
   for (const dependent of graph.dependentsOf(object.uid)) {
     if (objects.get(dependent)?.terminating === false) enqueue(dependent)
   }
   return { kind: 'again' }
 }
 
-/** Waiting owners that are looked at for a circle. More: it is not found. */
-const circleMax = 10_000
+/** Waiting owners that are searched for a cycle. More: it is not found. */
+const cycleMax = 10_000
 
 /**
- * Whether owners that an object blocks, and all between, wait in a circle that ends at the object.
+ * Whether owners that an object blocks, and all between, wait in a cycle that ends at the object.
  * Upstream waits forever.
  */
 function waitsForItself({ graph, objects }: Collector, object: OwnedObject): boolean {
   const seen = new Set<string>()
   const pending = [object]
-  for (let next = pending.pop(); next !== undefined && seen.size < circleMax; next = pending.pop()) {
+  for (let next = pending.pop(); next !== undefined && seen.size < cycleMax; next = pending.pop()) {
     for (const { uid, blocks } of next.owners) {
       const key = blocks ? graph.deletedInForeground(uid) : null
       if (key === null || seen.has(uid)) continue

@@ -21,7 +21,7 @@ export type IdentityLeaseCleanupDependencies = {
   readonly names: Names
   readonly catalog: Catalog
   readonly client: LocalClient
-  /** The leases with the label of identities, by the time at which each expires. */
+  /** The leases with the label of identities: when each expires. */
   readonly leases: Informer<LeaseEnd>
   /** Returns the members of the configuration that this member has applied. */
   readonly members: () => readonly NodeId[]

@@ -37,8 +37,8 @@ export function nextStep({ held, failure }: ExecState, now: Now): ExecStep {
 }
 
 /**
- * Decides what follows a 401. The plugin runs at most once in a while for this reason, because a
- * server may refuse whatever the plugin gives.
+ * Decides what follows a 401. For this reason the plugin runs at most once in `pluginAgainMsMin`,
+ * because a server may refuse whatever the plugin gives.
  */
 export function stepAfterRefusal(state: ExecState, refused: Credentials, now: Now): ExecStep {
   // Another request has renewed them already.

@@ -29,8 +29,8 @@ export type SealedFailure = {
 
 /**
  * An object that is stored encrypted. Its plain bytes are made on demand, so a list does not hold
- * those of a collection. What needs them throws SealedObjectError where this member cannot decrypt
- * them; the other properties are always readable.
+ * those of a whole collection. What needs them throws SealedObjectError where this member cannot
+ * decrypt them; the other properties are always readable.
  */
 export class DecryptedObject implements StoredObject {
   /** The object as stored. */

@@ -21,8 +21,9 @@ export type KmsKeyOptions = {
 /** Interval of asking for the health of the service, and for the key that it uses. */
 const statusMs = 10_000
 /**
- * How long a data key encrypts after the service was last healthy and used its key. @source
- * apiserver `pkg/server/options/encryptionconfig/config.go`, kmsv2PluginWriteDEKSourceMaxTTL
+ * How long a data key encrypts after the service was last healthy with the key that encrypted it.
+ * @source apiserver `pkg/server/options/encryptionconfig/config.go`,
+ * kmsv2PluginWriteDEKSourceMaxTTL
  */
 const usableMs = 180_000
 /** Data keys that are kept. When full: the one that was opened first is opened again on demand. */
@@ -31,7 +32,7 @@ const dataKeysMax = 1000
 const openingsMax = 32
 /** Time from a call of Decrypt that failed until the service is asked for the same key again. */
 const failedMs = 500
-/** A data key that opened nothing is asked for again, as the service may have erred. */
+/** Age from which a data key that opens nothing is requested again: the service may have erred. */
 const distrustMs = 10_000
 const dataKeyBytes = 32
 

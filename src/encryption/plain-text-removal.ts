@@ -65,7 +65,7 @@ export class PlainTextRemoval {
     if (!this.#isRecorded) this.#reset()
   }
 
-  /** Some objects are in plain text and ought to be encrypted, or were. */
+  /** Some objects that ought to be encrypted are in plain text, or were for a time. */
   plainFound(): void {
     this.#reset()
     this.#write([])

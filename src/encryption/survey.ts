@@ -29,7 +29,7 @@ export type SurveyEntry = {
 }
 
 const objectsPerTurn = 2000
-/** Objects that are decrypted until one of a key can be: those before it were changed. */
+/** Objects of a key that are tried until one can be decrypted: the first may have been changed. */
 const attemptsMax = 100
 
 type Count = { entry: SurveyEntry; objects: number }

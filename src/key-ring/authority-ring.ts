@@ -34,8 +34,8 @@ const clockSkewMs = 5 * 60 * 1000
 
 /**
  * Maintains the authority that signs certificate signing requests where no files name one: creates
- * it, seals its key for members that join, and replaces it long before it expires. As `KeyRing`,
- * which publishes the keys of the members.
+ * it, seals its key for members that join, and replaces it long before it expires. Seals for the
+ * public keys that `KeyRing` publishes.
  */
 export class AuthorityRing {
   readonly #dependencies: AuthorityRingDependencies

@@ -34,7 +34,7 @@ export class CircuitBreaker {
     return this.#failures
   }
 
-  /** Returns 0 if a call may be made now, otherwise the ms until the next probe, at least 1. */
+  /** Returns 0 if a call may be made now, otherwise about the ms until the next probe. */
   waitMs(nowMs: number): number {
     if (this.#state === 'closed') return 0
     if (this.#state === 'half-open') return Math.max(1, this.#openMs)

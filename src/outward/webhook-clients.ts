@@ -13,7 +13,7 @@ export type WebhookPurpose = 'mutating' | 'validating' | 'conversion'
 /** Returns the credentials for a server by name; null: none. @source spec 5.8 */
 export type CredentialsFor = (type: WebhookPurpose, name: string) => ClientCredentials | null
 
-/** A change of configured webhooks: those that there are by now, and those that there were. */
+/** A change of configured webhooks: `added` as they are now, `removed` as they were. */
 export type WebhooksChange<T> = { readonly added: readonly T[]; readonly removed: readonly T[] }
 
 /** A configured webhook, as its pool is chosen. */

@@ -142,7 +142,7 @@ export function endEntityKeyUsage(key: KeyObject): DerNode {
     : bitString(Uint8Array.of(0b1000_0000), 7)
 }
 
-/** The first 160 bits of SHA-256 of the key's bits. @source RFC 7093 section 2, method 1 */
+/** The first 160 bits of SHA-256 of the key in DER. @source RFC 7093 section 2, method 4 */
 function keyIdentifier(key: KeyObject): Uint8Array {
   return createHash('sha256')
     .update(key.export({ type: 'spki', format: 'der' }))
@@ -185,7 +185,7 @@ function signed(what: Unsigned): string {
   return toPem('CERTIFICATE', encodeDer(sequence(body, algorithm, bitString(signature))))
 }
 
-/** 127 random bits, never zero and never negative. @source RFC 5280 section 4.1.2.2 */
+/** 126 random bits after a set one: never zero, never negative. @source RFC 5280 section 4.1.2.2 */
 function serialNumber(random: Random): Uint8Array {
   const serial = Uint8Array.from(random.bytes(16))
   serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40

@@ -73,7 +73,7 @@ function readFields(der: Uint8Array): CertificateRequestContent {
   }
 }
 
-/** The signature covers only the middle of a request; nothing else may be around it. */
+/** The signature covers only the first part of a request, so the structure around it is checked. */
 function partsOf(node: DerNode | undefined): readonly DerNode[] {
   if (node === undefined || !isSequence(node)) throw new PkiError('malformed', 'DER lacks a sequence')
   return childrenOf(node)

@@ -170,10 +170,10 @@ function certificateOf(from: Readonly<Record<string, unknown>>, name: string, pa
 
 /** Returns embedded content, or that of the named file. @returns null: neither */
 function contentOf(from: Readonly<Record<string, unknown>>, name: string, path: string): string | null {
-  const inside = from[`${name}-data`]
-  if (typeof inside === 'string' && inside !== '') return Buffer.from(inside, 'base64').toString('utf8')
-  const beside = from[name]
-  return typeof beside === 'string' && beside !== '' ? readTextFile(resolve(dirname(path), beside)) : null
+  const embedded = from[`${name}-data`]
+  if (typeof embedded === 'string' && embedded !== '') return Buffer.from(embedded, 'base64').toString('utf8')
+  const file = from[name]
+  return typeof file === 'string' && file !== '' ? readTextFile(resolve(dirname(path), file)) : null
 }
 
 function entryOf(

@@ -8,8 +8,8 @@ import { PkiError } from './errors.ts'
 export type Secrecy = 'secret' | 'public'
 
 /**
- * Suffix of a file that will replace the one without it; a leftover of a crashed process is
- * removed.
+ * Suffix of a file that will replace the one without it. What a crashed process left is removed, or
+ * completes the replacement of a pair (`completePair`).
  */
 export const asideSuffix = '.new'
 

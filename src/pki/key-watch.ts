@@ -20,7 +20,7 @@ export type KeyWatchDependencies = {
 
 /**
  * Interval of reading files again that cannot be used: a certificate becomes valid, a clock is set,
- * or the process gets access to a file, which changes none of its marks.
+ * or the process gets access to a file, none of which `FileWatch` sees as a change.
  */
 const retryMs = 10_000
 

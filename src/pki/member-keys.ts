@@ -278,7 +278,7 @@ function checkPair(
   }
 }
 
-/** Returns all certificates of a file. */
+/** Checks that all certificates of a file can be read. @throws StartError `keys` */
 function checkReadable(config: Config, flag: KeyFlag, pem: string): void {
   try {
     readTrustBundle(pem)

@@ -106,8 +106,8 @@ export function snapshotConformance(scenario: Scenario, pair: Pair): void {
     await b.transport.close()
     const sent = a.transport.sendSnapshot(b.info.id, headerOf(a, b), pieces(1, 1))
     await assert.rejects(sent, failsWith('unreachable'))
-    const nobody = a.transport.sendSnapshot(nodeId(99), headerOf(a, b), pieces(1, 1))
-    await assert.rejects(nobody, failsWith('unreachable'))
+    const toUnknown = a.transport.sendSnapshot(nodeId(99), headerOf(a, b), pieces(1, 1))
+    await assert.rejects(toUnknown, failsWith('unreachable'))
   })
 
   scenario('sending a snapshot stops when the sender closes', async (harness) => {

@@ -161,10 +161,10 @@ function messagesConformance(scenario: Scenario, pair: Pair, group: Group): void
 
 function admissionConformance(scenario: Scenario, pair: Pair): void {
   /** Sends from `a` repeatedly; none of the messages may arrive at `b`. */
-  const unheard = async (a: TestMember, b: TestMember): Promise<void> => {
+  const dropped = async (a: TestMember, b: TestMember): Promise<void> => {
     b.receiver.messages.length = 0
     a.receiver.unreachables.length = 0
-    await until('several messages were turned away', () => {
+    await until('several messages were dropped', () => {
       a.transport.send(probe(a, b, 3))
       return a.receiver.unreachables.length >= 3
     })
@@ -176,7 +176,7 @@ function admissionConformance(scenario: Scenario, pair: Pair): void {
     const b = await startMember(harness, { name: 'n2', id: 2 })
     a.transport.setPeers([a.info, b.info])
     b.transport.setPeers([b.info])
-    await unheard(a, b)
+    await dropped(a, b)
     b.transport.setPeers([a.info, b.info])
     await connect(a, b)
   })
@@ -185,7 +185,7 @@ function admissionConformance(scenario: Scenario, pair: Pair): void {
     const [a, b] = await pair(harness)
     await connect(a, b)
     b.transport.setPeers([b.info])
-    await unheard(a, b)
+    await dropped(a, b)
   })
 
   scenario(
@@ -194,7 +194,7 @@ function admissionConformance(scenario: Scenario, pair: Pair): void {
       const [a, b] = await pair(harness)
       await connect(a, b)
       b.transport.setPeers([b.info])
-      await unheard(a, b)
+      await dropped(a, b)
       assert.deepEqual(a.receiver.removedBy, [])
       b.transport.setPeers([b.info], logIndex(2 ** 40))
       await until('the removal is reported', () => {
@@ -220,7 +220,7 @@ function admissionConformance(scenario: Scenario, pair: Pair): void {
     const b = await startMember(harness, { name: 'n2', id: 2 })
     a.transport.setPeers([a.info, b.info])
     b.transport.setPeers([a.info, b.info])
-    await unheard(a, b)
+    await dropped(a, b)
     await assert.rejects(
       a.transport.sendSnapshot(b.info.id, headerOf(a, b), pieces(1, 1)),
       failsWith('refused'),
@@ -233,6 +233,6 @@ function admissionConformance(scenario: Scenario, pair: Pair): void {
     const b = await startMember(harness, { name: 'n2', id: 2 })
     a.transport.setPeers([a.info, b.info])
     b.transport.setPeers([{ ...a.info, name: 'n3' }, b.info])
-    await unheard(a, b)
+    await dropped(a, b)
   })
 }

@@ -14,7 +14,7 @@ import type { MessageTable } from './message-table.ts'
 /** A declared shape and what the table calls it. */
 export type MessageSubject = { readonly name: string; readonly schema: ObjectSchema }
 
-/** Every kind of the server as one domain names them, and what is exchanged besides. */
+/** Every kind that has protobuf, as one domain names it, and the other messages of the API. */
 export function messageSubjects(table: MessageTable, domain: ApiDomain): readonly MessageSubject[] {
   const names = namesOf(domain)
   const kinds = definitionsFor(names)

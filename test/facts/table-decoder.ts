@@ -27,7 +27,7 @@ function eachField(bytes: Uint8Array, read: (field: Field) => void): void {
   let last = 0
   while (reader.pos < reader.len) {
     const [number, wire] = reader.tag()
-    assert.ok(number >= last, `field ${number} stands behind ${last}`)
+    assert.ok(number >= last, `field ${number} follows ${last}`)
     last = number
     read({ number, wire, reader })
   }

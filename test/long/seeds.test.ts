@@ -1,7 +1,7 @@
 /*
  * Goal: the simulation passes for thousands of seeds, different ones each day.
- * Method: seeds from FIRST_SEED on (by default a million drawn from the date), on all
- * cores, for MINUTES (12, about 3,000 seeds); a failure is made small and names its seed.
+ * Method: seeds from FIRST_SEED on (by default a multiple of a million that depends on the date),
+ * on all cores, for MINUTES (12, about 3,000 seeds); a failure is shrunk and names its seed.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -27,7 +27,7 @@ void test(`seeds from ${firstSeed} on, for ${minutes} minutes`, async () => {
   const failed: Failed[] = []
   let seed = firstSeed
   let survived = 0
-  let toldMs = beganMs
+  let printedMs = beganMs
   await runSeeds({
     next: () => (failed.length > 0 || performance.now() > endMs ? null : { seed: seed++ }),
     onOutcome: (outcome) => {
@@ -39,15 +39,15 @@ void test(`seeds from ${firstSeed} on, for ${minutes} minutes`, async () => {
       coverage.add(outcome.report.coverage)
       times.add(outcome.report.liveness)
       const now = performance.now()
-      if (now - toldMs < progressMs) return
-      toldMs = now
+      if (now - printedMs < progressMs) return
+      printedMs = now
       console.log(`# ${survived} seeds survived in ${Math.round((now - beganMs) / 60_000)} minutes`)
     },
   })
   const [first] = failed
   if (first !== undefined) {
     const shrunk = await shrink({ seed: first.seed }, first, shrinkMsMax)
-    assert.fail(`${report(shrunk)}\nwith all harm: ${replayCommand({ seed: first.seed })}`)
+    assert.fail(`${report(shrunk)}\nwith all faults: ${replayCommand({ seed: first.seed })}`)
   }
   assert.ok(survived > 0)
   console.log(`# ${survived} seeds survived; never happened: ${coverage.missing().join(', ') || 'nothing'}`)

@@ -33,7 +33,7 @@ import type { Call } from '../unit/src/registry/fixture.ts'
 const names = namesOf('k8s.io')
 const ERROR_BYTES_MAX = 64 * 1024
 const TURN_MS_MAX = 250
-const TOLD = 10
+const PRINTED_MAX = 10
 /** Only kinds whose name contains this. */
 const only = process.env['KIND'] ?? ''
 /** A part of the size limit, for a short run. */
@@ -42,8 +42,8 @@ const bytesMax = Math.floor(limits.requestBytesMax * part)
 const valuesMax = Math.floor(bodyLimits.valuesMax * part)
 
 /**
- * Requests with a longer turn are repeated so often in all; the shortest of their longest turns
- * counts.
+ * A request with a longer turn is sent up to `TRIES` times in all; the shortest of its longest
+ * turns counts.
  */
 const LOOK_AGAIN_MS = 120
 const TRIES = 4
@@ -197,7 +197,7 @@ async function createOne(api: Fixture, place: Place): Promise<void> {
 
 function print(t: TestContext, title: string, seen: readonly Seen[], of: (one: Seen) => number): void {
   t.diagnostic(title)
-  for (const one of seen.toSorted((a, b) => of(b) - of(a)).slice(0, TOLD)) t.diagnostic(lineOf(one))
+  for (const one of seen.toSorted((a, b) => of(b) - of(a)).slice(0, PRINTED_MAX)) t.diagnostic(lineOf(one))
 }
 
 void test('the largest bodies that each list, map and string of each kind can make', async (t) => {

@@ -51,7 +51,7 @@ async function runTests({ file, title }: TestsCheck, copy: Copy, options: CheckO
   )
   if (ended.timedOut) return { kind: 'void', why: `${file} did not end`, timedOut: true }
   const ran = reportsIn(report)
-  if (ran.length === 0) return { kind: 'void', why: `no test of ${file} ran: ${ended.lastWords}` }
+  if (ran.length === 0) return { kind: 'void', why: `no test of ${file} ran: ${ended.errorText}` }
   return judged(findingsIn(ran), ended, ran.length)
 }
 
@@ -80,7 +80,7 @@ async function runSeeds({ from, to }: SeedsCheck, copy: Copy, options: CheckOpti
   const ended = await run(copy, [program, String(from), String(to)], options)
   const line = ended.output.trim().split('\n').at(-1) ?? ''
   if (ended.timedOut) return { kind: 'void', why: 'the simulation did not end', timedOut: true }
-  if (ended.code !== 0 || line === '') return { kind: 'void', why: ended.lastWords }
+  if (ended.code !== 0 || line === '') return { kind: 'void', why: ended.errorText }
   const finding = JSON.parse(line) as Finding | null
   return judged(finding === null ? [] : [finding], ended, to - from + 1)
 }
@@ -90,13 +90,13 @@ function judged(findings: readonly Finding[], ended: Ended, count: number): Verd
   if (evidence !== undefined) return { kind: 'failed', finding: evidence }
   const [other] = findings
   if (other !== undefined) return { kind: 'void', why: `${other.error} in ${other.where}: ${other.message}` }
-  return ended.code === 0 ? { kind: 'passed', tests: count } : { kind: 'void', why: ended.lastWords }
+  return ended.code === 0 ? { kind: 'passed', tests: count } : { kind: 'void', why: ended.errorText }
 }
 
 type Ended = {
   readonly code: number | null
   readonly output: string
-  readonly lastWords: string
+  readonly errorText: string
   readonly timedOut: boolean
 }
 
@@ -137,8 +137,8 @@ function run(copy: Copy, args: readonly string[], options: CheckOptions & Decisi
     child.on('close', (code) => {
       clearTimeout(alarm)
       clearInterval(look)
-      const lastWords = oneLine(errors) || `ended with ${code}`
-      resolve({ code, output, lastWords, timedOut })
+      const errorText = oneLine(errors) || `ended with ${code}`
+      resolve({ code, output, errorText, timedOut })
     })
   })
 }

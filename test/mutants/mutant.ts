@@ -1,9 +1,9 @@
 /*
- * A mutant is one deliberate mistake in one shipped file: a text that stands there exactly once,
- * and what takes its place. Nothing in the shipped code knows of it.
+ * A mutant is one deliberate mistake in one shipped file: a text that occurs there exactly once,
+ * and its replacement. The shipped code contains nothing for it.
  */
 
-/** Replaces the only place where `find` stands. */
+/** Replaces the only occurrence of `find`. */
 export type Edit = { readonly find: string; readonly replace: string }
 
 /** Something that passes on the shipped code and has to fail on a mutant. */
@@ -32,13 +32,13 @@ export type Mutant = {
    */
   readonly standsFor: string
   readonly invariant: Invariant
-  /** Has to fail. The quickest there is. */
+  /** Has to fail. The quickest such check. */
   readonly killedBy: Check
   /** Each has to fail too, when all checks are run. */
   readonly also?: readonly Check[]
   /**
    * The simulation has to notice within seeds 1 to this; a range, because every edit of the program
-   * changes what a seed does. Unset: it does not reach that code, or only once in very many seeds.
+   * changes what a seed does. Unset: the simulation does not reach that code, or in very few seeds.
    */
   readonly seeds?: number
 }

@@ -25,8 +25,8 @@ Proves that the tests notice deliberate mistakes.
                                              small random mutations of the sources, drawn from seed 7
 
 Random mutations that survive are printed at the end, to be judged; they do not fail the run.
-Ends with 1 when a mutant of the list survives, when one no longer fits the sources, or when a check fails without any; with 2 when
-it was not understood.
+Ends with 1 when a mutant of the list survives, when one no longer applies to the sources, or when a
+check fails without a mutant; with 2 when the command line is wrong.
 `
 
 type MutantArguments = {
@@ -99,7 +99,7 @@ async function tryOne(mutant: Mutant, reference: Copy, requested: MutantArgument
   return row
 }
 
-/** All at once, and before anything runs. */
+/** Returns a message for each mutant that does not apply, before any check runs. */
 function stale(chosen: readonly Mutant[]): readonly string[] {
   return chosen.flatMap((mutant) => {
     try {
@@ -144,7 +144,7 @@ async function tryAll(reference: Copy, requested: MutantArguments): Promise<numb
   }
   const survivors = rows.filter(({ survived }) => survived.length > 0)
   console.log(
-    `\n${rows.length - survivors.length} of ${rows.length} mutants were noticed by all they should be`,
+    `\n${rows.length - survivors.length} of ${rows.length} mutants were noticed by every check that has to fail`,
   )
   if (requested.update) {
     writeTable(

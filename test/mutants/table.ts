@@ -29,7 +29,7 @@ export function printRow({ mutant, quickest, simulation, survived }: Row): void 
 }
 
 /**
- * Replaces what stands between the two marks of this folder's README.
+ * Replaces the text between the two marks of this folder's README.
  *
  * @param ids all mutants, in order: those that were not tried keep their rows
  */
@@ -69,9 +69,9 @@ function cellsOf({ mutant, quickest, simulation }: Row): readonly string[] {
 }
 
 /**
- * Padded the way the formatter wants it.
+ * Returns head, rule and rows, padded as the formatter pads them.
  *
- * @param rows of rows about one mutant the last one counts
+ * @param rows the last row of a mutant counts
  */
 function table(rows: readonly (readonly string[])[], ids: readonly string[]): string[][] {
   const head = ['mutant', 'what is wrong', 'stands for', '', 'noticed first by', 's', 'simulation']
@@ -99,7 +99,7 @@ function findingText(tried: Tried | null): string {
   return `${nameOf(tried.check)}: ${where}: ${message}`
 }
 
-/** As text of a table, whatever a message holds. */
+/** Returns the text as code in a cell of a table, shortened. */
 function plain(text: string): string {
   return `\`${text.replaceAll('`', "'").slice(0, 100).trim()}\``
 }

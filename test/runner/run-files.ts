@@ -152,7 +152,7 @@ function processFailures(
   isFailed: boolean,
 ): readonly string[] {
   const open = lastOpen(ofFile)
-  const where = open !== null ? `in "${open}"` : `behind all of its ${endedTests(ofFile)} tests`
+  const where = open !== null ? `in "${open}"` : `after all of its ${endedTests(ofFile)} tests`
   if (cut === 'overdue') return [`it did not end within ${seconds} s, and was ended ${where}`]
   if (cut === 'stopped') return [`it was ended ${where}: the time of its suite was used up`]
   const failures = left.map(({ pid, command }) => `it left a process behind: ${pid}, ${command}`)

@@ -22,7 +22,7 @@ export async function runSuite(suite: Suite, files: readonly string[], folder: s
   const count = { passed: 0, failed: 0, skipped: 0 }
   const msByFile = new Map<string, number>()
   const stopper = new AbortController()
-  // Every file that runs listens.
+  // Each process listens to it.
   setMaxListeners(0, stopper.signal)
   const alarm = setTimeout(() => stopper.abort(), budgetSeconds * 1000)
   const notRun: string[] = []
@@ -101,7 +101,7 @@ function nameOf(file: string, test: string | null): string {
   return test === null ? file : `${file}: ${test}`
 }
 
-/** Where the time of a suite goes, as far as single files take seconds of it. */
+/** Prints the longest files of a suite, of those that took at least `slowMs`. */
 function printSlowest(msByFile: ReadonlyMap<string, number>): void {
   const slowest = [...msByFile].filter(([, ms]) => ms >= slowMs).toSorted(([, a], [, b]) => b - a)
   if (slowest.length === 0) return

@@ -6,7 +6,7 @@ export type Suite = {
   readonly budgetSeconds: number
   /** Time limit of the files of one process. They are ended then; the others continue. */
   readonly fileSeconds: number
-  /** Processes at a time. */
+  /** Processes that run at the same time. */
   readonly parallel: number
   /**
    * Files that a process runs one after another; 1 by default. Loading the modules takes most of
@@ -67,8 +67,8 @@ export const suites: readonly Suite[] = [
     question: 'do the modules work together?',
   },
   {
-    // Most of it is waiting: for elections, starts, and ends of faults. Alone is what counts
-    // leaders, and what prints gaps.
+    // Most of it is waiting: for elections, starts, and ends of faults. Files that count leaders or
+    // print gaps run alone.
     ...{
       name: 'e2e',
       budgetSeconds: 1250,
@@ -100,7 +100,7 @@ export const fastFiles = {
 } as const
 
 export const longSuites: readonly Suite[] = [
-  // An hour where nothing else runs.
+  // Runs for an hour, and nothing else runs then.
   {
     ...{ name: 'long', budgetSeconds: 5400, fileSeconds: 3300, parallel: 1 },
     question: 'do the guarantees hold for an hour?',

@@ -166,8 +166,8 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   'tools/verify': ['base', 'src/api', 'src/credentials'],
   // A client as well; its threads have clocks of their own.
   'bench/tool': ['base', 'src/api', 'src/host', 'src/credentials', 'tools/verify'],
-  // Harms clusters from outside, and one thread's view of disk and clock from within: the host's
-  // hook.
+  // Injects faults into clusters: from outside, and with a hook into the syncs of the log and the
+  // wall clock of each thread.
   'tools/chaos': ['base', 'src/host'],
   'src/cli': [
     'base',
@@ -186,10 +186,10 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/**
- * Files that compose everything, and what even they must not import: nothing but tests loads tests.
- */
+/** Nothing but tests imports tests. */
 const tests = ['test/']
+
+/** Programs and modules that may import everything except what is listed. */
 const composers: Readonly<Record<string, readonly string[]>> = {
   'bench/micro': tests,
   'bench/growth': tests,
@@ -198,6 +198,7 @@ const composers: Readonly<Record<string, readonly string[]>> = {
   'bench/starts': tests,
   fixtures: ['src/cli', 'tools/', 'bench/', ...tests],
 }
+
 /**
  * The folders inside a module, lowest first, and the folders that each may import. Files directly
  * in the module are its top: they may import every folder, and no folder imports them.
@@ -228,7 +229,8 @@ const leaves = new Set(['src/version', 'src/build-info'])
 type Ban = {
   readonly words: RegExp
   readonly instead: string
-  readonly rooms: readonly string[]
+  /** Beginnings of paths. */
+  readonly folders: readonly string[]
   readonly except: readonly string[]
   /** Also in comments, which other bans leave alone. */
   readonly inComments?: true
@@ -239,59 +241,59 @@ const bans: readonly Ban[] = [
   {
     words: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bprocess\.hrtime/,
     instead: 'the injected Clock',
-    rooms: everywhere,
+    folders: everywhere,
     except: ['src/host/'],
   },
-  { words: /\bMath\.random\(/, instead: 'the injected Random', rooms: everywhere, except: [] },
+  { words: /\bMath\.random\(/, instead: 'the injected Random', folders: everywhere, except: [] },
   {
     words: /(?<![.\w])(setTimeout|setInterval)\(/,
     instead: 'the injected Clock',
-    rooms: everywhere,
+    folders: everywhere,
     except: ['src/host/'],
   },
-  { words: /\bprocess\.env\b/, instead: 'Config', rooms: everywhere, except: ['src/host/'] },
+  { words: /\bprocess\.env\b/, instead: 'Config', folders: everywhere, except: ['src/host/'] },
   {
     words: /\brandomBytes\(|\brandomUUID\(/,
     instead: 'the injected Random',
-    rooms: everywhere,
+    folders: everywhere,
     except: ['src/host/'],
   },
   {
     words: /\bmkdir(Sync)?\(.*recursive/,
-    instead: 'makeDirectories of base, which ends where the system denies the parent it shows',
-    rooms: [...everywhere, 'bench/', 'fixtures/'],
+    instead: 'makeDirectories of base: the recursive option of Node may never end, as in /proc',
+    folders: [...everywhere, 'bench/', 'fixtures/'],
     except: [],
   },
   {
     words: /'node:fs|base\/make-directories/,
     instead: 'what its caller read',
-    rooms: ['raft/core/', 'src/api/', 'src/store/machine/'],
+    folders: ['raft/core/', 'src/api/', 'src/store/machine/'],
     except: [],
   },
   {
     words: /:\s*any\b|\bas any\b|<any>/,
     instead: 'unknown, then narrow it',
-    rooms: [...everywhere, 'test/', 'bench/', 'fixtures/'],
+    folders: [...everywhere, 'test/', 'bench/', 'fixtures/'],
     except: [],
   },
   {
     inComments: true,
     words: /@ts-ignore|@ts-expect-error|eslint-disable/,
     instead: 'a program that the compiler accepts',
-    rooms: [...everywhere, 'test/', 'bench/', 'fixtures/'],
+    folders: [...everywhere, 'test/', 'bench/', 'fixtures/'],
     except: [],
   },
   {
     inComments: true,
     words: /\b(TODO|FIXME|XXX)\b/,
     instead: 'finish it, or an issue',
-    rooms: [...everywhere, 'test/', 'bench/', 'fixtures/'],
+    folders: [...everywhere, 'test/', 'bench/', 'fixtures/'],
     except: [],
   },
 ]
 
 /** `raft/core/log.ts` belongs to `raft/core`; `src/app.ts` is a module of its own. */
-function roomOf(path: string): string {
+function moduleOf(path: string): string {
   for (const whole of ['base', 'fixtures']) if (path.startsWith(`${whole}/`)) return whole
   return path.split('/').slice(0, 2).join('/').replace(/\.ts$/, '')
 }
@@ -307,17 +309,17 @@ void test('no module imports one outside its allowed list', () => {
   const wrong: string[] = []
   let checked = 0
   for (const path of productFolders.flatMap(sourcesUnder)) {
-    const room = roomOf(path)
+    const importing = moduleOf(path)
     for (const [, target] of readFileSync(join(root, path), 'utf8').matchAll(
       /(?:from|import)\s*\(?\s*'(\.[^']+)'/g,
     )) {
-      const seen = roomOf(relative(root, join(root, dirname(path), target as string)))
+      const seen = moduleOf(relative(root, join(root, dirname(path), target as string)))
       checked++
-      if (seen === room || leaves.has(seen)) continue
-      const hidden = composers[room]
+      if (seen === importing || leaves.has(seen)) continue
+      const hidden = composers[importing]
       const isAllowed = hidden
         ? !hidden.some((prefix) => `${seen}/`.startsWith(prefix))
-        : (maySee[room] ?? []).includes(seen)
+        : (maySee[importing] ?? []).includes(seen)
       if (!isAllowed) wrong.push(`${path} imports ${seen}`)
     }
   }
@@ -331,17 +333,17 @@ void test('the folders inside a module import each other in one order', () => {
   for (const path of [...sourcesUnder('raft'), ...sourcesUnder('src')]) {
     const within = maySeeWithin[dirname(path)]
     if (within === undefined) {
-      const listed = Object.keys(maySeeWithin).some((folder) => roomOf(folder) === roomOf(path))
-      if (listed && dirname(path) !== roomOf(path)) wrong.push(`${path} is in a folder that is not listed`)
+      const listed = Object.keys(maySeeWithin).some((folder) => moduleOf(folder) === moduleOf(path))
+      if (listed && dirname(path) !== moduleOf(path)) wrong.push(`${path} is in a folder that is not listed`)
       continue
     }
     for (const [, target] of readFileSync(join(root, path), 'utf8').matchAll(
       /(?:from|import)\s*\(?\s*'(\.[^']+)'/g,
     )) {
       const seen = dirname(relative(root, join(root, dirname(path), target as string)))
-      if (seen === dirname(path) || !seen.startsWith(roomOf(path))) continue
+      if (seen === dirname(path) || !seen.startsWith(moduleOf(path))) continue
       checked++
-      if (!within.some((folder) => seen === `${roomOf(path)}/${folder}`))
+      if (!within.some((folder) => seen === `${moduleOf(path)}/${folder}`))
         wrong.push(`${path} imports ${seen}`)
     }
   }
@@ -356,8 +358,8 @@ void test('no file uses a banned word', () => {
     const text = readFileSync(join(root, path), 'utf8')
     const [all, code] = [text.split('\n'), codeOf(text).split('\n')]
     for (const ban of bans) {
-      if (!ban.rooms.some((room) => path.startsWith(room))) continue
-      if (ban.except.some((room) => path.startsWith(room))) continue
+      if (!ban.folders.some((prefix) => path.startsWith(prefix))) continue
+      if (ban.except.some((prefix) => path.startsWith(prefix))) continue
       const lines = ban.inComments === true ? all : code
       lines.forEach((line, at) => {
         if (ban.words.test(line)) wrong.push(`${path}:${at + 1} use ${ban.instead}: ${line.trim()}`)

@@ -63,7 +63,7 @@ function tableOf(metrics: readonly Declared[]): string {
   return `| name | type | labels | meaning |\n| --- | --- | --- | --- |\n${rows.join('')}`
 }
 
-/** `orch_log_bytes` belongs to `orch_log`; everything of upstream's to `apiserver`. */
+/** `orch_log_bytes` belongs to `orch_log`, a metric of upstream to its first word. */
 function groupOf(name: string): string {
   const [first = '', second = ''] = name.split('_')
   return first === 'orch' ? `${first}_${second}` : first

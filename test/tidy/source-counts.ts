@@ -1,5 +1,5 @@
 /**
- * Counts what makes sources hard to read, in one checkout or in two side by side.
+ * Counts what makes sources hard to read, in one checkout or in several side by side.
  *
  *   node dist/test/tidy/source-counts.js [CHECKOUT...]
  *

@@ -56,7 +56,7 @@ void test('each statement without a mark is proven by a test whose title names i
   )
 })
 
-/** Returns the numbers behind each `spec`, such as `4.8.3` and `7` of `spec 4.8.3, 7`. */
+/** Returns the numbers after each `spec`, such as `4.8.3` and `7` of `spec 4.8.3, 7`. */
 function citationsIn(source: string): readonly string[] {
   const found = source.matchAll(/\bspec (\d+(?:\.\d+)*(?:(?:, | and )\d+(?:\.\d+)*)*)/gi)
   return [...found].flatMap(([, numbers = '']) => numbers.split(/, | and /))

@@ -36,8 +36,9 @@ export type Specification = {
 }
 
 /**
- * Reads `docs/specification.md`. @throws Error for a statement that has contradictory marks or no
- * label
+ * Reads `docs/specification.md`.
+ *
+ * @throws Error for a statement that has contradictory marks or no label
  */
 export function readSpecification(): Specification {
   const text = readFileSync(join(root, documentPath), 'utf8')

@@ -1,5 +1,5 @@
 /*
- * Goal: a build leaves nothing behind of sources that were moved or deleted.
+ * Goal: a build removes the outputs of sources that were moved or deleted.
  * Method: the script of the build, on a directory of the test.
  */
 import assert from 'node:assert/strict'

@@ -1,7 +1,7 @@
 /*
  * Goal: no test of real processes limits a wait by a number of checks, or reads only the end of a
  * log: on a busy machine both are too short, and the test fails by chance.
- * Method: reads the tests of the suites that start processes; `support/until` waits,
+ * Method: reads the tests of the suites that start processes; `support/tools/until` waits,
  * `MemberProcess.currentLog` returns the whole log.
  */
 import assert from 'node:assert/strict'
@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url'
 const sources = fileURLToPath(new URL('../../../test/', import.meta.url))
 
 const patterns = [
-  ['looks are counted', /for \(let (?:wait|look|attempt) = 0;(?![^)]*performance\.now)/],
+  ['checks are counted', /for \(let (?:wait|look|attempt) = 0;(?![^)]*performance\.now)/],
   ['a line is looked for in the end of a log', /assert\.(?:match|doesNotMatch)\(\s*[^,]*logTail\(\)/],
 ] as const
 

@@ -68,7 +68,7 @@ function requestOf({ names, uid, request, matched }: ReviewInput): JsonObject {
   const subresource = target.subresource === null ? {} : { subResource: target.subresource }
   const requestSubresource = target.subresource === null ? {} : { requestSubResource: target.subresource }
   const name = target.name ?? request.object?.metadata.name ?? ''
-  // As for existing clients, a Namespace is in itself.
+  // As upstream, the namespace of a Namespace is its own name.
   const namespace = definition.isNamespaceKind === true ? name : (target.namespace ?? '')
   return {
     // First, where `reviewBody` replaces it.

@@ -67,7 +67,7 @@ export class ReviewedObjects {
   }
 }
 
-/** The pipeline sets these members after admission; clients of a webhook expect them before. */
+/** The pipeline sets these members after admission, but webhooks expect them. */
 function withStoredMetadata(object: AnyObject, oldObject: AnyObject | null): AnyObject {
   if (oldObject === null) return object
   const { resourceVersion, managedFields } = { ...oldObject.metadata, ...object.metadata }

@@ -32,7 +32,7 @@ export function clusterBindings(names: Names): readonly ClusterRoleBinding[] {
     'system:kube-dns': [account(names, 'kube-dns')],
     'system:kube-scheduler': [SCHEDULER],
     'system:volume-scheduler': [SCHEDULER],
-    // As upstream: without subjects, because the role lets a node read the Secrets of all others.
+    // As upstream: without subjects, because the role lets any node read every Secret.
     'system:node': [],
     'system:service-account-issuer-discovery': [group(GROUP_SERVICE_ACCOUNTS)],
   }

@@ -59,8 +59,8 @@ const basicRoles: RoleTable = {
 }
 
 /**
- * Requests without credentials may read health and version, but not discovery. Single health checks
- * are part of the health that a load balancer without credentials may read (spec 4.5).
+ * Requests without credentials may read the version and health, individual checks included (spec
+ * 4.5), but not discovery.
  */
 const HEALTH_PATHS = ['/healthz', '/livez', '/readyz']
 const HEALTH_CHECK_PATHS = ['/healthz/*', '/livez/*', '/readyz/*']

@@ -3,7 +3,7 @@ import type { DefaultPolicy } from './default-policy.ts'
 import { defaultPolicy } from './default-policy.ts'
 
 /**
- * Returns the role of processes that join the cluster, and its binding. They count whatever is
+ * Returns the role of processes that join the cluster, and its binding. They apply whatever is
  * stored, so that a cluster can replace a member even after they were deleted.
  */
 export function joiningPolicy(names: Names): Pick<DefaultPolicy, 'roles' | 'bindings'> {

@@ -2,8 +2,8 @@ import { CHANGE, READ } from './rule-row.ts'
 import type { RoleTable } from './rule-row.ts'
 
 /**
- * The permissions of people: `admin`, `edit` and `view` are filled from these roles, each by the
- * one of its name, and from roles that others label for them.
+ * The permissions of people: `admin`, `edit` and `view` are filled from these roles, each from the
+ * one of its name, and from roles that users label for them.
  *
  * @source upstream `plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go`, release 1.24
  */

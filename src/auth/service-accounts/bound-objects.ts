@@ -11,7 +11,7 @@ import type { VerifiedToken } from './verify-token.ts'
 export type BoundObjectsDependencies = {
   readonly store: Pick<ObjectStore, 'view'>
   readonly clock: Pick<Clock, 'wallMs'>
-  /** Whether tokens of Secrets are looked up. Those of bound tokens always are. */
+  /** Whether the objects of Secret tokens are looked up. Those of bound tokens always are. */
   readonly looksUpSecretTokens: boolean
 }
 

@@ -24,7 +24,7 @@ export type ServiceAccountsOptions = {
   readonly issuers: readonly string[]
   /** The audiences of this server. */
   readonly audiences: readonly string[]
-  /** Whether tokens of Secrets are looked up. */
+  /** See `BoundObjectsDependencies`. */
   readonly looksUpSecretTokens: boolean
   /** URL of the set of keys. */
   readonly keySetUrl: string

@@ -43,7 +43,8 @@ export interface SharedKeySource {
 }
 
 /**
- * Returns the keys of files joined with the shared ones. A key of a file signs before a shared key.
+ * Returns the keys of files joined with the shared ones. The signing key of a file takes precedence
+ * over the shared one.
  */
 export function joinedKeys(files: TokenKeys, shared: SharedKeySource): TokenKeys {
   let version = -1

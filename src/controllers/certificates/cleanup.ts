@@ -18,7 +18,7 @@ export type CertificateCleanupDependencies = RequestAccess & {
   readonly onError: (key: string, cause: unknown) => void
 }
 
-/** Interval of looking for requests whose time has come. */
+/** Interval of looking for requests that are due for removal. */
 const periodMs = 60_000
 
 /**

@@ -8,7 +8,7 @@ import type { AnyObject } from '../../registry/kinds/definition.ts'
 
 /** The part of a certificate signing request that the controllers keep in memory. */
 export type RequestSummary = {
-  /** null: a signer of others. */
+  /** null: a signer outside of this server. */
   readonly signer: SignerKind | null
   /** Whether it is neither approved, denied nor signed. */
   readonly isPending: boolean
@@ -67,7 +67,7 @@ function expiryMs(certificate: string): number {
   try {
     return readCertificate(Buffer.from(certificate, 'base64').toString('latin1')).notAfterMs
   } catch (cause) {
-    // A signer of others may use what this server cannot read.
+    // A signer outside of this server may issue what this server cannot read.
     if (cause instanceof PkiError) return Infinity
     throw cause
   }

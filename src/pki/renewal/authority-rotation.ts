@@ -47,7 +47,7 @@ export class AuthorityRotation {
     return next !== null && this.#trusts(readCertificate(next)) ? 'announced' : 'steady'
   }
 
-  /** The authority that replaces the other one. null: there is none yet */
+  /** The authority that replaces the earlier one. null: there is none yet */
   get next(): Certificate | null {
     if (this.phase === 'steady') return null
     const text = readFileIfThere(this.#next.certificate)
@@ -86,7 +86,7 @@ export class AuthorityRotation {
     const { paths } = this.#dependencies
     const [certificate, key] = [readFileIfThere(this.#next.certificate), readFileIfThere(this.#next.key)]
     if (certificate === null || key === null) {
-      // It was completed before, unless for this.
+      // All other steps were completed before.
       removeFile(this.#next.certificate)
       return
     }

@@ -13,8 +13,8 @@ const lockName = 'renewal.lock'
 const rotationLockName = 'rotation.lock'
 
 /**
- * Locks a directory for the steps of replacing its authorities, which other locks of renewals are
- * taken within.
+ * Locks a directory for the steps of replacing its authorities. The lock of each renewal
+ * (`withDirectoryLock`) is taken within it.
  *
  * @returns a function that unlocks it
  * @throws PkiError `unusable`: another process holds the lock, or the directory is not writable

@@ -80,7 +80,7 @@ function reportIn(path: string): Report {
   }
 }
 
-/** Returns a hash over the compiled texts that a program loads, itself included. */
+/** The compiled texts that programs load, themselves included. */
 export class LoadedTexts {
   readonly #copy: Copy
   readonly #imports = new Map<string, readonly string[]>()
@@ -90,7 +90,11 @@ export class LoadedTexts {
     this.#copy = copy
   }
 
-  /** @param program its path below `dist` */
+  /**
+   * Returns a hash over the texts of one program.
+   *
+   * @param program its path below `dist`
+   */
   hashOf(program: string): string {
     const seen = new Set([program])
     // A set also iterates over what is added during the iteration.

@@ -60,7 +60,7 @@ export async function runRandomMutations(
   }
 }
 
-/** Without declarations of what other programs define. */
+/** Returns the sources in `base`, `raft` and `src`, without `.d.ts` files. */
 function productSources(): readonly string[] {
   return ['base', 'raft', 'src']
     .flatMap(sourcesUnder)
@@ -144,7 +144,7 @@ function resultOf(outcome: Outcome): string {
     case 'unreached':
       return 'SURVIVED, as no check reaches it'
     case 'unchecked':
-      return `NOT CHECKED, as ${outcome.by} fails without it: ${outcome.why}`
+      return `NOT CHECKED, as ${outcome.by} fails without the mutation too: ${outcome.why}`
   }
 }
 

@@ -49,7 +49,7 @@ function negated(condition: ts.Expression): readonly Change[] {
   return [{ operator: 'negate condition', node: condition, replacement: `!(${text})` }]
 }
 
-/** An `if` without `else` that only leaves the function, the loop or the switch. */
+/** An `if` without `else` whose last statement leaves the function, the loop or the switch. */
 function withoutExit(node: ts.IfStatement | ts.WhileStatement): readonly Change[] {
   if (!ts.isIfStatement(node) || node.elseStatement !== undefined) return []
   const { thenStatement: then } = node
@@ -84,7 +84,7 @@ function withOtherSign(node: ts.BinaryExpression): readonly Change[] {
     return [{ operator: 'drop default', node, replacement: left.getText() }]
   const other = otherSigns.get(operatorToken.kind)
   if (other === undefined) return []
-  // Both may be mixed with each other only in parentheses.
+  // In parentheses, because the other operator has another precedence.
   const grouped =
     other.operator === 'swap logic' ? `(${left.getText()} ${other.sign} ${right.getText()})` : ''
   if (grouped !== '') return [{ operator: other.operator, node, replacement: grouped }]

@@ -111,7 +111,7 @@ void describe('running one test file', { concurrency: 4 }, () => {
     const result = await ran(`test('quick', () => { setInterval(() => undefined, 1000) })`, slowStartSeconds)
     assert.equal(result.passed, 1)
     assert.deepEqual(whys(result), [
-      `it did not end within ${slowStartSeconds} s, and was ended behind all of its 1 tests`,
+      `it did not end within ${slowStartSeconds} s, and was ended after all of its 1 tests`,
     ])
   })
 

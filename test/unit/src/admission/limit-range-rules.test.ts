@@ -89,7 +89,7 @@ void test('a namespace accepts no LimitRange and no ResourceQuota beyond the lim
     assert.equal(
       seen.message,
       `${plural} "more" is forbidden: namespace "default" has 1000 objects of the kind ${kind}, ` +
-        'and at most 1000 are supported: delete some of them, or unite them',
+        'and at most 1000 are supported: delete some of them, or merge them',
     )
     await api.patch({ kind, name: 'a1', body: { metadata: { labels: { a: 'b' } } } })
     await api.delete({ kind, name: 'a2' })
