@@ -7,7 +7,7 @@ import type { ResourceDefinition } from '../kinds/definition.ts'
 import type { CatalogSync } from '../kinds/catalog-sync.ts'
 import type { Representation } from '../representations/representation.ts'
 
-/** The request of a verb besides user and deadline. Unparsed: each verb parses what it supports. */
+/** The request of a verb. Query and body are not parsed yet: each verb parses what it supports. */
 export type VerbRequest = {
   readonly definition: ResourceDefinition
   readonly context: RequestContext
