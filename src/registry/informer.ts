@@ -15,7 +15,7 @@ export type InformerDependencies<T> = {
   readonly store: ObjectStore
   readonly clock: Clock
   readonly prefix: KeyPrefix
-  /** Called once per version of an object. */
+  /** Called for each new version of an object, again if it could not be decrypted before. */
   readonly parse: (stored: StoredObject) => T
   /** Whether an object belongs in the map, which leaves out the others. Unset: all do. */
   readonly keeps?: (stored: StoredObject) => boolean

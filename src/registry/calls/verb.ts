@@ -23,7 +23,8 @@ export type VerbRequest = {
    */
   readonly consistency?: string
   /**
-   * Header `Idempotency-Key` of a write. Unset: absent; reads, dry runs and reviews ignore it.
+   * Header `Idempotency-Key` of a write. Unset: absent. Reads, dry runs, and creates that store
+   * nothing, such as reviews, ignore it.
    */
   readonly idempotencyKey?: string
   /** Requested form of the response; a `Status` only takes its encoding. Unset: as stored. */

@@ -86,7 +86,7 @@ export type RegistryLimits = {
   readonly watchBookmarkPeriodMs: number
   /** Events that a watch takes from its cursor at a time. More: in the next turn. */
   readonly watchEventsPerPull: number
-  /** Warnings about unknown fields sent to one client. More: dropped. */
+  /** Warnings that one check of an object sends, such as that for unknown fields. More: dropped. */
   readonly fieldWarningsMax: number
 }
 
