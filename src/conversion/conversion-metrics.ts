@@ -5,7 +5,7 @@ import type { BucketSeries } from '../metrics/bucket-histogram.ts'
 
 type Labels = 'crd_name' | 'from_version' | 'to_version' | 'succeeded'
 
-/** The pairs of versions that a call converts between. */
+/** A definition, and the versions that a call converts between. */
 export type ConversionPair = {
   readonly definition: string
   readonly from: string

@@ -65,7 +65,7 @@ export class ConversionWebhooks implements ObjectConverter {
     )
   }
 
-  /** Returns the calls of a webhook since its definition changed last. */
+  /** Returns the calls of a webhook since its definition last changed. */
   summary(webhook: ConversionWebhook): WebhookSummary {
     return this.#stateOf(webhook).calls.summary(this.#dependencies.clock.monotonicMs())
   }
@@ -171,16 +171,16 @@ type Made =
       readonly kind: 'failed'
       /** Follows the name of the kind, as upstream words it. */
       readonly why: string
-      /** The webhook answered as it should, that it cannot convert these objects. */
+      /** The webhook responded properly: it cannot convert these objects. */
       readonly responds: boolean
       /**
-       * The failure may be due to the objects, or to this server: users could otherwise keep the
-       * webhook from converting the objects of others.
+       * The circuit breaker ignores the failure, because it may be due to the objects or to this
+       * server: users could otherwise keep the webhook from converting the objects of others.
        */
       readonly isIgnored: boolean
     }
 
-/** A webhook that answers that it cannot convert the objects denies them. */
+/** A proper response that the objects cannot be converted counts as a denial. */
 function outcomeOf(made: Made): CallOutcome {
   if (made.kind === 'objects') return 'allowed'
   return made.responds ? 'denied' : 'failed'

@@ -15,9 +15,9 @@ export type InformerDependencies<T> = {
   readonly store: ObjectStore
   readonly clock: Clock
   readonly prefix: KeyPrefix
-  /** Called once per version of an object. */
+  /** Called for each new version of an object, again if it could not be decrypted before. */
   readonly parse: (stored: StoredObject) => T
-  /** Whether an object belongs in the map, as if others did not exist. Unset: all do. */
+  /** Whether an object belongs in the map, which leaves out the others. Unset: all do. */
   readonly keeps?: (stored: StoredObject) => boolean
   /**
    * Called for each deleted object, also for those that `keeps` leaves out. null: after a list,
@@ -283,8 +283,8 @@ export class Informer<T> {
   }
 
   /**
-   * Lists again after compaction, later if the store is overloaded; does nothing once it is
-   * stopped.
+   * Lists again: at once after compaction, after a pause for other errors of the store, never once
+   * the store has stopped.
    */
   #recover(cause: unknown): void {
     if (!(cause instanceof StoreError)) throw cause

@@ -7,8 +7,8 @@ const retryMsMax = 60_000
 
 /**
  * The keys of objects that an informer cannot read, because they are encrypted with a key that this
- * member lacks. They are tried again after 1 s, and ever later up to a minute. As bounded as the
- * collection.
+ * member lacks. The first retry comes after 1 s; the pause then doubles up to a minute. As bounded
+ * as the collection.
  */
 export class SealedRetries {
   readonly #clock: Clock
@@ -26,7 +26,7 @@ export class SealedRetries {
     return this.#keys.size
   }
 
-  /** Returns what `read` returns; null, and it is noted, if the object cannot be decrypted. */
+  /** Returns what `read` returns. null: the object cannot be decrypted; it is read again later. */
   attempt<T>(key: Key, read: () => T): T | null {
     try {
       const value = read()

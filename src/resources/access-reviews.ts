@@ -82,7 +82,7 @@ function reviewSchema(kind: string, words: string, spec: ObjectSchema): ObjectSc
 
 const selfSchema = reviewSchema(
   'SelfSubjectAccessReview',
-  'Asks whether the caller may do something.',
+  'Checks whether the caller may perform an action.',
   selfSubjectAccessReviewSpecSchema,
 )
 const subjectSchema = reviewSchema(

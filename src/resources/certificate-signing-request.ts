@@ -98,7 +98,7 @@ const conditionSchema = struct(
     type: text(1, 'Type of the condition: Approved, Denied, Failed, or a type of the signer.', {
       required: true,
     }),
-    status: text(6, 'Status of the condition: True; other types may also be False or Unknown.', {
+    status: text(6, 'Status: True for Approved, Denied and Failed; others may also be False or Unknown.', {
       required: true,
     }),
     reason: text(2, 'Machine-readable reason, in CamelCase.'),

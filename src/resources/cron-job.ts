@@ -130,7 +130,7 @@ const columns: readonly Column[] = [
     },
   },
   {
-    ...{ name: 'Last Schedule', type: 'string', description: 'How long ago a Job was started.' },
+    ...{ name: 'Last Schedule', type: 'string', description: 'Time since the last start of a Job.' },
     cell: (object) => {
       const time = memberOf(objectMember(object, 'status'), 'lastScheduleTime')
       return typeof time === 'string' ? { since: time } : '<none>'

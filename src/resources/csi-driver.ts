@@ -120,7 +120,7 @@ const columns: readonly Column[] = [
   flagColumn('AttachRequired', 'Whether volumes are attached before they are mounted.', 'attachRequired'),
   flagColumn('PodInfoOnMount', 'Whether Pod information is passed to the driver on mount.', 'podInfoOnMount'),
   flagColumn('StorageCapacity', 'Whether the driver publishes its storage capacity.', 'storageCapacity'),
-  textColumn('TokenRequests', 'Audiences of the tokens that it needs.', (object) => {
+  textColumn('TokenRequests', 'Audiences of the tokens that the driver needs.', (object) => {
     const requests = objectsMember(objectMember(object, 'spec'), 'tokenRequests')
     if (requests.length === 0) return '<unset>'
     return requests.map((request) => textMember(request, 'audience')).join(',')
@@ -130,7 +130,7 @@ const columns: readonly Column[] = [
     'Whether mounted volumes are published again periodically.',
     'requiresRepublish',
   ),
-  textColumn('Modes', 'Which volumes it has.', (object) => {
+  textColumn('Modes', 'Supported volume types.', (object) => {
     const modes = textsMember(objectMember(object, 'spec'), 'volumeLifecycleModes')
     return modes.length === 0 ? '<none>' : modes.join(',')
   }),
@@ -179,7 +179,7 @@ function checkSpec(spec: JsonObject, at: Path | null, found: Findings): void {
   }
 }
 
-/** Fields that running pods depend on, because their volumes were mounted by them. */
+/** Fields that running Pods depend on: they determined how the volumes were mounted. */
 const FIXED = ['attachRequired', 'fsGroupPolicy', 'podInfoOnMount', 'volumeLifecycleModes']
 
 function checkUpdate(object: AnyObject, current: AnyObject, found: Findings): void {

@@ -7,7 +7,7 @@ import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition
 import { endpointSliceSchema, endpointSchema } from './discovery/endpoint-slice-schema.ts'
 import { endpointSliceDefinition } from './endpoint-slice.ts'
 
-/** The version for older clients: a label of the topology is the zone. Stored as `v1`. */
+/** The version for older clients, in which the zone is a topology label. Stored as `v1`. */
 export function endpointSliceV1beta1Definition(names: Names): ResourceDefinition {
   const stable = endpointSliceDefinition(names)
   const { group, version, kind } = stable

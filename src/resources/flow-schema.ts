@@ -31,7 +31,7 @@ const columns: readonly Column[] = [
     textMember(objectMember(specOf(object), 'priorityLevelConfiguration'), 'name'),
   ),
   {
-    ...{ name: 'MatchingPrecedence', type: 'string', description: 'The lowest of those that match counts.' },
+    ...{ name: 'MatchingPrecedence', type: 'string', description: 'Of those that match, the lowest wins.' },
     cell: (object) => numberMember(specOf(object), 'matchingPrecedence') ?? 0,
   },
   textColumn(

@@ -27,7 +27,7 @@ import { horizontalPodAutoscalerDefinition } from './horizontal-pod-autoscaler.t
 
 /**
  * The first version: one member for the utilization of CPU, and annotations for all other metrics,
- * the behavior and what the status has of them. Stored as `v2`.
+ * for the behavior, and for metrics and conditions in the status. Stored as `v2`.
  */
 export function horizontalPodAutoscalerV1Definition(names: Names): ResourceDefinition {
   const stored = horizontalPodAutoscalerDefinition(names)
@@ -111,7 +111,7 @@ function toStored(object: AnyObject, names: Names): AnyObject {
   const ofCurrent = current === undefined ? [] : [cpuMetric('current', { averageUtilization: current })]
   const metrics = [...annotated.metrics, ...ofTarget]
   const { currentMetrics, conditions } = annotated
-  // The annotation has more than the member.
+  // The annotation has all metrics, the member only that of CPU.
   const observed = currentMetrics.length > 0 ? currentMetrics : ofCurrent
   const { currentReplicas, ...others } = status
   const converted: AnyObject = {
@@ -134,7 +134,8 @@ function toStored(object: AnyObject, names: Names): AnyObject {
 function fromStored(object: AnyObject, names: Names): AnyObject {
   const [spec, status] = [objectMember(object, 'spec'), objectMember(object, 'status')]
   const [metrics, currentMetrics] = [objectsMember(spec, 'metrics'), objectsMember(status, 'currentMetrics')]
-  // The first metric of CPU is the member if it has a utilization. The status is kept whole.
+  // The first CPU metric becomes the member if it has a utilization. The annotation of the status
+  // keeps all metrics.
   const first = metrics.find(isCpu)
   const target = first === undefined ? null : utilizationOf(first, 'target')
   const current = utilizationOf(currentMetrics.findLast(isCpu) ?? {}, 'current')

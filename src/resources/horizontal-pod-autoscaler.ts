@@ -64,7 +64,7 @@ export function horizontalPodAutoscalerV2beta2Definition(names: Names): Resource
   } satisfies ResourceDefinition)
 }
 
-/** Removes the zeros of the status that the stored version omits. */
+/** Removes zeros and nulls of the status that the stored version omits. */
 function withoutUnsetStatus(object: AnyObject): AnyObject {
   const status = objectMember(object, 'status')
   const unset = ['currentReplicas', 'conditions'].filter((name) => {

@@ -93,7 +93,7 @@ const columns: readonly Column[] = [
   nameColumn,
   textColumn('Completions', 'Number of Pods that succeeded, of those wanted.', completionsText),
   {
-    ...{ name: 'Duration', type: 'string', description: 'How long the Job has run, or ran.' },
+    ...{ name: 'Duration', type: 'string', description: 'Run time, so far or in total.' },
     cell: durationCell,
   },
   ageColumn,

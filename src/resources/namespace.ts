@@ -12,8 +12,8 @@ import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/de
 import { selectableName } from './common/selectable-name.ts'
 
 /**
- * A scope of names. Deleting a namespace marks it; its finalizer is removed when it is empty, and
- * the namespace with its finalizer.
+ * A scope of names. Deleting a namespace marks it. Once the namespace is empty, its finalizer is
+ * removed, and with the finalizer the namespace.
  */
 export function namespaceDefinition(names: Names): ResourceDefinition {
   const labelled = (object: AnyObject) => withNameLabel(object, names)

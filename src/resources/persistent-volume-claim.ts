@@ -67,7 +67,7 @@ const statusSchema = struct('core.v1.PersistentVolumeClaimStatus', 'Observed sta
     default: 'Pending',
     known: ['Pending', 'Bound', 'Lost'],
   }),
-  accessModes: accessModes(2, 'The ways of use that the bound volume allows:'),
+  accessModes: accessModes(2, 'Access modes of the bound volume:'),
   capacity: quantities(3, 'Capacity of the bound volume.'),
   conditions: listOf(4, conditionSchema, 'Conditions of the claim.', {
     patchMergeKey: 'type',
@@ -97,10 +97,10 @@ function columnsFor(names: Names): readonly Column[] {
     textColumn('Volume', 'The volume it is bound to.', (object) =>
       textMember(objectMember(object, 'spec'), 'volumeName'),
     ),
-    textColumn('Capacity', 'How large that volume is.', (object) =>
+    textColumn('Capacity', 'Capacity of the volume.', (object) =>
       bound(object) ? storageAmount(objectMember(status(object), 'capacity')) : '',
     ),
-    textColumn('Access Modes', 'The ways of use that volume allows.', (object) =>
+    textColumn('Access Modes', 'Access modes of the volume.', (object) =>
       bound(object) ? shortAccessModes(status(object)) : '',
     ),
     textColumn('StorageClass', 'The requested class.', (object) => storageClassOf(object, names)),

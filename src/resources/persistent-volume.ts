@@ -83,15 +83,15 @@ function columnsFor(names: Names): readonly Column[] {
   const spec = (object: AnyObject) => objectMember(object, 'spec')
   return [
     nameColumn,
-    textColumn('Capacity', 'How large it is.', (object) =>
+    textColumn('Capacity', 'Capacity of the volume.', (object) =>
       storageAmount(objectMember(spec(object), 'capacity')),
     ),
-    textColumn('Access Modes', 'The ways of use that it allows.', (object) => shortAccessModes(spec(object))),
-    textColumn('Reclaim Policy', 'What becomes of it when its claim is gone.', (object) =>
+    textColumn('Access Modes', 'Access modes of the volume.', (object) => shortAccessModes(spec(object))),
+    textColumn('Reclaim Policy', 'What happens after its claim is deleted.', (object) =>
       textMember(spec(object), 'persistentVolumeReclaimPolicy'),
     ),
     textColumn('Status', 'Its phase; Terminating while it is being deleted.', shownPhase),
-    textColumn('Claim', 'The claim that it is for.', (object) => claimOf(spec(object))),
+    textColumn('Claim', 'The claim that it is reserved for or bound to.', (object) => claimOf(spec(object))),
     textColumn('StorageClass', 'The class that it belongs to.', (object) => storageClassOf(object, names)),
     textColumn('Reason', 'Why it is in its phase.', (object) =>
       textMember(objectMember(object, 'status'), 'reason'),

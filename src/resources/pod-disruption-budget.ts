@@ -76,7 +76,7 @@ export function podDisruptionBudgetV1beta1Definition(): ResourceDefinition {
   } satisfies ResourceDefinition)
 }
 
-/** Replaces an empty selector, and that which is empty in the other version. */
+/** Replaces an empty selector, and the one that means an empty selector of the other version. */
 function withSelector(object: AnyObject, instead: JsonObject, isEmptyThere: JsonObject): AnyObject {
   const spec = objectMember(object, 'spec')
   const selector = memberOf(spec, 'selector')

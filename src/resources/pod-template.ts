@@ -54,7 +54,7 @@ const columns: readonly Column[] = [
   nameColumn,
   textColumn('Containers', 'Names of its containers.', (object) => ofContainers(object, 'name')),
   textColumn('Images', 'Images of its containers.', (object) => ofContainers(object, 'image')),
-  textColumn('Pod Labels', 'Labels that pods made from it get.', (object) => {
+  textColumn('Pod Labels', 'Labels of Pods that are created from it.', (object) => {
     const labels = objectMember(objectMember(templateOf(object), 'metadata'), 'labels')
     const pairs = Object.keys(labels).map((key) => `${key}=${textMember(labels, key)}`)
     return pairs.length === 0 ? '<none>' : pairs.sort().join(',')

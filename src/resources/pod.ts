@@ -151,7 +151,7 @@ function warningsOf(object: AnyObject, names: Names): Iterable<string> {
   return podWarnings({ spec: specOf(object), annotations: object.metadata.annotations ?? {}, at: '', names })
 }
 
-/** Pod templates may have such images; only Pods are checked. */
+/** Checks the images of a Pod for whitespace. As upstream, Pod templates may have it. */
 function checkImages(spec: JsonObject, found: Findings): void {
   for (const list of ['containers', 'initContainers']) {
     for (const [index, container] of objectsMember(spec, list).entries()) {
@@ -168,7 +168,7 @@ function validateNew(object: AnyObject, found: Findings): void {
   found.add(fieldForbidden('spec.ephemeralContainers', 'cannot be set on create'))
 }
 
-/** A status update changes only the status. */
+/** A status update changes the status and, as upstream, metadata other than the owners. */
 function onlyStatus(object: AnyObject, current: AnyObject): AnyObject {
   const kept = keeping(object, current, 'spec')
   const { ownerReferences: owners, deletionTimestamp } = current.metadata

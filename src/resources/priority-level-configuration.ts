@@ -56,7 +56,7 @@ function amountColumn(
 const columns: readonly Column[] = [
   nameColumn,
   textColumn('Type', 'Limited or Exempt.', (object) => textMember(specOf(object), 'type')),
-  amountColumn('AssuredConcurrencyShares', 'Its share.', limitedOf, 'assuredConcurrencyShares'),
+  amountColumn('AssuredConcurrencyShares', 'Share of concurrency.', limitedOf, 'assuredConcurrencyShares'),
   amountColumn('Queues', 'Number of queues.', queuingOf, 'queues'),
   amountColumn('HandSize', 'Number of queues of a flow.', queuingOf, 'handSize'),
   amountColumn('QueueLengthLimit', 'Length of a queue.', queuingOf, 'queueLengthLimit'),

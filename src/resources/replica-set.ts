@@ -69,7 +69,7 @@ export function replicaSetDefinition(names: Names): ResourceDefinition {
 }
 
 /**
- * Checks selector and template, as of Deployments too.
+ * Checks selector and template, of a ReplicaSet or a Deployment.
  *
  * @source upstream `pkg/apis/apps/validation`, ValidateReplicaSetSpec
  */

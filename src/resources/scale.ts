@@ -104,5 +104,5 @@ function countAt(object: AnyObject, path: MemberPath): number | null {
   const value = valueAt(object, path)
   if (value === undefined) return null
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value
-  throw internal(`.${path.join('.')} accessor error: it is no integer`)
+  throw internal(`.${path.join('.')} accessor error: the value is not an integer`)
 }

@@ -93,7 +93,7 @@ function columnsFor(names: Names): readonly Column[] {
     textColumn('ReclaimPolicy', 'Reclaim policy of provisioned volumes.', (object) =>
       textMember(object, 'reclaimPolicy'),
     ),
-    textColumn('VolumeBindingMode', 'When a volume is made.', (object) =>
+    textColumn('VolumeBindingMode', 'When volumes are provisioned and bound.', (object) =>
       textMember(object, 'volumeBindingMode'),
     ),
     {

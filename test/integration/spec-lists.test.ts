@@ -146,7 +146,7 @@ void test('spec 4.8.2, 7: invalid combinations of parameters are 400 with the ru
     ['resourceVersionMatch=Newest&resourceVersion=1', /Unsupported value/],
     ['resourceVersionMatch=Exact&resourceVersion=0', /forbidden for resourceVersion "0"/],
     ['resourceVersion=abc', /^resourceVersion: Invalid value: "abc": must be a decimal number up to 2\^53-1/],
-    [`resourceVersion=${2 ** 53}`, /: must be a decimal number up to 2\^53-1, as answers carry it$/],
+    [`resourceVersion=${2 ** 53}`, /: must be a decimal number up to 2\^53-1, as in responses$/],
     ['limit=1.5', /^limit: Invalid value/],
     ['continue=nothing', /continue key is not valid/],
     ['watch=1&continue=x', /forbidden for watch/],

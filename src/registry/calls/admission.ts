@@ -40,7 +40,7 @@ export type AdmissionRequest = {
   readonly options: AdmissionOptions
   /** null for DELETE. */
   readonly object: AnyObject | null
-  /** null for CREATE and CONNECT. */
+  /** null for CREATE and CONNECT, and for a deletion of an object that cannot be read. */
   readonly oldObject: AnyObject | null
   /** The kind of `object`, if it is the body of a subresource. Unset: `definition`. */
   readonly objectKind?: BodyKind

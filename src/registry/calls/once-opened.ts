@@ -7,7 +7,7 @@ import type { VerbRequest } from './verb.ts'
 const attemptsMax = 8
 
 /**
- * Repeats a request that found an object whose key a key management service is being asked for. A
+ * Repeats a request that read an object before a key management service had returned its key. A
  * write reads its objects before it is proposed, so it is repeated only if it changed nothing.
  *
  * @throws ApiError; SealedObjectError if the key does not become known before the deadline

@@ -275,12 +275,13 @@ function readRevision(query: Query): Revision | null {
   if (value === '') return null
   const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : NaN
   if (!Number.isSafeInteger(number))
-    throw malformed('resourceVersion', value, 'must be a decimal number up to 2^53-1, as answers carry it')
+    throw malformed('resourceVersion', value, 'must be a decimal number up to 2^53-1, as in responses')
   return revision(number)
 }
 
 /**
- * Reads a whole number of 64 bits; one beyond 2^53 is clamped. null: absent or empty, as upstream.
+ * Reads a whole number of 64 bits; one beyond 2^53 is clamped. null: absent. An empty text is an
+ * error, as upstream.
  *
  * @throws ApiError `BadRequest`
  */

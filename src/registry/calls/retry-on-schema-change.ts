@@ -71,7 +71,8 @@ function check({ states }: SchemaChangeOptions, definition: ResourceDefinition):
 }
 
 /**
- * Whether a newer definition might allow the request: the refusal depends on the definition only.
+ * Whether a newer definition might allow the request: refusals with these codes can be due to the
+ * definition.
  */
 function mayBeOfDefinition(cause: unknown, { target }: VerbRequest): cause is ApiError {
   if (!(cause instanceof ApiError)) return false

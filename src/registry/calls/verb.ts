@@ -7,7 +7,7 @@ import type { ResourceDefinition } from '../kinds/definition.ts'
 import type { CatalogSync } from '../kinds/catalog-sync.ts'
 import type { Representation } from '../representations/representation.ts'
 
-/** The request of a verb besides user and deadline. Unparsed: each verb parses what it supports. */
+/** The request of a verb. Query and body are not parsed yet: each verb parses what it supports. */
 export type VerbRequest = {
   readonly definition: ResourceDefinition
   readonly context: RequestContext
@@ -23,7 +23,8 @@ export type VerbRequest = {
    */
   readonly consistency?: string
   /**
-   * Header `Idempotency-Key` of a write. Unset: absent; reads, dry runs and reviews ignore it.
+   * Header `Idempotency-Key` of a write. Unset: absent. Reads, dry runs, and creates that store
+   * nothing, such as reviews, ignore it.
    */
   readonly idempotencyKey?: string
   /** Requested form of the response; a `Status` only takes its encoding. Unset: as stored. */

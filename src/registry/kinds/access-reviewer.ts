@@ -41,7 +41,7 @@ export interface AccessReviewer {
   authenticate(token: string, audiences: readonly string[]): TokenReviewResult | Promise<TokenReviewResult>
 }
 
-/** Prevents that users grant permissions that they do not have. Implemented by `src/auth`. */
+/** Prevents users from granting permissions that they lack. Implemented by `src/auth`. */
 export interface GrantCheck {
   /**
    * Returns why a user may not grant rules.

@@ -31,7 +31,7 @@ type Converted = ReadonlyMap<string, Uint8Array>
 export class CachedConversions {
   readonly #options: CachedConversionsOptions
   readonly #prefix: string
-  /** As many as there are readers. */
+  /** Calls by the keys of their objects; a reader starts one at a time. */
   readonly #inProgress = new Map<string, Promise<Converted>>()
 
   constructor(options: CachedConversionsOptions) {
@@ -48,7 +48,7 @@ export class CachedConversions {
     return this.#options.cache.get(this.keyOf(stored))
   }
 
-  /** Adds an object that this member wrote, and has converted for that. */
+  /** Adds an object that this member wrote, and converted in order to write it. */
   add(of: { readonly uid: string; readonly revision: Revision }, bytes: Uint8Array): void {
     this.#options.cache.set(this.keyOf(of), bytes)
   }

@@ -53,8 +53,8 @@ export class Catalog {
   }
 
   /**
-   * All kinds, plus placeholders for objects of definitions without a served version, or with a
-   * conversion webhook: with a placeholder, they are deleted without it.
+   * All kinds, plus placeholders for the objects of definitions that have no served version, or a
+   * conversion webhook: through a placeholder, objects are deleted without calling the webhook.
    */
   withUnserved(): readonly ResourceDefinition[] {
     return [...this.all(), ...this.#custom.unserved]
@@ -68,7 +68,7 @@ export class Catalog {
   /**
    * Replaces all custom kinds, in all catalogs that share them.
    *
-   * @param objects the kinds of all definitions, each with its versions
+   * @param objects placeholders, one for each definition
    * @returns the kinds left out, because their path or storage location belongs to a built-in kind
    * or an earlier one
    */

@@ -1,4 +1,4 @@
-/** Objects that conversion webhooks converted, for all kinds. The oldest make room for new ones. */
+/** Objects that webhooks converted, for all kinds. The least recently used are dropped. */
 export class ConversionCache {
   readonly #bytesMax: number
   /** In the order of their last use. */

@@ -7,6 +7,6 @@ export type ConversionWebhook = {
   readonly group: string
   readonly plural: string
   readonly endpoint: WebhookEndpoint
-  /** The first supported version in its list. */
+  /** The first of its `conversionReviewVersions` that this server supports. */
   readonly reviewVersion: 'v1' | 'v1beta1'
 }

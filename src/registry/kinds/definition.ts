@@ -74,7 +74,7 @@ export type ResourceDefinition = {
   readonly deprecated?: Deprecation
   /** Feature level below which the cluster cannot have such objects. */
   readonly sinceFeatureLevel?: number
-  /** Columns of tables. Unset: name and age. */
+  /** Columns of tables. Unset: name and creation time. */
   readonly columns?: readonly Column[]
   readonly hooks: ResourceHooks
   /** Evaluates an object that is not stored: the response to a create is the result. */
@@ -304,7 +304,7 @@ export type OperationSubresource = {
    * The response is the completed body, and the body need not name the object. Unset: a `Status`.
    */
   readonly returnsBody?: true
-  /** Returns the operation for a body of that name. Pure. */
+  /** Returns the operation that a valid body requests. Pure. */
   readonly operation: (body: AnyObject) => ObjectOperation
   /**
    * For a deletion: returns the change of another object that the same command contains, from
@@ -387,7 +387,7 @@ export function placeOf(definition: ResourceDefinition): { readonly group: strin
   return { group: storedTypeOf(definition).group, plural: definition.plural }
 }
 
-/** Returns the resource for the constructors of `api-errors.ts`. */
+/** Returns the resource for the constructors of `standard-errors.ts`. */
 export function resourceOf(definition: ResourceDefinition): GroupResource {
   return { group: definition.group, resource: definition.plural }
 }

@@ -24,8 +24,8 @@ export function encode(object: AnyObject): EncodedObject {
 }
 
 /**
- * Returns the bytes for a client of an object that is not stored: with `version` as
- * `resourceVersion`, or without one.
+ * Returns the bytes of an encoded object for a client: with `version` as `resourceVersion`, or
+ * without one.
  */
 export function withRevision(encoded: EncodedObject, version: Revision | null): Uint8Array {
   if (version !== null) return splice(encoded.bytes, encoded.revisionOffset, encoded.revisionOffset, version)
@@ -41,7 +41,7 @@ export function withRevision(encoded: EncodedObject, version: Revision | null): 
 export function atRevision(stored: StoredObject, version: Revision): Uint8Array {
   const { buffer, byteOffset, byteLength } = stored.bytes
   const bytes = Buffer.from(buffer, byteOffset, byteLength)
-  // A quote inside a JSON string is escaped, so the first match is the member itself.
+  // Only strings precede the member, and quotes inside them are escaped: the first match is it.
   const from = bytes.indexOf(revisionMember, stored.itemOffset)
   assert(from >= 0, 'a stored object carries its resourceVersion')
   const digits = from + revisionMember.length

@@ -8,7 +8,7 @@ const endedPerTurn = 100
 /**
  * Ends the watches of a custom kind when it is deleted, as upstream does: a kind that is created
  * again is another kind. If only its definition changed, watches continue with the old definition,
- * unless objects are converted otherwise now: clients then watch again from where they were.
+ * unless its conversion webhook changed: clients then watch again from where they were.
  * Bounded by the number of watches of custom kinds.
  */
 export class KindWatches {

@@ -43,7 +43,7 @@ export type VolumeReferences = {
  * Returns the objects that a Pod refers to; those of a mirror Pod do not count, because its node
  * creates it for a static Pod, and could name any Secret in it.
  *
- * @param mirrorAnnotation marks a mirror Pod; null: those count, too
+ * @param mirrorAnnotation marks a mirror Pod; null: mirror Pods count too
  * @source upstream `pkg/api/v1/pod/util.go`; `plugin/pkg/auth/authorizer/node/graph.go`, AddPod
  */
 export function podReferences(pod: AnyObject, mirrorAnnotation: string | null): PodReferences {

@@ -5,10 +5,10 @@ import type { ConversionWebhook } from './conversion-webhook.ts'
 /** Calls conversion webhooks. */
 export interface ObjectConverter {
   /**
-   * Returns the objects in another version, in the same order. The webhook gets those of other
-   * versions only, in batches. Metadata comes back as it was sent, but for labels and annotations.
+   * Returns the objects in another version, in the same order. One call sends those of other
+   * versions to the webhook. Of the metadata, the webhook can change only labels and annotations.
    *
-   * @param apiVersion the wanted one
+   * @param apiVersion the wanted version
    * @param deadlineMs monotonic; a call ends at its own timeout at the latest
    * @throws ApiError `InternalError` that names the webhook
    */

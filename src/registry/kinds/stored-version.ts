@@ -87,12 +87,12 @@ export class VersionedStore extends ForwardingStore {
   }
 
   #read(stored: StoredObject | null): StoredObject | null {
-    return stored === null ? null : new ConvertedObject(stored, this.#version, 'made-anew')
+    return stored === null ? null : new ConvertedObject(stored, this.#version, 'recomputed')
   }
 
   #slice({ objects, more }: ReturnType<View['list']>): ReturnType<View['list']> {
     return {
-      objects: objects.map((stored) => new ConvertedObject(stored, this.#version, 'made-anew')),
+      objects: objects.map((stored) => new ConvertedObject(stored, this.#version, 'recomputed')),
       more,
     }
   }
@@ -127,8 +127,8 @@ export type ShownVersion = Pick<StoredVersion, 'conversion'> & {
   readonly head: Buffer
   readonly stored: Type
   /**
-   * Objects that are equal in both versions, or differ only in apiVersion and kind. Each object is
-   * parsed once to find out, as long as the store keeps that version of it, and not by every list.
+   * Objects that are equal in both versions, or differ only in apiVersion and kind. An object is
+   * parsed once to find out, not by every list; an entry lives as long as the store keeps it.
    */
   readonly known: WeakMap<StoredObject, 'as-is' | 'other-head'>
 }
@@ -152,10 +152,10 @@ export function shownVersion(definition: ResourceDefinition, version: StoredVers
 class ConvertedObject implements StoredObject {
   readonly #stored: StoredObject
   readonly #version: ShownVersion
-  readonly #keeping: 'kept' | 'made-anew'
+  readonly #keeping: 'kept' | 'recomputed'
   #bytes: Uint8Array | null = null
 
-  constructor(stored: StoredObject, version: ShownVersion, keeping: 'kept' | 'made-anew') {
+  constructor(stored: StoredObject, version: ShownVersion, keeping: 'kept' | 'recomputed') {
     this.#stored = stored
     this.#version = version
     this.#keeping = keeping

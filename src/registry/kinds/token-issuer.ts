@@ -28,8 +28,8 @@ export interface TokenIssuer {
   /** The audiences of this server, for requests without audiences. */
   readonly audiences: readonly string[]
   /**
-   * @throws ApiError `ServiceUnavailable` until there is a signing key; `BadRequest` for a too long
-   * token
+   * @throws ApiError `ServiceUnavailable` until there is a signing key; `BadRequest` if the token
+   * would be too long
    */
   issue(order: TokenOrder): Promise<IssuedToken>
   /**

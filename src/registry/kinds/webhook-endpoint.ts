@@ -27,8 +27,8 @@ export function webhookEndpointOf(config: JsonObject): WebhookEndpoint {
 }
 
 /**
- * Returns host and port as the URL spells them: a parsed URL would omit the port 443. They end
- * where they end for the parser, which takes a backslash for a slash.
+ * Returns host and port as the URL spells them: a parsed URL would omit the port 443. Like the URL
+ * parser, it treats a backslash as a slash.
  */
 function hostOf(url: string): string {
   return /^[a-zA-Z]+:\/\/([^/\\?#]*)/.exec(url)?.[1] ?? ''

@@ -158,7 +158,7 @@ export class WebhookStore extends ForwardingStore implements ConvertibleStore, S
     const { previous } = event
     const before = this.#found(previous)
     const object = new WebhookObject(event.object, this.#version, null)
-    // A deletion changes nothing but the version.
+    // A deletion changes nothing but the resourceVersion.
     if (event.kind === 'deleted' && before !== null && !object.isReadable && this.isReadable(before))
       object.accept(atRevision(before, event.revision))
     const shown = { ...event, object, previous: before }

@@ -10,7 +10,7 @@ import type { Amounts } from './amounts.ts'
 export type PodUsage = {
   readonly amounts: Amounts
   readonly scopes: PodScopes
-  /** Wall-clock ms from which only the object itself counts; null: it counts while it exists. */
+  /** Wall-clock ms after which only the object count remains; null: all counts while it exists. */
   readonly countedUntilMs: number | null
 }
 
@@ -36,7 +36,10 @@ export function podUsage(pod: AnyObject): PodUsage {
   return { amounts, scopes: scopesOf(spec), countedUntilMs: countedUntilMs(pod) }
 }
 
-/** Returns the requests and limits of a Pod: the larger of its containers and init containers. */
+/**
+ * Returns the requests and limits of a Pod: of each resource the sum over its containers, or the
+ * largest of its init containers if that is more, plus the overhead.
+ */
 export function podResources(spec: JsonObject): { readonly requests: Amounts; readonly limits: Amounts } {
   const requests = new Map<string, Quantity>()
   const limits = new Map<string, Quantity>()

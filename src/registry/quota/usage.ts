@@ -26,7 +26,7 @@ const COUNTED_BY_PLURAL: ReadonlySet<string> = new Set([
   'persistentvolumeclaims',
 ])
 
-/** Kinds whose objects no quota counts, as upstream: they come and go with everything else. */
+/** Whether no quota counts the objects of a kind: as upstream, that is so for Events. */
 export function isUncounted({ group, plural }: Place): boolean {
   return group === '' && plural === 'events'
 }
@@ -36,7 +36,7 @@ export function countName({ group, plural }: Place): string {
   return `count/${plural}${group === '' ? '' : `.${group}`}`
 }
 
-/** Returns the kind that a resource counts the objects of; null: it is not such a count. */
+/** Returns the kind whose objects a resource counts; null: the resource counts no objects. */
 export function countedPlace(name: string): Place | null {
   if (COUNTED_BY_PLURAL.has(name)) return { group: '', plural: name }
   if (!name.startsWith('count/')) return null
@@ -85,7 +85,7 @@ export function usageOf(place: Place, object: AnyObject, names: Names): ObjectUs
   return { amounts, scopes: null, countedUntilMs: null }
 }
 
-/** Returns what counts at a time. */
+/** Returns the amounts that count at a time. */
 export function amountsAt({ amounts, countedUntilMs }: ObjectUsage, nowMs: number): Amounts {
   if (countedUntilMs === null || nowMs <= countedUntilMs) return amounts
   return new Map([[POD_OBJECT_COUNT, ONE]])
@@ -93,7 +93,7 @@ export function amountsAt({ amounts, countedUntilMs }: ObjectUsage, nowMs: numbe
 
 const STORAGE = 'requests.storage'
 
-/** Returns the end of resources that begin with the name of a storage class. */
+/** Returns what follows the name of a storage class in the names of its resources. */
 function classSuffix(names: Names): string {
   return `.storageclass.${names.group('storage')}/`
 }
@@ -116,8 +116,8 @@ const LOAD_BALANCERS = 'services.loadbalancers'
 const NODE_PORTS = 'services.nodeports'
 
 /**
- * Counts the node ports that a Service gets, by what it states: admission comes before they are
- * allocated.
+ * Counts the node ports that the spec of a Service requests. As upstream, which counts them before
+ * it allocates them, a port counts even if it has no number yet.
  *
  * @source upstream `pkg/quota/v1/evaluator/core/services.go`
  */

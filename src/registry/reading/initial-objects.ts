@@ -3,7 +3,7 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 
 /**
  * The objects that a watch begins with. Where a webhook converts them, they are made readable in
- * batches, so that all of them are never held converted.
+ * batches, so that only one batch of converted objects is held.
  */
 export class InitialObjects {
   readonly #dependencies: Pick<VerbDependencies, 'store' | 'limits'>

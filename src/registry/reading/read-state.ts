@@ -92,7 +92,7 @@ class ProofRecorder {
 
   /**
    * @param revision of the value; null: of the newest state
-   * @param asOfMs time since when no acknowledged write is missing; null: that of the latest
+   * @param asOfMs the value has all writes acknowledged before this time; null: time of the latest
    * barrier
    */
   prove<T>(mode: ProvenMode, value: T, revision: number | null = null, asOfMs: number | null = null): T {

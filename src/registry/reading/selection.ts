@@ -26,9 +26,8 @@ export type Selection = {
   /** Whether the object of an event matches after the event. */
   readonly matchesNow: (event: StoreEvent) => boolean
   /** Whether it matched before the event. */
-  readonly matchedBefore: (
-    event: StoreEvent,
-  ) => boolean /** The events that a watch must be woken for; null: all under the prefix. */
+  readonly matchedBefore: (event: StoreEvent) => boolean
+  /** The events that a watch must be woken for; null: all under the prefix. */
   readonly interest: WatchInterest | null
 }
 

@@ -5,8 +5,8 @@ import type { ConvertibleStore } from '../shared/convertible-store.ts'
 import type { Selection } from './selection.ts'
 
 /**
- * Returns a cursor over the events of a selection. The objects of its events that a watch reads can
- * be read.
+ * Returns a cursor over the events of a selection. Those objects of an event that a watch needs are
+ * converted already.
  *
  * @throws StoreError `compacted`
  */
@@ -17,7 +17,7 @@ export function openCursor(store: ConvertibleStore, selection: Selection, after:
 }
 
 /**
- * Returns the type of an event for a watch: label selection turns changes into ADDED and DELETED.
+ * Returns the type of an event for a watch: with selectors, an update can be ADDED or DELETED.
  *
  * @returns null: the event does not concern the watch
  */
@@ -40,7 +40,7 @@ export function typeOf(event: StoreEvent, selection: Selection): EventType | nul
 function objectsRead(event: StoreEvent, selection: Selection): readonly StoredObject[] {
   const { key, object, previous } = event
   if (selection.key !== null && key !== selection.key) return []
-  // Whether they match is known when they were read.
+  // They must be read to decide whether they match.
   if (selection.parsesObjects) {
     return previous === null || event.kind === 'deleted' ? [object] : [object, previous]
   }

@@ -22,8 +22,8 @@ export class EventFrames {
   }
 
   /**
-   * Returns an event in another form, converted on first use. There are about a dozen forms: media
-   * types times shapes.
+   * Returns an event in another form, converted on first use. There are at most a few dozen forms:
+   * event types times encodings times shapes.
    *
    * @param form identifies the form
    */

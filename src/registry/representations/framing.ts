@@ -34,7 +34,7 @@ export interface Framing {
   error(error: ApiError): Uint8Array
 }
 
-/** Objects as stored. */
+/** Encodes events with objects as stored. */
 export function objectFraming(frames: EventFrames, { type }: Pick<Form, 'type'>): Framing {
   return {
     parsesObjects: false,

@@ -20,7 +20,7 @@ export type TableShape = {
 
 /**
  * A row except for its ages, which depend on the time of reading: text fragments with the
- * timestamps between them. Made once per version, for all readers.
+ * timestamps between them. Watches share the rows of events.
  */
 export type Row = readonly (string | Age)[]
 

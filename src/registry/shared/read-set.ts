@@ -51,7 +51,8 @@ export class ReadSet {
     const { conversions } = this.#store
     if (stored === null || conversions === undefined || conversions.isReadable(stored))
       return this.#noted(key, stored)
-    // It changed while the one before was converted. The evaluation is based on that and loses.
+    // The object changed while the previous version was converted. The evaluation is based on the
+    // previous version, so its command will lose the race.
     const isPrepared = this.#prepared?.key === key
     return this.#noted(key, isPrepared ? (this.#prepared?.object ?? null) : stored)
   }

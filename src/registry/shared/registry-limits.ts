@@ -11,7 +11,7 @@ export type RegistryLimits = {
   readonly rewriteAttemptsMax: number
   /**
    * Managers of updates in `managedFields` of one object. More: the oldest of each version are
-   * united.
+   * merged.
    */
   readonly managedUpdatersMax: number
   /**
@@ -26,7 +26,7 @@ export type RegistryLimits = {
   readonly idempotencyRecordsMax: number
   /** The same for one user. */
   readonly idempotencyRecordsPerUserMax: number
-  /** How long a read waits for a version this member has not reached. When over: 504. */
+  /** How long a read waits for a version or a bound that memory does not meet. When over: 504. */
   readonly futureWaitMs: number
   /** How long a most-recent read waits for a quorum; several failovers fit. When over: 504. */
   readonly quorumWaitMs: number
@@ -60,7 +60,7 @@ export type RegistryLimits = {
    * time.
    */
   readonly sliceObjectsMax: number
-  /** Objects that deletecollection deletes concurrently. More: in the next slice. */
+  /** Objects that deletecollection deletes concurrently. More: in the next batch. */
   readonly deleteCollectionAtOnce: number
   /**
    * Objects in one call of a conversion webhook, and their bytes; a larger object is sent alone.
@@ -68,7 +68,10 @@ export type RegistryLimits = {
    */
   readonly conversionBatchObjects: number
   readonly conversionBatchBytes: number
-  /** Bytes of converted objects that are kept for later readers. More: the oldest are dropped. */
+  /**
+   * Bytes of converted objects that are kept for later readers. More: the least recently used are
+   * dropped.
+   */
   readonly conversionCacheBytes: number
   /**
    * Bytes of a list that are converted before the response begins, so that a failure is an error
@@ -83,7 +86,7 @@ export type RegistryLimits = {
   readonly watchBookmarkPeriodMs: number
   /** Events that a watch takes from its cursor at a time. More: in the next turn. */
   readonly watchEventsPerPull: number
-  /** Warnings about unknown fields sent to one client. More: dropped. */
+  /** Warnings that one check of an object sends, such as that for unknown fields. More: dropped. */
   readonly fieldWarningsMax: number
 }
 

@@ -32,7 +32,7 @@ import type { ReadSet } from '../shared/read-set.ts'
 
 /**
  * Server-side apply: sets the fields that the body has, creates a missing object, and removes what
- * the same manager applied before and does not any more.
+ * the same manager applied before and no longer applies.
  *
  * @param view such as `scale`: the applier owns the members of the object that the view shows
  * @throws ApiError `Conflict` with a cause per field that another manager owns, unless forced

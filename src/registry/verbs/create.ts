@@ -83,7 +83,7 @@ function decodeNew(
 
 /**
  * uid, time and generated name of a new object. All evaluations of a request share them, so that
- * external services see the same object; only a generated name that is taken is replaced.
+ * external services see the same object; they are made again only if a generated name is taken.
  */
 export class Stamps {
   readonly #dependencies: VerbDependencies

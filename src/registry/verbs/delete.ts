@@ -80,8 +80,8 @@ function asStored(dependencies: VerbDependencies): VerbDependencies {
 }
 
 /**
- * Returns the remaining object in the requested version. The object is marked already: without the
- * webhook, the response is a `Status`.
+ * Returns the remaining object in the requested version. The object is marked already, so if the
+ * webhook cannot convert it, the response is a `Status` and not an error.
  */
 async function inRequestedVersion(
   { converter = noConverter }: VerbDependencies,

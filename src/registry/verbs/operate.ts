@@ -38,10 +38,10 @@ export function isOperation({ definition, target }: VerbRequest): boolean {
 }
 
 /**
- * Runs an operation on an object, requested by a body of another kind: 201 with a `Status` once it
- * is done. The object is that of the path or, for a kind that is an alias of a subresource, the one
- * with the name of the body. Admission sees the creation of the body; the following change of the
- * object is not admitted again, as upstream.
+ * Runs an operation on an object, requested by a body of another kind: 201 with a `Status` or the
+ * completed body once it is done. The object is that of the path or, for a kind that is an alias of
+ * a subresource, the one with the name of the body. Admission sees the creation of the body; the
+ * following change of the object is not admitted again, as upstream.
  *
  * @throws ApiError
  * @source spec 1.4; core `pkg/registry/core/pod/storage`

@@ -8,7 +8,7 @@ import type { AnyObject } from '../kinds/definition.ts'
 import type { ConversionWebhook } from '../kinds/conversion-webhook.ts'
 import type { ObjectConverter } from '../kinds/object-converter.ts'
 
-/** Ends an evaluation that needs an object in another version. It begins again with the result. */
+/** Ends an evaluation that needs an object in another version, to repeat it with the result. */
 export class ConversionAwaited extends Error {
   readonly webhook: ConversionWebhook
   readonly object: AnyObject

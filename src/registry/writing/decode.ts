@@ -82,7 +82,7 @@ export type Body = {
   readonly value: JsonObject
   /** Returns warnings about duplicate members. */
   readonly found: () => readonly string[]
-  /** JSON only: other formats distinguish such numbers themselves. */
+  /** For JSON only: the parsers of other formats distinguish `1.0` from `1` themselves. */
   readonly fractions: Fractions
 }
 

@@ -79,7 +79,7 @@ export function removalConditions(
 /** Returns the error of a lost removal: remaining content is reported, anything else is retried. */
 export function removalError(definition: ResourceDefinition, name: string, lost: Condition): ApiError | null {
   if (lost.kind !== 'prefix-empty') return null
-  // Objects without content have this condition from admission.
+  // For kinds without content, admission added the condition.
   if (definition.isNamespaceKind !== true && definition.hooks.contains === undefined) return null
   const words =
     definition.isNamespaceKind === true

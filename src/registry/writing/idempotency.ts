@@ -28,7 +28,7 @@ const place = { group: 'internal', plural: 'idempotencyrecords' }
 
 export const recordsPrefix = prefixOf({ ...place, namespace: null })
 
-/** Records name other objects in conditions that older programs do not know. */
+/** Records use conditions on other objects, which older programs do not know. */
 const featureLevelMin = 3
 
 type Document = Extract<VerbResponse, { readonly kind: 'document' }>

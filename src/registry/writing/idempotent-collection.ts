@@ -12,7 +12,7 @@ import { checkSameRequest, checkSupported, keyedWrite, recordOperation } from '.
 import type { KeyedWrite } from './idempotency.ts'
 import { sizeError } from './storage-quota.ts'
 
-/** Returns whether an object is one of those that the deletion of a collection is about. */
+/** Returns whether the deletion of a collection includes an object. */
 export type IsIncluded = (stored: StoredObject) => Promise<boolean>
 
 /**

@@ -13,8 +13,8 @@ export type LargestField = { readonly path: Path; readonly bytes: number }
 const stepsMax = 8
 
 /**
- * Finds the field that makes an object large: descends to the largest child as long as it has more
- * than half of the bytes. Linear in the size of the object.
+ * Finds the field that makes an object large: descends to the largest child as long as it has at
+ * least half of the bytes of its parent. Linear in the size of the object.
  *
  * @param schema distinguishes members from map keys
  */

@@ -39,7 +39,7 @@ export type ConfigReading = {
   readonly valuesMax: number
 }
 
-/** The content type names YAML, of which JSON is a part that is faster to read. */
+/** The content type is YAML. JSON, which is also YAML, is faster to parse as JSON. */
 function parseConfig(body: Uint8Array, valuesMax: number): Body {
   if (!/^\s*\{\s*"/.test(bodyText(body))) return parseText(body, 'yaml', valuesMax)
   try {

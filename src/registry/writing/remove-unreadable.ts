@@ -17,11 +17,11 @@ import { removalConditions, removalError } from './finalize.ts'
 import { runWrite } from './write-pipeline.ts'
 import type { Draft } from './write-pipeline.ts'
 
-/** The permission for it, besides `delete`. */
+/** The permission that such a deletion needs besides `delete`. */
 const verb = 'unsafe-delete-ignore-read-errors'
 
 /**
- * Removes an object that cannot be decrypted any longer, so that its collection can be listed
+ * Removes an object that can no longer be decrypted, so that its collection can be listed
  * again. Finalizers cannot be read, so they do not keep it. Admission sees the deletion without the
  * object.
  *

@@ -27,7 +27,10 @@ export type RetryOptions = {
    * succeeds. Unset: no.
    */
   readonly namesVersion?: () => boolean
-  /** The result is never a write, so a barrier comes first. */
+  /**
+   * Passes a barrier before the first evaluation: because the result is never a write, or because
+   * the evaluation needs current memory.
+   */
   readonly barrierFirst: boolean
   /** The request for the written object if it is not the object of the path. */
   readonly on?: VerbRequest
@@ -233,7 +236,7 @@ function lostRace(shared: Key | null): LostRace {
   return { kind: 'lost', shared, isBusy: false }
 }
 
-/** Returns the first of the other objects of a command that requests wait for. */
+/** Returns the first of the other objects of a command that another request has locked. */
 function busyKey({ writers }: VerbDependencies, operations: readonly Operation[]): Key | null {
   for (let at = 1; at < operations.length; at++) {
     const key = operations[at]?.key

@@ -8,7 +8,7 @@ import type { AnyObject } from '../kinds/definition.ts'
 import { distinctOwners, isElsewhere, ownerPlace, ownersOf } from '../kinds/owner-reference.ts'
 import type { OwnerReference } from '../kinds/owner-reference.ts'
 
-/** New references that are examined: each may be looked for in every namespace. */
+/** References that are examined: each may be looked for in every namespace. */
 const examinedMax = 20
 
 /**

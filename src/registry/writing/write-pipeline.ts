@@ -54,9 +54,9 @@ export function runWrite<Sent>(
 }
 
 /**
- * Returns the evaluation for a kind that a webhook converts: the object is made readable before,
- * and an evaluation that needs it in another version is repeated with it. Other kinds have the
- * evaluation as it is.
+ * Returns the evaluation for a kind that a webhook converts: the object is made readable first, and
+ * an evaluation that needs it in another version is repeated with that. For other kinds, returns
+ * the evaluation unchanged.
  */
 function evaluateConverted(
   { store, converter = noConverter }: VerbDependencies,
@@ -172,7 +172,7 @@ export type Draft = {
   /** Sets the owners of fields. Unset: those of the stored object stay. */
   readonly manage?: ManageFields
   readonly validate?: (object: AnyObject) => void
-  /** Asynchronous only for reviews, which are not stored. */
+  /** Asynchronous only for reviews and issued tokens, which are not stored. */
   readonly plan: (object: AnyObject) => Plan | Promise<Plan>
 }
 

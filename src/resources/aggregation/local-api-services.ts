@@ -15,7 +15,7 @@ const groupPriorities: { readonly [stem: string]: number } = {
   'flowcontrol.apiserver': 16_100,
 }
 
-/** Priorities of versions; those with a group come first. */
+/** Priorities of versions; entries with a group take precedence. */
 const versionPriorities: { readonly [version: string]: number } = {
   ...{ '/v1': 1, 'autoscaling/v2': 30, 'autoscaling/v2beta2': 1, 'events/v1beta1': 5 },
   ...{ 'discovery/v1beta1': 12, v1: 15, v1beta2: 12, v1beta1: 9 },

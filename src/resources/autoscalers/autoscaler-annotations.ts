@@ -57,7 +57,7 @@ export function readAutoscalerAnnotations(object: AnyObject, names: Names): Anno
   }
 }
 
-/** Adds the annotations for what is not empty to an object without them. */
+/** Adds annotations for the members that are not empty to an object without these annotations. */
 export function withAutoscalerAnnotations(
   object: AnyObject,
   { metrics, behavior, currentMetrics, conditions }: AnnotatedMembers,

@@ -14,7 +14,7 @@ const SCALE_UP: JsonObject = {
   ...{ stabilizationWindowSeconds: 0, selectPolicy: 'Max' },
   policies: [{ type: 'Pods', value: 4, periodSeconds: PERIOD_SECONDS }, PERCENT],
 }
-/** The window is a setting of the controller. */
+/** Without a stabilization window: its default is a setting of the controller. */
 const SCALE_DOWN: JsonObject = { selectPolicy: 'Max', policies: [PERCENT] }
 
 /** @source upstream `pkg/apis/autoscaling/v2/defaults.go` */

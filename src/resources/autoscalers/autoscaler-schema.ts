@@ -24,7 +24,9 @@ const rulesSchema = struct(
   'autoscaling.v2.HPAScalingRules',
   'How fast the number of Pods changes in one direction.',
   {
-    selectPolicy: text(1, 'The policy that counts: Max, Min, or Disabled for none.', { optional: true }),
+    selectPolicy: text(1, 'Policy to use: Max or Min for the larger or smaller change, or Disabled.', {
+      optional: true,
+    }),
     policies: listOf(2, policySchema, 'Limits on the change.', { listType: 'atomic' }),
     stabilizationWindowSeconds: int32(3, 'Seconds of earlier recommendations that count too.', {
       optional: true,

@@ -14,7 +14,7 @@ import {
 } from './metric-rules.ts'
 import { targetReferenceSchema } from './target-reference.ts'
 
-/** Required, with upstream's own words where it is empty: the check of the struct refuses that. */
+/** Required. The check of the struct refuses an empty value, in upstream's words. */
 const checked = { required: true, always: true } as const
 
 const identifierSchema = struct(
@@ -112,7 +112,7 @@ const statuses: Sources = {
   }),
 }
 
-/** Numbers of the members of a metric, in each version. */
+/** Protobuf numbers of the members of a metric, the same in each version. */
 export const sourceNumbers = { object: 2, pods: 3, resource: 4, containerResource: 7, external: 5 } as const
 
 /** Returns the members of a metric: its type and one source. */

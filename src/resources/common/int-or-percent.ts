@@ -18,13 +18,13 @@ export function checkIntOrPercent(value: Json | undefined, field: string, found:
     found.add(invalid(field, value, 'must be greater than or equal to 0'))
 }
 
-/** Checks that a percentage is at most that of all. */
+/** Checks that a percentage is at most 100%. */
 export function checkWithinAll(value: Json | undefined, field: string, found: Findings): void {
   if (typeof value !== 'string' || !PERCENT.test(value) || Number.parseInt(value, 10) <= 100) return
   found.add(invalid(field, value, 'must not be greater than 100%'))
 }
 
-/** Returns whether a valid number or percentage is 0; so is one that is absent. */
+/** Returns whether a valid number or percentage is 0; absent counts as 0. */
 export function isNone(value: Json | undefined): boolean {
   if (typeof value === 'string') return Number.parseInt(value, 10) === 0
   return (value ?? 0) === 0

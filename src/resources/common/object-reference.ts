@@ -13,7 +13,7 @@ export const objectReferenceSchema: ObjectSchema = struct(
     namespace: text(2, 'Namespace of the object.'),
     name: text(3, 'Name of the object.'),
     uid: text(4, 'UID of the object.'),
-    apiVersion: text(5, 'API version of the reference.'),
+    apiVersion: text(5, 'API version of the object.'),
     resourceVersion: text(6, 'Resource version of the referenced object.'),
     fieldPath: text(7, 'Path of the referenced part, such as spec.containers{name}.'),
   },

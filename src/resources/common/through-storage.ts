@@ -1,8 +1,8 @@
 import type { ResourceDefinition, ResourceHooks, StoredVersion } from '../../registry/kinds/definition.ts'
 
 /**
- * Returns the hooks of a version that applies those of the storage version to the converted object,
- * for a version whose members are those of the other one in another place.
+ * Returns hooks that convert an object to the storage version, apply its hooks, and convert back:
+ * for a version that has the same members as the storage version in other places.
  */
 export function hooksThroughStorage(
   { hooks }: ResourceDefinition,

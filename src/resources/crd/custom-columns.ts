@@ -14,9 +14,9 @@ import type { Column } from '../../registry/kinds/definition.ts'
  * @source apiextensions-apiserver `pkg/registry/customresource/tableconvertor`
  */
 export function customColumns(columns: readonly JsonObject[]): readonly Column[] {
-  const { columnsMax, columnVisitsMax: columnLooksMax, rowVisitsMax: rowLooksMax } = customLimits
+  const { columnsMax, columnVisitsMax, rowVisitsMax } = customLimits
   const given = columns.length === 0 ? [AGE] : columns.slice(0, columnsMax)
-  const visitsMax = Math.min(columnLooksMax, Math.floor(rowLooksMax / given.length))
+  const visitsMax = Math.min(columnVisitsMax, Math.floor(rowVisitsMax / given.length))
   return [nameColumn, ...given.map((column) => columnOf(column, visitsMax))]
 }
 

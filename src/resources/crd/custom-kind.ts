@@ -35,8 +35,8 @@ import { keeping } from '../common/status-subresource.ts'
 import { scaleSubresource } from '../scale.ts'
 
 /**
- * Returns the kinds that a definition creates: one for each served version, none until its names
- * are accepted.
+ * Returns the kinds that a definition creates: one for each served version, none until it is
+ * established.
  *
  * Schemas are compiled at first use, so an unused definition costs only its JSON.
  *

@@ -7,8 +7,8 @@ import type { AnyObject } from '../../registry/kinds/definition.ts'
 
 /**
  * Groups of the platform itself are protected: a definition in one needs an annotation with the URL
- * of its approval, or one that declares it unapproved. An existing definition may be updated if
- * its annotation does not change.
+ * of its approval, or one that declares it unapproved. An update is not checked if the annotation
+ * stays what it was: missing, invalid, a URL, or a declaration.
  *
  * @source apiextensions-apiserver `pkg/apihelpers`, GetAPIApprovalState
  */

@@ -81,7 +81,7 @@ const conversionSchema = openStruct(
   'apiextensions.v1.CustomResourceConversion',
   'Conversion between versions of the resource.',
   {
-    strategy: text(1, 'Strategy: None changes only apiVersion; Webhook is stored, but not called yet.', {
+    strategy: text(1, 'Strategy: None changes only apiVersion; Webhook calls the webhook.', {
       required: true,
       always: true,
     }),

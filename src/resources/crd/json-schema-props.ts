@@ -78,7 +78,7 @@ function ownFields(schema: ObjectSchema): { readonly [name: string]: Field } {
     additionalItems: maybe(33, schemaOrBool, 'Not supported.'),
     definitions: mapOf(34, schema, 'Not supported.'),
     externalDocs: maybe(35, externalDocs, 'External documentation of the value.'),
-    example: anyJson(36, 'A value, to show.'),
+    example: anyJson(36, 'An example of a value.'),
     nullable: flag(37, 'Whether the value may be null.'),
   }
 }

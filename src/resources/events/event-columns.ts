@@ -9,8 +9,8 @@ import { textColumn } from '../common/text-column.ts'
  */
 export const eventColumns: readonly Column[] = Object.freeze([
   ageColumn('Last Seen', 'Time since the event was last seen.', lastSeen),
-  textColumn('Type', 'Normal, Warning, or another word.', (event) => textMember(event, 'type')),
-  textColumn('Reason', 'Why it happened, in one word.', (event) => textMember(event, 'reason')),
+  textColumn('Type', 'Type of the event, such as Normal or Warning.', (event) => textMember(event, 'type')),
+  textColumn('Reason', 'Machine-readable reason, in CamelCase.', (event) => textMember(event, 'reason')),
   textColumn('Object', 'Object that the event is about.', object),
   wide(
     textColumn('Subobject', 'Field path within the object, where the event is about a part of it.', (event) =>

@@ -22,7 +22,7 @@ export const eventSchema = struct('core.v1.Event', 'An event about an object.', 
   type: text(9, 'Type of the event, such as Normal or Warning.'),
   eventTime: microTime(
     10,
-    'Time of the first observation; setting it selects the validation of events.k8s.io.',
+    'Time of the first observation; setting it selects the validation of the events group.',
   ),
   series: maybe(
     11,
@@ -45,7 +45,8 @@ const groupedSeriesSchema = struct('events.v1.EventSeries', 'A series of occurre
   lastObservedTime: microTime(2, 'Time of the last occurrence; required.'),
 })
 
-const older = 'What the core group calls'
+/** Describes a member that only events of the core group should have. */
+const older = (name: string): string => `Named ${name} in the core group; new events in v1 must not have it.`
 
 /** The form of the events group: the same members by newer names, and deprecated ones. */
 export const groupedEventSchema = groupedSchema('events.v1.Event')
@@ -64,9 +65,9 @@ function groupedSchema(definition: string): ObjectSchema {
     related: maybe(9, objectReferenceSchema, 'A related object.'),
     note: text(10, 'Human-readable description; at most 1024 bytes.'),
     type: text(11, 'Type of the event: Normal or Warning.'),
-    deprecatedSource: part(12, sourceSchema, `${older} source; v1 takes no new event with it.`),
-    deprecatedFirstTimestamp: time(13, `${older} firstTimestamp; v1 takes no new event with it.`),
-    deprecatedLastTimestamp: time(14, `${older} lastTimestamp; v1 takes no new event with it.`),
-    deprecatedCount: int32(15, `${older} count; v1 takes no new event with it.`),
+    deprecatedSource: part(12, sourceSchema, older('source')),
+    deprecatedFirstTimestamp: time(13, older('firstTimestamp')),
+    deprecatedLastTimestamp: time(14, older('lastTimestamp')),
+    deprecatedCount: int32(15, older('count')),
   })
 }

@@ -10,7 +10,7 @@ import {
   checkSubject,
 } from './flow-schema-rules.ts'
 
-/** Required, with upstream's own words where it is empty: the check of the struct refuses that. */
+/** Required. The check of the struct refuses an empty value, in upstream's words. */
 const checked = { required: true, always: true } as const
 const checkedSet = { ...checked, listType: 'set' } as const
 
@@ -96,7 +96,7 @@ const specSchema = struct('flowcontrol.v1beta2.FlowSchemaSpec', 'Requests and th
     'The priority level.',
     checked,
   ),
-  matchingPrecedence: int32(2, 'Of the schemas that match, the one with the lowest counts.', {
+  matchingPrecedence: int32(2, 'Of the schemas that match, the one with the lowest wins.', {
     ...{ always: true, default: 1000 },
   }),
   distinguisherMethod: maybe(

@@ -12,7 +12,7 @@ const cronJobSpecSchema = struct('batch.v1.CronJobSpec', 'Desired state of a Cro
   schedule: text(1, 'When Jobs are started, in the five fields of cron.', { required: true }),
   timeZone: text(8, 'Time zone of the schedule; alpha, dropped.', { optional: true }),
   startingDeadlineSeconds: int64(2, 'How late a Job may start, in seconds.', { optional: true, minimum: 0 }),
-  concurrencyPolicy: text(3, 'What happens while a Job runs: Allow, Forbid or Replace.', {
+  concurrencyPolicy: text(3, 'What happens if the last Job still runs: Allow, Forbid or Replace.', {
     enum: ['Allow', 'Forbid', 'Replace'],
     default: 'Allow',
   }),

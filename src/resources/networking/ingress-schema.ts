@@ -30,7 +30,7 @@ const ingressBackendSchema = struct(
     resource: maybe(
       3,
       backendReferenceSchema,
-      'Object of the namespace, which the controller knows to serve.',
+      'Object of the namespace, of a kind that the controller supports.',
     ),
   },
   { check: checkBackend },

@@ -25,7 +25,7 @@ const ipBlockSchema = struct(
   'A network, with exceptions.',
   {
     cidr: text(1, 'The network, such as 192.0.2.0/24.', { required: true }),
-    except: texts(2, 'Networks within it that are not meant.'),
+    except: texts(2, 'Networks within cidr that are excluded.'),
   },
   { check: checkBlock },
 )
@@ -40,7 +40,7 @@ const networkPolicyPeerSchema = struct(
       'Pods of the namespace, or of those that namespaceSelector selects.',
     ),
     namespaceSelector: maybe(2, selectorSchema, 'Namespaces; all of their Pods if there is no podSelector.'),
-    ipBlock: maybe(3, ipBlockSchema, 'A network; excludes both selectors.'),
+    ipBlock: maybe(3, ipBlockSchema, 'A network; not together with a selector.'),
   },
   { check: checkPeer },
 )

@@ -22,7 +22,7 @@ export function nodeColumns(names: Names): readonly Column[] {
     ageColumn,
     infoColumn('Version', 'Version of the kubelet.', 'kubeletVersion', ''),
     addressColumn('Internal-IP', 'InternalIP', 'Its address within the cluster.'),
-    addressColumn('External-IP', 'ExternalIP', 'Its address for others.'),
+    addressColumn('External-IP', 'ExternalIP', 'Its address outside the cluster.'),
     wide(infoColumn('OS-Image', 'The operating system.', 'osImage', unknown)),
     wide(infoColumn('Kernel-Version', 'Version of the kernel.', 'kernelVersion', unknown)),
     wide(

@@ -66,7 +66,7 @@ type Summary = {
   readonly status: string
   readonly ready: number
   readonly restarts: number
-  /** null: no container has terminated. */
+  /** When the last run before a restart ended. null: no container was restarted. */
   readonly lastEnd: string | null
 }
 

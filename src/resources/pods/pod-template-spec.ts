@@ -20,7 +20,7 @@ export const podTemplateSpecSchema = struct('core.v1.PodTemplateSpec', 'Template
   spec: part(2, podSpecSchema, 'Desired state of the Pods.'),
 })
 
-/** The template of Pods that mount claims which they get when they are created. */
+/** The template of a StatefulSet: its Pods may mount claims that are created with them. */
 export const claimingPodTemplateSpecSchema = struct('core.v1.PodTemplateSpec', 'Template for Pods.', {
   metadata: part(1, objectMetaSchema, 'Labels and annotations of the Pods.'),
   spec: part(2, { ...podSpecSchema, check: checkShapeBesideVolumes }, 'Desired state of the Pods.'),

@@ -31,13 +31,13 @@ export function chargeBudget({ object: pod, list, time }: JointContext): JointCh
       'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.'
     throw new ApiError('InternalError', words)
   }
-  // It does not count as healthy, so its eviction costs nothing as long as it stays that way.
+  // The Pod does not count as healthy, so its eviction costs nothing as long as it is not ready.
   if (!isReady(pod) && hasEnough(statusOf(budget))) return { kind: 'only-this-version' }
   const status = charged(budget, pod.metadata.name ?? '', time)
   return { kind: 'put', ...budgets, object: { ...budget, status } }
 }
 
-/** Whether a Pod has ended, or has not started: its eviction disrupts nothing. */
+/** Whether a Pod is ending, has ended, or has not started: its eviction disrupts nothing. */
 function needsNoBudget(pod: AnyObject): boolean {
   const isEnding = typeof pod.metadata.deletionTimestamp === 'string'
   return isEnding || ['Succeeded', 'Failed', 'Pending'].includes(textMember(statusOf(pod), 'phase'))
@@ -63,7 +63,7 @@ function hasEnough(status: JsonObject): boolean {
 
 /** Limit on the evictions that the disruption controller has not confirmed yet. */
 const DISRUPTED_PODS_MAX = 2000
-/** The controller has not looked at the current spec yet. */
+/** Retry delay while the controller has not observed the current spec. */
 const OBSERVED_AFTER_SECONDS = 10
 
 /** Returns the status with one disruption less. @throws ApiError none is allowed now */

@@ -29,7 +29,7 @@ export function checkQuota(object: AnyObject, found: Findings): void {
   if (memberOf(spec, 'scopeSelector') !== undefined) checkSelector(spec, limited, found)
 }
 
-/** Scopes select what was counted so far. */
+/** Scopes are immutable: they select what was counted so far. */
 export function checkQuotaUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
   const sorted = (of: AnyObject): string =>
     [...new Set(textsMember(objectMember(of, 'spec'), 'scopes'))].sort().join()

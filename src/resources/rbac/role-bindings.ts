@@ -150,9 +150,9 @@ const roleColumn: Column = {
 
 /** Columns of the subjects by kind. */
 const subjectColumns: readonly Column[] = [
-  subjectColumn('Users', 'User', 'Users that are given the role.'),
-  subjectColumn('Groups', 'Group', 'Groups that are given the role.'),
-  subjectColumn('ServiceAccounts', 'ServiceAccount', 'Service accounts that are given the role.'),
+  subjectColumn('Users', 'User', 'Users that are granted the role.'),
+  subjectColumn('Groups', 'Group', 'Groups that are granted the role.'),
+  subjectColumn('ServiceAccounts', 'ServiceAccount', 'Service accounts that are granted the role.'),
 ]
 
 function subjectColumn(name: string, kind: string, description: string): Column {

@@ -50,7 +50,7 @@ export const subjectAccessReviewSpecSchema = struct(
   'Action of a user to check; exactly one kind of attributes is set.',
   {
     ...actionFields,
-    user: text(3, 'Who.'),
+    user: text(3, 'Name of the user.'),
     groups: texts(4, 'Groups of the user.'),
     extra: mapOf(5, extraValueSchema, 'Extra attributes of the user.'),
     uid: text(6, 'UID of the user.'),
@@ -63,7 +63,7 @@ export const subjectAccessReviewStatusSchema = struct(
   {
     allowed: flag(1, 'Whether the action is allowed.', { required: true, always: true }),
     denied: flag(4, 'Whether the action is explicitly denied, regardless of other authorizers.'),
-    reason: text(2, 'Why.'),
+    reason: text(2, 'Reason for the decision.'),
     evaluationError: text(3, 'Error that occurred during the evaluation.'),
   },
 )

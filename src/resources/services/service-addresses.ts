@@ -79,7 +79,8 @@ function areAddresses(ips: readonly string[], found: Findings): boolean {
 }
 
 /**
- * Checks that the first cluster address and family stay, and that the second goes on request only.
+ * Checks that the first cluster address and family stay, and the second unless the client requests
+ * its release.
  *
  * @source upstream `pkg/apis/core/validation`, validateUpgradeDowngradeClusterIPs
  */

@@ -68,7 +68,7 @@ export function carriedOver(object: AnyObject, current: AnyObject): AnyObject {
   return { ...object, spec }
 }
 
-/** A change of `clusterIP` alone is one of the first of `clusterIPs`, too. */
+/** A change of `clusterIP` alone also changes the first of `clusterIPs`. */
 function followAddress(spec: JsonObjectDraft, before: JsonObject): void {
   const [ip, ips] = [textMember(spec, 'clusterIP'), textsMember(spec, 'clusterIPs')]
   if (ips.length === 0) {

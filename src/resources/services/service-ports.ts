@@ -5,7 +5,7 @@ import { memberOf, numberMember, objectsMember, textMember } from '../../api/jso
 import { checkDns1123Label } from '../../api/metadata/name-rules.ts'
 import { checkPort } from '../containers/port.ts'
 
-/** The port of the agent on each node. */
+/** The port of the kubelet on each node. */
 const AGENT_PORT = 10_250
 
 /**

@@ -62,7 +62,7 @@ function checkExternalAddresses(spec: JsonObject, found: Findings): void {
   }
 }
 
-/** The ranges are in the spec, or, as before it had them, in an annotation. */
+/** The ranges are in the spec or, as older clients send them, in an annotation. */
 function checkSourceRanges(object: AnyObject, names: Names, found: Findings): void {
   const spec = objectMember(object, 'spec')
   const key = names.labelUnder('service.beta', 'load-balancer-source-ranges')

@@ -17,7 +17,7 @@ export const persistentVolumeClaimSpecSchema = struct(
   'core.v1.PersistentVolumeClaimSpec',
   'Requested properties of a volume.',
   {
-    accessModes: accessModes(1, 'The ways of use that the volume must allow:'),
+    accessModes: accessModes(1, 'Access modes that the volume must allow:'),
     selector: maybe(4, selectorSchema, 'Label selector of suitable volumes.'),
     resources: part(2, resourceRequirementsSchema, 'Minimum size of the volume.'),
     volumeName: text(3, 'Name of the bound volume.'),

@@ -106,7 +106,7 @@ const specSchema = struct(
   'Source and properties of a volume.',
   {
     capacity: quantities(1, 'Capacity of the volume.'),
-    accessModes: accessModes(3, 'The ways of use that it allows:'),
+    accessModes: accessModes(3, 'Access modes of the volume:'),
     claimRef: maybe(4, objectReferenceSchema, 'Claim that the volume is reserved for or bound to.'),
     persistentVolumeReclaimPolicy: text(
       5,

@@ -21,7 +21,7 @@ export const volumeMountSchema = struct(
       optional: true,
       enum: ['Bidirectional', 'HostToContainer', 'None'],
     }),
-    subPathExpr: text(6, 'Like subPath, with $(NAME) expanded from environment variables; excludes subPath.'),
+    subPathExpr: text(6, 'Like subPath, with $(NAME) expanded from environment variables; not with subPath.'),
   },
   { check: checkMount },
 )

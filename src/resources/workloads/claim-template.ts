@@ -5,8 +5,8 @@ import { claimSchema } from '../persistent-volume-claim.ts'
 const whole = wholeObject(claimSchema)
 
 /**
- * A claim inside of a template: a whole object. Its type has a default, because a message of
- * protobuf lacks it.
+ * A claim inside of a template: a whole object. Its kind and apiVersion have defaults, because
+ * protobuf messages do not carry them.
  */
 export const claimTemplateSchema: ObjectSchema = {
   ...whole,

@@ -29,7 +29,7 @@ const replicaSetStatusSchema = struct('apps.v1.ReplicaSetStatus', 'Observed stat
   }),
 })
 
-export const replicaSetSchema = struct('apps.v1.ReplicaSet', 'A number of equal Pods that is kept.', {
+export const replicaSetSchema = struct('apps.v1.ReplicaSet', 'Keeps a number of equal Pods running.', {
   spec: part(2, replicaSetSpecSchema, 'Desired state of the ReplicaSet.'),
   status: part(3, replicaSetStatusSchema, 'Observed state; set by the controller.'),
 })

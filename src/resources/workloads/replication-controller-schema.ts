@@ -44,7 +44,7 @@ const replicationControllerStatusSchema = struct(
 
 export const replicationControllerSchema = struct(
   'core.v1.ReplicationController',
-  'A number of Pods that is kept.',
+  'Keeps a number of equal Pods running.',
   {
     spec: part(2, replicationControllerSpecSchema, 'Desired state of the controller.'),
     status: part(3, replicationControllerStatusSchema, 'Observed state; set by the controller.'),

@@ -35,7 +35,7 @@ const statefulSetUpdateStrategySchema = struct(
 
 const retentionPolicySchema = struct(
   'apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy',
-  'What happens to the claims of Pods that go; alpha, dropped.',
+  'What happens to the claims of removed Pods; alpha, dropped.',
   {
     whenDeleted: text(1, 'What happens when the StatefulSet is deleted: Retain or Delete.'),
     whenScaled: text(2, 'What happens when Pods are removed by scaling: Retain or Delete.'),
@@ -73,7 +73,7 @@ export const statefulSetSpecSchema = struct('apps.v1.StatefulSetSpec', 'Desired 
   persistentVolumeClaimRetentionPolicy: maybe(
     10,
     retentionPolicySchema,
-    'What happens to the claims of Pods that go; alpha, dropped.',
+    'What happens to the claims of removed Pods; alpha, dropped.',
   ),
 })
 
