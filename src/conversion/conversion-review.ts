@@ -39,7 +39,7 @@ export type ReadReview =
   | { readonly kind: 'refused'; readonly why: string }
 
 /**
- * Values of one response. A batch of 1 MiB has a third of this at 12 bytes per value; 3 MiB of the
+ * Values of one response: more than twice those of a batch (`conversionBatchValues`). 3 MiB of the
  * smallest values would take too long to parse.
  */
 const VALUES_MAX = 262_144

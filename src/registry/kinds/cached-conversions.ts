@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.ts'
 import { beforeDeadline } from '../../../base/deadline.ts'
+import { jsonValues } from '../../api/codec/value-count.ts'
 import { timeout } from '../../api/errors/standard-errors.ts'
 import type { StoredObject } from '../../store/object-store.ts'
 import { revision as revisionOf } from '../../store/revision.ts'
@@ -82,12 +83,15 @@ export class CachedConversions {
   }
 
   #firstBatch(objects: readonly StoredObject[]): readonly StoredObject[] {
-    const { conversionBatchBytes, conversionBatchObjects } = this.#options.limits
+    const { conversionBatchBytes, conversionBatchObjects, conversionBatchValues } = this.#options.limits
     let bytes = 0
+    let values = 0
     let count = 0
     for (const stored of objects.slice(0, conversionBatchObjects)) {
       bytes += stored.byteLength
       if (count > 0 && bytes > conversionBatchBytes) break
+      values += jsonValues(stored.bytes)
+      if (count > 0 && values > conversionBatchValues) break
       count++
     }
     return objects.slice(0, count)

@@ -63,11 +63,12 @@ export type RegistryLimits = {
   /** Objects that deletecollection deletes concurrently. More: in the next batch. */
   readonly deleteCollectionAtOnce: number
   /**
-   * Objects in one call of a conversion webhook, and their bytes; a larger object is sent alone.
-   * More: another call, when the first has ended.
+   * Objects in one call of a conversion webhook, their bytes, and their JSON values; a larger
+   * object is sent alone. More: another call, when the first has ended.
    */
   readonly conversionBatchObjects: number
   readonly conversionBatchBytes: number
+  readonly conversionBatchValues: number
   /**
    * Bytes of converted objects that are kept for later readers. More: the least recently used are
    * dropped.
@@ -113,6 +114,8 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   deleteCollectionAtOnce: 64,
   conversionBatchObjects: 500,
   conversionBatchBytes: 1024 * KiB,
+  // As of one object. The response may have more than twice as many (`VALUES_MAX` of reviews).
+  conversionBatchValues: 98_304,
   conversionCacheBytes: 32 * 1024 * KiB,
   convertedFirstBytes: 8 * 1024 * KiB,
   continueTokenBytesMax: 2 * KiB,

@@ -108,6 +108,21 @@ void test('a list is converted in batches bounded in objects and bytes, and page
   assert.deepEqual(sizes().slice(0, 3), [3, 3, 3])
 })
 
+void test('objects with many values are converted in calls whose responses may have as many', async (t) => {
+  const kit = await ConversionKit.open(t, { limits: { conversionBatchValues: 50 } })
+  const { api } = kit
+  // An object has some 25 values with its metadata.
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await api.create({ kind: v1, body: gadget(name, 'h:1') })
+  const { items } = await api.list({ kind: v2 })
+  assert.equal(items.length, 5)
+  const sizes = kit.hook.calls.map((call) => objectsMember(conversionOf(call), 'objects').length)
+  assert.ok(sizes.length > 1, `calls of ${sizes.join(', ')} objects`)
+  assert.equal(
+    sizes.reduce((sum, size) => sum + size, 0),
+    5,
+  )
+})
+
 void test('without the webhook, the stored version is served, others are refused before the first byte', async (t) => {
   const kit = await ConversionKit.open(t)
   const { api } = kit
