@@ -54,7 +54,7 @@ class Caller {
     this.#dial()
   }
 
-  /** Until calls are answered. */
+  /** Resolves when calls are answered. */
   async heard(): Promise<void> {
     const before = this.#answers
     await until(

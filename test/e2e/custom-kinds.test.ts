@@ -2,7 +2,7 @@
  * Goal: a custom kind works like a built-in one, through any member, as soon as its definition is
  * established, also after members were killed and restarted.
  * Method: a real kubectl and a client library against three real processes, each step through
- * another one; in orch.io only those commands of kubectl that use discovery.
+ * another one; `kubectl auth can-i` and the client library in k8s.io only.
  */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -255,7 +255,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       }
     })
 
-    void test('kubectl validates replaced objects strictly and finds definitions by their upstream name', async () => {
+    void test('kubectl creates access reviews of each kind with strict validation', async () => {
       const attributes = { resourceAttributes: { verb: 'get', resource: 'pods', namespace: 'default' } }
       const reviews: readonly JsonObject[] = [
         { ...review('authentication', 'TokenReview'), spec: { token: 'x' } },

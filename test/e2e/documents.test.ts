@@ -18,7 +18,7 @@ const documents = ['README.md', 'docs/getting-started.md']
 /** Made by commands of the documents. */
 const clusters = ['.cluster', 'restored']
 const leftOut = new Set(['.build', '.cluster', '.git', 'dist', 'node_modules'])
-/** Less than the bound of a file, so that what it printed is shown. */
+/** Less than the time limit of a test file, so that what the shell printed is shown. */
 const shellMsMax = 380_000
 
 void test('every block of commands of the documents works as it stands', async (t) => {

@@ -122,7 +122,7 @@ const rules: Readonly<Record<number, Rule>> = {
   },
 }
 
-void test('a member limited to the old feature level stops at the raise and resumes once it is upgraded', async (t) => {
+void test('a member held back below the feature level of its cluster stops and takes part once it is upgraded', async (t) => {
   const cluster = await ProcessCluster.prepare({ members: 3 })
   t.after(() => cluster.remove())
   const [held, ...others] = cluster.members

@@ -62,7 +62,7 @@ async function create(member: MemberProcess, name: string): Promise<void> {
   )
 }
 
-/** Without the lock of the process that used it. */
+/** Copies a data directory without the lock of the process that used it. */
 function copyData(from: string, to: string): void {
   cpSync(from, to, { recursive: true, filter: (file) => !file.endsWith('.sock') })
 }

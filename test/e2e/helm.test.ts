@@ -14,7 +14,10 @@ import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 
 const kubectl = Kubectl.find()
 
-/** One object of each kind that the role `admin` permits, named after the release. */
+/**
+ * Objects of kinds that the role `admin` permits, named after the release, and on request a
+ * ClusterRole, which it does not permit.
+ */
 const templates = {
   'config-map.yaml': `apiVersion: v1
 kind: ConfigMap

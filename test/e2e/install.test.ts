@@ -19,7 +19,7 @@ import { test } from 'node:test'
 import { freePortRange } from '../../fixtures/port-range.ts'
 import { root } from '../tidy/markdown.ts'
 
-/** Less than the bound of a file, so that what a command printed is shown. */
+/** Less than the time limit of a test file, so that what a command printed is shown. */
 const commandMsMax = 180_000
 
 /** Returns standard output. @throws AssertionError with all output, unless the exit code is 0 */

@@ -1,7 +1,7 @@
 /*
  * Goal: a definition with a conversion webhook is served in every version by every member; without
- * the webhook, the stored version and deletions go on; `orchctl storage migrate` stores all objects
- * in another version.
+ * the webhook the stored version is still served and deletions still work; `orchctl storage
+ * migrate` stores all objects in another version.
  * Method: a real kubectl and orchctl against three real processes, and a real HTTPS webhook in this
  * process.
  */

@@ -1,6 +1,6 @@
 /*
- * Goal: a user installs definitions as packages ship them with kubectl, the largest by server-side
- * apply, and kubectl creates, refuses, shows, selects and scales their objects.
+ * Goal: a user installs definitions as packages ship them by server-side apply with kubectl, and
+ * kubectl creates, shows, selects and scales their objects, and shows why some are refused.
  * Method: a real kubectl against one real process without a disk, in both domains; definitions in
  * the style of these packages (`support/fixtures/definitions`).
  */

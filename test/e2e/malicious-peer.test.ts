@@ -1,7 +1,7 @@
 /*
- * Goal: a member with valid keys that sends whatever it likes ends no process, changes nothing that
- * was acknowledged and stops no writes; its link is closed, counted, and reported in a few lines
- * (docs/peer-trust.md).
+ * Goal: a member with valid keys that sends impossible messages ends no process, changes nothing
+ * that was acknowledged and stops no writes; its link is closed, counted, and reported in a few
+ * lines (docs/peer-trust.md).
  * Method: three real members; one is stopped, and the test uses the peer protocol in its place,
  * with its keys.
  */

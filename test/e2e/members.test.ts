@@ -50,7 +50,7 @@ void describe('cluster members as kubectl objects', () => {
     return lines.map(rowOf).filter((row) => row !== null)
   }
 
-  /** Returns the whole member status, from any member that responds. */
+  /** Waits; a timeout prints the table of members as each member returns it. */
   function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
     return untilIn(what, holds, async () => {
       const shown = await Promise.all(
@@ -98,7 +98,7 @@ void describe('cluster members as kubectl objects', () => {
       '-w',
     ])
     try {
-      await until('the watch stands', () => lines.length >= 4)
+      await until('the watch shows all members', () => lines.length >= 4)
       const from = lines.length
       const startMs = performance.now()
       assert.equal(await named(leader.name).stop('SIGKILL'), 'SIGKILL')
@@ -145,7 +145,7 @@ void describe('cluster members as kubectl objects', () => {
     await named(follower.name).waitReady()
   })
 
-  void test('an invalid change is refused with its reason, by a dry run, too', async () => {
+  void test('an invalid change is refused with its reason, and a dry run changes nothing', async () => {
     const wrong = await kubectl.run(cluster.kubeconfig, [
       ...['patch', 'member', 'n1', '--type=merge', '-p', '{"spec":{"role":"King"}}'],
     ])

@@ -81,7 +81,7 @@ class Churn {
     return { port, client: `127.0.0.1:${port}`, peer: `127.0.0.1:${port + 10}` }
   }
 
-  /** Writers turn to it too from now on. */
+  /** Returns a client of a member, which the writers use, too, from now on. */
   client(name: string): ApiClient {
     const read = (file: string): string => readFileSync(join(this.directory, 'pki', file), 'utf8')
     const credentials = { ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') }
@@ -90,7 +90,7 @@ class Churn {
     return client
   }
 
-  /** The step, and the longest time without an acknowledged write during it. */
+  /** Performs a step, and keeps the longest time without an acknowledged write during it. */
   async step<T>(what: string, act: () => Promise<T>): Promise<T> {
     this.gap.take()
     const result = await act()
@@ -103,7 +103,7 @@ class Churn {
     process.kill(pid, 'SIGKILL')
   }
 
-  /** A server by the command that was printed for it. */
+  /** Starts a server with the command that was printed for it. */
   serve(command: string): void {
     const [program, ...flags] = command.split(' ')
     assert.equal(program, 'orch-apiserver')

@@ -105,7 +105,7 @@ void test('orchctl starts, shows, transfers, repairs, keeps and stops a cluster'
       readFileSync(join(directory, kubeconfig[1] ?? ''), 'utf8'),
       new RegExp(`name: ${gone}$`, 'm'),
     )
-    // Its log may omit that.
+    // At this level its log does not report the removal.
     const path = join(directory, '.cluster', gone, 'config.yaml')
     writeFileSync(path, `${readFileSync(path, 'utf8')}log-level: error\n`)
     const startsWithout = (): void => {

@@ -230,7 +230,7 @@ void test(
       }
     }
     await until(
-      'it does not pretend to go on',
+      'the member with the full disk ends',
       () => !member.running,
       () => member.logTail(),
     )

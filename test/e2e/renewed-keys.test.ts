@@ -148,14 +148,14 @@ void test('replacing the client certificate authority at run time rejects certif
     void watch.ended.then(() => (state.ended = true))
     return state
   })
-  await until('both watches stand', () => watches.every(({ stands }) => stands))
+  await until('both watches have begun', () => watches.every(({ stands }) => stands))
 
   replace(next.pem)
   // The same connections, as this client keeps them.
   await until('the old one is no longer accepted', async () => (await seen(member.client)) === 401)
   await until('its watch has ended', () => watches[0]?.ended === true)
   assert.deepEqual([await seen(newcomer), watches[1]?.ended], [200, false])
-  // A token names the authority that the member joining verifies this one's certificate with.
+  // A join token names the authority by which the joining member verifies this one's certificate.
   assert.match((await invited()).text, /of another authority than --client-ca-file/)
   assert.match(member.currentLog(), /"clientAuthoritiesRemoved":\["orch cluster authority \(/)
 

@@ -82,5 +82,5 @@ void test('a rolling restart loses no write, no event, and no request that is re
     repeating.flatMap(({ lost }) => lost),
     [],
   )
-  assert.ok(repetitions.length > 0, 'the restarts were felt')
+  assert.ok(repetitions.length > 0, 'some requests failed during the restarts')
 })

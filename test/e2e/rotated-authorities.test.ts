@@ -1,6 +1,6 @@
 /*
- * Goal: the authorities of a cluster are replaced while it serves, and clients that follow their
- * kubeconfig notice nothing that the next member does not make up for.
+ * Goal: the authorities of a cluster are replaced while it serves, and each request of clients that
+ * follow their kubeconfig succeeds, at the latest on the next member.
  * Method: three real processes; `orchctl pki rotate-ca` takes each step while clients write and
  * read, an informer watches and a real kubectl reads.
  */
@@ -156,7 +156,7 @@ void test('the authorities of clients and of peers are replaced under load, and 
   const status = await orchctl('pki', 'status', '--dir', pki)
   assert.equal(status.code, 0, status.out + status.err)
   for (const name of ['n1', 'n2', 'n3']) assert.match(status.out, new RegExp(`^${name}: \\S+ +server `, 'm'))
-  // Requests of clients are signed by another authority, which no file names.
+  // Another authority, which is in no file, signs the certificates that clients request.
   const shared =
     /^(n\d): shared by the members +signing-ca +(CN=.*?) +CN=\S+ cluster signing authority +(20\S+) +(20\S+)$/gm
   const rows = [...status.out.matchAll(shared)].map(([, name, ...rest]) => ({ name, rest: rest.join() }))

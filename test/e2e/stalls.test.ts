@@ -155,8 +155,7 @@ void test('a leader whose api thread or disk stalls for six seconds is replaced 
         const leader = await run.leader()
         const [slow, well] = await run.followers()
         const [stallsBefore, declinedBefore] = [await stallsOf(leader), await declinedBy(slow)]
-        // The api thread of the other follower in contact stalls too, so it must not become the
-        // leader.
+        // The api thread of this follower stalls too, so it must not become the leader.
         const stalls = [() => stall(slow, 'api'), () => stall(leader, part)]
         const seen = await during(run, `${title} of the leader, api thread of a follower`, stalls, 6000)
         const declined = (await declinedBy(slow)) - declinedBefore

@@ -151,7 +151,7 @@ const subresources: readonly Subresource[] = [
   },
 ]
 
-/** It is done to a Pod, and answered with a `Status`. */
+/** Sends the operation on a Pod, which is answered with a `Status`. */
 async function operateAll(client: KindClient, maker: FullObjects, given: SaidMembers): Promise<void> {
   const { api, definition, collection, encodings } = client
   for (const [turn, encoding] of encodings.entries()) {

@@ -127,7 +127,7 @@ export class Member {
     this.raft.supply(this.readDisk(from, bytesMax))
   }
 
-  /** Consecutive entries from `from` on; none when they were cut. */
+  /** Consecutive entries from `from` on; none when they were compacted. */
   readDisk(from: LogIndex, bytesMax: number): readonly Entry[] {
     const at = from - this.disk.base.index - 1
     if (at < 0) return []
@@ -165,7 +165,7 @@ export function lastIndexOf(image: LogImage): LogIndex {
   return logIndex(image.base.index + image.entries.length)
 }
 
-/** @returns null when it was cut or is not there */
+/** @returns null when it was compacted or is not there */
 export function entryAt(image: LogImage, index: LogIndex): Entry | null {
   return image.entries[index - image.base.index - 1] ?? null
 }

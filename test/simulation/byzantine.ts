@@ -7,7 +7,7 @@ import { encodeEnvelope } from '../../raft/protocol/envelope.ts'
 import type { PeerMessage, SnapshotHeader } from '../../raft/ports.ts'
 
 /*
- * Messages of a Byzantine member with valid keys: of every kind some that are impossible for any
+ * Messages of a Byzantine member with valid keys, of most kinds, that are impossible for any
  * receiver. Possible lies (a second vote, an acknowledgement of an unwritten entry) are left out:
  * Raft does not tolerate those.
  */

@@ -18,7 +18,7 @@ export class MachineTime {
     return this.#wallOffsetMs
   }
 
-  /** Sets the wall clock. */
+  /** Moves the wall clock. */
   jump(byMs: number): void {
     this.#wallOffsetMs += byMs
   }

@@ -115,8 +115,8 @@ export class SimulatedDisk implements LogDisk {
   }
 
   /**
-   * The next sync takes this long, in virtual ms; Infinity: it ends with the process, whatever was
-   * written.
+   * The next sync takes this long, in virtual ms; Infinity: it never returns, and the written data
+   * stays unsynced.
    */
   stall(ms: number): void {
     this.#stallMs = ms
@@ -152,12 +152,12 @@ export class SimulatedDisk implements LogDisk {
     this.#now = new Map(this.#durable)
   }
 
-  /** Returns the files on the disk, to be inspected or damaged. */
+  /** Returns the content of a file, valid until its next change. */
   contents(name: string): Uint8Array {
     return present(this.#now.get(name), `${name} is there`).now
   }
 
-  /** To be called while the power is off: changes the content that will be read. */
+  /** Changes the durable content of a file that has no unsynced changes. */
   corrupt(name: string, change: (bytes: Uint8Array) => void): void {
     present(this.#durable.get(name), `${name} is durable`).corrupt(change)
   }

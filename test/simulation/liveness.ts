@@ -88,7 +88,7 @@ const repairsBeginMs = 40_000
  *   repairs the others
  * - L2 each healthy member serves a write and a most recent read
  * - L3 all healthy members become ready and reach the same state
- * - L4 so does a healthy learner
+ * - L4 healthy learners do so, too
  * - L6 every watch receives all events
  */
 export class Liveness {

@@ -89,12 +89,12 @@ export class MemberChecks {
       case 'disagreement':
         met(state.mayBeDistrusted ? 'divergence-suspected' : 'right-suspected')
         if (state.mayBeDistrusted || someDiverged()) return
-        world.fail(new Error(`I14: member ${id} is suspect where no state is wrong: ${report.reason}`))
+        world.fail(new Error(`I23: member ${id} is suspect although no state is wrong: ${report.reason}`))
         return
       case 'damaged':
         met('database-quarantined')
         if (stateImpairments.some((impairment) => impairments.has(impairment))) return
-        world.fail(new Error(`I14: member ${id} quarantined an undamaged database: ${report.reason}`))
+        world.fail(new Error(`I23: member ${id} quarantined an undamaged database: ${report.reason}`))
     }
   }
 

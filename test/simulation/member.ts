@@ -198,8 +198,8 @@ export class Member {
    * Sets a crash point. The process crashes when it reaches it, with the operation done, done in
    * part, or not begun.
    */
-  crashAt(allCrashPoints: CrashPoint): void {
-    this.#crashPoints.arm(allCrashPoints)
+  crashAt(point: CrashPoint): void {
+    this.#crashPoints.arm(point)
   }
 
   disarm(): void {

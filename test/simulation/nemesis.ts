@@ -169,17 +169,17 @@ export class Nemesis {
     this.#later(roundMs, `loops m${member.id}`, () => this.#loop(member, fault, times - 1))
   }
 
-  /** Arming is not enough: it counts when the process crashed there. */
+  /** Arming does not count as a crash at that step: `crashedAt` counts those that happen. */
   #crashAtStep(fault: Extract<FaultAction, { readonly kind: 'crash-step' }>): boolean {
     const { step, side, skip } = fault
-    const allCrashPoints = { step, side, skip, end: crashKinds[fault.end] }
+    const point = { step, side, skip, end: crashKinds[fault.end] }
     if (fault.anyMember) {
       for (const { id } of this.#options.members) this.#downMs.set(id, fault.downMs)
-      this.#options.allCrashPoints.arm(allCrashPoints)
+      this.#options.allCrashPoints.arm(point)
       return true
     }
     return this.#running(fault, (member, instance) => {
-      member.crashAt(allCrashPoints)
+      member.crashAt(point)
       this.#later(fault.patienceMs, `stops waiting for ${fault.step}`, () => {
         if (member.instance === instance) member.disarm()
       })
@@ -220,7 +220,7 @@ export class Nemesis {
     return true
   }
 
-  /** Damage from which a member does not recover. */
+  /** Damage from which a member may not recover. */
   #damageMember(
     fault: Extract<FaultAction, { readonly kind: 'log-rot' | 'database-rot' | 'wipe' }>,
   ): boolean {
@@ -249,8 +249,8 @@ export class Nemesis {
 
   /**
    * One founder keeps its directory: otherwise all of them could bootstrap another cluster. During
-   * the bootstrap each has to keep it from its first proposal on: the others may accept that while
-   * it is down.
+   * the bootstrap each founder keeps its directory from its first proposal on: others may accept
+   * the proposal while it is down.
    */
   #canForget(member: Member): boolean {
     const { members, founders, membership, network } = this.#options
@@ -393,7 +393,7 @@ export class Nemesis {
     }
   }
 
-  /** Step by step: a leader without responses for a while would step down too early. */
+  /** Delays grow in steps: a leader without responses for a while would step down too early. */
   #depose(fault: Extract<FaultAction, { readonly kind: 'depose' }>, step: number): boolean {
     const { lateMs, calls, forMs } = fault
     const { id } = this.#target({ ...fault.target, preferLeader: step === 1 && fault.target.preferLeader })
@@ -408,7 +408,7 @@ export class Nemesis {
     return true
   }
 
-  /** Entries that a leader could not replicate conflict with the log when it returns. */
+  /** Sends writes, too: entries that the leader cannot replicate conflict with the log later. */
   #burst(id: number, calls: number, forMs: number): void {
     const { burst } = this.#options
     for (let atMs = 0; atMs < forMs; atMs += burstEveryMs) {

@@ -270,7 +270,7 @@ export class Oracle implements Watcher {
   }
 }
 
-/** The search was not finished in time. */
+/** Returns whether a refusal shows that the member could not serve the call at that time. */
 function isUnavailable(answer: Answer): boolean {
   return answer.kind === 'refused' && unavailable.has(answer.reason)
 }

@@ -76,7 +76,7 @@ export type FaultAction =
   | {
       readonly kind: 'log-rot'
       readonly target: Target
-      /** Applied while it is down. */
+      /** The damage while it is down; a running member gets a flipped bit. */
       readonly rot: LogRot
       readonly while: 'running' | 'down'
       readonly seed: number

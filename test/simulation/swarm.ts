@@ -11,8 +11,8 @@ import { faultKinds } from './plan.ts'
 import type { FaultKind, FaultRates } from './plan.ts'
 
 /**
- * How many faults occur: none, one kind repeatedly, a handful of kinds, crashes at chosen steps
- * only, or nearly all kinds at once.
+ * How many faults occur: none, one kind repeatedly, a handful of kinds, mostly crashes at chosen
+ * steps, or nearly all kinds at once.
  */
 export type FaultProfile = 'calm' | 'single' | 'mixed' | 'steps' | 'storm'
 export const faultProfiles: readonly FaultProfile[] = ['calm', 'single', 'mixed', 'steps', 'storm']

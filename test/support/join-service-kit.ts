@@ -28,7 +28,8 @@ export class PlannedMembers {
   /** The progress of the followers. */
   followers: readonly FollowerStatus[] = []
   /**
-   * The next calls that do nothing and throw this; then, with `after`, one that is done and throws.
+   * The errors of the next calls of `changeMembers`. `before`: the change is not made; `after`: it
+   * is made.
    */
   readonly failures: { readonly when: 'before' | 'after'; readonly cause: Error }[] = []
   #index = 10
@@ -73,7 +74,7 @@ export class PlannedMembers {
   }
 }
 
-/** Records that are kept as the store would keep them. */
+/** Join records in memory, as JSON texts with versions. */
 export class MemoryJoinRecords implements JoinRecords {
   readonly kept = new Map<string, { readonly fields: string; readonly version: number }>()
   /** Called before each write, to simulate concurrent writers. */

@@ -91,7 +91,7 @@ class Trio {
    * Checks that `ill` ended, and that the others serve and have the commands as they were proposed.
    */
   async goesOnWithout(ill: Member): Promise<void> {
-    await until('the ill one ends', () => ill.fatal.length > 0)
+    await until('the affected member ends', () => ill.fatal.length > 0)
     assert.equal(ill.fatal.length, 1)
     assert.match(ill.fatal[0] ?? '', /was altered in the memory of this member/)
     await ill.node.stop(clock.monotonicMs() + 100)

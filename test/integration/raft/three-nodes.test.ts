@@ -1,6 +1,6 @@
 /*
- * Goal: members made by the library's two constructors keep a replicated list, hand leadership on,
- * and lose nothing.
+ * Goal: members made by the library's two constructors keep a replicated list, transfer
+ * leadership, and lose nothing.
  * Method: three of them in this process; inline ones over memory, threaded ones over gRPC and real
  * files.
  */
@@ -105,7 +105,7 @@ function mustNotFail(cause: string): void {
   throw new Error(`a member gave up: ${cause}`)
 }
 
-void test('three inline members replicate, read and hand leadership on', async () => {
+void test('three inline members replicate, read and transfer leadership', async () => {
   const network = new MemoryNetwork()
   const members = [1, 2, 3].map((id) => memberInfo({ id: nodeId(id), name: `m${id}` }, 'memory:1'))
   const parts = await Promise.all(members.map((member) => startInline(network, members, member)))
@@ -133,7 +133,7 @@ void test('a member that missed compacted entries catches up by snapshot', async
     await until('a leader among the rest', () => leaderOf(parts.slice(0, 2)) !== undefined)
     let count = 1
     const proposed: Promise<number>[] = []
-    await until('the log was cut', () => {
+    await until('the log was compacted', () => {
       proposed.push(propose(first, `line ${count++}`))
       return first.node.status.firstIndex > 100
     })

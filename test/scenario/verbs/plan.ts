@@ -9,7 +9,7 @@ import type { Command } from '../command.ts'
 import type { World } from '../world.ts'
 
 /**
- * Has a leader plan a change and make it, and shows the plan:
+ * Has a leader plan a change and make it; prints whether it is accepted:
  *
  * - `plan 1 add 4 [replaces=3]`, `plan 1 remove 3`, `plan 1 promote 4`
  * - `plan 1 voter 4`, `plan 1 learner 3`, `plan 1 move 3 to=x:1`

@@ -46,7 +46,7 @@ function checkBound({ mode, boundMs, atMs }: Proof, requested: Mode | null, of: 
   if (mode === 'bounded' && requested?.kind === 'bounded' && boundMs > requested.boundMs) {
     throw new Finding('I21 bound', `${boundMs} ms exceeds the bound: ${of.label()}`)
   }
-  // On the clock of the member, which may be fast.
+  // The bound is on the clock of the member, which may be slow.
   const since = atMs - boundMs * slowest - roundingMs
   const floor = newestBefore(of.acknowledged, since)
   if (of.holds(floor)) return

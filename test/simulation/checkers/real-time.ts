@@ -76,7 +76,7 @@ type Sweep = {
   readonly sessionOf: (call: Call) => string
 }
 
-/** The calls, in the order of their ends, that a revision at or after `floor` has to explain. */
+/** Checks in the order of their ends that a revision at or after its floor explains each call. */
 function sweep(history: History, truth: Truth, { claim, isBound, sessionOf }: Sweep): void {
   const floors = new Map<string, number>()
   const atBegin = new Map<Call, number>()

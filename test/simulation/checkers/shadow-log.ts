@@ -96,7 +96,7 @@ export class ShadowLog {
     this.#beginning = base
   }
 
-  /** Returns whether everything up to an index is present, as entries or as state. */
+  /** Returns whether the described entry is present at an index, as an entry or in the state. */
   holds(index: number, description: string): boolean {
     return index <= this.base || this.descriptions.get(index) === description
   }

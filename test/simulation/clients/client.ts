@@ -14,7 +14,7 @@ export type ClientOptions = {
   readonly number: number
   /** Serving processes, in order of their members. */
   readonly serving: () => readonly Served[]
-  /** Namespaces in which a PUT creates a missing object. */
+  /** Whether a PUT creates a missing object in this API domain. */
   readonly putCreates: boolean
   readonly payloadBytesMax: number
   readonly tokens: Tokens

@@ -10,7 +10,7 @@ export type CallResult<T> =
   | { readonly kind: 'threw'; readonly cause: unknown }
   | { readonly kind: 'lost' }
 
-/** Client timeout in ms, longer than the server's own. */
+/** How much longer a client waits than the server does, in ms. */
 const patienceMs = 400
 
 /**

@@ -27,8 +27,8 @@ export type Proof = {
 }
 
 /**
- * A version that some client received, identified by what only the cluster and only its writer
- * could know.
+ * A version that some client received, identified by its revision, which the cluster assigned, and
+ * its token, which its writer chose.
  */
 export type KnownVersion = { readonly revision: number; readonly token: string }
 

@@ -26,7 +26,7 @@ import type { StoreMachine } from '../../../src/store/store-machine.ts'
 import type { ProcessInstance } from '../process-instance.ts'
 import type { Owner, World } from '../world.ts'
 
-/** Signatures are not the same in each run of a seed. */
+/** No tokens are issued: signatures would differ between runs of a seed. */
 const noTokens = {
   audiences: [],
   issue: () => Promise.reject(new Error('no key')),

@@ -22,7 +22,7 @@ export type Performed = {
   readonly continueToken: string | null
 }
 
-/** The fields of a list that the history does not keep. */
+/** The fields of a request that the history does not keep. */
 export type Extra = { readonly body: Body; readonly continueToken: string | null }
 
 /** Makes one request with the verbs of a process. @throws what the verb throws */
@@ -99,7 +99,7 @@ type Verb = 'create' | 'update' | 'patch' | 'delete' | 'deleteCollection' | 'get
 type HttpCall = Omit<VerbRequest, 'context'> & { readonly verb: Verb }
 type Plain = Omit<HttpCall, 'verb' | 'target'>
 
-/** Decodes a request as it comes over the network. */
+/** Returns the call of a verb, with the query and body that a client would send. */
 function verbOf(
   served: Served,
   request: Exclude<Request, { readonly kind: 'write-together' }>,

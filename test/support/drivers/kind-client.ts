@@ -34,7 +34,7 @@ export class KindClient {
     this.collection = collectionOf(definition)
   }
 
-  /** @returns the response, which is requested in another encoding than that of the body */
+  /** @returns the response, which is requested in the encoding `by.accept` */
   async send(
     method: string,
     path: string,
@@ -56,7 +56,7 @@ export class KindClient {
     return this.#read(reply, encoding, this.schema)
   }
 
-  /** @param accept media type of the items; unset: whole objects */
+  /** @param accept media type to request; unset: that of whole objects */
   async list(query: string, encoding: Encoding, accept?: string, items = this.schema): Promise<JsonObject> {
     const wanted = accept ?? this.mediaType(encoding)
     const reply = await this.api.ask('GET', this.collection + query, { headers: { accept: wanted } })
@@ -83,7 +83,7 @@ export class KindClient {
     return eventsAs(encoding, () => this.schema, bytes)
   }
 
-  /** Returns the current metrics of the server. */
+  /** Returns the current revision of the server. */
   async revision(): Promise<string> {
     return textMember(objectMember(await this.list('?limit=1', 'json'), 'metadata'), 'resourceVersion')
   }

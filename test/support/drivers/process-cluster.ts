@@ -37,8 +37,8 @@ export type ClusterOptions = {
   /** Another program than the shipped one, for tests of the tests. */
   readonly program?: string
   /**
-   * A module loaded into every thread of every member before the server; it finds
-   * `ORCH_STALL_DIRECTORY`.
+   * A module loaded into every thread of every member before the server. The environment variable
+   * `ORCH_STALL_DIRECTORY` names the directory of the member.
    */
   readonly preload?: string
   /** Peers talk through the proxies of `orchctl chaos`, see `openLinks`. */
@@ -70,7 +70,7 @@ export class MemberProcess {
   readonly #program: readonly string[]
   #child: ChildProcess | null = null
   /** The size of its log at its last start, in bytes. */
-  #saidFrom = 0
+  #logStart = 0
 
   constructor(
     name: string,
@@ -102,7 +102,7 @@ export class MemberProcess {
 
   /** @param flags appended to those of the configuration file */
   start(flags: readonly string[] = []): void {
-    this.#saidFrom = statSync(this.#logPath, { throwIfNoEntry: false })?.size ?? 0
+    this.#logStart = statSync(this.#logPath, { throwIfNoEntry: false })?.size ?? 0
     const log = openSync(this.#logPath, 'a')
     this.#child = spawn(
       process.execPath,
@@ -178,10 +178,10 @@ export class MemberProcess {
 
   /** The log of the member since its last start. */
   currentLog(): string {
-    return readFileSync(this.#logPath).subarray(this.#saidFrom).toString('utf8')
+    return readFileSync(this.#logPath).subarray(this.#logStart).toString('utf8')
   }
 
-  /** The end of the log, for messages. To find a line use `said`: more lines may follow it. */
+  /** The end of the log, for messages. To find a line use `currentLog`. */
   logTail(): string {
     return readFileSync(this.#logPath, 'utf8').split('\n').slice(-25).join('\n')
   }
@@ -330,7 +330,7 @@ export class ProcessCluster {
     await until(
       'a majority has one leader',
       async () => {
-        words = await Promise.all(requested.map((member) => leaderAsToldBy(member)))
+        words = await Promise.all(requested.map((member) => leaderNamedBy(member)))
         const agreed = words.find(
           (word) => words.filter((other) => other === word).length > this.members.length / 2 && word !== null,
         )
@@ -338,7 +338,7 @@ export class ProcessCluster {
         found = requested.find((member) => member.name === name && member.running) ?? null
         return found !== null
       },
-      () => `leaders, as ${requested.map(({ name }) => name).join(', ')} had it: ${words.join(', ')}`,
+      () => `leaders named by ${requested.map(({ name }) => name).join(', ')}: ${words.join(', ')}`,
       20,
     )
     return found ?? assert.fail('there is a leader')
@@ -396,7 +396,7 @@ export class ProcessCluster {
 }
 
 /** @returns null: there is no value, or no response */
-async function leaderAsToldBy(member: MemberProcess): Promise<string | null> {
+async function leaderNamedBy(member: MemberProcess): Promise<string | null> {
   if (!member.running) return null
   try {
     const { leader, term } = await member.status(askMs)

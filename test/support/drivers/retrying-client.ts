@@ -20,7 +20,7 @@ export type Repetition = {
 export class RepeatingClient {
   readonly created: string[] = []
   readonly repetitions: Repetition[] = []
-  /** Those of which the repetition failed too. */
+  /** The repetitions that failed too. */
   readonly lost: Repetition[] = []
   calls = 0
   readonly #id: string

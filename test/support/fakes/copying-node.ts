@@ -92,7 +92,7 @@ export function copyingNode<Outcome>(options: CopyingNodeOptions): RaftNode<Outc
     },
     raft: copied(apiToRaft, (message) => onHop({ at: 'api to raft', message })),
     close: async () => {
-      // As the end of the process ends its other threads.
+      // In a server the other threads end with the process; here they end by messages.
       apiToRaft.post({ kind: 'stop' })
       await new Promise((resolve) => clock.after(1, () => resolve(undefined)))
       await transport.close()

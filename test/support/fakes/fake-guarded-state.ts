@@ -46,7 +46,7 @@ export class FakeState implements GuardedState {
     this.#setAside('operator', reason)
   }
 
-  /** Damage is detected in its own bytes. */
+  /** Behaves as if damage had been detected in its own bytes. */
   damage(): void {
     this.#setAside('damaged', 'test')
   }

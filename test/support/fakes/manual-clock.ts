@@ -15,7 +15,7 @@ export class ManualClock implements Clock {
     return this.#wallAheadMs + this.#nowMs
   }
 
-  /** Sets the wall clock alone. */
+  /** Moves the wall clock alone, by `ms`. */
   jumpWall(ms: number): void {
     this.#wallAheadMs += ms
   }
@@ -36,12 +36,12 @@ export class ManualClock implements Clock {
     this.after(0, action)
   }
 
-  /** Timers that wait. */
+  /** The number of timers that wait. */
   get pending(): number {
     return this.#waiting.length
   }
 
-  /** Lets `ms` pass: everything due happens, in order, and promises run dry in between. */
+  /** Advances by `ms`: runs the due timers in order, and settles promises after each. */
   async advance(ms: number): Promise<void> {
     const until = this.#nowMs + ms
     await drained()
@@ -55,7 +55,7 @@ export class ManualClock implements Clock {
     this.#nowMs = until
   }
 
-  /** Everything that needs no time. */
+  /** Runs everything that is due now. */
   settle(): Promise<void> {
     return this.advance(0)
   }

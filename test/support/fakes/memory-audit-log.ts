@@ -102,7 +102,7 @@ export class MemoryAuditLog implements LogFiles {
       if (found.length >= count) return found
       await sleep(10)
     }
-    return assert.fail(`of ${auditId} there are no ${count} events:\n${this.text}`)
+    return assert.fail(`there are fewer than ${count} events of ${auditId}:\n${this.text}`)
   }
 
   #check(): void {

@@ -39,10 +39,10 @@ export function flatPaths(schema: ObjectSchema, fieldsV1: JsonObject): ReadonlyS
   const walk = (of: Schema, node: JsonObject, at: string): void => {
     const isInside = Object.keys(node).some((step) => step !== '.')
     const isWhole = of.type === 'object' || of.type === 'map' || of.type === 'list'
-    const isAtomic = !('mapType' in of && of.mapType === 'atomic') && isWhole && !isAtomicList(of)
+    const isGranular = !('mapType' in of && of.mapType === 'atomic') && isWhole && !isAtomicList(of)
     if (at.endsWith('/')) {
       if (!isInside || '.' in node) found.add(at)
-    } else if (!isAtomic) found.add(at)
+    } else if (!isGranular) found.add(at)
     for (const [step, next] of Object.entries(node)) {
       if (step === '.') continue
       const [type, path] = below(of, step, at)

@@ -1,7 +1,10 @@
 import type { Json, JsonObject } from '../../../src/api/json.ts'
 import type { Hint, Hints } from './hint.ts'
 
-/** Like `full-object-hints.ts`, for autoscalers: one metric of each type, each with a target. */
+/**
+ * Like `full-object-hints.ts`, for autoscalers: metrics of each type that a spec may have, with
+ * targets.
+ */
 
 const one =
   (value: Json): Hint =>

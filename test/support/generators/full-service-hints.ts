@@ -1,7 +1,7 @@
 import type { Json } from '../../../src/api/json.ts'
 import type { Hint, Hints } from './hint.ts'
 
-/** Like `full-object-hints.ts`, for Services, their endpoints, and what refers to them. */
+/** Like `full-object-hints.ts`, for Services, endpoints, network rules and flow control. */
 
 const one =
   (value: Json): Hint =>

@@ -8,7 +8,7 @@ import { allOf, verifyAgainst } from './verify-run.ts'
 
 export type ChaosRun = { readonly members: number; readonly seconds: number; readonly seed: number }
 
-/** Traffic outlives the last fault. */
+/** How long traffic continues after the last fault. */
 const restMs = 5000
 
 /**

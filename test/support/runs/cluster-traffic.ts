@@ -9,9 +9,7 @@ import { NoReply } from '../drivers/api-client.ts'
  * No call times out before the server does: an abandoned call could take effect after the checks.
  */
 
-export type Gap = { longestMs: number; lastMs: number }
-
-/** The longest time between two successes, in ms; a success before the first is the start. */
+/** Measures the longest time between two successes, in ms; the start counts as a success. */
 export class GapMeter {
   #lastMs = performance.now()
   #longestMs = 0
@@ -24,7 +22,7 @@ export class GapMeter {
     this.#successes++
   }
 
-  /** The longest gap since the last call, and a new beginning. */
+  /** Returns the longest gap since the last call, and starts again. */
   take(): number {
     const nowMs = performance.now()
     const longest = Math.max(this.#longestMs, nowMs - this.#lastMs)

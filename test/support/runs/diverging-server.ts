@@ -1,7 +1,7 @@
 /*
  * The shipped server with a state that diverges on demand: when the file
- * ORCH_STALL_DIRECTORY/diverge appears, "good" in the name of one object in this member's memory
- * becomes "evil", as if another object had been applied.
+ * ORCH_STALL_DIRECTORY/diverge appears, the first "good" in each object in this member's memory
+ * becomes "evil", as if other objects had been applied.
  */
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -71,7 +71,7 @@ async function strike(
 
 type Gaps = ReadonlyMap<Fault, { readonly writes: number[]; readonly reads: number[] }>
 
-const tellEvery = 25
+const printEvery = 25
 
 function printGaps(gaps: Gaps): void {
   for (const [fault, { writes, reads }] of gaps) {
@@ -138,7 +138,7 @@ export async function failoverRun(t: TestContext, roundsOfEach: number): Promise
       await sleep(200)
     }
     const isLast = round + 1 === roundsOfEach
-    if (isLast || (round + 1) % tellEvery === 0) printGaps(gaps)
+    if (isLast || (round + 1) % printEvery === 0) printGaps(gaps)
   }
   await Promise.all([...writers, ...readers].map((one) => one.stop()))
 

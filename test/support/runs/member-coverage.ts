@@ -17,7 +17,7 @@ export class SaidMembers {
     }
   }
 
-  /** As `core.v1.Pod.spec`. */
+  /** Returns the members that no object set, such as `core.v1.Pod.spec`. */
   missing(schema: ObjectSchema): readonly string[] {
     const missing: string[] = []
     const seen = new Set<Schema>()

@@ -147,7 +147,7 @@ export class ObjectLife {
     }
   }
 
-  /** Reads it in the next encodings. */
+  /** Sends the object in the next encoding, and requests the response in the one after that. */
   #send(method: string, path: string, object: JsonObject, code: number): Promise<JsonObject> {
     const turn = this.#turn++
     const { encodings } = this.#client

@@ -21,8 +21,8 @@ export type RotRunOptions = {
 }
 
 /**
- * `harmless`: it started normally. `healed`: it logged a repair or a fetch, and was intact again.
- * `refused`: it exited with one line that names the damage and the remedy.
+ * `harmless`: the member started normally. `healed`: it logged a repair or a fetch, and was intact
+ * again. `refused`: it exited with one line that names the damage and the remedy.
  */
 export type RotVerdict = 'harmless' | 'healed' | 'refused'
 
@@ -33,9 +33,9 @@ const everything = '/api/v1/configmaps?resourceVersion=0'
 const electionMs = 1500
 
 /**
- * Three processes; one is stopped after traffic and a snapshot, its directory kept. Again and again
- * the directory is brought back, spoiled in one place, and the member started: it must refuse, or
- * become ready with what the leader has.
+ * Three processes. After traffic and a snapshot one is stopped, and its directory is copied.
+ * Repeatedly the directory is restored and corrupted in one place, and the member started: it must
+ * refuse, or become ready with the state of the leader.
  */
 export async function runRot(options: RotRunOptions): Promise<{ changes: RotTable; losses: RotTable }> {
   const cluster = await ProcessCluster.start({
@@ -45,7 +45,7 @@ export async function runRot(options: RotRunOptions): Promise<{ changes: RotTabl
       'log-retention-bytes': 1024 * 1024 * 1024,
       // No election by itself: a restored directory must be what the member had.
       'election-timeout': `${electionMs}ms`,
-      // From level 3 on a leader records the health of members at each start and end of the target.
+      // From level 3 on a leader records the health of members at each start and end of the victim.
       'feature-level-max': 2,
       // A member renews its lease when it is ready, and every minute.
       'feature-gates': 'APIServerIdentity=false',

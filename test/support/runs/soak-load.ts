@@ -36,8 +36,8 @@ const accepts = [
 ]
 
 /**
- * One user that sends requests of every kind at full rate, each kind in a few loops, until it is
- * stopped. Responses are counted and not checked.
+ * One user that sends requests of every kind continuously, each kind in concurrent loops, until it
+ * is stopped. Responses are counted and not checked.
  */
 export class SoakLoad {
   /** The number of each response, by kind of request. */
@@ -69,7 +69,7 @@ export class SoakLoad {
       ['watch that is not read', 30, () => this.#unread(2)],
       ['upload that stands still', 60, () => this.#upload(0)],
       ['upload that comes slowly', 20, () => this.#upload(2000)],
-      ['connection without a word', 30, () => this.#upload(null)],
+      ['connection without a request', 30, () => this.#upload(null)],
       ['creates at once over HTTP/2', 2, () => this.#manyStreams()],
       ['watches over HTTP/2 that are not read', 2, () => this.#unreadStreams()],
     ]
@@ -120,7 +120,7 @@ export class SoakLoad {
     return Buffer.from(`${head}${data.join(',')}}}`)
   }
 
-  /** The kinds of requests that may be rejected as invalid. */
+  /** Sends an invalid request. Only a malformed body may be answered with 400. */
   async #refused(): Promise<string> {
     const labels = Array.from({ length: 5000 }, (_, at) => `"-${at}":"-"`).join(',')
     const [body, isBad] = [

@@ -14,7 +14,7 @@ const directory = process.env['ORCH_STALL_DIRECTORY'] ?? ''
 const lookMs = 5
 const cell = new Int32Array(new SharedArrayBuffer(4))
 
-function standStillWhileTold(part: StallPart): void {
+function blockWhileFileExists(part: StallPart): void {
   while (fs.existsSync(join(directory, `stall-${part}`))) Atomics.wait(cell, 0, 0, lookMs)
 }
 
@@ -23,14 +23,14 @@ function isLogThread(data: unknown): boolean {
 }
 
 if (directory !== '') {
-  if (isMainThread) setInterval(() => standStillWhileTold('api'), lookMs).unref()
+  if (isMainThread) setInterval(() => blockWhileFileExists('api'), lookMs).unref()
   else if (isLogThread(workerData)) {
     const sync = fs.fdatasyncSync
     fs.fdatasyncSync = (descriptor) => {
-      standStillWhileTold('log')
+      blockWhileFileExists('log')
       sync(descriptor)
       // The write completes on the device, and its completion is withheld.
-      standStillWhileTold('log')
+      blockWhileFileExists('log')
     }
     syncBuiltinESMExports()
   }

@@ -127,8 +127,8 @@ export async function verifyFailovers(t: TestContext, traffic: VerifyTraffic): P
 }
 
 /**
- * One follower after the other is paused for longer than a call lasts, in a cluster that may be
- * broken.
+ * Records traffic while a follower is paused repeatedly, each time for longer than a call lasts, in
+ * a cluster that may be broken.
  */
 export async function verifyPauses(
   t: TestContext,

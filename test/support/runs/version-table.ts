@@ -12,7 +12,7 @@ export type QueriedServer = {
   readonly watch: (path: string) => Promise<Watched>
 }
 
-/** JSON, looked into without ceremony. */
+/** The members of responses that the table checks. */
 export type Doc = {
   readonly kind?: string
   readonly metadata?: {
@@ -111,7 +111,7 @@ type VersionAsked = (typeof versions)[number]
 type ListCell = 'all' | 'two' | 'then' | 'then2' | 'now' | 'now2' | 'rest' | 400 | 410 | 504
 
 /** The required events of a watch. `state`: the initial state; `mark`: with its final bookmark. */
-type WatchCell = 'state' | 'state, mark' | 'behind past' | 'nothing' | 400 | 410 | 504
+type WatchCell = 'state' | 'state, mark' | 'after past' | 'nothing' | 400 | 410 | 504
 
 type Row<Cell> = readonly [match: string, more: string, ...cells: Cell[]]
 
@@ -146,7 +146,7 @@ const marked = 'sendInitialEvents=true&allowWatchBookmarks=true'
 
 /** A watch at a future version waits until it times out, unless it starts with a state. */
 const watches: readonly Row<WatchCell>[] = [
-  ['', '', 'state', 'state', 'behind past', 'nothing', 'nothing', 410, 400],
+  ['', '', 'state', 'state', 'after past', 'nothing', 'nothing', 410, 400],
   ['', 'continue=TOKEN', ...refused],
   ['Exact', '', ...refused],
   ['NotOlderThan', '', ...refused],
@@ -159,7 +159,7 @@ const watches: readonly Row<WatchCell>[] = [
     'sendInitialEvents=false',
     'nothing',
     'nothing',
-    'behind past',
+    'after past',
     'nothing',
     'nothing',
     410,
@@ -299,7 +299,7 @@ function assertWatch(got: Watched, cell: WatchCell, facts: Facts, path: string):
   const wanted = {
     state,
     'state, mark': [...state, 'BOOKMARK'],
-    'behind past': [`ADDED ${names[3]}`],
+    'after past': [`ADDED ${names[3]}`],
     nothing: [],
   }
   // The end of a watch is another bookmark, where they are allowed.

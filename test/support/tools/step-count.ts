@@ -16,11 +16,11 @@ const COPIES = ['concat', 'join', 'slice', 'splice', 'toReversed', 'toSorted', '
 type AnyMethod = (this: readonly unknown[], ...values: unknown[]) => unknown
 
 /**
- * Returns how many elements the methods of lists and the names of objects are walked through while
- * something runs: the same number in each run, whatever the machine. Loops over an index and the
+ * Counts the elements that methods of arrays, and `Object.keys`, `values` and `entries`, visit
+ * while `run` runs: the same number in each run, whatever the machine. Loops over an index and the
  * building of texts are not counted.
  *
- * @param run must not be entered twice at a time
+ * @param run must not run twice at a time
  */
 export async function countSteps(run: () => Promise<void>): Promise<number> {
   let steps = 0

@@ -68,7 +68,7 @@ export class HistoryBuilder {
     return { kind: 'list', revision: at, objects: shown.map((one) => this.shown(one)), more, remaining }
   }
 
-  /** Adds one call after the other, each over before the next begins. */
+  /** Adds a call that ends before the next one begins. */
   call(
     request: Request,
     answer: Answer,

@@ -19,7 +19,7 @@ import { SafetyObserver } from './safety-observer.ts'
 const replayable = 20
 
 /**
- * Cores only, on a network that loses, repeats and reorders, and on disks that are slow and crash.
+ * Cores only, on a network that loses, repeats and reorders messages, on slow disks, with crashes.
  */
 export class RandomNet {
   readonly #random: SeededRandom
@@ -202,20 +202,20 @@ export class RandomNet {
   /** Keeps messages for repetition. A snapshot is streamed: its end is reported once. */
   #keep(message: Message): void {
     if (this.#swarm.replays === 0 || message.kind === 'snapshot') return
-    const haveEqualState = this.#old.get(message.kind) ?? []
-    this.#old.set(message.kind, haveEqualState)
-    if (haveEqualState.length < replayable) haveEqualState.push(message)
+    const kept = this.#old.get(message.kind) ?? []
+    this.#old.set(message.kind, kept)
+    if (kept.length < replayable) kept.push(message)
     else {
-      haveEqualState.splice(this.#random.below(replayable), 1)
-      haveEqualState.push(message)
+      kept.splice(this.#random.below(replayable), 1)
+      kept.push(message)
     }
   }
 
   #replay(): void {
     if (this.#old.size === 0) return
-    const haveEqualState = this.#random.pick([...this.#old.values()])
-    const latest = present(haveEqualState.at(-1), 'a kind that was kept has a message')
-    this.#messages.push(this.#random.chance(0.5) ? latest : this.#random.pick(haveEqualState))
+    const kept = this.#random.pick([...this.#old.values()])
+    const latest = present(kept.at(-1), 'a kind that was kept has a message')
+    this.#messages.push(this.#random.chance(0.5) ? latest : this.#random.pick(kept))
   }
 
   /** The sender notices a broken stream, but not a lost message. */
@@ -326,11 +326,11 @@ export class RandomNet {
    * Mostly leaders are stalled: they continue in a changed cluster, and may be read from at once.
    */
   #pause(): void {
-    const awake = this.#paused
+    const resumed = this.#paused
     const member = this.#random.pick([...this.members.values()])
-    this.#paused = awake !== null ? null : this.#leaderOr(member).id
-    if (awake !== null) {
-      const member = this.#member(awake)
+    this.#paused = resumed !== null ? null : this.#leaderOr(member).id
+    if (resumed !== null) {
+      const member = this.#member(resumed)
       this.witness.noteRead(member, member.raft.readIndex())
       this.#work(member)
     }

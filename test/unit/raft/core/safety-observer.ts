@@ -188,7 +188,8 @@ export class SafetyObserver {
     )
     assert(undecided.length <= 1, 'a leader has at most one uncommitted configuration')
     if (undecided[0]?.term !== raft.term) return
-    // The bug of 2015: otherwise the majorities of two leaders' changes might not overlap.
+    // A correction of the thesis, of 2015: otherwise the majorities of two leaders' changes might
+    // not overlap.
     assert(
       termAt(memory, raft.commit) === raft.term,
       'a leader changes no configuration before it has committed an entry',

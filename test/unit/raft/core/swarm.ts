@@ -4,14 +4,17 @@ import type { NodeId } from '../../../../raft/core/types.ts'
 
 /**
  * Fault rates of one run; drawn from its seed, so that some runs are calm and others are not.
- * Probabilities are per step, those of `loss`, `copies` and `reorder` per message.
+ * Probabilities are per step; those of `loss`, `copies` and `reorder` are per message, `slowDisks`
+ * per write, `slowReads` per fetch.
  */
 export type Swarm = {
   readonly loss: number
   readonly copies: number
   readonly reorder: number
   readonly crashes: number
+  /** Compactions of a log. */
   readonly cuts: number
+  /** Changes of the membership. */
   readonly changes: number
   readonly slowDisks: number
   readonly partitions: number

@@ -18,8 +18,7 @@ export function openSmallWal(disk: SimulatedDisk): Wal {
 }
 
 /**
- * Three segments; entries of text, of zeros, of one byte among zeros, and one that makes its group
- * end on the border of a sector.
+ * Four segments; entries of text, and entries with one byte among zeros that fill whole sectors.
  */
 export function smallLog(end: 'closed' | 'killed'): SimulatedDisk {
   const disk = new SimulatedDisk(new SeededRandom(1))

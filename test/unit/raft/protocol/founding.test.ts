@@ -161,7 +161,7 @@ class Schedule {
   readonly #waiting: { readonly from: NodeId; readonly to: NodeId; readonly identity: PeerIdentity }[] = []
   /** Ids of clusters in which some member was founded, with the disks on which that happened. */
   readonly founded = new Map<string, Set<string>>()
-  /** Some member was founded, and some founder has kept its directory since. */
+  /** Number of logs created so far; each has an id of its own. */
   #logs = 0
   wipes = 0
 

@@ -244,7 +244,7 @@ const refusals: readonly ChangeRefusal[] = [
   'impossible',
 ]
 
-/** One to 53 bits, each length equally likely. */
+/** Returns a number of at most 0 to 53 bits, each limit equally likely. */
 export function sampleWhole(random: SeededRandom): number {
   const bits = random.below(54)
   const value = random.next() * 2 ** 21 + random.below(2 ** 21)

@@ -20,9 +20,9 @@ export type LeadingMember = {
   /** Unset: that of the fixture. */
   readonly admission?: Admission
   readonly endedPodsMax?: number
-  /** Unset: none, as no test of others needs them. */
+  /** Unset: none. */
   readonly members?: readonly NodeId[]
-  /** Unset: one that stays. */
+  /** Unset: one that never changes. */
   readonly rootCa?: RootCaSource
 }
 

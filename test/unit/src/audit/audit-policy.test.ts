@@ -32,7 +32,7 @@ function matches(rule: object, action: Action, user: UserInfo | null = alice): b
 
 void describe('a rule', () => {
   const table: readonly (readonly [string, object, Action, boolean])[] = [
-    ['without words matches resources', {}, on('pods'), true],
+    ['without conditions matches resources', {}, on('pods'), true],
     ['and paths', {}, path('/version'), true],
     ['a user', { users: ['alice'] }, on('pods'), true],
     ['another user', { users: ['bob'] }, on('pods'), false],
@@ -66,7 +66,7 @@ void describe('a rule', () => {
       on('nodes/status'),
       true,
     ],
-    ['not of none', { resources: [{ group: '', resources: ['*/status'] }] }, on('nodes'), false],
+    ['not the resource itself', { resources: [{ group: '', resources: ['*/status'] }] }, on('nodes'), false],
     ['everything of a group', { resources: [{ group: '', resources: ['*'] }] }, on('pods/exec'), true],
     [
       'an object by name',
@@ -188,7 +188,7 @@ void describe('an invalid policy is rejected', () => {
       /^rules\[0\]\.resources\[0\]\.group: Invalid value: "apps\/v1"/,
     ],
     [
-      'names of nothing',
+      'names of objects without resources',
       file('- {level: None, resources: [{resourceNames: [a]}]}'),
       /^rules\[0\]\.resources\[0\]\.resources: Required value: resourceNames needs resources/,
     ],

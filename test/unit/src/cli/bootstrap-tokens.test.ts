@@ -77,7 +77,7 @@ void test('token create refuses groups that no member accepts, before anything i
   assert.equal(await run('create', '--groups', ''), 0)
 })
 
-void test('token create stores no token when cluster-info cannot be made, which would end it unprinted', async (t) => {
+void test('token create stores no token when cluster-info cannot be created, as it prints none then', async (t) => {
   const { server, printed, run } = await open(t)
   const forbidden = { status: 403, body: { kind: 'Status', message: 'configmaps is forbidden' } }
   server.replies.set('POST /api/v1/namespaces/public-ns/configmaps', forbidden)

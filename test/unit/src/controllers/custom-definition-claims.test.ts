@@ -208,7 +208,7 @@ void test('random groups: no name has two owners, the order of the objects does 
     }
     for (const names of [resources, kinds]) {
       const had = result.flatMap((one) => [...new Set(names(one.accepted))])
-      assert.equal(new Set(had).size, had.length, `SEED=${seed}: ${had.join(' ')} is had twice`)
+      assert.equal(new Set(had).size, had.length, `SEED=${seed}: ${had.join(' ')} are used twice`)
     }
     for (const one of half) {
       if (words(one)[1] !== good[1]) continue

@@ -83,7 +83,7 @@ void test('spec 5.9: usage is replenished within a second when Pods end or go', 
   assert.deepEqual(objectMember(await statusOf(api, 'q'), 'used'), { pods: '0', 'requests.cpu': '0' })
 })
 
-void test('spec 5.9: a quota below its usage refuses everything more, and takes what shrinks', async (t) => {
+void test('spec 5.9: a quota below its usage refuses whatever adds to it, and accepts what shrinks', async (t) => {
   const api = await open(t)
   await api.configMap('a')
   await api.configMap('b')

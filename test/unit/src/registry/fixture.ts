@@ -120,7 +120,7 @@ export class Fixture {
   readonly consensus: LocalConsensus
   readonly memory: MemoryStore
   readonly warnings: string[] = []
-  /** Responses of earlier requests with the same idempotency key. */
+  /** Number of requests that got the response of an earlier one with the same idempotency key. */
   replays = 0
   readonly #close: () => Promise<void>
 

@@ -3,15 +3,15 @@ import type { StoreError } from '../../../../src/store/store-errors.ts'
 import type { Key } from '../../../../src/store/key.ts'
 import type { ObjectStore, StoredObject, View } from '../../../../src/store/object-store.ts'
 
-/** A member whose memory is stale for some keys until a barrier. */
+/** A member whose gets return old versions of some keys until a barrier or a write. */
 export class LaggingStore implements ObjectStore {
   readonly #real: ObjectStore
-  /** The versions that memory shows instead; null: no object. */
+  /** The versions that a get returns instead; null: no object. */
   readonly old = new Map<Key, StoredObject | null>()
   barriers = 0
   barrierFails: StoreError | null = null
   writeFails: StoreError | null = null
-  /** Number of writes that succeed before one fails. */
+  /** Number of writes that succeed before all others fail with `writeFails`, if that is set. */
   writesUntilFailure = 0
   commands = 0
 

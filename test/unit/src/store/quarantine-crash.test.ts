@@ -36,14 +36,14 @@ function pictured(memory: MemoryKeyValueDatabases, moments: Moment[]): KeyValueD
   return {
     list: () => memory.list(),
     destroy: (name) => memory.destroy(name),
-    markQuarantined: (name, reason) => around('the note', () => memory.markQuarantined(name, reason)),
+    markQuarantined: (name, reason) => around('the mark', () => memory.markQuarantined(name, reason)),
     quarantineMarks: () => memory.quarantineMarks(),
     // A real one renames first and removes the mark then.
     quarantine: (name) =>
       around('going aside', async () => {
         const left = memory.clone()
         await left.destroy(name)
-        moments.push({ step: 'between renaming and the end of the note', home: left })
+        moments.push({ step: 'between renaming and the end of the mark', home: left })
         await memory.quarantine(name)
       }),
     discardQuarantined: () => memory.discardQuarantined(),
@@ -71,8 +71,8 @@ void test('from the mark on, every start quarantines the state', async () => {
   await clock.settle()
   const steps = moments.map(({ step }) => step)
   assert.deepEqual(steps, [
-    ...['before the note', 'after the note', 'before closing', 'after closing', 'before going aside'],
-    ...['between renaming and the end of the note', 'after going aside'],
+    ...['before the mark', 'after the mark', 'before closing', 'after closing', 'before going aside'],
+    ...['between renaming and the end of the mark', 'after going aside'],
   ])
   for (const { step, home } of moments.slice(1)) {
     const next = await openMachine({ home: home.clone(), clock, logBase: cut })

@@ -12,7 +12,7 @@ import type {
 } from '../../../../tools/verify/history.ts'
 import { sideOf } from '../../../../tools/verify/sides.ts'
 
-/** An object at a revision; null: deleted. */
+/** A change of an object, from version `last` to `version`; null: there was, or is, no object. */
 type Change = {
   readonly name: string
   readonly revision: number

@@ -69,7 +69,6 @@ export class HistoryScript {
     return this.#call(request, { kind: 'refused', code: 409, reason, about: 'configmaps' }, when)
   }
 
-  /** @param shown null: not found, with the name in `of` */
   get(shown: Shown, mode: Mode = mostRecent, when: When = {}): this {
     const version = this.version(shown)
     const request: Request = { kind: 'get', name: version.name, mode }

@@ -143,7 +143,7 @@ void test('spec 4.6.3, 4.9: a dry run that would call a webhook with side effect
   }
 })
 
-void test('spec 4.6.3: objectSelector never matches for want of an object', async (t) => {
+void test('spec 4.6.3: objectSelector does not match the absent object of a create or a deletion', async (t) => {
   const kit = await WebhookKit.open(t)
   const objectSelector = { matchExpressions: [{ key: 'exempt', operator: 'DoesNotExist' }] }
   await kit.configure('validating', 'v', [kit.webhook('v.example.com', { objectSelector })])

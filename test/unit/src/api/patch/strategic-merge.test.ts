@@ -99,7 +99,7 @@ void test('scalar lists are united, and $deleteFromPrimitiveList removes element
   )
 })
 
-void test('$setElementOrder orders the elements that it lists; elements of others keep their neighbours', () => {
+void test('$setElementOrder orders the elements that it lists; other elements keep their neighbours', () => {
   const result = merged(
     { parts },
     { parts: [{ name: 'd' }], '$setElementOrder/parts': [{ name: 'd' }, { name: 'c' }, { name: 'a' }] },

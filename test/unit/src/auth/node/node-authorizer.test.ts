@@ -1,5 +1,6 @@
 /*
- * Goal: a node may do what upstream 1.24 lets it do, and of objects of Pods only with its own ones.
+ * Goal: a node may do what upstream 1.24 lets it do, and reads only Secrets, ConfigMaps, claims and
+ * volumes that its own Pods use.
  * Method: a table of requests against a graph with one object of each kind.
  */
 import assert from 'node:assert/strict'

@@ -10,8 +10,8 @@ import type { Fixture } from '../fixture.ts'
 const names = namesOf('k8s.io')
 
 /**
- * Reads an object, sends it back as it was read in each encoding, and patches it with nothing; each
- * has to succeed and to change nothing.
+ * Reads an object, sends it back as it was read in each encoding, and patches it with nothing and
+ * with itself; each has to succeed and to change nothing.
  */
 export async function checkAgain(api: Fixture, place: Place, kind: string, name: string): Promise<void> {
   const { definition } = place

@@ -2,8 +2,8 @@ import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Json, JsonObject, JsonObjectDraft } from '../../../../../src/api/json.ts'
 
 /**
- * Reads `openapi.v2.Document` back into JSON: an independent check of the field numbers, from the
- * same source.
+ * Reads `openapi.v2.Document` back into JSON. Its field numbers are not those of the encoder but
+ * were taken from the same proto file once more, so a wrong number on either side is found.
  */
 export function readDocument(bytes: Uint8Array): JsonObject {
   return read(bytes, {

@@ -20,11 +20,11 @@ const log = randomLog(61, 100)
 const logBase = { ...noSnapshot, index: logIndex(20) }
 
 for (const [what, text] of [
-  ['a note', 'n2, n3 differ\n'],
-  ['a note whose text was lost', ''],
+  ['a mark', 'n2, n3 differ\n'],
+  ['a mark whose text was lost', ''],
 ] as const) {
   void test(`${what}: the start quarantines the database, and removes the mark`, async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'orch-note-'))
+    const directory = mkdtempSync(join(tmpdir(), 'orch-mark-'))
     const clock = new ManualClock()
     try {
       const first = await openMachine({ home: new LevelKeyValueDatabases(directory), clock })
@@ -44,7 +44,7 @@ for (const [what, text] of [
 }
 
 void test('a mark left by a crash after the renaming is removed, and the quarantined database stays', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'orch-note-'))
+  const directory = mkdtempSync(join(tmpdir(), 'orch-mark-'))
   const home = new LevelKeyValueDatabases(directory)
   try {
     await (await home.open('db-0')).close()
@@ -59,7 +59,7 @@ void test('a mark left by a crash after the renaming is removed, and the quarant
 })
 
 void test('a mark is durable with its reason before it is reported as made', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'orch-note-'))
+  const directory = mkdtempSync(join(tmpdir(), 'orch-mark-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const path = join(directory, 'db-0.condemned')
   const home = new LevelKeyValueDatabases(directory)
@@ -78,7 +78,7 @@ void test('a mark is durable with its reason before it is reported as made', asy
 })
 
 void test('a database that cannot be moved is reported, and keeps its mark', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'orch-note-'))
+  const directory = mkdtempSync(join(tmpdir(), 'orch-mark-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const home = new LevelKeyValueDatabases(directory)
   await (await home.open('db-0')).close()
