@@ -274,10 +274,9 @@ void test('a verdict has the subject, the authority and the expiry', () => {
 void test('many authorities of one name and key cost a bounded number of signatures', () => {
   const twins = Array.from({ length: 15 }, () => make('twin', null, { authority: true, keys: other.keys }))
   const leaf = oddCertificate('kate', { issuer: { ...other, name: 'twin' }, ...validity })
-  const begunMs = performance.now()
+  // Each of the 15 issued the others, so there are more than 10^9 paths. Without a bound on
+  // signatures this call would not return within the time of the file.
   assert.equal(verify([leaf, ...twins], [ca]).kind, 'refused')
-  // Each of the 15 issued the others: without a bound these are more paths than there are atoms.
-  assert.ok(performance.now() - begunMs < 60_000)
   assert.equal(verify([leaf, ...twins, ...twins], [ca]).kind, 'refused', 'too many')
 })
 
