@@ -1,10 +1,13 @@
-/** Limits on the size of errors, whatever the request. Each names what happens at the limit. */
+/**
+ * Limits on checking an object and on the errors that are found. Each names what happens at the
+ * limit.
+ */
 export const findingLimits = Object.freeze({
   /** Findings of one object that are kept. More: dropped. */
   findingsMax: 200,
   /**
    * Steps for checking one object: one for each value that a schema has rules for. When spent: 422
-   * with that reason.
+   * with a finding that names this limit.
    */
   stepsMax: 4_000_000,
   /** Characters of a path, and of one name or key in it. More: cut. */

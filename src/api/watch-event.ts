@@ -16,7 +16,10 @@ export const WATCH_EVENT_PREFIXES = Object.freeze({
 
 export const WATCH_EVENT_SUFFIX = '}\n'
 
-/** Annotation of the bookmark that ends the initial events of a watch with `sendInitialEvents`. */
+/**
+ * Annotation, without its domain, of the bookmark that ends the initial events of a watch with
+ * `sendInitialEvents`.
+ */
 export const INITIAL_EVENTS_END = 'initial-events-end'
 
 /**

@@ -149,16 +149,16 @@ export class AnyMember {
     const { clock } = terminal
     const endMs = clock.monotonicMs() + what.timeoutMs
     let reported = ''
-    let toldMs = -progressMs
+    let reportedMs = -progressMs
     for (;;) {
       const status = await orNull(this.status())
       const line = status === null ? 'no member answers' : what.missing(status)
       if (line === null) return
       const nowMs = clock.monotonicMs()
-      if (line !== reported && nowMs - toldMs >= progressMs) {
+      if (line !== reported && nowMs - reportedMs >= progressMs) {
         terminal.note(line)
         reported = line
-        toldMs = nowMs
+        reportedMs = nowMs
       }
       if (nowMs >= endMs) {
         const seconds = Math.round(what.timeoutMs / 1000)
@@ -197,7 +197,7 @@ export class AnyMember {
     this.#endpoints = [...this.#endpoints.filter(({ name }) => name !== endpoint.name), endpoint]
     if (next === null || this.#printed.has(why)) return
     this.#printed.add(why)
-    this.#asking?.terminal.note(`${why}, asking ${next.name}`)
+    this.#asking?.terminal.note(`${why}, trying ${next.name}`)
   }
 }
 

@@ -14,7 +14,7 @@ export type ApiCall = {
   readonly method: 'GET' | 'PATCH' | 'POST' | 'DELETE'
   /** Path and query. */
   readonly path: string
-  /** Of PATCH a merge patch, of POST a new object. */
+  /** A merge patch for PATCH, a new object for POST. */
   readonly body?: unknown
   /** Unset: the whole object. */
   readonly accept?: string
@@ -30,12 +30,12 @@ const REPLY_BYTES_MAX = 64 * 1024 * 1024
 /** Rounds over all members, with a pause after each. */
 const ROUNDS_MAX = 5
 const PAUSE_MS = 1000
-/** Another member, or the same one later, may do better. */
+/** Another member, or the same one later, may succeed. */
 const RETRIED: ReadonlySet<number> = new Set([429, 503, 504])
 
 /**
- * A client of the API of a cluster, for calls that may be repeated without harm. It stays with a
- * member that answers, and goes on with the next one.
+ * A client of the API of a cluster, for calls that may be repeated without harm. It keeps using a
+ * member that answers, and tries the next one when it does not.
  */
 export class ApiClient {
   readonly #clock: Clock
@@ -56,9 +56,9 @@ export class ApiClient {
   }
 
   /**
-   * Returns any reply but those that ask to try again.
+   * Returns any reply but those that are `RETRIED`.
    *
-   * @throws CliError `failed` no member answers
+   * @throws CliError `failed`: no member answers, or a reply is too large
    */
   async call(call: ApiCall): Promise<ApiReply> {
     let why = ''
@@ -129,7 +129,7 @@ export function messageOf({ status, body }: ApiReply): string {
 function bodyOf(endpoint: Endpoint, body: Buffer): Readonly<Record<string, unknown>> {
   const value = parsed(body)
   if (isRecord(value)) return value
-  throw new CliError('failed', `member ${endpoint.name} at ${endpoint.url} answers no JSON object`)
+  throw new CliError('failed', `member ${endpoint.name} at ${endpoint.url} did not return a JSON object`)
 }
 
 function wordsOf({ status, body }: { readonly status: number; readonly body: Buffer }): string {

@@ -92,7 +92,7 @@ function tokenId(text: string): string {
   throw new InvalidArgumentError('It has 6 characters of a-z and 0-9, without the secret.')
 }
 
-/** The cluster of a command, and the member that it asks first. */
+/** The cluster of a command, and the member that it tries first. */
 type Cluster = {
   readonly terminal: Terminal
   readonly client: ApiClient
@@ -160,7 +160,7 @@ async function isRefused({ terminal, endpoint }: Cluster, token: string): Promis
       await sleep(terminal.clock, PAUSE_MS)
     }
   } catch (cause) {
-    // The token exists, whether or not a member can be asked again.
+    // The token exists, whether or not a member answers.
     if (cause instanceof CliError) return false
     throw cause
   } finally {

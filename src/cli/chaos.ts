@@ -41,7 +41,7 @@ export function chaosPlan(terminal: Terminal, flags: ChaosFlags & { readonly nod
   const plan = planChaos({ seed, durationMs: duration, members, kinds })
   if (output === 'json') {
     const faults = plan.map(({ atMs, forMs, target, lane, spec }) => {
-      return { atMs, forMs, victim: target, lane, harm: spec }
+      return { atMs, forMs, target, lane, fault: spec }
     })
     terminal.print(JSON.stringify({ seed, durationMs: duration, members, faults }, null, 2))
     return
@@ -53,7 +53,7 @@ export function chaosPlan(terminal: Terminal, flags: ChaosFlags & { readonly nod
     fault.target,
     describeFault(fault.spec),
   ])
-  for (const line of formatTable([['AT', 'FOR', 'LANE', 'WHO', 'WHAT'], ...rows])) terminal.print(line)
+  for (const line of formatTable([['AT', 'FOR', 'LANE', 'TARGET', 'FAULT'], ...rows])) terminal.print(line)
   terminal.note(`run it: ${again(terminal, { seed, duration, kinds, dir })}`)
 }
 

@@ -57,7 +57,7 @@ export async function clusterAdd(
 }
 
 function isMemberWithout({ name, configPath }: Seat): CliError {
-  const elsewhere = `it was not added by orchctl cluster add, or its file was lost; for one more give another name, or none`
+  const elsewhere = `it was not added by orchctl cluster add, or its file was lost; to add another member, give another name, or none`
   return new CliError('failed', `${name} is a member, and there is no ${configPath}: ${elsewhere}`)
 }
 
@@ -119,7 +119,7 @@ export async function clusterRemove(terminal: Terminal, name: string, options: O
   forgetProcess(place)
   // From here on it counts as removed, not as lost.
   replaceFile(place.removedPath, '', 'public')
-  // It may have been removed by another tool.
+  // If another tool removed the member, the kubeconfig still has its context.
   forgetServer(kubeconfig, name, readTextFile(clusterPkiPaths(join(cluster.directory, 'pki')).ca.certificate))
   rmSync(join(place.directory, 'data'), { recursive: true, force: true })
   removeFile(place.configPath)
@@ -140,8 +140,9 @@ async function membersOf(cluster: LocalCluster): Promise<readonly { readonly nam
 const ownEndMs = 10_000
 
 /**
- * Checks that the name is unused here and in the cluster; a member may have been replaced by one on
- * another machine.
+ * Returns the first name that is unused.
+ *
+ * @param members those here and in the cluster: one may have been replaced on another machine
  */
 function firstFree(members: readonly { readonly name: string }[]): string {
   for (let number = 1; ; number++) {

@@ -60,7 +60,7 @@ export async function fetchAnyStatus(
 
 export function parseStatus(endpoint: Endpoint, value: Record<string, unknown>): MemberStatus {
   const { members, leader } = value
-  if (!Array.isArray(members)) throw new CliError('failed', `member ${endpoint.name} answers no status`)
+  if (!Array.isArray(members)) throw new CliError('failed', `member ${endpoint.name} did not return a status`)
   return {
     name: textOf(value['name']),
     role: textOf(value['role']),

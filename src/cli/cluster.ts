@@ -185,7 +185,7 @@ function ended(cluster: LocalCluster, member: LocalMember, logFrom: number): Cli
   const lines = logTail(member, logFrom, 5)
   const others = cluster.members.filter((other) => processState(other).kind === 'running')
   const names = others.map(({ name }) => name).join(', ')
-  const rest = others.length === 0 ? [] : [`${names} run on; orchctl cluster down stops them`]
+  const rest = others.length === 0 ? [] : [`still running: ${names}; orchctl cluster down stops them`]
   return new CliError(
     'failed',
     [`${member.name} ended; the end of ${member.logPath}:`, ...lines, ...rest].join('\n  '),

@@ -89,7 +89,7 @@ async function ask(
     )
   }
   const names = endpoints.map(({ name }) => name).join(', ')
-  throw new CliError('failed', `no member answers: asked ${names}`)
+  throw new CliError('failed', `no member answers: tried ${names}`)
 }
 
 function show(terminal: Terminal, answer: Record<string, unknown>, format: Format): void {

@@ -45,8 +45,8 @@ export type LocalClusterOptions = {
   readonly clientPort: number | null
   readonly peerPort: number | null
   /**
-   * Supports faults: peers connect through proxies, members load a hook. Unset: as the cluster is;
-   * not for a new one.
+   * Supports faults: peers connect through proxies, members load a hook. Unset: an existing cluster
+   * stays as it is, a new one does not support them.
    */
   readonly chaos?: boolean
 }
@@ -116,7 +116,7 @@ export function plannedSeats(options: LocalClusterOptions): readonly Seat[] {
   const directory = resolve(options.directory)
   const nodes = options.nodes ?? 3
   const clientPort = options.clientPort ?? 6443
-  const peerPort = options.peerPort ?? peerPortBeside(clientPort)
+  const peerPort = options.peerPort ?? peerPortFor(clientPort)
   // With proxies, members listen on the ports after those of the proxies.
   const span = options.chaos === true ? 2 * nodes : nodes
   const room = clientPort < peerPort ? nodes : span
@@ -135,7 +135,7 @@ export function plannedSeats(options: LocalClusterOptions): readonly Seat[] {
 }
 
 /** The same distance as between 6443 and 7443. */
-function peerPortBeside(clientPort: number): number {
+function peerPortFor(clientPort: number): number {
   return clientPort + 1000 <= 65_000 ? clientPort + 1000 : clientPort - 1000
 }
 

@@ -125,7 +125,7 @@ export class LocalTarget implements ChaosTarget {
   setDisk(member: string, fault: DiskFault | null, forMs: number): void {
     const isSlow = fault?.kind === 'slow'
     this.#setFaults(member, { disk: isSlow ? { delayMs: fault.delayMs, untilMs: this.#until(forMs) } : null })
-    this.#setRoom(member, fault?.kind === 'full')
+    this.#setFull(member, fault?.kind === 'full')
   }
 
   setClock(member: string, skewMs: number, forMs: number): void {
@@ -134,11 +134,11 @@ export class LocalTarget implements ChaosTarget {
 
   /**
    * Sets RLIMIT_FSIZE to 0, so that every write to a file fails as on a full disk, also in native
-   * libraries. The runtime ignores the signal.
+   * libraries. The runtime ignores SIGXFSZ.
    *
    * @source setrlimit(2)
    */
-  #setRoom(member: string, isFull: boolean): void {
+  #setFull(member: string, isFull: boolean): void {
     const state = processState(this.#member(member))
     if (state.kind === 'running' && (isFull || this.#full.has(member))) {
       const words = (limit: string): readonly string[] => ['--pid', String(state.pid), `--fsize=${limit}:`]

@@ -48,7 +48,10 @@ function certificatesIn(
   { certificates }: Record<string, unknown>,
 ): readonly SeenCertificate[] {
   if (Array.isArray(certificates) && certificates.every(isSeen)) return certificates
-  throw new CliError('failed', `member ${member} answers no certificates: upgrade it, or this program`)
+  throw new CliError(
+    'failed',
+    `member ${member} did not return its certificates: upgrade it, or this program`,
+  )
 }
 
 function isSeen(value: unknown): value is SeenCertificate {

@@ -99,9 +99,9 @@ export function jsonOf(endpoint: Endpoint, reply: Reply | null): Record<string, 
   try {
     value = JSON.parse(reply.body)
   } catch {
-    throw new CliError('failed', `member ${endpoint.name} answers ${reply.status} and not in JSON`)
+    throw new CliError('failed', `member ${endpoint.name} answered ${reply.status}, but not in JSON`)
   }
-  if (!isRecord(value)) throw new CliError('failed', `member ${endpoint.name} answers no object`)
+  if (!isRecord(value)) throw new CliError('failed', `member ${endpoint.name} did not return a JSON object`)
   if (reply.status >= 400) {
     throw new CliError('failed', `member ${endpoint.name}: ${messageOf(value, reply)}`)
   }

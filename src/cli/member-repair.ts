@@ -81,7 +81,7 @@ async function fetched(terminal: Terminal, endpoint: Endpoint, timeout: number):
     const own = await orNull(fetchStatus(endpoint))
     if (own !== null && (own.quarantine === null || own.quarantine === 'disagreement')) return own
     if (clock.monotonicMs() >= endMs) {
-      const why = own === null ? 'gives no answer' : 'has no state yet'
+      const why = own === null ? 'does not answer' : 'has no state yet'
       throw new CliError(
         'failed',
         `${endpoint.name} ${why} after ${timeout} s; the same command may be repeated`,

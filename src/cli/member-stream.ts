@@ -39,7 +39,9 @@ export async function openStream(
         refused = incoming.statusCode === 401 ? incoming : null
         resolve(incoming)
       })
-      outgoing.setTimeout(stallMs, () => outgoing.destroy(new Error(`nothing came for ${stallMs / 1000} s`)))
+      outgoing.setTimeout(stallMs, () =>
+        outgoing.destroy(new Error(`nothing was received for ${stallMs / 1000} s`)),
+      )
       outgoing.on('error', () => resolve(null))
       outgoing.end()
     })

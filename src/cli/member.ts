@@ -154,8 +154,8 @@ async function settled(
     const leader = movedTo(status, wanted)
     if (leader !== null) return leader
     if (terminal.clock.monotonicMs() >= endMs) {
-      const who = status.leader ?? 'nobody'
-      throw new CliError('failed', `leadership is with ${who} after ${transferTimeoutMs} ms`)
+      const found = status.leader === null ? 'there is no leader' : `${status.leader} is the leader`
+      throw new CliError('failed', `${found} after ${transferTimeoutMs} ms`)
     }
     await sleep(terminal.clock, 50)
     status = (await orNull(fetchStatus(old))) ?? (await cluster.status())

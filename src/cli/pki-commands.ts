@@ -52,7 +52,7 @@ function addRotate(pki: Command, terminal: Terminal, shared: SharedOptions): voi
         .makeOptionMandatory(),
     )
     .option('--finish', 'take the last step: certificates of the old authority are refused', false)
-    .option('--offline', 'do not ask the members, because none of them runs', false)
+    .option('--offline', 'do not check the members, because none of them runs', false)
     .addOption(shared.kubeconfig())
     .action(async (options: RotateOptions, command: Command) => {
       const { dir, authority, finish, offline } = options

@@ -20,7 +20,7 @@ export function pkiInit(
   for (const path of report.made) terminal.print(`made  ${path}`)
   terminal.print(
     report.made.length === 0
-      ? `all ${report.kept.length} files were there and fit together`
+      ? `all ${report.kept.length} files exist and match`
       : `${report.made.length} made, ${report.kept.length} kept`,
   )
 }
@@ -45,7 +45,7 @@ function parseMember(text: string): PkiMember {
   const isSensible = hosts.every((host) => isIP(host) !== 0 || /^[A-Za-z0-9][A-Za-z0-9.-]*$/.test(host))
   const port = portText === undefined ? clientPort : Number(portText)
   if (name === undefined || first === undefined || !isSensible || port < 1 || port > 65_535) {
-    throw new CliError('usage', `--members wants NAME=HOST[+HOST…][:PORT], not "${text}"`)
+    throw new CliError('usage', `--members must be NAME=HOST[+HOST…][:PORT], not "${text}"`)
   }
   const host = isIP(first) === 6 ? `[${first}]` : first
   return { name, hosts, serverUrl: `https://${host}:${port}` }

@@ -6,7 +6,7 @@ import { membersIn, placesIn } from '../pki/renewal/renewable-pairs.ts'
 import { CliError } from './errors.ts'
 import type { Format, Terminal } from './terminal.ts'
 
-/** Returns what renews the certificates of a directory of `orchctl pki init`. */
+/** Returns the renewal of the certificates in a directory of `orchctl pki init`. */
 export function renewalIn({ clock, random }: Terminal, directory: string): CertificateRenewal {
   const log = { info: () => undefined, warn: () => undefined }
   return new CertificateRenewal({

@@ -24,7 +24,7 @@ export type RotatedAuthority = (typeof rotatedAuthorities)[number]
 export type RotateOptions = {
   readonly directory: string
   readonly authority: RotatedAuthority
-  /** null: no member runs, so none is asked */
+  /** null: no member runs, so none is checked */
   readonly kubeconfig: string | null
   readonly finish: boolean
 }
@@ -42,7 +42,7 @@ export async function pkiRotate(terminal: Terminal, options: RotateOptions): Pro
     const remedy = 'give the directory that orchctl pki init or orchctl cluster up made'
     throw new CliError('failed', `there is no ${paths.certificate}: ${remedy}`)
   }
-  // Members are asked in between, so that another run could take the step in the meantime.
+  // The lock is needed because requests to members give another run time to take the same step.
   const unlock = lockForRotation(directory, { pid: process.pid, isAlive: isProcessAlive })
   try {
     await takeStep(terminal, options, paths)
@@ -62,7 +62,7 @@ async function takeStep(terminal: Terminal, options: RotateOptions, paths: PairP
       rotation.announce()
       renewalIn(terminal, directory).refreshKubeconfigs()
       return say(
-        `step 1 of 3: ${paths.certificate} holds the next authority after the present one`,
+        `step 1 of 3: ${paths.certificate} holds the next authority after the current one`,
         'next: copy that file to every member and client that has its own copy, and run this again',
       )
     case 'announced': {
@@ -98,7 +98,7 @@ async function takeStep(terminal: Terminal, options: RotateOptions, paths: PairP
   }
 }
 
-/** @throws CliError `failed`: a certificate could not be issued */
+/** Issues the certificates of the directory with the new authority, and reports failures. */
 function reissue(terminal: Terminal, directory: string): void {
   const outcomes = renewalIn(terminal, directory).check()
   for (const [path, outcome] of outcomes) {

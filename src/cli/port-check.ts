@@ -25,9 +25,12 @@ export async function checkPorts(options: LocalClusterOptions): Promise<void> {
   if (taken.length === 0) return
   const remedy =
     present.length === 0
-      ? 'nothing was made; give others with --client-port and --peer-port (make up: PORT=)'
+      ? 'nothing was created; give others with --client-port and --peer-port (make up: PORT=)'
       : 'stop the processes that use them, then try again'
-  throw new CliError('failed', `these ports of ${localHost} cannot be had: ${taken.join(', ')}: ${remedy}`)
+  throw new CliError(
+    'failed',
+    `these ports of ${localHost} are not available: ${taken.join(', ')}: ${remedy}`,
+  )
 }
 
 function newPorts(options: LocalClusterOptions): readonly PortUse[] {

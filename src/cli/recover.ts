@@ -54,7 +54,10 @@ export async function recover(terminal: Terminal, flags: RecoverFlags): Promise<
   }
 }
 
-/** Its log is the best one, so continuing from another one may lose writes. */
+/**
+ * Warns that the best candidate is suspect. It is used nevertheless, because continuing from
+ * another log may lose writes.
+ */
 function warnOfSuspect(terminal: Terminal, { best }: RecoveryChoice): void {
   if (best.suspect === null) return
   const { member } = best.identity

@@ -126,14 +126,14 @@ async function firstReply(
     if (reply !== null) return { endpoint, reply }
   }
   const names = endpoints.map(({ name }) => name).join(', ')
-  throw new CliError('failed', `no member answers: asked ${names}`)
+  throw new CliError('failed', `no member answers: tried ${names}`)
 }
 
 function show(terminal: Terminal, answer: Record<string, unknown>, format: Format): void {
   if (format === 'json') return terminal.print(JSON.stringify(answer, null, 2))
   const { storage, featureLevel } = answer
   const settings = settingsOf(answer)
-  if (!isRecord(storage)) throw new CliError('failed', 'the member answers no storage')
+  if (!isRecord(storage)) throw new CliError('failed', 'the response has no storage')
   const rows = settingNames.map((name) => [
     words[name].label,
     shownValue(name, settings[name]),
@@ -157,7 +157,7 @@ function show(terminal: Terminal, answer: Record<string, unknown>, format: Forma
 }
 
 function settingsOf({ settings }: Record<string, unknown>): Readonly<Record<string, unknown>> {
-  if (!isRecord(settings)) throw new CliError('failed', 'the member answers no settings')
+  if (!isRecord(settings)) throw new CliError('failed', 'the response has no settings')
   return settings
 }
 

@@ -20,7 +20,7 @@ export function addSnapshot(program: Command, terminal: Terminal, shared: Shared
       .argument('<file>', 'file to create; it must not exist'),
     'encrypt it with',
   )
-    .option('--endpoint <member>', 'name or URL of the member to ask (default: the first that answers)')
+    .option('--endpoint <member>', 'name or URL of the member to read from (default: the first that answers)')
     .addOption(shared.kubeconfig())
     .addOption(shared.output())
     .action((file: string, flags: SaveFlags) => snapshotSave(terminal, file, flags))
@@ -28,7 +28,7 @@ export function addSnapshot(program: Command, terminal: Terminal, shared: Shared
     snapshot
       .command('verify')
       .description('read a snapshot, verify that it is intact, and show what it contains')
-      .argument('<file>', 'what save wrote'),
+      .argument('<file>', 'a file that save wrote'),
     'it was encrypted with',
   )
     .addOption(shared.output())
@@ -42,7 +42,7 @@ function addRestore(snapshot: Command, terminal: Terminal, shared: SharedOptions
   const restore = snapshot
     .command('restore')
     .description('create the data directory of one member of a new cluster from a snapshot')
-    .argument('<file>', 'what save wrote')
+    .argument('<file>', 'a file that save wrote')
   for (const [name, placeholder, what] of serverFlags) restore.option(`--${name} <${placeholder}>`, what)
   withSecret(restore, 'it was encrypted with')
     .option('--restore-id <id>', 'ID that the restore of the first member printed')

@@ -117,7 +117,7 @@ export async function restoreMember(
   }
 }
 
-/** Parsed like the flags of the server. */
+/** Returns the configuration of the member; its flags are parsed like those of the server. */
 export function configOf(flags: Readonly<Record<string, unknown>>): Config {
   const args: string[] = []
   for (const [name] of serverFlags) {
@@ -138,7 +138,7 @@ export function configOf(flags: Readonly<Record<string, unknown>>): Config {
       const isNowhere = cause.message === dataDirMissing
       throw new CliError(
         'usage',
-        isNowhere ? '--data-dir is needed: where it is restored to' : cause.message,
+        isNowhere ? '--data-dir is needed: the directory to restore to' : cause.message,
         {
           cause,
         },
@@ -159,7 +159,7 @@ function incarnationBy(terminal: Terminal, given: string | undefined): RestoreOp
   if (incarnation === null)
     throw new CliError(
       'usage',
-      `--restore-id is what the first restore printed, not ${JSON.stringify(given)}`,
+      `--restore-id must be the ID that the first restore printed, not ${JSON.stringify(given)}`,
     )
   return () => incarnation
 }

@@ -96,7 +96,7 @@ async function firstStream(
     }
   }
   const names = endpoints.map(({ name }) => name).join(', ')
-  throw refusal ?? new CliError('failed', `no member answers: asked ${names}`)
+  throw refusal ?? new CliError('failed', `no member answers: tried ${names}`)
 }
 
 /** @throws BackupError */
@@ -107,14 +107,14 @@ async function pour(
   const { clock } = terminal
   const { endpoint, stream, saver } = of
   const startMs = clock.monotonicMs()
-  let [bytes, toldMs] = [0, startMs]
+  let [bytes, reportedMs] = [0, startMs]
   try {
     for await (const piece of stream.pieces) {
       saver.take(piece)
       bytes += piece.byteLength
       const nowMs = clock.monotonicMs()
-      if (nowMs - toldMs < progressMs) continue
-      toldMs = nowMs
+      if (nowMs - reportedMs < progressMs) continue
+      reportedMs = nowMs
       const of = saver.expectedBytes === null ? '' : ` of about ${mebibytes(saver.expectedBytes)}`
       terminal.note(`${mebibytes(bytes)}${of} MiB, ${mebibytes((bytes * 1000) / (nowMs - startMs))} MiB/s`)
     }

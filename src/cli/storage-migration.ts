@@ -131,7 +131,7 @@ export class StorageMigration {
       `${path}?limit=${this.#options.pageSize}${of === '' ? '' : `&continue=${encodeURIComponent(of)}`}`
     const reply = await client.call({ method: 'GET', path: query(token), accept: this.#accept('List') })
     if (reply.status < 300) return reply.body
-    // The history that the token needs was compacted: it goes on with the newest state.
+    // The history that the token needs was compacted: the list continues with the newest state.
     const later = reply.status === 410 ? record(reply.body['metadata'])['continue'] : undefined
     if (typeof later === 'string' && later !== '') return client.object({ method: 'GET', path: query(later) })
     throw new CliError('failed', `${this.#target.resource} cannot be listed: ${messageOf(reply)}`)
@@ -162,7 +162,7 @@ export class StorageMigration {
     const place = isNamespaced ? `/namespaces/${encodeURIComponent(String(namespace))}` : ''
     const object = `${path.slice(0, at)}${place}${path.slice(at)}/${encodeURIComponent(String(name))}`
     const query = this.#options.dryRun ? '?dryRun=All' : ''
-    // A later object with the same name is not meant.
+    // The uid protects a later object with the same name.
     const body = { metadata: { uid } }
     const reply = await this.#dependencies.client.call({
       ...{ method: 'PATCH', path: `${object}${query}`, body, accept: this.#accept('') },

@@ -89,7 +89,10 @@ type Place = {
 function placeOf({ save, history }: VerifyFlags): Place {
   if (history !== undefined || save !== undefined) {
     if (history !== undefined && save !== undefined)
-      throw new CliError('usage', '--save records and --history judges what was recorded: give one of them')
+      throw new CliError(
+        'usage',
+        '--save is for a new recording and --history for a saved one: give one of them',
+      )
     return { path: save ?? history ?? '', keep: true, forget: () => undefined }
   }
   const directory = mkdtempSync(join(tmpdir(), 'orchctl-verify-'))

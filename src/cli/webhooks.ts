@@ -98,7 +98,7 @@ async function change(terminal: Terminal, options: ChangeOptions, body: object):
 }
 
 function silent(endpoints: readonly Endpoint[]): CliError {
-  return new CliError('failed', `no member answers: asked ${endpoints.map(({ name }) => name).join(', ')}`)
+  return new CliError('failed', `no member answers: tried ${endpoints.map(({ name }) => name).join(', ')}`)
 }
 
 /** One webhook, with the calls of several members together. */

@@ -117,5 +117,5 @@ function refusalOf(name: string): string {
   if (ABSENT_PLUGINS.includes(name)) return `names ${name}, which this server does not have: ${all}`
   const near = nearest(name, ADMISSION_PLUGINS)
   const hint = near === null ? '' : `the nearest is ${near}; `
-  return `knows no plugin ${JSON.stringify(name)}: ${hint}${all}`
+  return `has no plugin ${JSON.stringify(name)}: ${hint}${all}`
 }

@@ -60,7 +60,9 @@ export const flags = {
     { min: 0, max: 65_535 },
     'Port for clients (HTTPS). 0 takes any free port, the same one at later starts; only for a member that founds a cluster alone.',
   ),
-  'advertise-address': addressFlag('Address that clients connect to. Unset: this host at --secure-port.'),
+  'advertise-address': addressFlag(
+    'Address that clients connect to. Unset: --bind-address at --secure-port, or 127.0.0.1 where that is every address.',
+  ),
   http2: toggle(
     true,
     'Offer HTTP/2 in addition to HTTP/1.1. It costs more processor time per small request.',

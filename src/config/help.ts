@@ -14,8 +14,7 @@ export function helpText(): string {
     '  orch-apiserver --in-memory                 keeps nothing, for tests',
     '',
     'Flags (in a --config file: the same names without the dashes). The last one of a repeated flag wins, except that',
-    'lists (initial-members, join, authorization-mode, tls-cipher-suites, runtime-config, feature-gates, controllers) add up:',
-    '--join A --join B is --join A,B.',
+    'lists (values that commas separate) and oidc-required-claim add up: --join A --join B is --join A,B.',
     '',
   ]
   for (const name of flagNames) {

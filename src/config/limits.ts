@@ -3,7 +3,10 @@ import { assert } from '../../base/assert.ts'
 const KiB = 1024
 const MiB = 1024 * KiB
 
-/** Limits of the server: name = subject, unit, extreme. Every bounded resource has a line here. */
+/**
+ * Limits of the server that are not of one module alone: name = subject, unit, extreme. Other
+ * modules have a file `limits.ts` or constants of their own.
+ */
 export const limits = Object.freeze({
   /**
    * Ms. Maximum of `--election-timeout`, and thereby of the lease that a member can have promised.
@@ -33,8 +36,8 @@ export const limits = Object.freeze({
   uploadBytesPerSecondMin: 16 * KiB,
   /**
    * Memory for bodies, received and parsed, until they are answered: a share of the heap, and a
-   * minimum. `server/body-memory` has the shares of large bodies and of one user. When full: 429
-   * before parsing, `Retry-After: 1`.
+   * minimum. `server/load/body-memory` has the shares of large bodies and of one user. When full:
+   * 429 before parsing, `Retry-After: 1`.
    */
   bodyMemoryHeapShare: 1 / 4,
   bodyMemoryBytesMin: 32 * MiB,
@@ -175,7 +178,7 @@ export const limits = Object.freeze({
   auditWebhookTriesMax: 5,
   /** Ms until a webhook must respond. Longer: counts as unreachable. */
   auditWebhookMsMax: 30_000,
-  /** Ms that a connection to such a server is kept without calls. */
+  /** Ms that a connection to a server that this one calls is kept without calls. */
   outwardIdleMsMax: 60_000,
   /** Ms until a proxy must have connected to such a server. */
   outwardTunnelMsMax: 10_000,
@@ -247,7 +250,7 @@ export const limits = Object.freeze({
    */
   reviewWebhookConnectionsMax: 32,
   reviewWebhookQueueMax: 1000,
-  /** Bytes of its answer. Longer: the webhook failed. */
+  /** Bytes of the response of such a webhook. Longer: the webhook failed. */
   reviewWebhookResponseBytesMax: 256 * KiB,
   /**
    * Tokens whose user is kept, and as many that were rejected. When full: the oldest is removed.
@@ -316,7 +319,7 @@ export const limits = Object.freeze({
   accessCheckMs: 500,
   /** How often the tokens of service accounts with streams in progress are looked up again. */
   accountCheckMs: 5000,
-  /** Namespaces of which the rules of one user are cached. More: the cache begins again. */
+  /** Namespaces of which the rules of one user are cached. More: the cache is cleared. */
   namespacesPerUserMax: 256,
   /** Values looked up to compare the rules of a role with those of its author. More: 403. */
   ruleComparisonStepsMax: 1_000_000,

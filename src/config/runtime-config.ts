@@ -96,7 +96,7 @@ function partsOf(key: string): KeyParts {
     }
   }
   throw new ConfigError(
-    `knows api/all, api/ga, api/beta, api/alpha, v1, GROUP/VERSION and GROUP/VERSION/RESOURCE, not ${JSON.stringify(key)}`,
+    `accepts api/all, api/ga, api/beta, api/alpha, v1, GROUP/VERSION and GROUP/VERSION/RESOURCE, not ${JSON.stringify(key)}`,
   )
 }
 

@@ -187,7 +187,7 @@ void test('occupied ports are reported before anything is created; one member or
     await once(other, 'listening')
     const refused = orchctl(...up, ...patience)
     assert.equal(refused.code, 1)
-    const says = `${first + 3} \\(peers of n2, taken\\): nothing was made; give others with --client-port and --peer-port`
+    const says = `${first + 3} \\(peers of n2, taken\\): nothing was created; give others with --client-port and --peer-port`
     assert.match(refused.err, new RegExp(says))
     assert.ok(!existsSync(join(directory, '.cluster')))
     other.close()

@@ -49,7 +49,7 @@ void test('a member that never responds is called once, and another makes the ch
   const ran = await orchctl('member', 'remove', 'n3', '--kubeconfig', kubeconfig)
   assert.equal(ran.code, 0, ran.err)
   assert.equal(members.named('n3'), null)
-  assert.match(ran.err, /^member n0 at https:\S+ does not answer, asking n1$/m)
+  assert.match(ran.err, /^member n0 at https:\S+ does not answer, trying n1$/m)
   assert.equal(member.taken, 1)
 })
 
@@ -59,7 +59,7 @@ void test('a member that hangs during the change gets its share of --timeout, an
   pointTo(kubeconfig, 'n1', member.url)
   const ran = await orchctl('member', 'remove', 'n3', '--timeout', '2', '--kubeconfig', kubeconfig)
   assert.equal(ran.code, 1)
-  assert.match(ran.err, /^member n1 did not respond within 1 s, asking n\d$/m)
+  assert.match(ran.err, /^member n1 did not respond within 1 s, trying n\d$/m)
   assert.match(ran.err, /no member confirmed the change: tried n1, .*; it is safe to try again/)
 })
 

@@ -75,7 +75,7 @@ for (const [how, instead] of Object.entries(lost)) {
       const ran = await run(there, verb, 'n3', ...flags, '--timeout', '12')
       assert.equal(ran.code, 0, ran.err)
       assert.ok(ran.out.startsWith(words), ran.out)
-      assert.match(ran.err, /^member n1 (did not respond within \d+ s|responded: .*), asking n2$/m)
+      assert.match(ran.err, /^member n1 (did not respond within \d+ s|responded: .*), trying n2$/m)
       // The removed member is looked up and missing.
       assert.equal(counted.changes, verb === 'remove' ? 1 : 2)
     })

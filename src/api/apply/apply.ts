@@ -59,7 +59,7 @@ export function applyConfig(application: Application, live: JsonObject, managers
 }
 
 type Pruning = {
-  /** The entry of the applier before, perhaps of another version. */
+  /** The entry of the applier before this apply, perhaps of another version. */
   readonly last: ManagedEntry
   readonly entry: ManagedEntry
   readonly managers: Managers
@@ -77,7 +77,7 @@ function prune(versions: KindVersions, merged: JsonObject, { last, entry, manage
   const whole = versions.convert(merged, requested, last.apiVersion)
   if (type === null || whole === null) return merged
   const lastFields = withDeclaredMembers(type, last.fields)
-  // First without all of the last configuration; the fields of all managers are added back.
+  // Remove all of the last configuration first, then add back the fields of all managers.
   const bare = removeFields(type, whole, lastFields)
   const owned = addOwned(versions, isJsonObject(bare) ? bare : {}, { whole, last, managers })
   // Fields that the applier did not own are added back too.
@@ -92,9 +92,9 @@ function prune(versions: KindVersions, merged: JsonObject, { last, entry, manage
 type AddingBack = Pick<Pruning, 'last' | 'managers'> & { readonly whole: JsonObject }
 
 /**
- * Adds back what managers own, in the version of each. Returns the object in the last version. An
- * element that is added back in one version may contain what an owner of another version has, which
- * upstream's single round loses: rounds go on until nothing more is added.
+ * Adds back what managers own, in the version of each. Returns the object in the version of `last`.
+ * An element that is added back in one version may contain what an owner of another version has,
+ * which upstream's single round loses: rounds go on until nothing more is added.
  */
 function addOwned(versions: KindVersions, bare: JsonObject, of: AddingBack): JsonObject {
   const { apiVersion: lastVersion } = of.last
@@ -118,11 +118,11 @@ function addOwned(versions: KindVersions, bare: JsonObject, of: AddingBack): Jso
   return pruned
 }
 
-/** Rounds for owners of several versions inside of each other. More: the rest is not added. */
+/** Rounds for fields of several versions that contain each other. More: the rest is not added. */
 const ROUNDS_MAX = 16
 
 type AddingIn = AddingBack & {
-  /** In the last version. */
+  /** In the version of `last`. */
   readonly pruned: JsonObject
   readonly fields: FieldSet
 }

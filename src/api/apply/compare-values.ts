@@ -42,7 +42,7 @@ type Compared = {
 const none: Comparison = { added: emptySet, modified: emptySet, removed: emptySet }
 const asLeaf: Compared = { below: none, isLeaf: true }
 
-/** Compares two values that differ; one of them is defined. */
+/** Compares two values; at least one of them is defined. */
 function compareAt(type: MergeType, [before, after]: Sides, budget: PathBudget): Compared {
   const [was, is] = [resolved(type, before ?? after), resolved(type, after ?? before)]
   if (was.kind !== is.kind) {
@@ -62,7 +62,7 @@ function compareAt(type: MergeType, [before, after]: Sides, budget: PathBudget):
       if (old !== now) found.compare(is.member(name) ?? is.other, fieldStep(name), [old, now])
     }
   } else if (!equalJson(before, after)) {
-    // Identifying the elements costs the most.
+    // Checked first, because identifying the elements costs the most.
     budget.require(Math.abs(lengthOf(after) - lengthOf(before)))
     const [old, now] = [byStep(elementsOf(is, before)), byStep(elementsOf(is, after))]
     const items = elementType(is)
@@ -76,12 +76,12 @@ function lengthOf(value: Json | undefined): number {
   return isJsonList(value) ? value.length : 0
 }
 
-/** Returns the paths below a value that is there on one side only. */
+/** Returns the paths below a value that exists on one side only. */
 function allFields(type: MergeType, value: Json | undefined, budget: PathBudget): FieldSet {
   return storedFields(fieldsBelow(type, value, budget))
 }
 
-/** Returns them as `FieldsV1`, in which they will be stored: no sets are made. */
+/** Returns the paths as `FieldsV1`, as they will be stored; building sets would cost more. */
 function fieldsBelow(type: MergeType, value: Json | undefined, budget: PathBudget): JsonObject {
   const of = resolved(type, value)
   if (of.kind === 'leaf' || isVoid(value)) return nothing
@@ -132,7 +132,7 @@ class Differences {
     }
   }
 
-  /** Compares a member or an element. One of the values is defined. */
+  /** Compares a member or an element. At least one of the values is defined. */
   compare(
     type: MergeType,
     step: string,

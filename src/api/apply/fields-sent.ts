@@ -12,7 +12,7 @@ import { fieldStep } from './step.ts'
 
 /**
  * Returns the paths of a patched object that a merge patch or a strategic merge patch sets, even to
- * the value that they had. Its directives and what it removes are no paths of the object.
+ * the value that they had. Directives and removed members are not paths of the object.
  */
 export function fieldsOfMergePatch(type: MergeType, patch: JsonObject, object: JsonObject): FieldSet {
   return intersection(fieldsOf(type, patch), fieldsOf(type, object))
@@ -26,8 +26,8 @@ export function fieldsOfJsonPatch(type: MergeType, patch: Json, object: JsonObje
 }
 
 /**
- * Returns the pointers to what operations set, without those into another one: thousands of
- * operations may set a large value again, or parts of it.
+ * Returns the pointers to the values that operations set, without pointers into such a value:
+ * thousands of operations may set one large value, or parts of it.
  */
 function outermost(operations: readonly JsonPatchOperation[]): Iterable<readonly string[]> {
   const set = operations.filter(({ op }) => op !== 'test' && op !== 'remove')
@@ -50,8 +50,8 @@ function outermost(operations: readonly JsonPatchOperation[]): Iterable<readonly
 type PointerNode = { readonly below: Map<string, PointerNode>; isSet: boolean }
 
 /**
- * Adds the path of a pointer and those below. A part of what has one owner stands for the whole; an
- * index is that in the object as it became.
+ * Adds the path of a pointer and the paths below it. A pointer into a value that has one owner as a
+ * whole counts as a pointer to that value. Indexes are those of the patched object.
  */
 function addFieldsAt(type: MergeType, object: Json, pointer: readonly string[], draft: FieldSetDraft): void {
   if (pointer.length === 0) addAll(fieldsOf(type, object), draft)

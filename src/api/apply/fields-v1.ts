@@ -16,7 +16,7 @@ export function fieldsV1Of(set: FieldSet): JsonObject {
   const draft: JsonObjectDraft = {}
   const steps = [...members]
   for (const step of children.keys()) if (!members.has(step)) steps.push(step)
-  // A step has a prefix, so it is no name that an assignment treats differently.
+  // A step has a prefix, so it is never `__proto__`, which an assignment treats differently.
   for (const step of sortedSteps(steps)) {
     const below = children.get(step)
     const inside = below === undefined ? nothing : fieldsV1Of(below)
@@ -28,8 +28,8 @@ export function fieldsV1Of(set: FieldSet): JsonObject {
 const nothing: JsonObject = Object.freeze({})
 
 /**
- * Reads the `FieldsV1` of a stored object, which this server wrote, node by node as they are asked
- * for: of most entries a write looks at few. What stays as it is, is written as it was.
+ * Wraps the `FieldsV1` of a stored object, which this server wrote. Nodes are read at first use,
+ * because a write needs few of them. A set that does not change is written as it was read.
  */
 export function storedFields(json: JsonObject): FieldSet {
   return new StoredFieldSet(json)
@@ -103,7 +103,7 @@ export function readFieldsV1(json: Json | undefined): FieldSet | null {
 
 function readNode(json: JsonObject, draft: FieldSetDraft): boolean {
   for (const [text, below] of Object.entries(json)) {
-    // It concerns the step above, which reads it.
+    // The mark concerns the step above, which reads it.
     if (text === '.') continue
     const step = normalizedStep(text)
     if (step === null || !isJsonObject(below)) return false

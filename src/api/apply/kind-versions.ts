@@ -41,7 +41,7 @@ export type Change = {
   readonly pathsMax?: number
 }
 
-/** The differences of a change in each version that owners have, found when first asked for. */
+/** The differences of a change in each version that owners have, computed at first use. */
 export class VersionedComparison {
   readonly requested: Comparison
   readonly #change: Change

@@ -10,7 +10,7 @@ export type AssociativeType = Extract<MergeType, { kind: 'set' | 'keyed' }>
 /** An element and its step; null: it lacks a key, so nothing identifies it. */
 export type Element = { readonly step: string | null; readonly value: Json }
 
-/** Elements of the lists of one request, which several steps of an apply look at. */
+/** Elements by their list, cached because several steps of one apply use them. */
 const known = new WeakMap<
   readonly Json[],
   { readonly type: AssociativeType; readonly elements: readonly Element[] }

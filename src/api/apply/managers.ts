@@ -74,7 +74,7 @@ function read(entries: readonly JsonObject[], reading: Reading): Managers | null
   return managers
 }
 
-/** Fields of entries that become one, united at the end: of thousands, each is copied once. */
+/** Fields of entries that become one, united at the end, so that each is copied only once. */
 class UnitedFields {
   readonly #sets = new Map<string, FieldSet[]>()
 

@@ -81,7 +81,7 @@ function read(schema: Schema): MergeType {
 function structType({ mapType, instead, properties }: ObjectSchema): MergeType {
   if (mapType === 'atomic') return leaf
   if (instead !== undefined) return deduced
-  // Asked for with every write, so the types of members are found once.
+  // Every write needs the types of members, so they are cached.
   const members = new Map<string, MergeType>()
   const member = (name: string): MergeType | null => {
     const found = members.get(name)

@@ -47,7 +47,7 @@ function mergeElements(
   const merged: Json[] = []
   const present = new Set<string>()
   for (const { step, value } of elementsOf(type, live)) {
-    // The applied element replaces all live elements with its key.
+    // An applied element merges with the first live element that has its key, and replaces others.
     if (step !== null && present.has(step)) continue
     const applied = step === null ? undefined : wanted.get(step)
     if (step !== null && applied !== undefined) present.add(step)

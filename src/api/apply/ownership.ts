@@ -51,7 +51,7 @@ export function transferFields(change: Change, managers: Managers, manager: stri
   return { managers: left, conflicts, comparison: comparison.requested }
 }
 
-/** A writer at a time. */
+/** A writer and the time of its write. */
 export type Writer = Omit<ManagerIdentity, 'operation'> & {
   /** RFC 3339, whole seconds. */
   readonly time: string
@@ -110,7 +110,7 @@ export function reconcileOwners({ typeOf }: Pick<KindVersions, 'typeOf'>, manage
 /** @returns the identical set if it fits the type */
 function reconcileFields(type: MergeType, fields: FieldSet): FieldSet {
   if (type.kind !== 'struct' && type.kind !== 'keyed') return fields
-  // Almost all fit, which is found out without reading them into sets.
+  // Almost all sets fit; this check does not need their nodes.
   const stored = storedFieldsOf(fields)
   if (stored !== null && fits(type, stored)) return fields
   let members: Set<string> | null = null
@@ -132,7 +132,7 @@ function reconcileFields(type: MergeType, fields: FieldSet): FieldSet {
   return { members: members ?? fields.members, children }
 }
 
-/** Whether no path leads into a value that has one owner as a whole. */
+/** Returns whether no path leads into a value that has one owner as a whole. */
 function fits(type: MergeType, stored: JsonObject): boolean {
   if (type.kind !== 'struct' && type.kind !== 'keyed') return true
   for (const step in stored) {

@@ -69,7 +69,7 @@ function spellStep(step: string): string {
 /** Characters of the keys of an element that are shown by their names. Longer: cut. */
 const READ_MAX = 4096
 
-/** Returns the steps in order: members before elements, texts within each. */
+/** Returns the steps in order: members before elements, and each kind by text. */
 export function sortedSteps(steps: Iterable<string>): readonly string[] {
   const all = [...steps].sort()
   if (all[0]?.charAt(0) === all.at(-1)?.charAt(0)) return all

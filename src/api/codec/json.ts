@@ -150,7 +150,7 @@ function addBuilt(value: Json, built: Built): void {
     }
   }
   if (built.length > BUILT_LENGTH_MAX) {
-    throw tooLarge(`what the patch makes has more than ${BUILT_LENGTH_MAX} characters`)
+    throw tooLarge(`the result of the patch has more than ${BUILT_LENGTH_MAX} characters`)
   }
 }
 

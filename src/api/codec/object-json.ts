@@ -22,7 +22,7 @@ export type ObjectText = {
  *
  * ```
  * {"kind":"Lease","apiVersion":"v1","metadata":{"name":"a",…,"resourceVersion":"",…},"spec":{…}}
- *                                   ^ itemOffset                              ^ revisionOffset
+ *                                   ^ itemOffset                                ^ revisionOffset
  * ```
  */
 export function encodeObject(object: ApiObject & JsonObject): ObjectText {

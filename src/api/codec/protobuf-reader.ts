@@ -63,7 +63,7 @@ export class ProtobufReader {
   /** @returns the number of the next field times eight and its wire type */
   tag(): number {
     const tag = this.#unsigned()
-    if (tag > TAG_MAX || tag < 8) throw new Malformed('a field has a number that none can have')
+    if (tag > TAG_MAX || tag < 8) throw new Malformed('a field has an invalid number')
     return tag
   }
 
@@ -170,7 +170,8 @@ export class ProtobufReader {
   }
 
   /**
-   * For tags and lengths. Values that are too large for either are not exact, but stay too large.
+   * Reads a tag or a length. Values that are too large for either are not exact, but stay too
+   * large.
    */
   #unsigned(): number {
     this.#varint()

@@ -48,7 +48,7 @@ function openEnvelope(bytes: Uint8Array): Envelope {
     const number = tag >>> 3
     if (number === 1) type = readType(reader, tag & 7)
     else if (number === 2) raw = reader.bytes(tag & 7)
-    else if (number === 3) refuseOther('encoded once more', reader.text(tag & 7) === '')
+    else if (number === 3) refuseOther('compressed or otherwise encoded', reader.text(tag & 7) === '')
     else if (number === 4) refuseOther('of another media type', MEDIA_TYPES.has(reader.text(tag & 7)))
     else reader.skip(tag & 7)
   }

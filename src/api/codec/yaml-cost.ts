@@ -44,7 +44,7 @@ export function checkYamlCost(text: string): void {
  * as many.
  */
 const NUMBER_LENGTH_MAX = 1024
-/** Decimal, octal, hexadecimal and binary integers of the YAML 1.1 core schema. */
+/** Decimal, octal, hexadecimal and binary integers of YAML 1.1. */
 const WHOLE_NUMBER = /^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)$/
 
 function linesOf(token: string): number {

@@ -31,10 +31,10 @@ export function yamlItem(value: Json): string {
 const LEVELS_MAX = 16
 
 /**
- * Parsers search the end of a name only up to this length; longer names need an explicit key
- * marker.
+ * Parsers search for the end of a name only in the next 1024 characters; longer names need an
+ * explicit key marker.
  *
- * @source YAML 1.1 and 1.2: 1024 characters
+ * @source YAML 1.1 and 1.2
  */
 const NAME_LENGTH_MAX = 1000
 
@@ -55,7 +55,7 @@ class YamlWriter {
       first = false
       const written = yamlName(name)
       this.text += written.length > NAME_LENGTH_MAX ? `? ${written}\n${indent(level)}:` : `${written}:`
-      this.#behindColon(object[name] ?? null, level)
+      this.#afterColon(object[name] ?? null, level)
     }
   }
 
@@ -72,7 +72,7 @@ class YamlWriter {
     }
   }
 
-  #behindColon(value: Json, level: number): void {
+  #afterColon(value: Json, level: number): void {
     if (level < LEVELS_MAX && isFilledList(value)) {
       this.text += `\n${indent(level)}`
       this.items(value, level)

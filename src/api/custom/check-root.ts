@@ -24,7 +24,7 @@ export function checkRoot(
   }
   if (!statusSubresource) return
   // A status update is validated against the schema of `status` alone.
-  const allowedWords = besideStatus(markers)
+  const allowedWords = allowedWithStatus(markers)
   const others = Object.keys(json).filter(
     (name) => isSet(json[name]) && isKnownKeyword(name, markers) && !allowedWords.has(name),
   )
@@ -41,7 +41,7 @@ function isSet(value: Json | undefined): boolean {
   return !isJsonObject(value) || Object.keys(value).length > 0
 }
 
-function besideStatus(markers: MarkerNames): ReadonlySet<string> {
+function allowedWithStatus(markers: MarkerNames): ReadonlySet<string> {
   return new Set([
     ...[
       'description',

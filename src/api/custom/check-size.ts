@@ -28,10 +28,10 @@ export function checkSize(json: JsonObject, at: Path, budget: CheckBudget, found
     patternsSize += size
     budget.patternsSizeLeft -= size
     if (patternsSize > patternsSizeMax) {
-      return `its regular expressions must stand for at most ${patternsSizeMax} instructions together`
+      return `its regular expressions must compile to at most ${patternsSizeMax} instructions together`
     }
     if (budget.patternsSizeLeft < 0) {
-      return `regular expressions of all versions must stand for at most ${definitionPatternsSizeMax} instructions together`
+      return `regular expressions of all versions must compile to at most ${definitionPatternsSizeMax} instructions together`
     }
     if (pattern !== '') checkPattern(pattern, place, found)
     for (const child of childrenOf(node, place)) {

@@ -79,7 +79,7 @@ class Reader {
   #member(): Step {
     MEMBER.lastIndex = this.#at
     const text = MEMBER.exec(this.#text)?.[0] ?? ''
-    if (text === '') throw new Unreadable('a name is missing behind a dot')
+    if (text === '') throw new Unreadable('a name is missing after a dot')
     this.#at += text.length
     return text === '*' ? { kind: 'all' } : { kind: 'member', name: text.replace(/\\(.)/gs, '$1') }
   }
@@ -110,7 +110,7 @@ function bracketed(text: string): Step {
   if (condition !== undefined) return { kind: 'filter', condition: readCondition(condition.trim()) }
   const parts = splitOutsideQuotes(text, ',')
   const [only, ...more] = parts.map(subscript)
-  if (only === undefined) throw new Unreadable('nothing stands in brackets')
+  if (only === undefined) throw new Unreadable('the brackets are empty')
   return more.length === 0 ? only : { kind: 'union', steps: [only, ...more] }
 }
 

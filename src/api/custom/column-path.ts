@@ -87,7 +87,7 @@ function* sliced({ from, to, by }: Extract<Step, { kind: 'slice' }>, list: reado
   const place = (at: number): number => (at < 0 ? at + list.length : at)
   const start = Math.max(0, place(from))
   const end = Math.min(list.length, to === null ? list.length : place(to))
-  // A single index before the start of the list selects nothing, not the first element.
+  // As upstream: a position before the start of the list selects nothing, not the first element.
   if (place(from) < 0) return
   for (let at = start; at < end; at += by) yield list[at] as Json
 }

@@ -47,9 +47,10 @@ export const customLimits = Object.freeze({
   ruleMessageBytesMax: 5 * 1024,
   /**
    * Steps for checking one object, or all defaults of one definition: one for each value under each
-   * schema that applies to it, for each 4 members of an object, for each 64 characters of a text
-   * whose length or format is checked, and for each 64 instructions that a regular expression may
-   * take. When spent: 422 with that reason. Takes about a second.
+   * schema that applies to it, for each 4 members of an object, for each required member, key of a
+   * list and value of an enum, for each 64 characters of a text whose length, format or uniqueness
+   * is checked, and for each 64 instructions that a regular expression may take. When spent: 422
+   * with a finding that names this limit. Takes about a second.
    */
   validationStepsMax: 2_000_000,
   /**

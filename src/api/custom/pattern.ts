@@ -19,7 +19,7 @@ export function compilePattern(source: string): Pattern | string {
   const size = source.length > customLimits.patternCharactersMax ? Infinity : estimatedSize(source)
   if (size > customLimits.patternSizeMax) {
     const { patternCharactersMax, patternSizeMax } = customLimits
-    return `it is longer than ${patternCharactersMax} characters, or its repetitions stand for more than ${patternSizeMax} instructions`
+    return `it is longer than ${patternCharactersMax} characters, or compiles to more than ${patternSizeMax} instructions`
   }
   try {
     const compiled = RE2JS.compile(source)

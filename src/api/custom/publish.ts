@@ -4,8 +4,8 @@ import type { MarkerNames } from './structural.ts'
 
 /**
  * Returns the schema for OpenAPI 3.0: as its author wrote it, with the members that every object
- * has. For metadata it has only what the author wrote, else just the type object: the OpenAPI
- * document has a definition for that.
+ * has. Metadata has the type object and only what the author wrote, because the OpenAPI document
+ * has a definition for it.
  *
  * @source apiextensions `pkg/controller/openapi/builder`
  */
@@ -59,7 +59,7 @@ function published(name: string, value: Json, markers: MarkerNames): Json {
   return draft
 }
 
-/** Clients would ask for a value of a member that may be null. */
+/** Members that may be null are not required, or clients would refuse objects without them. */
 function withoutNullableRequired(draft: JsonObjectDraft, json: JsonObject): JsonObject {
   const required = textsMember(draft, 'required')
   if (required.length === 0) return draft

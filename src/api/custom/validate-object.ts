@@ -74,7 +74,7 @@ function newSinks(values: Findings): ValidationSinks {
   return { values, lists: new Findings(), others: new Findings() }
 }
 
-/** Passes on the errors of unchanged values. */
+/** Adds the errors of unchanged values to `tolerated` instead. */
 class ToleratingFindings extends Findings {
   readonly #change: Replaced
 

@@ -51,7 +51,7 @@ export class Findings {
     for (const finding of other.#list) this.add(finding)
   }
 
-  /** @throws TooMuchWork when all steps are spent */
+  /** @throws StepBudgetExceeded when all steps are spent */
   spend(steps: number, at: Path | null): void {
     this.#work.spend(steps, at)
   }

@@ -10,7 +10,7 @@ import type { ApiErrorDetails } from './api-error.ts'
 export type GroupResource = { readonly group: string; readonly resource: string }
 
 /**
- * @param name quoted up to 256 characters: no object has a longer one, whatever the request names
+ * @param name from the request; quoted up to 256 characters, because no object has a longer one
  */
 export function notFound(of: GroupResource, name: string): ApiError {
   const quoted = name.length <= 256 ? name : [...name].slice(0, 256).join('')
@@ -146,7 +146,8 @@ export const CONVERSION_FAILED = 'ConversionWebhookFailed'
 /**
  * Objects of a custom kind are not converted, because its webhook failed.
  *
- * @param why the message of upstream, and the name of the definition
+ * @param message that of upstream
+ * @param definition name of the definition of the kind
  */
 export function conversionFailed(
   of: GroupResource,

@@ -1,6 +1,6 @@
 import type { Random } from '../../../base/random.ts'
 
-/** No vowels, 0, 1 and 3, so that names contain no words and are not misread. */
+/** No vowels and no 0, 1 or 3, so that names contain no words and are not misread. */
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
 const SUFFIX_LENGTH = 5
 const BASE_LENGTH_MAX = 63 - SUFFIX_LENGTH

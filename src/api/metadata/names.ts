@@ -95,7 +95,7 @@ export type Names = {
   readonly keepsTokenSecrets: boolean
 }
 
-/** Returns the names of a domain. Cheap, but a server creates them once. */
+/** Returns the names of a domain. */
 export function namesOf(domain: ApiDomain): Names {
   return domain === 'orch.io' ? orchNames : upstreamNames
 }

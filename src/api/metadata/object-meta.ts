@@ -238,21 +238,33 @@ function checkManagedFields(entries: readonly JsonObject[], found: Findings): vo
   })
 }
 
-/** At most 128 printable characters. @param field path of the value, such as `fieldManager` */
+/**
+ * At most 128 bytes of printable characters.
+ *
+ * @param field path of the value, such as `fieldManager`
+ */
 export function validateFieldManager(manager: string, field: string, found: Findings): void {
   if (utf8Length(manager) > FIELD_MANAGER_BYTES_MAX) found.add(tooLong(field, FIELD_MANAGER_BYTES_MAX))
-  if (/[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u.test(manager)) {
+  if (UNPRINTABLE.test(manager)) {
     found.add(invalid(field, manager, 'should only contain printable characters'))
   }
 }
 
 const FIELD_MANAGER_BYTES_MAX = 128
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u
 
-/** Returns the default field manager of a write: `kubectl/v1.20 (linux)` gives `kubectl`. */
+/**
+ * Returns the default field manager of a write: `kubectl/v1.20 (linux)` gives `kubectl`. It passes
+ * `validateFieldManager`.
+ */
 export function fieldManagerOf(userAgent: string): string {
-  const name = userAgent.split('/', 1)[0] ?? ''
-  return [...name]
-    .filter((char) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(char))
-    .join('')
-    .slice(0, FIELD_MANAGER_BYTES_MAX)
+  let manager = ''
+  let bytes = 0
+  for (const character of userAgent.split('/', 1)[0] ?? '') {
+    if (UNPRINTABLE.test(character)) continue
+    bytes += utf8Length(character)
+    if (bytes > FIELD_MANAGER_BYTES_MAX) break
+    manager += character
+  }
+  return manager
 }

@@ -52,8 +52,8 @@ export function deleteScalars(list: readonly Json[], gone: readonly Json[]): rea
 }
 
 /**
- * Sorts the elements that `order` names into its order; others keep their relative position from
- * `before`, and come after them if they had none.
+ * Sorts the elements that `order` names into its order. Others keep their relative position from
+ * `before`; those that were not in it come last.
  *
  * @param key member that identifies an element; null: the element itself does
  */

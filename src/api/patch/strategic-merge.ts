@@ -20,7 +20,7 @@ import type { ListMerging } from './strategic-list.ts'
  * | `$deleteFromPrimitiveList/<list>` | scalars to take out |
  *
  * @param schema of the whole object; members it lacks merge like a merge patch
- * @throws ApiError BadRequest: a directive that means nothing, or a list element without its key
+ * @throws ApiError BadRequest: an invalid directive, or a list element without its key
  * @source apimachinery `pkg/util/strategicpatch/patch.go`
  */
 export function strategicMerge(schema: ObjectSchema, original: JsonObject, patch: JsonObject): JsonObject {
@@ -93,8 +93,8 @@ function mergeObject(
 }
 
 /**
- * Returns the value of a patch that replaces a missing value or one of another type; its directives
- * are applied to an empty value.
+ * Merges the value of a patch into the original one. A missing original, or one of another type,
+ * counts as empty.
  */
 function mergeValue(
   schema: Schema | null,
@@ -126,7 +126,7 @@ function schemaOf(schema: Schema | null, name: string): Schema | null {
   return schema.properties[name] ?? null
 }
 
-/** Removes the members that the patch does not list; those that it sets must be listed. */
+/** Removes members that `$retainKeys` does not list; those that the patch sets must be listed. */
 function retainKeys(draft: JsonObjectDraft, patch: JsonObject): void {
   const keys = memberOf(patch, RETAIN_KEYS)
   if (keys === undefined) return
@@ -170,7 +170,7 @@ function stripped(value: Json): Json {
   return isJsonObject(value) ? withoutDirectives(value) : value
 }
 
-/** Directives are never stored. */
+/** Removes directives and nulls, which are never stored. */
 function withoutDirectives(object: JsonObject): JsonObject {
   const draft: JsonObjectDraft = {}
   for (const name of Object.keys(object)) {

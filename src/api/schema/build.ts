@@ -14,8 +14,8 @@ import type {
 } from './schema.ts'
 
 /**
- * Functions to declare a struct with: a line for each member has its number in the protobuf
- * message, what it is for, and its rules.
+ * Functions that declare a struct. Each member takes one line: its number in the protobuf message,
+ * its description and its rules.
  *
  *     struct('core.v1.KeyToPath', 'Which key becomes which file.', {
  *       key: text(1, 'The key.', { required: true }),

@@ -163,8 +163,8 @@ function fractionsAround({ parent }: Path, walk: Walk): Fractions {
 
 function conformObject(schema: ObjectSchema, object: JsonObject, path: Path | null, walk: Walk): JsonObject {
   const names = Object.keys(object)
-  const isMadeAnew = names.length > COPIED_MEMBERS_MAX
-  let draft: JsonObjectDraft | null = isMadeAnew ? {} : null
+  const isRebuilt = names.length > COPIED_MEMBERS_MAX
+  let draft: JsonObjectDraft | null = isRebuilt ? {} : null
   for (const name of names) {
     const value = object[name] as Json
     const type = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
@@ -173,7 +173,7 @@ function conformObject(schema: ObjectSchema, object: JsonObject, path: Path | nu
       const found = isKept ? walk.kept : walk.unknown
       if (found.length < UNKNOWN_MAX) found.push(spellPath(member(path, name)))
       if (isKept) {
-        if (isMadeAnew) setMember((draft ??= {}), name, value)
+        if (isRebuilt) setMember((draft ??= {}), name, value)
         continue
       }
     } else {
@@ -181,13 +181,13 @@ function conformObject(schema: ObjectSchema, object: JsonObject, path: Path | nu
       const isPresent = next !== null && !isOmitted(type, next, name, schema)
       if (isPresent || writesNull(type)) {
         const given = isPresent ? next : null
-        if (given === value && !isMadeAnew) continue
+        if (given === value && !isRebuilt) continue
         draft ??= { ...object }
         setMember(draft, name, given)
         continue
       }
     }
-    if (isMadeAnew) continue
+    if (isRebuilt) continue
     draft ??= { ...object }
     delete draft[name]
   }

@@ -5,7 +5,7 @@ import { writesNull, zeroOf } from './zero.ts'
 
 /**
  * Adds members that are absent and have a default or are `always` present, also inside of structs
- * that are present; absent structs are not created.
+ * that are present. Other absent structs are not created.
  *
  * @param object as `conform` leaves it
  * @returns the identical object if nothing was missing

@@ -1,10 +1,10 @@
 import { findingLimits } from '../limits.ts'
 import { shortText } from '../errors/short-text.ts'
 
-/** A position in an object; created per container and formatted only for errors. */
+/** A position in an object; formatted only for errors. */
 export type Path = {
   readonly parent: Path | null
-  /** Member of a struct (`string`), key of a map (`map`), or index of a list. */
+  /** Member of a struct, key of a map, or index of a list. */
   readonly kind: 'member' | 'key' | 'index'
   readonly step: string | number
 }
@@ -46,7 +46,7 @@ export function cutStep(step: string): string {
   return shortText(step, findingLimits.pathStepLengthMax)
 }
 
-/** Returns a path below `at`: members by name, elements by index. */
+/** Formats the path of a value below `at`: members by name, elements by index. */
 export function fieldAt(at: Path | null, ...steps: readonly (string | number)[]): string {
   let path = at
   for (const step of steps) path = typeof step === 'number' ? listIndex(path, step) : member(path, step)

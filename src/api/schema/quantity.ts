@@ -13,7 +13,7 @@ export type Quantity = {
 export const QUANTITY_WORDS =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
-/** Limit on the digits of a number and on its exponent. */
+/** Limits on the characters of a quantity and on its exponent. */
 const LENGTH_MAX = 64
 const EXPONENT_MAX = 40
 const NANO = 10n ** 9n

@@ -5,9 +5,9 @@ import type { Path } from './path.ts'
 
 /**
  * The type of a value, declared once per kind: validation, defaulting, pruning, strategic merge,
- * OpenAPI, protobuf and apply are derived from it. Plain frozen data and pure functions, so that
- * custom resource definitions can make it at run time. `build.ts` has short functions to declare
- * one.
+ * OpenAPI, protobuf and apply are derived from it. Plain immutable data and pure functions, so that
+ * custom resource definitions can be converted to it at run time. `build.ts` has short functions to
+ * declare one.
  */
 export type Schema =
   | StringSchema
@@ -54,6 +54,7 @@ export type StringSchema = Common & {
   readonly known?: readonly string[]
   /** The syntax of every text but the empty one. */
   readonly rule?: NameRule
+  /** In bytes of UTF-8. */
   readonly lengthMax?: number
 }
 

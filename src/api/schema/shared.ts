@@ -85,7 +85,7 @@ export const objectMetaSchema: ObjectSchema = {
     deletionTimestamp: {
       ...time,
       zeroMatters: true,
-      description: 'Time of the deletion request; the object is removed when it has no finalizers.',
+      description: 'Time at which the grace period ends; the object is removed when it has no finalizers.',
     },
     deletionGracePeriodSeconds: {
       ...int64,

@@ -30,7 +30,7 @@ export function zeroOf(schema: Schema): Json {
 
 /**
  * Returns whether a value is the zero of its type. Values of `any` have no zero; for times it is
- * year 1.
+ * the empty text or the beginning of year 1.
  */
 export function isZero(schema: Schema, value: Json): boolean {
   switch (schema.type) {

@@ -72,6 +72,6 @@ export const malformedContents: readonly (readonly [what: string, hex: string, w
   ['a length beyond the end', '0a7f00', 'it is cut short'],
   ['half a tag', '80', 'it is cut short'],
   ['a group', 'f301f401', 'wire type 3'],
-  ['field 0', '0000', 'a field has a number that none can have'],
+  ['field 0', '0000', 'a field has an invalid number'],
   ['an invalid wire type', 'f701', 'wire type 7'],
 ]

@@ -65,7 +65,7 @@ export class TypeSolver {
     return replaceParts(known, (part) => this.resolve(part))
   }
 
-  /** Returns `resolve` for when all variables are bound: what types share is resolved once. */
+  /** Returns `resolve` with a cache for shared parts, for use when all variables are bound. */
   resolver(): (type: CelType) => CelType {
     const resolved = new Map<CelType, CelType>()
     const resolve = (type: CelType): CelType => {

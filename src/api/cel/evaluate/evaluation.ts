@@ -73,7 +73,7 @@ export class Evaluation {
     if (text.length < CACHED_TEXT_MIN) return codePointCount(text)
     const known = this.#textSizes.get(text)
     if (known !== undefined) {
-      // It is compared with the text of the cache.
+      // Looking the text up compares it with the cached one.
       this.step(text.length / 256)
       return known
     }

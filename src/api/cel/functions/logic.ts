@@ -6,8 +6,8 @@ import { aBool, any, dyn, typeA } from './params.ts'
 const anyA = any(typeA)
 
 /**
- * The types of logical operators. Plans evaluate those themselves that do not need all of their
- * operands; the checker knows `&&` and `||`.
+ * Logical operators. Plans evaluate `?:`, `&&` and `||` themselves, because not all of their
+ * operands are needed, and the checker knows the types of `&&` and `||`.
  */
 export const logic: readonly FunctionEntry[] = [
   ['!_', call1(aBool, celBool, (a) => !a)],

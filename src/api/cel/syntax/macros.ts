@@ -4,7 +4,7 @@ import type { ExprBuilder } from './expr-builder.ts'
 import { SyntaxFault } from './syntax-fault.ts'
 
 /**
- * Expands a call of a macro into the loop that it stands for.
+ * Expands a call of a macro into the expression that it stands for.
  *
  * @param at index of the parenthesis
  * @returns undefined if the call is not one of a macro

@@ -27,7 +27,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['*', '/', '%'],
 ]
 
-/** Words that are no names of variables and functions. */
+/** Words that cannot be names of variables and functions. */
 const KEYWORDS: ReadonlySet<string> = new Set(['true', 'false', 'null', 'in'])
 const RESERVED: ReadonlySet<string> = new Set(
   'as break const continue else for function if import let loop package namespace return var void while'.split(

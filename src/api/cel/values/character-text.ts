@@ -9,7 +9,7 @@ export type CharacterText = {
   readonly characterOf: (unit: number) => number
 }
 
-/** Returns the text by characters: at no cost if each is one unit. */
+/** Returns the text by characters. An index is only built if some of them are two units. */
 export function characterText(text: string, evaluation: Evaluation): CharacterText {
   const size = evaluation.textSize(text)
   if (size === text.length) {

@@ -23,9 +23,9 @@ export type LocalTime = {
  * Returns the local time of a moment.
  *
  * @param nanos since 1970 UTC
- * @param zone `UTC`, a fixed offset such as `+02:00`, or a name of the time zone database. The
- *   rules of names come with Node, never from the host: members with different releases of Node may
- *   have different ones
+ * @param zone `UTC`, a fixed offset such as `+02:00`, or a name of the time zone database, whose
+ *   rules come with Node, never from the host: they may differ between members with different
+ *   releases of Node
  */
 export function localTime(nanos: bigint, zone: string, evaluation: Evaluation): LocalTime | CelFailure {
   evaluation.step(5)

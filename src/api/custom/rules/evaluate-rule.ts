@@ -59,7 +59,7 @@ const TOO_EXPENSIVE = 'operation cancelled: actual cost limit exceeded'
 const OUT_OF_BUDGET =
   'validation failed due to running out of cost budget, no further validation rules will be run'
 
-/** Types are only unknown before the evaluation for values of any type. */
+/** The compiler checks types, so only values of any type can have the wrong one here. */
 function failureWords(rule: ValidationRule, message: string): string {
   if (!message.startsWith('no such overload')) return `${message} evaluating rule: ${shownRule(rule)}`
   const words = 'call arguments did not match a supported operator, function or macro signature for rule'

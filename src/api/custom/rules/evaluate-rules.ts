@@ -108,9 +108,9 @@ class Evaluation {
       const result = evaluateRule(rule, { self: value, oldSelf: old ?? undefined }, this.#budget)
       if (result.kind === 'satisfied') this.#findings.add(null)
       if (result.kind === 'satisfied' || result.kind === 'skipped') continue
-      // A transition rule refuses the change itself, and the failure of a rule is no verdict.
-      const isVerdict = result.kind === 'violated' && !rule.usesOldSelf
-      const sink = (isVerdict ? this.#tolerance(place) : null) ?? this.#findings
+      // A transition rule rejects the change itself, and a rule that failed has no result.
+      const canBeTolerated = result.kind === 'violated' && !rule.usesOldSelf
+      const sink = (canBeTolerated ? this.#tolerance(place) : null) ?? this.#findings
       sink.add(ruleFinding(rule, result, { at: place.at, type: schema.type }))
       if (result.kind === 'stopped') this.#isStopped = true
     }

@@ -33,7 +33,7 @@ void test('a plan is a table, or JSON, the same for the same seed, and contains 
   const flags = ['--dir', dir, '--seed', '7', '--duration', '1m', '--faults', 'kill,cut']
   const table = await orchctl('chaos', 'plan', ...flags)
   assert.equal(table.code, 0, table.err)
-  assert.match(table.out, /^AT +FOR +LANE +WHO +WHAT\n\d+\.\d s/)
+  assert.match(table.out, /^AT +FOR +LANE +TARGET +FAULT\n\d+\.\d s/)
   assert.equal(table.err, `run it: orchctl chaos run --seed 7 --duration 1m --faults kill,cut --dir ${dir}`)
   assert.equal((await orchctl('chaos', 'plan', ...flags)).out, table.out)
   const json = await orchctl('chaos', 'plan', ...flags, '-o', 'json')

@@ -155,7 +155,7 @@ void test('pki rotate-ca replaces an authority in three steps, and each certific
   assert.equal(readClientConfig(kubeconfig).authority, readFileSync(ca.certificate, 'utf8'))
   assert.equal(foundingAuthority(ca.certificate), old)
   assert.equal(await run('pki', 'init', '--dir', directory, '--members', 'n1=10.0.0.1'), 0)
-  assert.match(printed.join(), /files were there and fit together/)
+  assert.match(printed.join(), /files exist and match/)
 })
 
 void test('pki rotate-ca refuses the next step while members cannot be asked', async (t) => {

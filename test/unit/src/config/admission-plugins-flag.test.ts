@@ -61,9 +61,9 @@ void test('spec 5.9: enabled plugins are added and disabled ones removed, whatev
 
 void test('spec 5.9: unknown plugins are refused with the nearest, and absent ones with the names of all', () => {
   for (const [args, words] of [
-    [['--enable-admission-plugins=PodSecurty'], 'knows no plugin "PodSecurty": the nearest is PodSecurity;'],
+    [['--enable-admission-plugins=PodSecurty'], 'has no plugin "PodSecurty": the nearest is PodSecurity;'],
     [['--disable-admission-plugins=limitranger'], 'the nearest is LimitRanger;'],
-    [['--enable-admission-plugins=Kyverno'], 'knows no plugin "Kyverno": the plugins are AlwaysAdmit,'],
+    [['--enable-admission-plugins=Kyverno'], 'has no plugin "Kyverno": the plugins are AlwaysAdmit,'],
     [['--enable-admission-plugins=PodSecurityPolicy'], 'PodSecurityPolicy, which this server does not have'],
     [
       ['--enable-admission-plugins=Priority,PodSecurity', '--disable-admission-plugins=PodSecurity'],

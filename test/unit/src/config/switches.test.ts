@@ -116,7 +116,7 @@ void test('spec 9.3: keys of the runtime configuration are versions, resources a
 
 void test('an invalid runtime configuration is rejected', () => {
   for (const [given, expected] of [
-    ['storage', /knows api\/all, .*, not "storage"/],
+    ['storage', /accepts api\/all, .*, not "storage"/],
     ['a/b', /not "a\/b"/],
     ['a/v1/b/c', /not "a\/v1\/b\/c"/],
     ['api/some', /not "api\/some"/],

@@ -92,11 +92,11 @@ const wrong: readonly [string, Uint8Array, string][] = [
     body((writer) => writer.raw(Buffer.of(0xf7, 0x01))),
     'wire type 7 is not supported',
   ],
-  ['field 0', body((writer) => writer.raw(Buffer.of(0, 0))), 'a field has a number that none can have'],
+  ['field 0', body((writer) => writer.raw(Buffer.of(0, 0))), 'a field has an invalid number'],
   [
     'a field beyond 2^29',
     body((writer) => writer.raw(Buffer.from('808080808001', 'hex'))),
-    'a field has a number that none',
+    'a field has an invalid number',
   ],
   [
     'an unknown field that is cut short',

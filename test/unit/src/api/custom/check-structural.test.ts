@@ -342,7 +342,7 @@ void describe('limits on schemas', () => {
     )
     assert.match(
       wrong({ type: 'object', properties }).join(),
-      /must stand for at most 50000 instructions together/,
+      /must compile to at most 50000 instructions together/,
     )
   })
 
@@ -354,7 +354,7 @@ void describe('limits on schemas', () => {
     const budget = newCheckBudget()
     const reported = [1, 2, 3, 4, 5].map(() => wrong({ type: 'object', properties }, false, budget).join())
     assert.deepEqual(reported.slice(0, 4), ['', '', '', ''])
-    assert.match(reported[4] ?? '', /of all versions must stand for at most 200000 instructions together/)
+    assert.match(reported[4] ?? '', /of all versions must compile to at most 200000 instructions together/)
   })
 
   void test('defaults of all versions share one step limit', () => {

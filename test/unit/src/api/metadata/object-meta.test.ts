@@ -185,3 +185,9 @@ void test('the field manager of a write without one comes from the user agent', 
   assert.equal(fieldManagerOf('kubectl/v1.20.2 (linux/amd64)'), 'kubectl')
   assert.equal(fieldManagerOf(''), '')
 })
+
+void test('a field manager from the user agent has only what validation accepts', () => {
+  assert.equal(fieldManagerOf('a'.repeat(200)), 'a'.repeat(128))
+  assert.equal(fieldManagerOf(`a${'é'.repeat(100)}`), `a${'é'.repeat(63)}`)
+  assert.equal(fieldManagerOf('a b\u00a0c\u0001d'), 'a bcd')
+})
