@@ -15,8 +15,8 @@ const RESULTS = ['success', 'failure', 'error'] as const
 const durationBounds = Array.from({ length: 15 }, (_, at) => 0.001 * 2 ** at)
 
 /**
- * Counts and times the authentication of requests. Names and labels are upstream's. @source
- * apiserver `pkg/endpoints/filters/metrics.go` of 1.24
+ * Counts and times the authentication of requests. Names and labels are upstream's.
+ * @source apiserver `pkg/endpoints/filters/metrics.go` of 1.24
  */
 export class AuthenticationMetrics {
   readonly #durations = new Map(RESULTS.map((result) => [result, new BucketCounts(durationBounds)]))

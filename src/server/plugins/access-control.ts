@@ -93,8 +93,8 @@ function hasHeaders(headers: Readonly<Record<string, unknown>>): boolean {
 
 /**
  * Rejects writes that a page of another origin makes a browser send: the browser adds its user's
- * client certificate, whatever the page. An `Authorization` header, which no browser adds to a
- * simple request, proves intent. Programs send none of the headers that are checked here.
+ * client certificate, whatever the page. A bearer token, which no browser adds by itself, proves
+ * intent. Programs send none of the headers that are checked here.
  *
  * @source W3C Fetch Metadata Request Headers; WHATWG Fetch, "CORS-safelisted request-header"
  */
@@ -135,7 +135,10 @@ function isSameOrigin(headers: IncomingHttpHeaders): boolean {
   return isOwnOrigin(headers.origin, typeof authority === 'string' ? authority : headers.host)
 }
 
-/** Rejects what no authorization mode allows, and everything while the rules may be out of date. */
+/**
+ * Rejects what no authorization mode allows, and everything except health, metrics and status while
+ * the rules may be out of date.
+ */
 export function authorization(
   app: App,
   { authorizer, isAccessStale }: { readonly authorizer: Authorizer; readonly isAccessStale: () => boolean },
