@@ -113,6 +113,8 @@ export function crossSiteWrites(app: App): void {
 function refusalOf(raw: RawRequest): ApiError | undefined {
   const { headers } = raw
   if (!isSameOrigin(headers)) return new ApiError('Forbidden', elsewhere)
+  // A page can send a body without a type anywhere, without a preflight request; a script of this
+  // origin can set one.
   const isUntyped = hasBody(raw) && (headers['content-type'] ?? '').trim() === ''
   return isUntyped ? new ApiError('UnsupportedMediaType', untyped) : undefined
 }
