@@ -29,7 +29,7 @@ export class AuthenticationMetrics {
     const registers = [registry]
     new Counter({
       name: 'authentication_attempts',
-      help: 'Requests that were authenticated, by result: success, failure (401) or error.',
+      help: 'Authentications of requests, by result: success, failure (401) or error.',
       labelNames: ['result'],
       registers,
       collect() {
