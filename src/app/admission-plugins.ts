@@ -53,7 +53,7 @@ export type AdmissionDependencies = {
   readonly reviewers: AccessReviewer
   readonly rules: RuleSource
   readonly catalog: Catalog
-  /** Returns the configuration of a plugin in a file. null, or unset: no file. */
+  /** Returns the configuration of a plugin in the file. null, or unset: there is none. */
   readonly configurationOf?: (plugin: AdmissionPluginName) => JsonObject | null
   /** Unset: no webhooks are called. */
   readonly webhooks?: Pick<AdmissionWebhooks, 'mutating' | 'validating'>
@@ -62,7 +62,8 @@ export type AdmissionDependencies = {
 }
 
 /**
- * Builds each plugin that `--enable-admission-plugins` knows. null: the dependencies leave it out.
+ * Builds each plugin that `--enable-admission-plugins` knows. null: it is left out, as its
+ * dependency is unset.
  */
 const builders: {
   readonly [name in AdmissionPluginName]: (
@@ -143,7 +144,7 @@ function organizationsIn(request: string): readonly string[] | null {
   }
 }
 
-/** Returns the configuration of a plugin, of the right shape. @returns null: there is no file */
+/** Returns the configuration of a plugin, of the right shape. @returns null: there is none */
 function configurationOf(
   dependencies: AdmissionDependencies,
   plugin: AdmissionPluginName,

@@ -6,6 +6,7 @@ import type { AdmissionMetrics } from '../admission/admission-metrics.ts'
 import { registerWebhookStates } from '../admission/admission-metrics.ts'
 import type { RemotePlugin } from '../admission/chain.ts'
 import { EVENT_NAMESPACE, breakerEvent } from '../admission/webhooks/breaker-events.ts'
+import { BreakerReports } from '../admission/webhooks/breaker-reports.ts'
 import type { BreakerState } from '../outward/circuit-breaker.ts'
 import { suspensionAnnotation } from '../admission/webhooks/compiled-webhook.ts'
 import type { CompiledWebhook } from '../admission/webhooks/compiled-webhook.ts'
@@ -20,7 +21,6 @@ import { WebhookCaller } from '../admission/webhooks/webhook-caller.ts'
 import { WebhookClients } from '../outward/webhook-clients.ts'
 import type { CredentialsFor } from '../outward/webhook-clients.ts'
 import { AllWebhookStatistics } from '../outward/webhook-statistics.ts'
-import type { WebhookStatistics } from '../outward/webhook-statistics.ts'
 import type { CaughtUp } from '../health/caught-up.ts'
 import type { Admission } from '../registry/calls/admission.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
@@ -40,8 +40,6 @@ export type AdmissionWebhooksDependencies = {
   readonly metrics: AdmissionMetrics
 }
 
-/** Ms between two events about one webhook; a webhook that flaps would flood the namespace. */
-const EVENT_MS_MIN = 60_000
 /** Ms for the write of an event. */
 const EVENT_CALL_MS_MAX = 10_000
 
@@ -53,8 +51,7 @@ export class AdmissionWebhooks {
   readonly #clients: WebhookClients
   readonly #caller: WebhookCaller
   readonly #freshness: Freshness
-  /** When the last event about each failing webhook was written. */
-  readonly #reported = new WeakMap<WebhookStatistics, number>()
+  readonly #reports = new BreakerReports()
   #registry: Registry | null = null
 
   constructor(site: MemberContext, dependencies: AdmissionWebhooksDependencies) {
@@ -150,13 +147,7 @@ export class AdmissionWebhooks {
     if (state === 'closed') log.info({ configuration, webhook: name }, 'admission webhook responds again')
     else
       log.warn({ configuration, webhook: name, cause: why }, 'admission webhook fails, calls are suspended')
-    const nowMs = clock.monotonicMs()
-    const statistics = this.#statistics.of(webhook)
-    const reportedMs = this.#reported.get(statistics)
-    // A recovery is reported if the failure was.
-    if (state === 'closed' ? reportedMs === undefined : nowMs - (reportedMs ?? -Infinity) < EVENT_MS_MIN)
-      return
-    this.#reported.set(statistics, nowMs)
+    if (!this.#reports.isDue(this.#statistics.of(webhook), state, clock.monotonicMs())) return
     const suffix = Buffer.from(random.bytes(8)).toString('hex')
     const of = { names, webhook, state, why, member: config.name, wallMs: clock.wallMs(), suffix }
     void this.#write(breakerEvent(of))

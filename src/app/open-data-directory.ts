@@ -12,8 +12,8 @@ import type { BootContext } from './context.ts'
  * memory.
  * @throws StartError `data-directory`
  */
-export async function openDataDirectory(ground: BootContext): Promise<string> {
-  const { config, closing } = ground
+export async function openDataDirectory(context: BootContext): Promise<string> {
+  const { config, closing } = context
   if (config['in-memory']) {
     const passing = mkdtempSync(join(tmpdir(), 'orch-in-memory-'))
     closing.add(() => rmSync(passing, { recursive: true, force: true }))
@@ -21,7 +21,7 @@ export async function openDataDirectory(ground: BootContext): Promise<string> {
   }
   const directory = config['data-dir']
   makeDirectory(directory)
-  await lockFor(ground, directory)
+  await lockFor(context, directory)
   return directory
 }
 

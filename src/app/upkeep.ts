@@ -24,7 +24,8 @@ export type UpkeepDependencies = {
 }
 
 /**
- * Starts the background work around the state: founding, state agreement, feature level, history.
+ * Starts the background work around the state: founding, storage alarm, state agreement, feature
+ * level, status of members, history.
  */
 export function startUpkeep(
   site: MemberContext,

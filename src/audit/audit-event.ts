@@ -39,7 +39,7 @@ export type NamedByBody = {
   readonly resourceVersion: string
 }
 
-export const namedByNobody: NamedByBody = Object.freeze({
+export const nothingNamed: NamedByBody = Object.freeze({
   name: '',
   namespace: '',
   uid: '',

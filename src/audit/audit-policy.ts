@@ -6,8 +6,8 @@ export const AUDIT_LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse'] a
 export type AuditLevel = (typeof AUDIT_LEVELS)[number]
 
 /**
- * The stages of a request that are recorded. `ResponseStarted` is for watches; `Panic` replaces the
- * end where the server failed.
+ * The stages of a request that are recorded. `ResponseStarted` is for watches, and for requests
+ * that fail authentication; `Panic` replaces the end where the server failed.
  */
 export const AUDIT_STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const
 export type AuditStage = (typeof AUDIT_STAGES)[number]

@@ -6,6 +6,8 @@ import { formatMicroTime, parseTimeMs } from '../api/metadata/time.ts'
  */
 
 /**
+ * Returns the name of a log that was rotated at a time.
+ *
  * @param name of the log, without its directory
  * @param wallMs ms since 1970
  * @source the names that upstream's writer uses

@@ -68,7 +68,7 @@ export function clusterIdOf(oldClusterId: string, digest: string, { id }: Cluste
 /** More revisions than any cluster writes in a second. */
 const revisionsPerSecond = 2 ** 20
 const revisionStepMin = 2 ** 40
-/** A clock beyond this, in the year 2208, is wrong; it keeps revisions far below 2^53. */
+/** A clock beyond this, in the year 2208, is wrong; 2^50 more revisions stay below 2^53. */
 const byTimeMax = 7 * 2 ** 50
 
 /**

@@ -70,7 +70,7 @@ export class NewStateBuilder {
     addHash(this.#sum, hashOf(moved, this.#hash))
   }
 
-  /** Writes the pending batch. Call it regularly; at most about one batch is held. */
+  /** Writes the pending batch if it is full. To be called after each object, or a few. */
   async flush(): Promise<void> {
     if (this.#changesBytes >= backupLimits.batchBytesMax) await this.#write([])
   }

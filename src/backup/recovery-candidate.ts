@@ -64,7 +64,7 @@ export type UnprovenWrite = { readonly index: number; readonly keys: readonly st
 
 /**
  * Inspects a directory that the caller has locked. Changes nothing except what LevelDB does when it
- * opens.
+ * opens, and completes the removal of databases that a process began to remove.
  *
  * @returns also the state after the last entry; null when it is damaged
  * @throws BackupError `refused` when it is not the directory of a member

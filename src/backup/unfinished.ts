@@ -67,7 +67,7 @@ function unfinishedIn(text: string): UnfinishedCommand | null {
   }
 }
 
-/** Files of other programs, and a mark that was being written. */
+/** Files of other programs and of the lock, and a mark that was being written. */
 const ignoredFiles = new Set([
   'lost+found',
   'pid',

@@ -17,7 +17,7 @@ export const clusterFileName = 'cluster.json'
 /** The encrypted resources of which database and log have no plain text. */
 export const encryptedResourcesFileName = 'encrypted-resources'
 
-/** The logs of the peers. */
+/** The log ids of the peers. */
 export const peerBookFileName = 'peers.json'
 
 /** The longest lease promise that this member has given. */

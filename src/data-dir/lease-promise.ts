@@ -33,8 +33,8 @@ export function promisedMs({ directory, electionMs, hasLog, log }: LeasePromiseO
   if (isLost) {
     log.warn(
       { path, waitMs: owedMs },
-      `the lease promise was ${text === null ? 'missing' : 'damaged'} and is set aside: this member takes part in no election ` +
-        'until the longest possible one is over; nothing needs to be done',
+      `the lease promise was ${text === null ? 'missing' : 'damaged'}, the longest possible one is assumed: this member ` +
+        'takes part in no election until that is over; nothing needs to be done',
     )
   }
   if (owedMs !== recorded) record(path, owedMs)
@@ -74,7 +74,7 @@ function recordedIn(text: string): number | null {
   return digits === String(ms) && check === checkOf(ms) ? ms : null
 }
 
-/** Detects rot: a shorter promise than the one given would let two leaders serve reads. */
+/** Detects damage: a shorter promise than the one given would let two leaders serve reads. */
 function checkOf(ms: number): string {
   return createHash('sha256').update(`lease promise ${ms}`).digest('hex').slice(0, 8)
 }

@@ -78,7 +78,7 @@ export class DiskSpaceWatch {
   #looking = false
   #space: DiskSpace | null = null
   #low = false
-  #toldMs = Number.NEGATIVE_INFINITY
+  #loggedMs = Number.NEGATIVE_INFINITY
 
   /** @param read reads from the operating system; replaced in tests */
   constructor(
@@ -123,11 +123,11 @@ export class DiskSpaceWatch {
     const { clock, log } = this.#dependencies
     const low = freeBytes < limits.diskFreeBytesMin
     const fields = { directory: this.#directory, freeBytes, sizeBytes, wantedBytes: limits.diskFreeBytesMin }
-    if (low && clock.monotonicMs() - this.#toldMs >= limits.diskSpaceLogMs) {
-      this.#toldMs = clock.monotonicMs()
+    if (low && clock.monotonicMs() - this.#loggedMs >= limits.diskSpaceLogMs) {
+      this.#loggedMs = clock.monotonicMs()
       log.warn(fields, 'the disk is nearly full: free space, as this member ends when it is full')
     } else if (this.#low && !low) {
-      this.#toldMs = Number.NEGATIVE_INFINITY
+      this.#loggedMs = Number.NEGATIVE_INFINITY
       log.info(fields, 'the disk has free space again')
     }
     this.#low = low

@@ -20,7 +20,7 @@ export class AppendedFile {
   /** A line was written in part and cannot be removed. */
   #isTorn = false
   /**
-   * The reader of a pipe timed out: the next write does not wait until the pipe accepts bytes
+   * The reader of a pipe timed out: writes to the full pipe fail at once, until it accepts bytes
    * again.
    */
   #isStuck = false

@@ -97,7 +97,7 @@ class HostLock implements DirectoryLock {
     }
   }
 
-  /** Returns false when there is one. */
+  /** Creates the file. Returns false when there is one. */
   async #create(): Promise<boolean> {
     try {
       await writeFile(this.#path, this.#text(), { flag: 'wx' })

@@ -35,7 +35,7 @@ const [firstPauseMs, pauseMsMax] = [250, 2000]
  * claim before any other file is written.
  *
  * @throws StartError `usage`: the request is rejected, with the reason; `join`: no member
- * answered in time; `keys`
+ * accepted it in time; `data-directory`: it has a log, or is damaged
  */
 export async function joinCluster(
   options: JoinOptions,
@@ -59,7 +59,7 @@ export async function joinCluster(
     fingerprints: keys.fingerprints,
   }
   log.info({ members: config.join, as: config.name }, 'joining the cluster')
-  const identity = await askAround(options, (address) => {
+  const identity = await requestUntilAnswered(options, (address) => {
     return callJoin({ address, authority, token: token.text, body: request })
   })
   writeIdentity(directory, identity)
@@ -123,9 +123,10 @@ function nonceOf(directory: string, random: Random): string {
 }
 
 /**
- * Tries one member after the other until one accepts, or all have rejected the request for good.
+ * Tries one member after the other, again and again, until one accepts or rejects the request, or
+ * no address can help.
  */
-async function askAround(
+async function requestUntilAnswered(
   { config, clock, log }: JoinOptions,
   ask: (address: string) => Promise<JoinReply>,
 ): Promise<MemberIdentity> {
@@ -133,18 +134,18 @@ async function askAround(
   let reported = ''
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMsMax, 2 * pauseMs)) {
     const troubles: string[] = []
-    let hope = false
+    let mayRetry = false
     for (const address of config.join) {
       const reply = await ask(address)
       if (reply.kind === 'answer' && reply.status === 200) return identityOf(reply.body, address, config)
       const trouble = troubleOf(reply, address)
       // A member that knows the token and rejects the request decides for all.
       if (trouble.kind === 'refused') throw usage(trouble.line)
-      hope ||= trouble.kind === 'later'
+      mayRetry ||= trouble.kind === 'later'
       troubles.push(trouble.line)
     }
     const line = troubles.join('; ')
-    if (!hope) throw usage(line)
+    if (!mayRetry) throw usage(line)
     if (clock.monotonicMs() >= endMs) {
       const seconds = limits.joinMsMax / 1000
       throw new StartError(

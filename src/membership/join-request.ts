@@ -18,7 +18,7 @@ export type JoinRequest = {
   readonly fingerprints: Readonly<Record<string, string>>
 }
 
-/** The answer: its identity, and the other members. */
+/** The answer: the identity of the new member, and all members. */
 export type JoinAnswer = {
   readonly clusterName: string
   /** ID of the cluster incarnation, under its name in the message. See `MemberIdentity.life`. */

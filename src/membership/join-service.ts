@@ -372,7 +372,7 @@ function staleOf(
 /**
  * A join that was begun in time may be completed later: its record is removed when no retry is to
  * be expected, and not while its member is being added. The record of a token that was never used
- * is removed with it.
+ * is removed when the token expires.
  */
 function isSpent(
   { expiresMs, joining }: JoinRecord,

@@ -9,7 +9,7 @@ export type MemberStatus = {
   readonly leader: boolean
   /** It responded within an election timeout, or this leader has not led for that long. */
   readonly isResponding: boolean
-  /** The last term in which it responded; null: not in this one yet. */
+  /** The term of the leader, if it has responded in it; null: it has not, the earlier one stays. */
   readonly term: Term | null
   /**
    * Committed entries that it lacks, a lower bound; 0 while they are only in transit. null: not
@@ -54,7 +54,7 @@ const quarantineMessage = {
   undecided: 'other members have another state: it serves nothing until an operator decides which is right',
 } as const satisfies Record<Exclude<ReportedState, 'healthy'>, string>
 
-/** The lag in entries at which a member becomes unready. */
+/** The lag in entries above which a member is unready. */
 const lagReadyMax = 5000
 
 /** Returns the status of each member, as seen by the leader. */
@@ -68,7 +68,7 @@ export function memberStatuses(leadership: Leadership): ReadonlyMap<NodeId, Memb
  */
 export function lagToShow(
   before: number,
-  { isResponding: isResponding, lag }: Pick<MemberStatus, 'isResponding' | 'lag'>,
+  { isResponding, lag }: Pick<MemberStatus, 'isResponding' | 'lag'>,
 ): number {
   if (lag === null) return before
   if (isResponding) return lag
@@ -86,7 +86,7 @@ function statusOf(member: MemberInfo, leadership: Leadership): MemberStatus {
   const hasResponded = leader || match !== null
   return {
     leader,
-    isResponding: isResponding,
+    isResponding,
     term: isResponding && hasResponded ? leadership.term : null,
     lag: lagOf({ behind, isResponding, hasResponded }),
     judgement: judged(member, leadership.configuration, { behind, isResponding, hasResponded, report }),

@@ -114,12 +114,12 @@ export class Members {
     const { status } = this.#consensus
     const leader = status.configuration.members.find(({ id }) => id === status.leader)
     if (to === null && from !== null && leader !== undefined && leader.name !== from) return
-    const heir = to === null ? successor(status) : named(status, to).id
-    if (!isInTouch(status, heir)) {
+    const target = to === null ? successor(status) : named(status, to).id
+    if (!isInTouch(status, target)) {
       const received = to === null ? 'no other voter has responded lately' : `${to} has not responded lately`
       throw new MembersError('silent', `${received}: check its process, or restart it`)
     }
-    await this.#consensus.transferLeadership(heir, deadlineMs)
+    await this.#consensus.transferLeadership(target, deadlineMs)
   }
 }
 
@@ -130,7 +130,7 @@ function named(status: ConsensusStatus, name: string): MemberInfo {
   return member
 }
 
-/** Returns whether the member would respond, as far as this member knows: only a leader does. */
+/** Returns whether the member would respond. Only a leader knows: others assume that it would. */
 function isInTouch({ role, followers }: ConsensusStatus, id: NodeId): boolean {
   return role !== 'leader' || followers.find((follower) => follower.id === id)?.recentlyActive !== false
 }

@@ -34,7 +34,7 @@ export function registerClusterMetrics(
   gauge('orch_raft_has_leader', '1 while a leader is known, else 0.', () =>
     consensus.status.leader === null ? 0 : 1,
   )
-  gauge('orch_raft_term', 'Term of the latest known leader.', () => consensus.status.term)
+  gauge('orch_raft_term', 'Current Raft term of this member.', () => consensus.status.term)
   gauge(
     'orch_raft_commit_index',
     'Commit index: log entries known to be committed.',
@@ -147,5 +147,5 @@ function registerUsageByResource(register: MetricsRegistry, store: Pick<ObjectSt
   })
 }
 
-/** Kinds that users define come and go, but their number is not limited. */
+/** Users define kinds. Beyond this number the smallest resources have no series. */
 const resourceSeriesMax = 1000

@@ -198,8 +198,8 @@ function serverOfProtocols(options: ListenerOptions, policy: TlsPolicy): RawServ
       initialWindowSize: STREAM_WINDOW_BYTES,
     },
   })
-  // Node reads them here, but does not set them here as for other servers (seen with 20.20 and
-  // 24.21).
+  // Node reads these properties of an HTTP/2 server, too, but does not set them from its options as
+  // it does for other servers (seen with 20.20 and 24.21).
   return Object.assign(server, HTTP1)
 }
 

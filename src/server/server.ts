@@ -198,7 +198,7 @@ export class ApiServer {
     await this.#app.listen({ host, port })
     const address = this.#listener.server.address()
     if (address === null || typeof address === 'string')
-      throw new TypeError('a network address was listened on')
+      throw new TypeError('the server does not listen on a network address')
     return address
   }
 

@@ -56,7 +56,7 @@ export class ReportError extends CodedError<'malformed'> {}
  *   | format 1 | state 1 | feature level max 4 | applied 8 | sample at 8 | version: length 1, text |
  *   | samples: count 1, each | index 8 | feature level 4 | digest 16 | |
  *
- * Numbers are lowest byte first, the long ones as doubles. Bytes after that belong to later
+ * Numbers are little-endian, those of 8 bytes are doubles. Bytes after the samples belong to later
  * programs.
  */
 const formatVersion = 1

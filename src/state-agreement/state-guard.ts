@@ -14,7 +14,7 @@ import type { StateVerdict } from './state-agreement.ts'
 
 /** Why a state is not served. */
 export type StateQuarantine =
-  /** The state is set aside, and another member's is fetched. */
+  /** The database is moved away, and another member's state is fetched. */
   | { readonly cause: 'damaged' | 'operator'; readonly reason: string }
   | { readonly cause: 'disagreement'; readonly disagreement: Disagreement; readonly reason: string }
 
@@ -131,7 +131,7 @@ export class StateGuard {
   quarantineFailure(): string | null {
     const { quarantine } = this.#dependencies.state
     if (quarantine === null || quarantine.cause === 'disagreement') return null
-    return `the state is set aside and fetched from another member: ${quarantine.reason}`
+    return `the state is quarantined, that of another member is fetched: ${quarantine.reason}`
   }
 
   /** Returns why the state is suspect or about to be, or null. */
@@ -155,8 +155,7 @@ export class StateGuard {
 
   /**
    * Records an operator's decision that this member's state is right. Where no member contradicts
-   * the state the decision has no effect: it must not outlast the first difference that is still to
-   * come.
+   * the state the decision has no effect: otherwise it would hide a difference that begins later.
    */
   trustByOperator(): void {
     const { state, clock, trustMs = operatorTrustMs } = this.#dependencies

@@ -83,7 +83,7 @@ export type Condition =
   | { readonly kind: 'revision-is'; readonly revision: Revision }
   /** The namespace object exists and is not terminating. */
   | { readonly kind: 'namespace-active'; readonly namespace: string }
-  /** No object has a key with the prefix: the last condition of a namespace's removal. */
+  /** No object has a key with one of the prefixes: the last condition of a namespace's removal. */
   | { readonly kind: 'prefix-empty'; readonly prefixes: readonly string[] }
   /**
    * Another object is at that version, so what was derived from it still holds. Since feature level
@@ -135,13 +135,13 @@ export type Outcome =
   | { readonly kind: 'done'; readonly revisions: readonly Revision[] }
   | {
       readonly kind: 'refused'
-      /** Index of the refused operation, and its lost condition. */
+      /** Index of the refused operation, and its failed condition. */
       readonly operation: number
       readonly condition: Condition
       /** Revision of the key at that time; 0 when absent. */
       readonly current: Revision
     }
-  /** An object exceeds `Settings.objectBytesMax`. Since feature level 2, as the next. */
+  /** An object exceeds `Settings.objectBytesMax`. Since feature level 2, like `over-quota`. */
   | {
       readonly kind: 'too-large'
       readonly operation: number
@@ -151,7 +151,7 @@ export type Outcome =
   /** The storage quota is exceeded. */
   | { readonly kind: 'over-quota'; readonly usedBytes: number; readonly bytesMax: number }
   /**
-   * No effect: a second bootstrap, a trim of discarded history, a change of settings that have
-   * changed.
+   * No effect, such as of a second bootstrap, a trim of discarded history, a change of settings
+   * that have changed, or a command that cannot be decoded.
    */
   | { readonly kind: 'nothing' }

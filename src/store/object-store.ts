@@ -17,8 +17,8 @@ export interface ObjectStore {
   /** Returns the newest state in this member's memory. Cheap; valid until the next `await`. */
   view(): View
   /**
-   * Resolves once memory has everything acknowledged by any member before the call. @throws
-   * StoreError
+   * Resolves once memory has everything acknowledged by any member before the call.
+   * @throws StoreError
    */
   barrier(deadlineMs: number): Promise<void>
   /** Knowledge about the age of memory, without a round to other members. */
@@ -87,7 +87,7 @@ export interface View {
    * @param limit maximum number; null for all
    */
   list(prefix: KeyPrefix, options: { readonly after: Key | null; readonly limit: number | null }): ListSlice
-  /** Number of objects under a prefix; not cached for past revisions. */
+  /** Returns the number of objects under a prefix. */
   count(prefix: KeyPrefix): number
 }
 
@@ -99,7 +99,7 @@ export interface PastView {
     prefix: KeyPrefix,
     options: { readonly after: Key | null; readonly limit: number | null },
   ): Promise<ListSlice>
-  /** Exact number of objects under a prefix. */
+  /** Returns the number of objects under a prefix. */
   count(prefix: KeyPrefix): Promise<number>
 }
 

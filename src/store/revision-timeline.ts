@@ -12,7 +12,8 @@ export class RevisionTimeline<Sample extends { readonly atMs: number }> {
 
   /**
    * Adds a sample unless the last one is recent. Every property of `now` is at least as high as in
-   * the call before. @returns the newest sample that is at least a period old; null: there is none
+   * the call before.
+   * @returns the newest sample that is at least a period old; null: there is none
    */
   sample(now: Sample): Sample | null {
     const periodMs = this.#periodMs()

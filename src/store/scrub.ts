@@ -25,8 +25,9 @@ export type ScrubReport = { readonly records: number; readonly bytes: number; re
 
 /** Counters since the start. */
 export type ScrubCounters = {
-  /** Completed rounds, and the records they read. */
+  /** Completed rounds. */
   rounds: number
+  /** Records read, by incomplete rounds too. */
   records: number
   /** Rounds that found damage. */
   findings: number
@@ -135,7 +136,10 @@ export class Scrub {
     }
   }
 
-  /** Returns the same version from memory. */
+  /**
+   * Compares a stored version with the same version in memory, if it is current.
+   * @throws DatabaseError `damaged`
+   */
   #compare(store: KeyValueStore, key: Uint8Array, record: Uint8Array): void {
     const at = revisionOf(key)
     if (at === null || this.#isOver(store)) return

@@ -14,7 +14,10 @@ export type StoreErrorCode =
   'compacted' | 'future' | 'timed-out' | 'overloaded' | 'stopped' | 'too-large' | 'unreadable' | 'quarantined'
 
 export class StoreError extends CodedError<StoreErrorCode> {
-  /** For a write: whether it took effect. `unknown` only when the caller's deadline came first. */
+  /**
+   * For a write: whether it took effect. `unknown` when the caller's deadline came first, or when
+   * the state was quarantined in between.
+   */
   readonly applied: 'no' | 'unknown'
 
   constructor(
@@ -29,8 +32,9 @@ export class StoreError extends CodedError<StoreErrorCode> {
 
 /**
  * Errors of the database. After `damaged`, `digest` and `behind-log` the database is quarantined
- * and another member's state replaces it. The others are final: the member must stop. While a
- * snapshot is received, an error concerns only that snapshot, which is refused.
+ * and another member's state replaces it. `stale`, `unconfirmed` and `suspect` concern one
+ * snapshot, and so do all others while a snapshot is received, except `unsupported`. The rest is
+ * final: the member must stop.
  *
  * - `damaged`: stored bytes fail their check, or are inconsistent
  * - `digest`: the digest of the whole database is wrong

@@ -10,7 +10,7 @@ export type StoreMachineOptions = {
   readonly home: KeyValueDatabases
   readonly clock: Clock
   readonly limits: StoreLimits
-  /** First index of the recovered log: determines which database is the live one. */
+  /** The recovered log begins after this index: it determines which database is the live one. */
   readonly logBase: SnapshotMeta
   /** Last index of the log: a database beyond it means that the log lost entries. */
   readonly logLast: LogIndex

@@ -159,7 +159,7 @@ export class Store implements ObjectStore {
     return this.#hub.open(prefix, after, interest)
   }
 
-  /** Ends all watches and waits. The caller closes the machine and consensus. */
+  /** Ends all watches, and rejects what waits for a revision. The caller closes the rest. */
   close(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
     this.#hub.close()

@@ -300,7 +300,7 @@ void test('health and version need no credentials, discovery does', async (t) =>
   for (const path of reported) assert.equal((await ask('GET', path, { headers: NOBODY })).status, 200, path)
 })
 
-void test('a cross-origin write of a browser is refused, with any credentials', async (t) => {
+void test('a cross-origin write of a browser is refused unless it has a bearer token', async (t) => {
   const { ask } = await start(t)
   const url = '/api/v1/namespaces/ns/configmaps'
   // The server's callers here have tokens; a certificate is what a browser would show by itself.

@@ -34,9 +34,9 @@ const accounts: { readonly [name in ControllerName]: string | null } = {
 }
 
 /**
- * Controllers whose writes admission compares with their permissions: it writes rules that it does
- * not have, or uses signers, before the default roles are stored and whatever authorizers are
- * configured.
+ * Controllers that act as cluster administrators, because admission compares their writes with
+ * their permissions: they write rules that they do not have, or use signers, even before the
+ * default roles are stored and whatever authorizers are configured.
  */
 const privileged: readonly ControllerName[] = ['clusterrole-aggregation', 'csrapproving', 'csrsigning']
 

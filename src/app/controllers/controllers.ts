@@ -127,7 +127,7 @@ export class Controllers {
 
   #startKeys(): readonly Stop[] {
     const { consensus, clock, maintainKeys, certificates, log } = this.#dependencies
-    const onError = (cause: unknown): void => log.warn({ err: cause }, 'signing keys not maintained yet')
+    const onError = (cause: unknown): void => log.warn({ err: cause }, 'shared keys not maintained yet')
     return [maintainKeys, certificates.maintain].flatMap((maintain) => {
       if (maintain === null) return []
       const work = signingKeys({ clock, periodMs: limits.keyRingCheckMs, maintain, onError })

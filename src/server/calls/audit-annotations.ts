@@ -7,7 +7,7 @@ export class AuditAnnotations {
   readonly #droppedKey: string
   #characters = 0
 
-  /** @param droppedKey of the annotation that states it */
+  /** @param droppedKey the key of the annotation that states that others are missing */
   constructor(droppedKey: string) {
     this.#droppedKey = droppedKey
     this.all = this.#map

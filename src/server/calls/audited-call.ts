@@ -9,7 +9,7 @@ import { statusOf } from '../../api/errors/status.ts'
 import type { Decision } from '../../auth/decision.ts'
 import type { Deprecation } from '../../registry/kinds/definition.ts'
 import { limits } from '../../config/limits.ts'
-import { namedByNobody } from '../../audit/audit-event.ts'
+import { nothingNamed } from '../../audit/audit-event.ts'
 import type { NamedByBody } from '../../audit/audit-event.ts'
 import { isAtLeast } from '../../audit/audit-policy.ts'
 import type { AuditDecision, AuditStage } from '../../audit/audit-policy.ts'
@@ -53,7 +53,7 @@ export class AuditedCall {
   /** null: not decided yet, or nothing is recorded. */
   #decision: Recorded | null = null
   #isDecided = false
-  #named: NamedByBody = namedByNobody
+  #named: NamedByBody = nothingNamed
   #request: Json | null = null
   #status: JsonObject | null = null
   #response: { readonly bytes: Uint8Array } | { readonly object: JsonObject } | null = null
@@ -95,8 +95,9 @@ export class AuditedCall {
   }
 
   /**
-   * The first value of a key is kept. Annotations beyond the limit are dropped, which one states.
-   * @param from the level that records it
+   * Adds an annotation. The first value of a key is kept. Annotations beyond the limit are dropped,
+   * and one annotation states that.
+   * @param from the lowest level that records it
    */
   annotate(key: string, value: string, from: 'Metadata' | 'Request' = 'Metadata'): void {
     if (this.keeps(from)) this.#annotations.add(key, value)
@@ -155,7 +156,8 @@ export class AuditedCall {
   end(): void {
     this.#stopWaiting?.()
     if (!this.#isDecided) {
-      // Authentication failed: only the end of the response is recorded.
+      // Authentication failed: a single event, at the stage that upstream records for it. Or the
+      // call ended before `begin`.
       const decision = this.#decide()
       const stage = this.#call.authenticated ? 'ResponseComplete' : 'ResponseStarted'
       if (decision !== null) this.#record(decision, stage)
@@ -231,7 +233,7 @@ export class AuditedCall {
     const response = this.#response
     if (response === null) return null
     if ('object' in response) return JSON.stringify(response.object)
-    // The event is too large with it, and will be truncated.
+    // The event is too large with it: `eventLine` omits it, so it need not be redacted.
     if (response.bytes.byteLength > limits.auditEventBytesMax) return textOf(response.bytes)
     return redactedText(textOf(response.bytes), this.#redaction(decision))
   }

@@ -25,9 +25,9 @@ declare module 'fastify' {
 }
 
 /**
- * Builds fastify on a server of this module. Its declarations support one protocol at a time, hence
- * the cast; at run time each request is of one of them. No route has a schema for fastify: without
- * its schema compilers, two hundred modules are not loaded at the start.
+ * Builds fastify on a server of this module. Fastify's declarations support one protocol at a time,
+ * hence the casts; at run time each request is of one of them. No route has a schema for fastify:
+ * without its schema compilers, two hundred modules are not loaded at the start.
  */
 export function appOn(
   makeServer: (handler: RawHandler) => RawServer,

@@ -18,9 +18,9 @@ export class Discovery {
   readonly #names: Names
   #version = -1
   #groups: readonly DiscoveredGroup[] = []
-  /** By path, for this version of the catalog: one per document. */
+  /** For this version of the catalog, by path; aggregated ones by root and API version. */
   #documents = new Map<string, StaticDocument>()
-  /** The documents of the previous version of the catalog, by path. */
+  /** The documents of the previous version of the catalog, by the same keys. */
   #before: ReadonlyMap<string, StaticDocument> = new Map()
 
   constructor(catalog: Catalog, names: Names) {

@@ -35,7 +35,7 @@ export function encodingWanted(header: string | undefined): Wanted {
 }
 
 /**
- * Negotiates the encoding of an error: JSON where the client accepts nothing else that is offered.
+ * Negotiates the encoding of an error: JSON where the client accepts nothing that is offered.
  */
 export function errorEncodingWanted(header: string | undefined): Wanted {
   try {
@@ -88,7 +88,7 @@ function representationOf({ as, encoding, apiVersion = '' }: Offer, query: Query
   return { as, encoding, shape: { apiVersion, includeObject: readIncludeObject(query) } }
 }
 
-/** Names that clients may use for the group of such shapes. */
+/** The groups and versions under which clients may request tables and metadata. */
 const SHAPE_VERSIONS = (['orch.io', 'k8s.io'] as const).flatMap((domain) =>
   ['v1', 'v1beta1'].map((v) => ({ g: namesOf(domain).group('meta'), v })),
 )
@@ -105,7 +105,7 @@ function shaped(written: readonly Written[], as: 'table' | 'partial', kind: stri
 }
 
 /**
- * Returns the offers. Only metadata has protobuf messages, whatever the kind.
+ * Returns the offers. Metadata is offered as protobuf whatever the kind, tables never.
  *
  * @param whole encodings of whole objects
  * @param list a list has its own kind; the events of a watch are single objects

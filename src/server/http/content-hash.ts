@@ -2,7 +2,8 @@
  * Returns a hash of content by which caches notice changes; it does not resist deliberate
  * collisions. 32 hexadecimal digits, the same on every member and release for the same bytes.
  *
- * @source FNV-1a, run as four lanes from different starts, each byte added to its position first
+ * @source FNV-1a in four lanes with different starts: each lane takes every byte, one lane in turn
+ * with 0x100 added
  */
 export function contentHash(bytes: Uint8Array): string {
   const lanes = [0x811c9dc5, 0x9e3779b9, 0x85ebca6b, 0xc2b2ae35]

@@ -4,7 +4,10 @@ import { TLSSocket } from 'node:tls'
 import { limits } from '../../config/limits.ts'
 import type { RawRequest } from './raw-http.ts'
 
-/** Returns one object per connection, for either protocol. */
+/**
+ * Returns the object that identifies the connection of a request: the HTTP/2 session, or the socket
+ * of HTTP/1.1 over TLS. null: there is no TLS, or the session has ended.
+ */
 export function connectionOf(raw: RawRequest): object | null {
   if ('stream' in raw) return raw.stream.session ?? null
   return raw.socket instanceof TLSSocket ? raw.socket : null

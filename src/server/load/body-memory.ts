@@ -7,8 +7,8 @@ import { limits } from '../../config/limits.ts'
 
 /**
  * Memory for request bodies, from their first byte until the response: received, parsed, waiting
- * for a commit. Large bodies leave a quarter of it to small ones, and one user leaves a quarter to
- * others.
+ * for a commit. Large bodies leave a quarter of it to small ones. One user leaves a quarter to
+ * others, and half of what large bodies may take.
  */
 export class BodyMemory {
   readonly #budget: UserBudget
@@ -56,7 +56,7 @@ export class BodyCharge {
    * @returns false when it does not fit now
    */
   growTo(bytes: number): boolean {
-    assert(!this.#ended, 'a charge that was given back does not grow')
+    assert(!this.#ended, 'a released charge does not grow')
     const wanted = Math.min(bytes, this.#large.perUserMax)
     const more = wanted - this.#bytes
     if (more <= 0) return true
@@ -114,7 +114,7 @@ const MEMBER_BYTES = 64
 /** Two bytes can be an embedded message there. */
 const PROTOBUF_FACTOR = 64
 
-/** Strings are not located; each line may be an object. */
+/** An upper estimate: signs within strings count, too, and each line may be an object. */
 function yamlShape(body: Uint8Array): JsonShape {
   let containers = 1
   let commas = 0
@@ -130,10 +130,10 @@ const [BRACE, BRACKET, COMMA, COLON, NEWLINE, DASH] = Array.from('{[,:\n-', (sig
 export type UploadOptions = {
   /** On the monotonic clock. */
   readonly beganMs: number
-  /** How long it may take whatever its size. */
+  /** How long the upload may take, whatever the size of the body. */
   readonly graceMs: number
   readonly charge: BodyCharge
-  /** Called once, when the body has arrived or was refused. */
+  /** Called once, when the body has arrived or its call has ended. */
   readonly onEnd: () => void
 }
 

@@ -83,7 +83,7 @@ export class OutgoingBytes {
     }
   }
 
-  /** Disconnects clients that block others. To be called periodically. */
+  /** Disconnects clients that block others, and resumes calls. To be called periodically. */
   look(nowMs: number): void {
     for (const { call, sinceMs } of [...this.#waiting]) {
       if (nowMs - sinceMs < this.#limits.slowMsMin) break
@@ -140,5 +140,5 @@ function add<Name>(sums: Map<Name, number>, name: Name, bytes: number): void {
   else sums.set(name, sum)
 }
 
-/** The others are resumed by the next scan. */
+/** The others are resumed by the next `look`. */
 const HELD_LOOKED_AT_MAX = 16

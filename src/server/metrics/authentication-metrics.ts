@@ -15,8 +15,8 @@ const RESULTS = ['success', 'failure', 'error'] as const
 const durationBounds = Array.from({ length: 15 }, (_, at) => 0.001 * 2 ** at)
 
 /**
- * Counts and times the authentication of requests. Names and labels are upstream's. @source
- * apiserver `pkg/endpoints/filters/metrics.go` of 1.24
+ * Counts and times the authentication of requests. Names and labels are upstream's.
+ * @source apiserver `pkg/endpoints/filters/metrics.go` of 1.24
  */
 export class AuthenticationMetrics {
   readonly #durations = new Map(RESULTS.map((result) => [result, new BucketCounts(durationBounds)]))
@@ -29,7 +29,7 @@ export class AuthenticationMetrics {
     const registers = [registry]
     new Counter({
       name: 'authentication_attempts',
-      help: 'Requests that were authenticated, by result: success, failure (401) or error.',
+      help: 'Authentications of requests, by result: success, failure (401) or error.',
       labelNames: ['result'],
       registers,
       collect() {

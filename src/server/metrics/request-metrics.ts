@@ -62,7 +62,8 @@ class RequestSeries {
 
 /**
  * Counts and times every response. Names and labels are upstream's, as dashboards and alerts expect
- * them. @source apiserver `pkg/endpoints/metrics/metrics.go` of 1.24
+ * them.
+ * @source apiserver `pkg/endpoints/metrics/metrics.go` of 1.24
  */
 export class RequestMetrics {
   /** By their labels; at most `limits.requestSeriesMax` of known resources. */

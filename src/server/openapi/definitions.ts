@@ -14,8 +14,8 @@ import type {
 import { markers } from './markers.ts'
 
 /**
- * Swagger 2.0 allows members next to a `$ref`; OpenAPI 3.0 ignores them, so there it is wrapped in
- * an `allOf`.
+ * Swagger 2.0 allows members next to a `$ref`; OpenAPI 3.0 ignores them, so there the reference is
+ * wrapped in an `allOf`.
  */
 export type Dialect = 'v2' | 'v3'
 

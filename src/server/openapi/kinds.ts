@@ -75,8 +75,8 @@ export function addCommon(
 }
 
 /**
- * Returns `core.v1.ConfigMap`. The name of the schema would not do, as versions of a kind may share
- * it.
+ * Returns a name such as `core.v1.ConfigMap`. It is not that of the schema, because versions of a
+ * kind may share a schema.
  */
 function neutralName({ group, version, kind }: ResourceDefinition, names: Names): string {
   const stem = group === '' ? 'core' : names.groupStem(group).split('.', 1)[0]

@@ -19,7 +19,7 @@ const PATCH_TYPES = (['json-patch', 'merge-patch', 'strategic-merge-patch', 'app
   patchMediaType,
 )
 
-/** Returns `core_v1`: documentation is grouped by these. */
+/** Returns a tag such as `core_v1`, by which documentation is grouped. */
 export function tagOf(definition: ResourceDefinition, names: Names): string {
   const group = definition.group === '' ? 'core' : names.groupStem(definition.group).replace(/[.-]/g, '')
   return `${group}_${definition.version}`

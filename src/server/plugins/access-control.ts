@@ -93,8 +93,8 @@ function hasHeaders(headers: Readonly<Record<string, unknown>>): boolean {
 
 /**
  * Rejects writes that a page of another origin makes a browser send: the browser adds its user's
- * client certificate, whatever the page. An `Authorization` header, which no browser adds to a
- * simple request, proves intent. Programs send none of the headers that are checked here.
+ * client certificate, whatever the page. A bearer token, which no browser adds by itself, proves
+ * intent. Programs send none of the headers that are checked here.
  *
  * @source W3C Fetch Metadata Request Headers; WHATWG Fetch, "CORS-safelisted request-header"
  */
@@ -113,6 +113,8 @@ export function crossSiteWrites(app: App): void {
 function refusalOf(raw: RawRequest): ApiError | undefined {
   const { headers } = raw
   if (!isSameOrigin(headers)) return new ApiError('Forbidden', elsewhere)
+  // A page can send a body without a type anywhere, without a preflight request; a script of this
+  // origin can set one.
   const isUntyped = hasBody(raw) && (headers['content-type'] ?? '').trim() === ''
   return isUntyped ? new ApiError('UnsupportedMediaType', untyped) : undefined
 }
@@ -135,7 +137,10 @@ function isSameOrigin(headers: IncomingHttpHeaders): boolean {
   return isOwnOrigin(headers.origin, typeof authority === 'string' ? authority : headers.host)
 }
 
-/** Rejects what no authorization mode allows, and everything while the rules may be out of date. */
+/**
+ * Rejects what no authorization mode allows, and everything except health, metrics and status while
+ * the rules may be out of date.
+ */
 export function authorization(
   app: App,
   { authorizer, isAccessStale }: { readonly authorizer: Authorizer; readonly isAccessStale: () => boolean },

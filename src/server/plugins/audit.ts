@@ -6,7 +6,7 @@ import type { AuditDependencies } from '../calls/audited-call.ts'
 
 /**
  * Follows every call for the audit log, including those whose authentication fails. Registered
- * between the begin of the call and authentication; `auditKnownCallers` is registered after
+ * between the beginning of the call and authentication; `auditKnownCallers` is registered after
  * authentication.
  */
 export function auditCalls(app: App, dependencies: AuditDependencies): void {

@@ -10,7 +10,7 @@ export function bodies(app: App, requestBytesMax: number): void {
 
   app.addHook('preParsing', (request, reply, payload, done) => {
     const { headers } = request.raw
-    // As if it were absent: fastify would treat it as a type of its own.
+    // An empty Content-Type counts as absent: fastify would treat it as a type of its own.
     if (headers['content-type']?.trim() === '') delete headers['content-type']
     const coding = codingOf(request)
     if (coding !== null) {
@@ -52,7 +52,7 @@ export function hasBody(raw: RawRequest): boolean {
 /**
  * Whether no client waits for a response any more: the time was up while the body arrived, or the
  * client disconnected before its request was complete. HTTP/2 reports a truncated body like a
- * complete one, so this is checked before a body counts; HTTP/1.1 fails while it is read.
+ * complete one, so this is checked before a body is used; HTTP/1.1 fails while it is read.
  */
 export function wasAbandoned(request: Request, reply: Reply): boolean {
   const { raw } = request

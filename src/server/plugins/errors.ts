@@ -8,7 +8,7 @@ import { answerError, noRoute } from '../responses/error-reply.ts'
  */
 export function errors(app: App, parts: ErrorParts): void {
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, parts))
-  // All HTTP methods have a route here: the rest belongs to another protocol on top of HTTP, or to
-  // none.
+  // `/*` has a route for every method of HTTP: only other methods (those of WebDAV, unknown ones)
+  // come here.
   app.setNotFoundHandler((request, reply) => answerError(noRoute(request, parts), request, reply, parts))
 }

@@ -62,8 +62,9 @@ export class Places {
   }
 
   /**
+   * Takes a slot for an upload, and memory for its body, until the call releases them.
    * @param bytes at least this many will arrive
-   * @returns null: no memory is free for this user
+   * @returns null: no slot or no memory is free for this user
    */
   beginUpload(call: Call, bytes: number, graceMs: number): Upload | null {
     const user = call.user.name

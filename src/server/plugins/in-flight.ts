@@ -55,8 +55,9 @@ export function beginCalls(
 }
 
 /**
- * Draws ids like upstream's: 128 bits, unique across members and restarts. Only the first half is
- * random, drawn once; the rest counts, as a draw per request has no benefit.
+ * Draws ids like upstream's: 128 bits, unique across members and restarts. The first 80 are random,
+ * except for version and variant, and drawn once; the last 48 count, as a draw per request has no
+ * benefit.
  */
 function requestIds(random: Random): () => string {
   const drawn = Array.from(random.bytes(10), (byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -126,7 +127,7 @@ export class InFlight {
     this.endStreams()
   }
 
-  /** Ends every watch, some per turn; their clients resume on another member. */
+  /** Ends every watch and snapshot, some per turn; clients of watches resume on another member. */
   endStreams(): void {
     this.#endSome(
       [...this.#calls].filter(({ endStream }) => endStream !== null),

@@ -18,8 +18,8 @@ type Sending = {
 }
 
 /**
- * Sends a list piece by piece, and takes the next piece only when the client has read the last. A
- * list of one piece is sent as one document with its length.
+ * Sends a list piece by piece, and takes the pieces only as fast as the client reads them. A list
+ * of one piece is sent as one document with its length.
  */
 export function answerPieces(
   pieces: Pieces,

@@ -16,7 +16,8 @@ export type WatchSink = ByteSink & {
   readonly framed: (events: Uint8Array) => Uint8Array
   /**
    * Ends the stream. Called once.
-   * @param drained this member shuts down or must not serve: the client should use another
+   * @param drained this member ended the stream, as it shuts down or must not serve, or as the
+   * caller may no longer watch; false: the stream ended itself, or its client did not read
    */
   readonly end: (drained: boolean) => void
 }

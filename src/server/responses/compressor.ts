@@ -67,7 +67,7 @@ export class Compressor {
   }
 }
 
-/** @throws ApiError always */
+/** Returns the error for a client that accepts neither gzip nor identity. */
 export function noCoding(): ApiError {
   return new ApiError('NotAcceptable', 'only the following content codings are offered: gzip, identity')
 }

@@ -49,7 +49,7 @@ export class NoRoute {
 
   #methodsAt(info: RequestInfo): readonly string[] | null {
     const { path } = info
-    // Authorized as what it resembles, but no served path begins like this.
+    // It was authorized like the path with a single slash, but no served path begins with two.
     if (path.startsWith('//')) return null
     if (info.action.kind === 'resource') return this.#dependencies.resourceMethods(info)
     if (/^\/apis?(?:\/|$)/.test(path)) {

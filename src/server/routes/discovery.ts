@@ -39,6 +39,7 @@ export function discoveryRoutes(app: App, { discovery, catalogSync }: DiscoveryD
         }
         let document = discovery.plain(path)
         if (document === null && catalogSync !== null && path.startsWith('/apis/')) {
+          // The definition of a custom kind may have been acknowledged but not applied here.
           await catalogSync.waitUntilCurrent(call.deadlineMs)
           document = discovery.plain(path)
         }

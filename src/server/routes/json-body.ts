@@ -5,7 +5,8 @@ import { ConfigError } from '../../config/errors.ts'
 import type { Request } from '../calls/fastify-types.ts'
 
 /**
- * @param fields allowed ones
+ * Parses the body of a request, a JSON object.
+ * @param fields the fields that it may have
  * @throws ApiError `BadRequest`
  */
 export function jsonBody(request: Request, fields: readonly string[]): JsonObject {
@@ -24,7 +25,8 @@ export function jsonBody(request: Request, fields: readonly string[]): JsonObjec
 }
 
 /**
- * @param parse parses the field
+ * Parses a field of a body.
+ * @param parse parses its text; throws ConfigError
  * @throws ApiError `BadRequest` naming the field
  */
 export function field<T>(name: string, value: unknown, parse: (text: string) => T): T {

@@ -58,7 +58,7 @@ export function membershipRoutes(app: App, dependencies: MembershipDependencies)
     handler: async (request, reply) => {
       const { deadlineMs, caller, impersonated } = callOf(request)
       const [tokenId] = caller.extra[JOIN_TOKEN_EXTRA] ?? []
-      // Impersonation needs no secret of a token.
+      // A caller can impersonate the user of a token without the token's secret.
       if (tokenId === undefined || impersonated !== null || !isJoinTokenId(tokenId))
         throw forbidden({ group: '', resource: '' }, '', 'joining needs a join token (orchctl member add)')
       const wanted = joinRequestOf(parsed(request))
@@ -164,7 +164,7 @@ function idOf(text: string): NodeId {
   throw new ConfigError('must be an id from /cluster/v1/status')
 }
 
-/** No token was made: `joined` instead. */
+/** Returns the body for a member that has joined already: `joined` instead of a token. */
 function enrolledBody({ member, replaces }: EnrolledMember): JsonObject {
   const { name, role, wantedRole, peerAddress, clientAddress } = member
   const seat = { name, role: wantedRole, peerAddress, clientAddress, replaces }

@@ -29,8 +29,9 @@ export interface KeyValueDatabases {
    */
   quarantine(name: string): Promise<void>
   /**
-   * Removes the quarantined database. @returns null when there is none @throws DatabaseError `io`
-   * naming the remaining path
+   * Removes the quarantined database.
+   * @returns null when there is none
+   * @throws DatabaseError `io` naming the remaining path
    */
   discardQuarantined(): Promise<Discarded | null>
 }

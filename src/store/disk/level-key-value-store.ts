@@ -297,7 +297,10 @@ async function bytesUnder(directory: string): Promise<number> {
   return bytes
 }
 
-/** Contains every Secret, and LevelDB creates its files with the default mode of the process. */
+/**
+ * Creates the directory for its owner only: it contains every Secret, and LevelDB creates its files
+ * with the default mode of the process.
+ */
 async function restrictToOwner(directory: string): Promise<void> {
   await makeDirectories(directory)
   if (((await stat(directory)).mode & 0o077) !== 0) await chmod(directory, 0o700)

@@ -16,7 +16,7 @@ export type Database = { readonly name: string; readonly store: KeyValueStore }
 export type LiveDatabaseOptions = {
   readonly home: KeyValueDatabases
   readonly limits: StoreLimits
-  /** First index of the recovered log: a database behind it cannot catch up. */
+  /** The recovered log begins after this index: a database behind it cannot catch up. */
   readonly logBase: SnapshotMeta
   /** Last index of the log: a database beyond it means that the log lost entries. */
   readonly logLast: LogIndex
@@ -56,7 +56,7 @@ export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<Li
   const { home, logBase } = options
   const candidates: Candidate[] = []
   let damaged: string | null = null
-  const condemn = async (name: string, cause: unknown): Promise<void> => {
+  const quarantine = async (name: string, cause: unknown): Promise<void> => {
     damaged ??= distrustReason(name, cause)
     await home.quarantine(name)
   }
@@ -71,7 +71,7 @@ export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<Li
       if (index > logBase.index) await home.destroy(name)
       else candidates.push({ name, applied: await appliedIn(home, name) })
     } catch (cause) {
-      await condemn(name, cause)
+      await quarantine(name, cause)
     }
   }
   candidates.sort((a, b) => b.applied - a.applied)
@@ -81,7 +81,7 @@ export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<Li
       for (const other of candidates.slice(at + 1)) await home.destroy(other.name)
       return { open, damaged, missing: false }
     } catch (cause) {
-      await condemn(name, cause)
+      await quarantine(name, cause)
     }
   }
   const missing = damaged === null && options.logLast > noIndex
@@ -125,7 +125,7 @@ function distrustReason(name: string, cause: unknown): string {
   if (!(cause instanceof DatabaseError)) throw cause
   const { code, message } = cause
   if (isDamage(cause)) return `database ${name}: ${message}`
-  // The log has all promises; an older database would only be stale.
+  // The database is not at fault, and an older one would only be stale: the start fails.
   const remedy =
     code === 'io'
       ? ': check the disk and its permissions; if there are other members, remove the directory of databases, never the log, ' +
@@ -140,8 +140,8 @@ export function isDamage({ code }: DatabaseError): boolean {
 }
 
 /**
- * Returns the applied index of a database; -1 without a head, which is incomplete. @throws
- * DatabaseError
+ * Returns the applied index of a database; -1 for one without a head, which is incomplete.
+ * @throws DatabaseError
  */
 async function appliedIn(home: KeyValueDatabases, name: string): Promise<number> {
   const store = await home.open(name)

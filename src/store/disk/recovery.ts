@@ -119,7 +119,7 @@ function addVersion(state: MachineState, version: Version): void {
       )
     history.append(version, old)
   } else if (old !== null || version.kind === 'deleted') {
-    throw new DatabaseError('damaged', `the version ${version.revision} should have left`)
+    throw new DatabaseError('damaged', `the version ${version.revision} should have been removed`)
   }
   usage.made(version, old)
   if (version.kind !== 'deleted') objects.set(version)

@@ -13,7 +13,7 @@ import type { KeyValuePair } from './key-value-store.ts'
  *
  *   head    | "orch-snapshot" | format 1 | stored head |
  *   pairs   | key bytes 1 | key | value bytes 4 | value | ...
- *   end     | number of pairs, 8 |
+ *   end     | number of pairs, 8, as a double |
  *
  * Numbers are little-endian.
  */

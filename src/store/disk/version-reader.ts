@@ -16,7 +16,7 @@ export async function readVersions(
   const records = await store.getMany(revisions.map(versionKey))
   return revisions.map((at, place) => {
     const record = records[place]
-    if (record === undefined) throw new DatabaseError('io', 'the database answered with too few values')
+    if (record === undefined) throw new DatabaseError('io', 'the database returned too few values')
     return record === null ? null : decodeVersion(record, at)
   })
 }

@@ -174,7 +174,7 @@ export class History {
    * @param leaving called with each version that becomes unreadable
    * @param freed called for each event with the bytes of the versions that leave with it, all of
    * one key
-   * @returns their contribution to the digest
+   * @returns the contribution of the versions that leave to the digest
    */
   trim(
     upTo: Revision,

@@ -265,7 +265,7 @@ export class Machine {
     return noRevisions
   }
 
-  /** A quota that the command omits is unchanged; before its feature level there is none. */
+  /** A quota that the command omits is unchanged; before feature level 2 there is none. */
   #set(settings: Settings): void {
     const { state } = this
     const reported =

@@ -108,7 +108,7 @@ function withMember(object: JsonSpans, member: MemberInfo, configuration: Config
 
 const roleWord = { voter: 'Voter', learner: 'Learner' } as const
 
-/** The leader reports the health; until then it is unknown. */
+/** The leader reports `Ready`; until then a member that has its role counts as `NotReady`. */
 function phaseOf(phase: unknown, { id, role, wantedRole }: MemberInfo, configuration: Configuration): string {
   const { voters, votersOutgoing, learnersNext } = configuration
   const leaves = votersOutgoing?.includes(id) === true && !voters.includes(id) && !learnersNext.includes(id)
@@ -122,7 +122,8 @@ function put(key: Key, object: JsonSpans): Operation {
 }
 
 /**
- * Encodes objects as the API does. @param object kind, apiVersion and metadata first, in that order
+ * Encodes an object as the API does.
+ * @param object kind, apiVersion and metadata first, in that order
  */
 function encode(object: JsonSpans): EncodedObject {
   const { uid, labels, deletionTimestamp } = recordOf(object.get('metadata'))
@@ -158,8 +159,8 @@ function recordOf(text: string | undefined): JsonRecord {
 }
 
 /**
- * Returns a permanent uid, derived from the cluster ID and the member ID. @source RFC 9562 section
- * 5.8: version 8, variant 10
+ * Returns a permanent uid, derived from the cluster ID and the member ID.
+ * @source RFC 9562 section 5.8: version 8, variant 10
  */
 function uidOf(clusterId: string, { id }: MemberInfo): string {
   const bytes = Buffer.alloc(16)

@@ -20,7 +20,7 @@ import { PackedRecord } from './packed-record.ts'
  *   34         42         50
  *   | revision | previous | key | uid | labels as JSON | the object's bytes |
  *
- * Numbers are lowest byte first. The hash covers all that follows it.
+ * Numbers are little-endian, revisions are doubles. The hash covers all that follows it.
  */
 export class Version implements StoredObject {
   readonly key: Key

@@ -24,7 +24,7 @@ export class PackedRecord {
   constructor(record: Buffer, from: number) {
     const cuts = cutsOf(record, from)
     this.#own = cuts.length === 0 ? record : withoutTexts(record, cuts)
-    // Lists of exactly their length: there are as many as objects.
+    // Lists without spare capacity: there may be two for each object.
     this.#texts = cuts.length === 0 ? null : cuts.map(({ shared }) => shared)
     this.#offsets = cuts.length === 0 ? null : cuts.map(({ offset }) => offset)
     this.byteLength = record.byteLength
@@ -112,7 +112,7 @@ function withoutTexts(record: Buffer, cuts: readonly Cut[]): Buffer {
 
 type Range = readonly [start: number, end: number]
 
-/** Returns where in the list texts may be that others have too. */
+/** Returns the ranges of the list whose texts other records may share. */
 function rangesOf(list: string): readonly Range[] {
   const ranges: Range[] = []
   let at = 0

@@ -20,7 +20,7 @@ export class Sessions {
   readonly #stale = new Set<Session>()
   /** Changed since the last `takeChanges`; null: removed. */
   #changed = new Map<number, Session | null>()
-  /** Sum of the hashes of the records that are not stale. */
+  /** Sum of the hashes of the last encodings, outdated while a session is stale. */
   readonly #sum = newHash()
 
   /**

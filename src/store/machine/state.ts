@@ -27,7 +27,7 @@ export type MachineState = {
   readonly sessions: Sessions
   /** Sum of the hashes of all readable versions. */
   readonly versionsSum: Hash128
-  /** Their bytes. Derived from them, so not stored. */
+  /** Bytes of all readable versions. Recomputed when the state is loaded. */
   readonly usage: StorageUsage
   /**
    * Usage reached the quota, or a write would have exceeded it, and usage has not fallen well below

@@ -12,7 +12,7 @@ import type { StoreMachine } from '../store-machine.ts'
 
 /** The interface of the hub for its cursors. */
 export interface CursorHost {
-  /** Wakes the cursor once, when an event of its scope is applied. */
+  /** Wakes the cursor once, when an event that concerns it is applied. */
   wait(cursor: Cursor): void
   /** Wakes the cursor soon. */
   wake(cursor: Cursor): void

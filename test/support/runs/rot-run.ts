@@ -197,12 +197,14 @@ class RotBench {
     assert.doesNotMatch(given, /broken invariant/, what)
     // With a changed or missing lease promise or founding record the member must not serve.
     if (rot.kind === 'lease promise')
-      assert.match(given, /lease promise was (missing|damaged) and is set aside/, what)
+      assert.match(given, /lease promise was (missing|damaged), the longest possible one is assumed/, what)
     if (rot.kind === 'cluster.json') {
       const [record, kept] = [this.#data, this.kept].map((place) => new FileClusterRecord(place).read())
       assert.deepEqual(record, kept, `${what}: another cluster is refused`)
     }
-    return /repaired|quarantined|set aside|snapshot installed/.test(given) ? 'healed' : 'harmless'
+    return /repaired|quarantined|longest possible one is assumed|snapshot installed/.test(given)
+      ? 'healed'
+      : 'harmless'
   }
 
   async #readyOrEnded(what: string): Promise<boolean> {

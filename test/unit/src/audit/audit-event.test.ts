@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventLine, namedByNobody } from '../../../../src/audit/audit-event.ts'
+import { eventLine, nothingNamed } from '../../../../src/audit/audit-event.ts'
 import type { AuditEvent } from '../../../../src/audit/audit-event.ts'
 import { redacted, redactedText } from '../../../../src/audit/redaction.ts'
 
@@ -30,7 +30,7 @@ const event: AuditEvent = {
   sourceIps: ['10.0.0.1'],
   impersonatedUser: null,
   userAgent: 'test/1',
-  named: { ...namedByNobody, name: 'made' },
+  named: { ...nothingNamed, name: 'made' },
   responseStatus: { metadata: {}, code: 201 },
   requestObject: { kind: 'ConfigMap', data: { big: 12345678901234567890n, lines: 'a\nb\u2028c' } },
   responseObject: '{"kind":"ConfigMap","metadata":{"name":"made"}}',

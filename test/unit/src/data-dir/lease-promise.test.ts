@@ -68,10 +68,7 @@ void test('a lease promise with any byte changed, or cut, or missing next to a l
     const what = String(text)
     assert.equal(promisedMs({ directory, electionMs: 300, hasLog: true, log }), limits.electionMsMax, what)
     assert.equal(lines.length, 1, what)
-    assert.match(
-      lines[0] ?? '',
-      text === null ? /was missing and is set aside/ : /was damaged and is set aside/,
-    )
+    assert.match(lines[0] ?? '', text === null ? /was missing, the longest/ : /was damaged, the longest/)
     const again = warned()
     assert.equal(
       promisedMs({ directory, electionMs: 300, hasLog: true, log: again.log }),

@@ -186,7 +186,7 @@ void test('a leader without a state serves none and reports that it fetches one'
   await bench.clock.advance(1000)
   assert.equal(bench.guard.mayGive(), false)
   assert.equal(bench.guard.describe().state, 'quarantined')
-  assert.match(bench.guard.quarantineFailure() ?? '', /fetched from another member/)
+  assert.match(bench.guard.quarantineFailure() ?? '', /that of another member is fetched/)
   assert.equal(bench.guard.agreementFailure(), null)
   bench.state.quarantine = null
   bench.state.digest = 'b'
