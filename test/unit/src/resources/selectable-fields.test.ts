@@ -5,11 +5,11 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { namesOf } from '../../../../../src/api/metadata/names.ts'
-import { apiVersionOf } from '../../../../../src/registry/kinds/definition.ts'
-import { definitionsFor } from '../../../../../src/resources/index.ts'
-import { Fixture, refused } from '../../registry/fixture.ts'
-import { createPod, updateStatus } from '../pods/pod-samples.ts'
+import { namesOf } from '../../../../src/api/metadata/names.ts'
+import { apiVersionOf } from '../../../../src/registry/kinds/definition.ts'
+import { definitionsFor } from '../../../../src/resources/index.ts'
+import { Fixture, refused } from '../registry/fixture.ts'
+import { createPod, updateStatus } from './pods/pod-samples.ts'
 
 const reference = ['apiVersion', 'fieldPath', 'kind', 'name', 'namespace', 'resourceVersion', 'uid']
 
