@@ -130,7 +130,7 @@ void test('a caller that may no longer impersonate is revoked, and one whose use
   world.revocation.close()
 })
 
-void test('nothing is decided again while no rule changes, and calls without a caller wait for theirs', async () => {
+void test('calls are checked only after a change of rules, unless they are closed or not yet authenticated', async () => {
   const world = new World()
   world.call('ann')
   await world.look()

@@ -28,12 +28,12 @@ function votersOf(...ids: readonly number[]): Configuration {
   return { ...emptyConfiguration, voters: ids.map((id) => nodeId(id)) }
 }
 
-type WatchLine = Readonly<Record<number, readonly DigestSample[]>>
+type Reports = Readonly<Record<number, readonly DigestSample[]>>
 
 /** Member 1 judges. */
 function verdict(
   own: readonly DigestSample[],
-  reported: WatchLine,
+  reported: Reports,
   configuration = votersOf(1, 2, 3),
   states: Readonly<Record<number, ReportedState>> = {},
 ): StateVerdict {
@@ -120,7 +120,7 @@ void test('a member that a majority contradicted decides nothing against another
 })
 
 /** In the words of the definition, for voters 1 to 3. */
-function expectedOf(own: readonly DigestSample[], reported: WatchLine): StateVerdict['kind'] {
+function expectedOf(own: readonly DigestSample[], reported: Reports): StateVerdict['kind'] {
   const at = (samples: readonly DigestSample[], index: number): string | undefined =>
     samples.find((one) => one.index === index)?.digest
   const indexes = own.map(({ index }) => index).sort((a, b) => b - a)
@@ -155,7 +155,7 @@ void test('random samples of three members are judged according to the definitio
   for (const [kind, count] of Object.entries(counts)) assert.ok(count > 50, `${count} ${kind}`)
 })
 
-void test('of members that compare at one index never a majority is outvoted', () => {
+void test('members that compare at one index never outvote a majority of them', () => {
   for (let seed = 1; seed <= 500; seed++) {
     const random = new SeededRandom(seed)
     const count = 1 + random.below(5)
