@@ -72,7 +72,7 @@ void test('an object is refused by one of many LimitRanges that it violates alon
   assert.ok(seen.refused > 500 && seen.accepted > 500, JSON.stringify(seen))
 })
 
-void test('a namespace accepts no LimitRange and no ResourceQuota beyond the limit, and other changes of them', async (t) => {
+void test('a namespace accepts no LimitRange and no ResourceQuota beyond the limit, but other changes of them', async (t) => {
   const { api, race } = await openRacing()
   t.after(() => api.close())
   for (const [kind, plural, spec] of [

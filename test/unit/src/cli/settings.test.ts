@@ -19,13 +19,13 @@ import { admin, start, trusted } from '../../../support/fixtures/tls-server.ts'
 
 const GiB = 2 ** 30
 
-type WatchLine = { readonly code: number; readonly printed: string; readonly noted: string }
+type CommandResult = { readonly code: number; readonly printed: string; readonly noted: string }
 
 type Opened = {
   readonly store: Store
   /** Changes by others; one is made before each change of the command. */
   readonly others: Partial<Settings>[]
-  readonly set: (...args: string[]) => Promise<WatchLine>
+  readonly set: (...args: string[]) => Promise<CommandResult>
 }
 
 async function open(t: TestContext): Promise<Opened> {
@@ -51,7 +51,7 @@ async function open(t: TestContext): Promise<Opened> {
   t.after(() => rmSync(directory, { recursive: true }))
   const kubeconfig = join(directory, 'kubeconfig')
   writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf(url)))
-  const set = async (...args: string[]): Promise<WatchLine> => {
+  const set = async (...args: string[]): Promise<CommandResult> => {
     const [printed, noted]: [string[], string[]] = [[], []]
     const code = await cli(['settings', ...args, '--kubeconfig', kubeconfig], {
       ...{ clock: systemClock, random: freshRandom(), program: 'orchctl' },
@@ -83,7 +83,7 @@ function kubeconfigOf(server: string): object {
   }
 }
 
-void test('the settings are shown, with the largest users of the storage', async (t) => {
+void test('the settings are shown, with the resources that use most of the storage', async (t) => {
   const { set } = await open(t)
   const { code, printed } = await set('set', '--storage-quota', '16Gi', '--history-window', '90s')
   assert.equal(code, 0)

@@ -313,7 +313,7 @@ void test('certificates follow the authority that signs, as long as the earlier 
   assert.equal(readClientConfig(kubeconfig).authority, read(paths.ca.certificate))
 })
 
-void test('an authority that expires soon does not renew more and more often', (t) => {
+void test('certificates are not renewed more and more often when their authority expires soon', (t) => {
   const { clock, renewal, renewed, paths } = open(t)
   clock.jumpWall(3400 * dayMs)
   renewal.check()

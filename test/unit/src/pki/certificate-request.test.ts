@@ -116,7 +116,7 @@ void test('bytes that the signature does not cover must have their only valid va
 
 void test('requests of openssl are read, with keys of every kind', (t) => {
   if (spawnSync('openssl', ['version']).status !== 0) {
-    t.skip('openssl is not installed; requests of our own stand alone')
+    t.skip('openssl is not installed: only requests that this program makes are tested')
     return
   }
   for (const kind of [['rsa:2048'], ['ec', '-pkeyopt', 'ec_paramgen_curve:P-384'], ['ed25519']]) {

@@ -310,7 +310,7 @@ void test('an object of a custom kind is returned in the version of the request'
   assert.equal((await api.get({ kind, name: 'a' })).object.apiVersion, 'example.com/v2')
 })
 
-void test('members refuse a key, and reviews ignore it', async (t) => {
+void test('writes to Members refuse an idempotency key, and reviews ignore it', async (t) => {
   const api = await open(t)
   const member = { apiVersion: 'cluster.orch.io/v1', kind: 'Member', metadata: { name: 'n9' }, spec: {} }
   const seen = await refused(api.create({ kind: 'Member', body: member, idempotencyKey }))
