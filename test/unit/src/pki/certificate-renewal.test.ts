@@ -346,7 +346,7 @@ void test('entries of a kubeconfig that belong to another cluster stay as they a
   assert.equal(statSync(kubeconfig).mode & 0o777, 0o600)
 })
 
-void test('of two processes only one renews at a time, and the lock of an ended one is removed', (t) => {
+void test('of two processes only one renews at a time, and the lock of an ended one is taken over', (t) => {
   const opened = open(t)
   const { clock, another, paths, renewed, warnings } = opened
   const { certificate } = paths.server('n1')

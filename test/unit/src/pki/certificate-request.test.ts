@@ -87,10 +87,10 @@ void test('a damaged request is rejected, whatever the damage (SEED)', (t) => {
   const [block] = pemBlocks(certificateRequest({ commonName: 'jane', organizations: ['a'] }))
   const der = block?.der ?? new Uint8Array()
   for (let round = 0; round < 300; round++) {
-    const harmed = Uint8Array.from(der)
-    const at = random.below(harmed.length)
-    harmed[at] = (harmed[at] ?? 0) ^ (1 + random.below(255))
-    const cut = round % 3 === 0 ? harmed.subarray(0, random.below(harmed.length)) : harmed
+    const damaged = Uint8Array.from(der)
+    const at = random.below(damaged.length)
+    damaged[at] = (damaged[at] ?? 0) ^ (1 + random.below(255))
+    const cut = round % 3 === 0 ? damaged.subarray(0, random.below(damaged.length)) : damaged
     if (cut.length === 0) continue
     assert.match(wrong(toPem('CERTIFICATE REQUEST', cut)), /^malformed: /, `byte ${at}`)
   }
@@ -103,10 +103,10 @@ void test('bytes that the signature does not cover must have their only valid va
   assert.ok(from > 0)
   for (let at = from; at < from + algorithm.length; at++) {
     for (let change = 1; change < 256; change++) {
-      const harmed = Uint8Array.from(der)
-      harmed[at] = (harmed[at] ?? 0) ^ change
+      const damaged = Uint8Array.from(der)
+      damaged[at] = (damaged[at] ?? 0) ^ change
       assert.match(
-        wrong(toPem('CERTIFICATE REQUEST', harmed)),
+        wrong(toPem('CERTIFICATE REQUEST', damaged)),
         /^malformed: /,
         `byte ${at - from} ^ ${change}`,
       )

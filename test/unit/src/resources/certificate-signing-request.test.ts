@@ -112,7 +112,7 @@ void test('spec 3.2: approval sets Approved or Denied permanently', async (t) =>
     'FieldValueInvalid status.conditions[0].type',
     'FieldValueInvalid status.conditions[1].type',
   ])
-  const certificate = base64('not looked at here')
+  const certificate = base64('not checked here')
   const unsure = { ...approved, status: 'Unknown' }
   const no = await refused(setConditions(api, 'approval', [unsure]))
   assertCause(no, 'FieldValueNotSupported status.conditions[0].status', '"True"')

@@ -1,7 +1,7 @@
 /*
  * Goal: large requests are evaluated a few at a time, with pauses between them, and users take
  * turns; small ones never wait.
- * Method: tasks that the test completes, on a clock that stands still.
+ * Method: tasks that the test completes, on a clock that the test moves.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
