@@ -78,8 +78,8 @@ const makers: readonly (readonly [string, string, string])[] = [
   ['a log of lines', 'src/host/append-file.js', "m.appendedFiles.open(path + '/audit.log')"],
 ]
 
-for (const [who, module, call] of makers) {
-  void test(`${who}: the call ends although the system denies a parent directory that it lists`, (t) => {
+for (const [what, module, call] of makers) {
+  void test(`${what}: the call ends with an error when a parent directory cannot be created`, (t) => {
     if (process.platform !== 'linux') return t.skip('there is no /proc')
     const from = new URL(`../../../${module}`, import.meta.url).href
     for (const path of ['/proc/nope/x', '/proc/nope']) {

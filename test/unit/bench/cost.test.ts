@@ -10,12 +10,13 @@ import { Worker } from 'node:worker_threads'
 import { Cost } from '../../../bench/tool/cost.ts'
 import { systemClock } from '../../../fixtures/system.ts'
 
-/** Waits for input, computes for 400 ms on a second thread, and prints `done`. */
+/** Code that computes for this CPU time. */
 const burning = (ms: number): string =>
   `const before = process.cpuUsage(); const spent = () => { const { user, system } = process.cpuUsage(before); return (user + system) / 1000 };
    while (spent() < ${ms});`
 
 void test('CPU time of the servers and of the generator is measured separately', async (t) => {
+  // Waits for input, computes for 400 ms on a second thread, and prints `done`.
   const thread = `const { Worker } = require('node:worker_threads')
     console.log('here')
     process.stdin.once('data', () => new Worker(\`${burning(400)}\`, { eval: true }).once('exit', () => console.log('done')))`

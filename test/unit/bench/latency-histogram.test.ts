@@ -14,7 +14,7 @@ function quantileOf(sorted: readonly number[], share: number): number {
   return sorted[Math.max(1, Math.ceil(share * sorted.length)) - 1] ?? Number.NaN
 }
 
-void test('quantiles of random latencies', () => {
+void test('quantiles of random latencies equal those of the sorted values to within 1/64', () => {
   for (let seed = 1; seed <= 200; seed++) {
     const random = new SeededRandom(seed)
     const parts = Array.from({ length: 1 + random.below(4) }, () => new LatencyHistogram())

@@ -20,7 +20,7 @@ function words(selection: Selection, possible: Possible): readonly string[] {
   return planOf(selection, possible).map(labelOf)
 }
 
-void test('the whole has every mode on leader and follower, every size, client count, list and fault', () => {
+void test('the whole plan has every mode on leader and follower, every size, client count, list and fault', () => {
   const plan = words(wholeSelection, ours)
   assert.equal(new Set(plan).size, plan.length, 'each once')
   for (const mode of ['linearizable', 'lease', 'bounded=100', 'any', 'log']) {
@@ -58,7 +58,7 @@ void test('servers without role and mode headers get only the loads that any ser
   assert.equal(plan.filter((label) => /leader|follower|lease|bounded|log/.test(label)).length, 0)
 })
 
-void test('only what was selected', () => {
+void test('the plan has only what was selected', () => {
   for (const workload of workloads) {
     const plan = planOf({ ...quickSelection, workloads: [workload] }, ours)
     assert.ok(plan.length > 0, workload)

@@ -140,7 +140,7 @@ const targets: readonly Target[] = [
       if (header !== null) decodeGroup(bytes, header)
     },
     isRefusal: neverRefuses,
-    // Header and first record; the chain ends there, as a decoder must bear.
+    // Header and first record; the chain ends there, which a decoder must accept.
     seal: (bytes) => {
       setU32(bytes, 4, crc32(bytes.subarray(8, groupHeaderBytes)))
       setU32(bytes, groupHeaderBytes, crc32(bytes.subarray(groupHeaderBytes + 4), 0))

@@ -25,7 +25,7 @@ for (const [title, unsound, voteless, member, spared] of [
   ['not a second of them, although its state is wrong as well', [2, 3], [2], 3, false],
   ['not the only one whose state is right', [2], [], 1, false],
 ] as const) {
-  void test(`which members may be damaged: ${title}`, () => {
+  void test(`the quorum guard decides which members may be damaged: ${title}`, () => {
     assert.equal(quorumGuard(unsound, voteless).canLose(member), spared)
   })
 }

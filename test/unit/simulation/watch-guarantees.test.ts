@@ -64,7 +64,7 @@ function whole(all: HistoryBuilder): WatchedEvent[] {
   ]
 }
 
-void test('ordered', () => {
+void test('ordered: an event or bookmark that is older than an earlier one is found', () => {
   const all = newHistory()
   all.watch({ start: behind(0), events: [...whole(all), bookmark(5)] })
   checkOrdered(all.history)

@@ -24,7 +24,7 @@ function run(cwd: string, command: string, ...args: readonly string[]): string {
   return stdout.trim()
 }
 
-void test('the commit and its date, whenever it is built; unknown outside of a checkout', (t) => {
+void test('/version has the commit and its date, whenever it is built, and neither outside of a checkout', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'orch-version-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const info = join(directory, 'dist/src/build-info.json')

@@ -20,7 +20,7 @@ function answersOf(solo: Solo): readonly (readonly [to: number, granted: boolean
   return solo.takeAll('vote-response').map(({ to, granted }) => [to, granted])
 }
 
-void test('Raft paper §5.2: a vote is written with its term, and survives a crash', () => {
+void test('paper 5.2: a vote is written with its term, and survives a crash', () => {
   const solo = new Solo({ log: [1], term: 1 })
   solo.receive(asksForVote(2, 2))
   assert.deepEqual(answersOf(solo), [[2, true]])
@@ -35,7 +35,7 @@ void test('Raft paper §5.2: a vote is written with its term, and survives a cra
   ])
 })
 
-void test('Raft paper §5.2: a member that pre-campaigns for a later term and gives up keeps its vote in the current term', () => {
+void test('paper 5.2: a member that pre-campaigns for a later term and gives up keeps its vote in the current term', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5]), log: [1], term: 1 })
   solo.receive(asksForVote(2, 2))
   solo.raft.campaign()
@@ -48,7 +48,7 @@ void test('Raft paper §5.2: a member that pre-campaigns for a later term and gi
   assert.deepEqual(answersOf(solo), [[3, false]])
 })
 
-void test('Raft paper figure 2: a heartbeat carries no commit index beyond what is known to match', () => {
+void test('paper figure 2: a heartbeat carries no commit index beyond what is known to match', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1 })
   solo.lead([2])
   assert.equal(solo.raft.commit, 4)

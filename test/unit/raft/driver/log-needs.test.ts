@@ -23,17 +23,47 @@ for (const [title, followers, sentTo, needed] of [
   ['no followers', [], nothing, []],
   ['followers in contact count', [follower(2, 90), follower(3, 40)], nothing, ['90', '40']],
   [
-    'one without contact does not',
+    'a follower without contact does not count',
     [follower(2, 90), follower(3, 40, { recentlyActive: false })],
     nothing,
     ['90'],
   ],
-  ['one that waits for a snapshot does not', [follower(3, 4, { state: 'snapshot' })], nothing, []],
-  ['one that received it does', [follower(3, 4, { state: 'snapshot' })], sent, ['70 or 500 bytes']],
-  ['also when it is probed', [follower(3, 4, { state: 'probe' })], sent, ['70 or 500 bytes']],
-  ['and once it continues, by its match index', [follower(3, 75)], sent, ['75 or 500 bytes']],
-  ['until it reaches the commit index at the end of the transfer', [follower(3, 80)], sent, ['80']],
-  ['one that waits for another snapshot does not', [follower(3, 80, { state: 'snapshot' })], sent, []],
+  [
+    'a follower that waits for a snapshot does not count',
+    [follower(3, 4, { state: 'snapshot' })],
+    nothing,
+    [],
+  ],
+  [
+    'a follower that received a snapshot counts',
+    [follower(3, 4, { state: 'snapshot' })],
+    sent,
+    ['70 or 500 bytes'],
+  ],
+  [
+    'a follower that received a snapshot counts while it is probed',
+    [follower(3, 4, { state: 'probe' })],
+    sent,
+    ['70 or 500 bytes'],
+  ],
+  [
+    'a follower that continues from a snapshot counts by its match index',
+    [follower(3, 75)],
+    sent,
+    ['75 or 500 bytes'],
+  ],
+  [
+    'the snapshot no longer counts at the commit index of the end of its transfer',
+    [follower(3, 80)],
+    sent,
+    ['80'],
+  ],
+  [
+    'a follower that waits for another snapshot does not count',
+    [follower(3, 80, { state: 'snapshot' })],
+    sent,
+    [],
+  ],
 ] as const) {
   void test(`log needs of followers: ${title}`, () => {
     const needs = neededByFollowers(followers, sentTo)

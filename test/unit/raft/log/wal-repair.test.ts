@@ -78,7 +78,7 @@ function tallyOf(damages: Iterable<Damage>, help: (whole: Wal, at: number) => He
 }
 
 const helpers: Readonly<Record<string, (whole: Wal) => Help>> = {
-  nobody: () => ({ covered: null, peer: [] }),
+  none: () => ({ covered: null, peer: [] }),
   database: () => ({ covered: metaAt(10, 1), peer: [] }),
   peer: (whole) => ({ covered: null, peer: contents(whole) }),
   both: (whole) => ({ covered: metaAt(4, 1), peer: contents(whole) }),
@@ -127,7 +127,7 @@ for (const end of ['closed', 'killed'] as const) {
       console.log(`# ${end}, every 61st byte, helped by ${helper}: ${JSON.stringify(some)}`)
       refused[helper] = some.refused
     }
-    const most = refused['nobody'] ?? 0
+    const most = refused['none'] ?? 0
     for (const helper of ['database', 'peer', 'both']) assert.ok((refused[helper] ?? most) < most / 3, helper)
   })
 

@@ -42,28 +42,28 @@ class SlowMachine extends ListMachine {
   }
 }
 
-function bench(): { machine: SlowMachine; desk: SnapshotStreams; posted: ApiToRaft[] } {
+function bench(): { machine: SlowMachine; streams: SnapshotStreams; posted: ApiToRaft[] } {
   const machine = new SlowMachine()
   const posted: ApiToRaft[] = []
-  return { machine, desk: new SnapshotStreams(machine, (message) => posted.push(message)), posted }
+  return { machine, streams: new SnapshotStreams(machine, (message) => posted.push(message)), posted }
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 void test('an aborted stage ends before the next one begins', async () => {
-  const { machine, desk, posted } = bench()
-  desk.take({ kind: 'sink-open', stream: 1, snapshot: at(36) })
+  const { machine, streams, posted } = bench()
+  streams.take({ kind: 'sink-open', stream: 1, snapshot: at(36) })
   await settled()
-  desk.take({ kind: 'sink-abort', stream: 1, cause: 'a newer stream replaced it' })
-  desk.take({ kind: 'sink-open', stream: 2, snapshot: at(39) })
+  streams.take({ kind: 'sink-abort', stream: 1, cause: 'a newer stream replaced it' })
+  streams.take({ kind: 'sink-open', stream: 2, snapshot: at(39) })
   await settled()
   assert.deepEqual(machine.log, ['stage 36'])
   machine.opening[0]?.resolve(undefined)
   await settled()
   assert.deepEqual(machine.log, ['stage 36', 'abort 36', 'stage 39'])
   machine.opening[1]?.resolve(undefined)
-  desk.take({ kind: 'sink-chunk', stream: 2, bytes: new Uint8Array([1]) })
-  desk.take({ kind: 'sink-finish', stream: 2 })
+  streams.take({ kind: 'sink-chunk', stream: 2, bytes: new Uint8Array([1]) })
+  streams.take({ kind: 'sink-finish', stream: 2 })
   await settled()
   assert.deepEqual(machine.log.slice(3), ['chunk of 39', 'finish 39'])
   assert.deepEqual(
@@ -73,13 +73,13 @@ void test('an aborted stage ends before the next one begins', async () => {
 })
 
 void test('a stream is acknowledged only once its snapshot is staged completely', async () => {
-  const { machine, desk, posted } = bench()
+  const { machine, streams, posted } = bench()
   const finishing = new Deferred<void>()
   machine.finishing = finishing.promise
-  desk.take({ kind: 'sink-open', stream: 1, snapshot: at(5) })
+  streams.take({ kind: 'sink-open', stream: 1, snapshot: at(5) })
   await settled()
   machine.opening[0]?.resolve(undefined)
-  desk.take({ kind: 'sink-finish', stream: 1 })
+  streams.take({ kind: 'sink-finish', stream: 1 })
   await settled()
   assert.deepEqual([machine.log, posted.length], [['stage 5'], 1])
   finishing.resolve(undefined)
@@ -88,13 +88,13 @@ void test('a stream is acknowledged only once its snapshot is staged completely'
 })
 
 void test('a failing chunk ends the stream once, and what follows is ignored', async () => {
-  const { machine, desk, posted } = bench()
-  desk.take({ kind: 'sink-open', stream: 1, snapshot: at(5) })
+  const { machine, streams, posted } = bench()
+  streams.take({ kind: 'sink-open', stream: 1, snapshot: at(5) })
   await settled()
   machine.opening[0]?.resolve(undefined)
-  desk.take({ kind: 'sink-chunk', stream: 1, bytes: new Uint8Array([0]) })
-  desk.take({ kind: 'sink-chunk', stream: 1, bytes: new Uint8Array([1]) })
-  desk.take({ kind: 'sink-finish', stream: 1 })
+  streams.take({ kind: 'sink-chunk', stream: 1, bytes: new Uint8Array([0]) })
+  streams.take({ kind: 'sink-chunk', stream: 1, bytes: new Uint8Array([1]) })
+  streams.take({ kind: 'sink-finish', stream: 1 })
   await settled()
   assert.deepEqual(machine.log, ['stage 5', 'abort 5'])
   assert.deepEqual(
@@ -104,7 +104,7 @@ void test('a failing chunk ends the stream once, and what follows is ignored', a
 })
 
 void test('a source answers each pull in order, and is closed on abort', async () => {
-  const { machine, desk, posted } = bench()
+  const { machine, streams, posted } = bench()
   let closed = 0
   const produce = machine.produceSnapshot.bind(machine)
   machine.produceSnapshot = async () => {
@@ -112,26 +112,26 @@ void test('a source answers each pull in order, and is closed on abort', async (
     const close = async (): Promise<void> => void closed++
     return { snapshot: source.snapshot, next: () => source.next(), close }
   }
-  desk.take({ kind: 'source-open', stream: 4, atLeast: null })
-  for (let pulls = 0; pulls < 3; pulls++) desk.take({ kind: 'source-pull', stream: 4 })
+  streams.take({ kind: 'source-open', stream: 4, atLeast: null })
+  for (let pulls = 0; pulls < 3; pulls++) streams.take({ kind: 'source-pull', stream: 4 })
   await settled()
   const chunks = posted.flatMap((message) => (message.kind === 'source-chunk' ? [message.bytes] : []))
   assert.equal(posted[0]?.kind, 'source-opened')
   assert.equal(chunks.length, 3)
   assert.ok(chunks[0] !== null)
   assert.equal(chunks[2], null)
-  desk.take({ kind: 'source-close', stream: 4 })
-  await desk.close()
+  streams.take({ kind: 'source-close', stream: 4 })
+  await streams.close()
   await settled()
   assert.equal(closed, 1)
 })
 
 void test('a wanted snapshot is requested repeatedly, but not with every message of the raft thread', () => {
-  const { machine, desk, posted } = bench()
-  desk.wantState(0)
+  const { machine, streams, posted } = bench()
+  streams.wantState(0)
   assert.deepEqual(posted, [])
   machine.wanted = logIndex(7)
-  for (let nowMs = 0; nowMs <= 1000; nowMs += 100) desk.wantState(nowMs)
+  for (let nowMs = 0; nowMs <= 1000; nowMs += 100) streams.wantState(nowMs)
   const request = { kind: 'state-wanted', atLeast: 7 }
   assert.deepEqual(posted, [request, request, request])
 })

@@ -11,7 +11,7 @@ import { admissionChain } from '../../../../src/admission/chain.ts'
 import type { AdmissionPlugin } from '../../../../src/admission/chain.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
 
-void test('all mutate in order, then all validate in order, and see what came before', async (t) => {
+void test('all plugins mutate in order, then all validate in order, each the result of the previous ones', async (t) => {
   const log: string[] = []
   const plugin = (name: string): AdmissionPlugin => ({
     name,

@@ -36,8 +36,8 @@ function open(): Promise<Fixture> {
   return Fixture.open({ admission: admissionChain(plugins) })
 }
 
-function say(api: Fixture, who: string, subresource: string, body: JsonObject): Promise<Got> {
-  const user = { name: who, uid: '', groups: [], extra: {} }
+function patchAs(api: Fixture, caller: string, subresource: string, body: JsonObject): Promise<Got> {
+  const user = { name: caller, uid: '', groups: [], extra: {} }
   return api.patch({ kind, name, user, subresource, body })
 }
 
@@ -51,23 +51,23 @@ void test('spec 3.2, 5.7: approval needs approve on the signer, a status needs s
   }
   await api.create({ kind, body: { metadata: { name }, spec } })
   const approved = { status: { conditions: [{ type: 'Approved', status: 'True' }] } }
-  for (const who of ['sign a.io/b', 'approve a.io/c', 'approve b.io/*', 'approve *']) {
-    const seen = await refused(say(api, who, 'approval', approved))
-    assert.equal(seen.code, 403, who)
+  for (const caller of ['sign a.io/b', 'approve a.io/c', 'approve b.io/*', 'approve *']) {
+    const seen = await refused(patchAs(api, caller, 'approval', approved))
+    assert.equal(seen.code, 403, caller)
     assert.ok(
       seen.message.includes('user not permitted to approve requests with signerName "a.io/b"'),
       seen.message,
     )
   }
-  assert.equal((await say(api, 'approve a.io/b', 'approval', approved)).code, 200)
-  assert.equal((await say(api, 'approve a.io/*', 'approval', approved)).code, 200)
+  assert.equal((await patchAs(api, 'approve a.io/b', 'approval', approved)).code, 200)
+  assert.equal((await patchAs(api, 'approve a.io/*', 'approval', approved)).code, 200)
   const { object } = await api.get({ kind, name })
   const { conditions = [] } = object['status'] as { readonly conditions?: readonly JsonObject[] }
   const failed = { status: { conditions: [...conditions, { type: 'Failed', status: 'True' }] } }
-  const seen = await refused(say(api, 'approve a.io/b', 'status', failed))
+  const seen = await refused(patchAs(api, 'approve a.io/b', 'status', failed))
   assert.deepEqual([seen.code, seen.message.includes('user not permitted to sign')], [403, true])
   // A write that does not change the status needs no permission for it.
   const labels = { metadata: { labels: { a: 'b' } } }
-  assert.equal((await say(api, 'somebody', 'status', labels)).code, 200)
-  assert.equal((await say(api, 'sign a.io/*', 'status', failed)).code, 200)
+  assert.equal((await patchAs(api, 'somebody', 'status', labels)).code, 200)
+  assert.equal((await patchAs(api, 'sign a.io/*', 'status', failed)).code, 200)
 })

@@ -73,7 +73,7 @@ void test('a limited resource is consumed only where a quota limits it, by parts
   assert.match((await refused(claim(api, 'b', 'gold'))).message, /exceeded quota: rest/)
 })
 
-void test('a limited resource that a claim does not use more of is no obstacle to its update', async (t) => {
+void test('an update of a claim needs a quota only for limited resources of which it uses more', async (t) => {
   const entry = { resource: 'persistentvolumeclaims', matchContains: ['requests.storage'] }
   const api = await open(t, entry)
   await quota(api, 'all', { 'requests.storage': '5Gi', [`${CLASS}/requests.storage`]: '5Gi' })

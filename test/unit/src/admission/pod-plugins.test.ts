@@ -322,7 +322,7 @@ void test('spec 5.9: claims get the default storage class, and grow only if thei
   )
 })
 
-void test('spec 5.9: AlwaysPullImages, TaintNodesByCondition, NamespaceExists and AlwaysDeny do what their names describe', async (t) => {
+void test('spec 5.9: AlwaysPullImages, TaintNodesByCondition, NamespaceExists and AlwaysDeny act according to their names', async (t) => {
   const api = await open(alwaysPullImages(), taintNodesByCondition({ names }), namespaceExists())
   t.after(() => api.close())
   const { object } = await pod(api, 'a', {}, { imagePullPolicy: 'Never' })

@@ -73,7 +73,7 @@ for (const [domain, path, ca, key] of [
   })
 }
 
-void test('spec 5.6: the Pod, before its account, declines the token', async (t) => {
+void test('spec 5.6: a Pod or its account declines the token, and the Pod takes precedence', async (t) => {
   const api = await open(t)
   const declined = { metadata: { name: 'quiet' }, automountServiceAccountToken: false }
   await api.create({ kind: 'ServiceAccount', body: declined })

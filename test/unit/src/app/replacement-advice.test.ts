@@ -26,7 +26,7 @@ for (const line of [
   'entries that this member acknowledged are lost; it must be replaced by a new member',
   knownByAnotherLog(['n1', 'n3']),
 ]) {
-  void test(`replaced: ${line.slice(0, 60)}`, () => {
+  void test(`the error names the command that replaces the member: ${line.slice(0, 60)}`, () => {
     assert.match(withReplacement(line, config), command)
     assert.doesNotMatch(withReplacement(line, config), /\n/)
   })

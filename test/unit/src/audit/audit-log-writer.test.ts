@@ -189,7 +189,7 @@ void describe('a disk that fails', () => {
     await writer.close()
   })
 
-  void test('and only hangs: memory is bounded, in lines and in bytes', async () => {
+  void test('and hangs uses bounded memory, in lines and in bytes', async () => {
     const writer = await open({ bytesMax: Infinity })
     const go = holdUp()
     writer.add(line('under way'))

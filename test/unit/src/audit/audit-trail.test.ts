@@ -20,7 +20,7 @@ type Case = {
   readonly written: boolean | null
 }
 
-async function saidOf(
+async function outcomeOf(
   mode: AuditMode,
   { recorded, isFull, written }: Case,
 ): Promise<readonly [RequestOutcome, number]> {
@@ -86,9 +86,9 @@ const table: readonly (readonly [string, Case, readonly [RequestOutcome, Request
   ]
 
 for (const [what, of, expected] of table) {
-  void test(`a request: ${what}`, async () => {
+  void test(`the audit mode decides about a request: ${what}`, async () => {
     for (const [at, mode] of AUDIT_MODES.entries()) {
-      const [given, rejected] = await saidOf(mode, of)
+      const [given, rejected] = await outcomeOf(mode, of)
       assert.equal(given, expected[at], mode)
       assert.equal(rejected, given === 'is refused' ? 1 : 0, mode)
     }

@@ -35,7 +35,7 @@ const rule: fc.Arbitrary<PolicyRule> = fc.record({
   resourceNames: fc.subarray(['a', 'b']),
 })
 
-void test('what is covered allows no action that the owner may not do', () => {
+void test('covered rules allow no action that the owner may not perform', () => {
   let covered = 0
   fc.assert(
     fc.property(
@@ -58,7 +58,7 @@ void test('what is covered allows no action that the owner may not do', () => {
   assert.ok(covered > 50, `${covered} covered`)
 })
 
-void test('an owner has its own rules, in any split and order', () => {
+void test('the rules of an owner are covered by themselves, in any split and order', () => {
   fc.assert(
     fc.property(fc.array(rule, { minLength: 1, maxLength: 4 }), (owned) => {
       assert.equal(coverageOf(owned, [...owned].reverse(), stepsMax).kind, 'covered')
@@ -96,7 +96,7 @@ void test('rules with too many parts to compare are not covered', () => {
   assert.equal(coverageOf(owned, [wanted], 10_000).kind, 'too-much')
 })
 
-void test('only some missing parts are looked for: one refusal does not compare and list all', () => {
+void test('the search for missing rules ends at a limit and reports that the list is not whole', () => {
   const many = Array.from({ length: 40 }, (_, at) => `x${at}`)
   const wanted: PolicyRule = { verbs: many, apiGroups: many, resources: many }
   const found = coverageOf([], [wanted], stepsMax)
@@ -104,7 +104,7 @@ void test('only some missing parts are looked for: one refusal does not compare 
   assert.deepEqual([found.rules.length, found.isWhole], [limits.missingRulesCountedMax, false])
 })
 
-void test('too many rules of a user are not compared, and no rules need none', () => {
+void test('rules are not compared with too many rules of an owner, and no rules are always covered', () => {
   const wanted: PolicyRule = { verbs: ['get'], apiGroups: [''], resources: ['pods'] }
   const owned = Array.from({ length: 1000 }, (): PolicyRule => wanted)
   assert.equal(coverageOf(owned, [wanted], 10_000).kind, 'covered')

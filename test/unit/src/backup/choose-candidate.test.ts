@@ -31,12 +31,12 @@ function history(
   const known = logs.map(() => 0)
   const committed = new Map<string, number>()
   const terms = 2 + random.below(6)
-  for (let reign = 1; reign <= terms; reign++) {
+  for (let leaderTerm = 1; leaderTerm <= terms; leaderTerm++) {
     const leader = electable(random, logs)
     const own = logs[leader] as Log
     const reached = new Map<number, number>([[leader, 0]])
     for (let step = 0; step < 1 + random.below(6); step++) {
-      own.push(reign)
+      own.push(leaderTerm)
       for (let peer = 0; peer < count; peer++) {
         if (peer === leader || random.chance(0.6)) continue
         // Up to anywhere in the leader's log, as an append may be cut.
@@ -48,10 +48,10 @@ function history(
       }
       reached.set(leader, own.length)
       const acknowledged = [...reached.values()].sort((a, b) => b - a)[majorityOf(count) - 1] ?? 0
-      if (own[acknowledged - 1] !== reign) continue
+      if (own[acknowledged - 1] !== leaderTerm) continue
       for (let at = 1; at <= acknowledged; at++) {
         const name = `${at}:${own[at - 1]}`
-        if (!committed.has(name)) committed.set(name, reign)
+        if (!committed.has(name)) committed.set(name, leaderTerm)
       }
       for (const [peer, upTo] of reached) {
         if (random.chance(0.4)) known[peer] = Math.max(known[peer] ?? 0, Math.min(acknowledged, upTo))
@@ -106,7 +106,7 @@ function survivorOf(
   }
 }
 
-void test('the best of a minority has what any of it knows to be committed', () => {
+void test('the chosen directory of a minority has every entry that any of them knows to be committed', () => {
   let [committedSeen, droppedSeen] = [0, 0]
   fc.assert(
     fc.property(fc.nat(2 ** 31), fc.constantFrom(3, 5, 7), (seed, count) => {
@@ -128,9 +128,9 @@ void test('the best of a minority has what any of it knows to be committed', () 
           )
           assert.equal(isDropped, chosen[place] !== value, `entry ${name} of n${at + 1}`)
           if (isDropped) droppedSeen++
-          const reign = committed.get(name)
+          const leaderTerm = committed.get(name)
           const isKnown = place < knows
-          if (reign === undefined || (!isKnown && reign > best.log.lastTerm)) continue
+          if (leaderTerm === undefined || (!isKnown && leaderTerm > best.log.lastTerm)) continue
           committedSeen++
           assert.equal(chosen[place], value, `${best.identity.member} lacks ${name}, which n${at + 1} has`)
         }
@@ -149,7 +149,7 @@ void test('entries that only a damaged directory knows to be committed are repor
   assert.deepEqual(missed, { member: 'n1', from: 3, to: 3 })
 })
 
-void test('whether the missing members could have been a quorum by themselves, without a membership change', () => {
+void test('the choice reports whether the missing members could have been a quorum by themselves', () => {
   for (const [count, here, expected] of [
     [3, 1, true],
     [5, 2, true],
@@ -170,7 +170,7 @@ void test('whether the missing members could have been a quorum by themselves, w
 
 void test('what is known to be committed counts more than a later term', () => {
   // A leader of term 5, of which nothing survived, committed the entry of term 3 by one of its own
-  // behind it.
+  // after it.
   const knows = survivorOf([1, 3, 3], 0, { count: 5, committed: 3 })
   const later = survivorOf([1, 3, 4], 1, { count: 5, committed: 2 })
   const { best, dropped } = chooseCandidate([later, knows])

@@ -177,7 +177,7 @@ void test('a path that is not a directory, and a list of kubeconfigs, are refuse
   })
 })
 
-void test('members of pki init: hosts, ports and IPv6, each checked', () => {
+void test('pki init parses members with hosts, ports and IPv6, and rejects malformed ones', () => {
   assert.deepEqual(parsePkiMembers('n1=10.0.0.1, n2=[::1]+two.example:7000'), [
     { name: 'n1', hosts: ['10.0.0.1'], serverUrl: 'https://10.0.0.1:6443' },
     { name: 'n2', hosts: ['::1', 'two.example'], serverUrl: 'https://[::1]:7000' },

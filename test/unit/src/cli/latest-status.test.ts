@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { isRemoved, otherMembers, latestStatus } from '../../../../src/cli/latest-status.ts'
 import type { MemberStatus } from '../../../../src/cli/cluster-status.ts'
 
-function says(term: number, leader: string | null, ...names: readonly string[]): MemberStatus {
+function statusOf(term: number, leader: string | null, ...names: readonly string[]): MemberStatus {
   const members = names.map((name) => ({
     ...{ id: name, name, role: 'voter', wantedRole: 'voter', peerAddress: '', clientAddress: '' },
     ...{ replaces: null, lag: null },
@@ -27,18 +27,22 @@ function says(term: number, leader: string | null, ...names: readonly string[]):
 
 void test('a removed member is not a member, and one on another machine is', () => {
   // n3 was removed while it was down, and still reports its old configuration.
-  const word = latestStatus([says(4, 'n1', 'n1', 'n2', 'n6'), null, says(3, 'n1', 'n1', 'n2', 'n3')])
-  assert.deepEqual([isRemoved(word, 'n3'), isRemoved(word, 'n2')], [true, false])
+  const latest = latestStatus([
+    statusOf(4, 'n1', 'n1', 'n2', 'n6'),
+    null,
+    statusOf(3, 'n1', 'n1', 'n2', 'n3'),
+  ])
+  assert.deepEqual([isRemoved(latest, 'n3'), isRemoved(latest, 'n2')], [true, false])
   assert.deepEqual(
-    otherMembers(word, ['n1', 'n2', 'n3']).map(({ name }) => name),
+    otherMembers(latest, ['n1', 'n2', 'n3']).map(({ name }) => name),
     ['n6'],
   )
 })
 
 void test('without a leader no member is known to be removed', () => {
-  for (const word of [latestStatus([]), latestStatus([null, says(9, null, 'n1')])]) {
-    assert.equal(word, null)
-    assert.equal(isRemoved(word, 'n3'), false)
-    assert.deepEqual(otherMembers(word, ['n1']), [])
+  for (const latest of [latestStatus([]), latestStatus([null, statusOf(9, null, 'n1')])]) {
+    assert.equal(latest, null)
+    assert.equal(isRemoved(latest, 'n3'), false)
+    assert.deepEqual(otherMembers(latest, ['n1']), [])
   }
 })

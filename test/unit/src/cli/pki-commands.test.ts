@@ -237,7 +237,7 @@ void test('a step of pki rotate-ca that was interrupted is completed by the next
   assert.equal(existsSync(join(directory, 'ca-next.key')), false)
 })
 
-void test('a step of pki rotate-ca that was interrupted at its very end leaves nothing that a later rotation trips over', async (t) => {
+void test('a step of pki rotate-ca that was interrupted at its very end leaves nothing that breaks a later rotation', async (t) => {
   const { directory, clock, run } = await open(t)
   const { ca } = clusterPkiPaths(directory)
   const next = join(directory, 'ca-next.crt')

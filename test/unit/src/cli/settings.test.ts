@@ -83,7 +83,7 @@ function kubeconfigOf(server: string): object {
   }
 }
 
-void test('the settings are shown, with the largest users of the storage', async (t) => {
+void test('the settings are shown, with the resources that use most of the storage', async (t) => {
   const { set } = await open(t)
   const { code, printed } = await set('set', '--storage-quota', '16Gi', '--history-window', '90s')
   assert.equal(code, 0)

@@ -59,7 +59,7 @@ async function inDirectory(body: (kubeconfig: string) => Promise<void>): Promise
   }
 }
 
-void test('the current context and the others of its cluster, with any user', async () => {
+void test('the endpoints are the current context and the others of its cluster, each with its user', async () => {
   await inDirectory(async (kubeconfig) => {
     const [first, second, ...more] = verifyEndpoints({ kubeconfig })
     const server = { authority: own.pem, serverName: null, insecure: false }
@@ -70,13 +70,13 @@ void test('the current context and the others of its cluster, with any user', as
     assert.deepEqual(await token.current(), { token: 'secret', identity: null, impersonation: [] })
     const identity = { certificate: client.cert, key: client.key }
     assert.deepEqual(await inline.current(), { token: null, identity, impersonation: [] })
-    assert.deepEqual(more, [], 'another cluster is another matter')
+    assert.deepEqual(more, [], 'contexts of other clusters are left out')
     const [named] = verifyEndpoints({ kubeconfig, context: ['other'], insecureSkipTlsVerify: true })
     assert.deepEqual([named?.url, named?.insecure], ['https://o:6443', true])
   })
 })
 
-void test('endpoints by flags', async () => {
+void test('endpoints of flags replace those of the kubeconfig, each once, with the given token', async () => {
   await inDirectory(async (kubeconfig) => {
     const flags: EndpointFlags = {
       kubeconfig,

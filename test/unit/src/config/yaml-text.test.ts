@@ -25,7 +25,7 @@ const table: readonly (readonly [string, RegExp])[] = [
 ]
 
 for (const [text, expected] of table) {
-  void test(`not YAML: ${JSON.stringify(text)}`, () => {
+  void test(`a file that is not YAML is refused with its place: ${JSON.stringify(text)}`, () => {
     assert.throws(
       () => loadConfig({ args: ['--config=f'], readFile: () => text }),
       ({ message }: Error) => {

@@ -50,7 +50,7 @@ void test('start reconciles every key, and later ones as they come, one at a tim
   assert.deepEqual(seen, ['a', 'b', 'c'])
 })
 
-void test('a failed key is retried with increasing delays, until it succeeds', async () => {
+void test('a key that failed or has to be reconciled again is retried with delays that double up to a limit', async () => {
   let tries = 0
   const { controller, clock, errors } = open(async () => {
     tries++

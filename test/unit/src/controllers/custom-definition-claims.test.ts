@@ -54,7 +54,7 @@ function settled(
       return made === undefined ? one : { ...one, accepted: made.accepted, conditions: made.conditions }
     })
   }
-  throw new Error('it goes on for ever')
+  throw new Error('the decisions do not end')
 }
 
 function words({ conditions }: DefinitionSummary): readonly string[] {

@@ -50,7 +50,7 @@ export class Member {
     })
   }
 
-  /** @param own kinds that the program has besides */
+  /** @param own further built-in kinds */
   static async open(
     wrap?: (store: ObjectStore) => ObjectStore,
     own: readonly ResourceDefinition[] = [],

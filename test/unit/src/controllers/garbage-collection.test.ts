@@ -17,7 +17,7 @@ import type { Got, Obj } from '../registry/fixture.ts'
 
 type Running = { readonly close: () => void }
 
-/** Deletions fail after the first ones, like those of a member that lost the others. */
+/** Fails deletions after the first ones, like a leader that has lost its quorum. */
 class LimitedClient extends LocalClient {
   #left: number
 
@@ -27,7 +27,7 @@ class LimitedClient extends LocalClient {
   }
 
   override async delete(...call: Parameters<LocalClient['delete']>): Promise<void> {
-    if (this.#left-- <= 0) throw new Error('the leader is lost')
+    if (this.#left-- <= 0) throw new Error('the quorum is lost')
     await super.delete(...call)
   }
 }

@@ -139,7 +139,7 @@ void test('the deletion of a namespace waits for finalizers, and its status name
   const before = api.store.view().revision
   api.clock.advance(1000)
   await turns()
-  assert.equal(api.store.view().revision, before, 'the same news is not written again')
+  assert.equal(api.store.view().revision, before, 'an unchanged status is not written again')
 
   // Another leader continues where the first one stopped.
   first.close()

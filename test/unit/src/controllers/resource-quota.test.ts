@@ -68,7 +68,7 @@ void test('spec 5.9: a new quota is in force with the usage of what was there be
   assert.match((await refused(pod(api, 'b', '1m'))).message, /exceeded quota: q, requested: pods=1/)
 })
 
-void test('spec 5.9: usage is replenished within a second when Pods end or go', async (t) => {
+void test('spec 5.9: usage is replenished within a second when Pods end or are deleted', async (t) => {
   const api = await open(t)
   await quota(api, 'q', { hard: { pods: '2', 'requests.cpu': '2' } })
   await pod(api, 'a', '1')
@@ -83,7 +83,7 @@ void test('spec 5.9: usage is replenished within a second when Pods end or go', 
   assert.deepEqual(objectMember(await statusOf(api, 'q'), 'used'), { pods: '0', 'requests.cpu': '0' })
 })
 
-void test('spec 5.9: a quota below its usage refuses whatever adds to it, and accepts what shrinks', async (t) => {
+void test('spec 5.9: a quota below its usage refuses creates, and accepts updates and deletions', async (t) => {
   const api = await open(t)
   await api.configMap('a')
   await api.configMap('b')

@@ -83,7 +83,7 @@ void test('tokens, certificates and files of a user are used, and a user without
   for (const empty of [{}, null, { token: '' }]) assert.deepEqual(await credentials(empty), none)
 })
 
-void test('the settings of a server become those of TLS', () => {
+void test('the server name, CA and client certificate of a kubeconfig become options of TLS', () => {
   const { credentials: source, ...server } = endpoint({
     cluster: { 'tls-server-name': 'api.example', 'insecure-skip-tls-verify': true },
   })

@@ -18,7 +18,7 @@ const member = (at: number): { name: string; peerAddress: string; clientAddress:
   clientAddress: `10.0.0.${at}:6443`,
 })
 const reported: string[] = []
-const teller = { warn: ({ path }: { readonly path: string }): void => void reported.push(path) }
+const logger = { warn: ({ path }: { readonly path: string }): void => void reported.push(path) }
 const three = [member(1), member(2), member(3)]
 
 void test('the fingerprint is of names and addresses, not of their order', () => {
@@ -36,27 +36,27 @@ void test('until the log begins the flag counts, and afterwards the recorded val
   const directory = mkdtempSync(join(tmpdir(), 'orch-founding-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const log = join(directory, 'log')
-  assert.equal(foundingOf(directory, log, three.slice(1), teller), fingerprintOf(three.slice(1)))
+  assert.equal(foundingOf(directory, log, three.slice(1), logger), fingerprintOf(three.slice(1)))
   assert.equal(
-    foundingOf(directory, log, three, teller),
+    foundingOf(directory, log, three, logger),
     fingerprintOf(three),
     'corrected before the log began',
   )
   mkdirSync(log)
   const others = [member(1), member(9)]
   assert.equal(
-    foundingOf(directory, log, others, teller),
+    foundingOf(directory, log, others, logger),
     fingerprintOf(others),
     'a crash before anything was written',
   )
   writeFileSync(join(log, '000000000001.new'), '')
   assert.equal(
-    foundingOf(directory, log, three, teller),
+    foundingOf(directory, log, three, logger),
     fingerprintOf(three),
     'nor does half a segment count',
   )
   writeFileSync(join(log, '000000000001.log'), '')
-  assert.equal(foundingOf(directory, log, others, teller), fingerprintOf(three))
+  assert.equal(foundingOf(directory, log, others, logger), fingerprintOf(three))
 
   const path = join(directory, 'founding')
   const text = readFileSync(path)
@@ -64,19 +64,19 @@ void test('until the log begins the flag counts, and afterwards the recorded val
     const flipped = Buffer.from(text)
     flipped[at] = (flipped[at] ?? 0) ^ 1
     writeFileSync(path, flipped)
-    assert.throws(() => foundingOf(directory, log, three, teller), StartError)
+    assert.throws(() => foundingOf(directory, log, three, logger), StartError)
     writeFileSync(path, text.subarray(0, at))
-    assert.throws(() => foundingOf(directory, log, three, teller), /founding is damaged: remove it/)
+    assert.throws(() => foundingOf(directory, log, three, logger), /founding is damaged: remove it/)
   }
   rmSync(path)
   assert.deepEqual(reported, [])
-  assert.equal(foundingOf(directory, log, three, teller), '', 'not known: not compared')
+  assert.equal(foundingOf(directory, log, three, logger), '', 'not known: not compared')
   assert.deepEqual(reported, [path], 'and reported')
 })
 
 void test('a single member has no fingerprint to compare', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'orch-founding-'))
   t.after(() => rmSync(directory, { recursive: true }))
-  assert.equal(foundingOf(directory, join(directory, 'log'), [], teller), '')
-  assert.equal(foundingOf(directory, join(directory, 'log'), [member(1)], teller), '')
+  assert.equal(foundingOf(directory, join(directory, 'log'), [], logger), '')
+  assert.equal(foundingOf(directory, join(directory, 'log'), [member(1)], logger), '')
 })

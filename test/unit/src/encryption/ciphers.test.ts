@@ -1,6 +1,6 @@
 /*
- * Goal: each cipher of encryption at rest detects changed and exchanged texts, and secretbox is the
- * one of other libraries.
+ * Goal: each cipher of encryption at rest detects changed and exchanged texts, and secretbox is
+ * compatible with other libraries.
  * Method: a known vector, every flipped byte, other contexts and keys.
  */
 import assert from 'node:assert/strict'

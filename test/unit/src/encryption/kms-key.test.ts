@@ -16,7 +16,7 @@ const minuteMs = 60_000
 
 class Service implements KmsService {
   keyId = 'key-1'
-  /** Of Encrypt, if it differs. */
+  /** The key id in responses to Encrypt; null: that of Status. */
   encryptKeyId: string | null = null
   failing: ReadonlySet<string> = new Set()
   readonly calls: string[] = []

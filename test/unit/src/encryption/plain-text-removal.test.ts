@@ -94,7 +94,7 @@ void test('a log that cannot be trimmed yet is tried again, without rewriting th
   removal.close()
 })
 
-void test('plain text that appears during a removal is removed by another one', async () => {
+void test('plain text that appears after a removal is removed by another one', async () => {
   const { clock, database, removal } = started()
   removal.noneFound(revision(0))
   await clock.advance(1000)
@@ -127,7 +127,7 @@ void test('a later process does not remove again what the record has, until plai
   removal.close()
 })
 
-void test('a resource that is added is removed again, and one that is no longer encrypted is not recorded', async () => {
+void test('a resource that is added needs another removal, and one that is no longer encrypted is not recorded', async () => {
   const { clock, database, record, removal } = started(['secrets'])
   removal.noneFound(revision(0))
   removal.configured(['secrets', 'configmaps'])

@@ -61,7 +61,7 @@ void test('quantiles are of the writes that were made', () => {
   assert.deepEqual(speed, { syncs: 4, p50Ms: 2, p99Ms: 4, maxMs: 4, bytesPerSecond: 1_638_400 })
 })
 
-void test('a disk is slow relative to the election timeout; an implausibly fast one is logged, too', () => {
+void test('a disk is slow relative to the election timeout; an implausibly fast one is reported, too', () => {
   const speed = (ms: number) => speedOf([ms, ms, ms], 4096)
   assert.equal(concernAbout(speed(29), 300), null)
   assert.match(concernAbout(speed(31), 300) ?? '', /31\.0 ms or more, the bound is 30\.0 ms/)

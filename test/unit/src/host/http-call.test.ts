@@ -58,8 +58,8 @@ void test('a response beyond the limit, a cut one, a late one and a closed port 
     const late = await at(path, { signal: AbortSignal.timeout(200) })
     assert.deepEqual(late, { ...failed, reason: 'timeout', why: 'no response in time', code: 'ABORT_ERR' })
   }
-  const nobody = await httpCall(new URL('http://127.0.0.1:1/'), call)
-  assert.equal(nobody.kind === 'failed' && nobody.reason, 'connect')
+  const closed = await httpCall(new URL('http://127.0.0.1:1/'), call)
+  assert.equal(closed.kind === 'failed' && closed.reason, 'connect')
   const unknown = await httpCall(new URL('http://no-such-host.invalid/'), call)
   assert.equal(unknown.kind === 'failed' && unknown.reason, 'dns')
 })

@@ -97,7 +97,7 @@ void test('without a reader lines are dropped and writers get an error; a later 
   assert.deepEqual(pipe.lost, [2])
 })
 
-void test('the end waits for a reader that reads, and not for ever', () => {
+void test('draining waits for the reader, and no longer than its time limit', () => {
   const pipe = new Pipe()
   pipe.output.write('1234567890 end\n')
   pipe.output.drain(1000)

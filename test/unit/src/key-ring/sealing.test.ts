@@ -43,7 +43,7 @@ void test('what is sealed cannot be opened as something else, nor when a byte of
   assert.equal(await open({ ...sealed, jwe: JSON.stringify(changed) }, '1'), null)
 })
 
-void test('it is sealed for exactly the members with exactly these keys', async () => {
+void test('a secret counts as sealed for exactly its recipients with exactly their keys', async () => {
   const sealed = await seal(secret, recipients, 'test')
   assert.equal(isSealedFor(sealed, recipients), true)
   assert.equal(isSealedFor(sealed, recipients.slice(1)), false)

@@ -1,5 +1,5 @@
 /*
- * Goal: the key that signs can be verified everywhere by then, every state leads to a usable key,
+ * Goal: a key signs only once every member can verify with it, every state leads to a usable key,
  * and rotation never removes a key that tokens in use need. Method: pure decisions.
  */
 import assert from 'node:assert/strict'

@@ -49,7 +49,7 @@ void test('a restarted voter logs nothing', async () => {
   const consensus = new FakeConsensus(clock)
   const configuration = initialConfiguration([memberInfo(1, 'n1'), memberInfo(2, 'n2')])
   consensus.change({ configuration, appliedMemory: logIndex(7) })
-  const log = { info: () => assert.fail('told'), warn: () => assert.fail('warned') }
+  const log = { info: () => assert.fail('logged'), warn: () => assert.fail('warned') }
   const joined = { members: [], configurationIndex: logIndex(1) }
   const reports = { latest: () => new Map() }
   const stop = logCatchUp({ consensus, clock, log, reports, joined, name: 'n1' })

@@ -179,7 +179,7 @@ void test('membership is decided by memory after a barrier, not by the last stat
   assert.equal(again.memberId, first.memberId)
 })
 
-void test('the record of a token stays during the join, and is removed an hour after the member joined or left', async () => {
+void test('the record of a token stays during the join, and is removed after it if the token expired an hour ago', async () => {
   const { service, members, records, clock, issue } = serviceOf()
   const id = await issue()
   const lost = { when: 'after', cause: new ConsensusError('timed-out', 'too slow') } as const
@@ -187,14 +187,14 @@ void test('the record of a token stays during the join, and is removed an hour a
   await assert.rejects(service.join(id, request, forEver), ConsensusError)
   await clock.advance(limits.joinTokenMsMax)
   await issue('n5')
-  assert.ok(records.find(id) !== null, 'its seat is taken, and it may ask again')
+  assert.ok(records.find(id) !== null, 'the process may repeat its request')
   members.failures.push(lost)
   await assert.rejects(service.join(id, request, forEver), ConsensusError)
   await clock.advance(limits.joinTokenMsMax)
   await issue('n5')
   assert.equal((await service.join(id, request, forEver)).memberId, members.named('n4')?.id)
   await issue('n5')
-  assert.equal(records.find(id), null, 'it came')
+  assert.equal(records.find(id), null, 'the process has joined')
 })
 
 void test('of two tokens for one address, the second to be used is refused', async () => {

@@ -57,7 +57,7 @@ const pinned = { role: 'learner', wantedRole: 'learner' } as const
 
 const rows: readonly (readonly [what: string, Knowledge, Partial<Found>])[] = [
   ['in touch and caught up', {}, { phase: 'Ready', reason: 'InTouch', lag: 0, term: term(7) }],
-  ['what it runs', { report: 'healthy' }, { version: '0.2.0', phase: 'Ready' }],
+  ['version reported', { report: 'healthy' }, { version: '0.2.0', phase: 'Ready' }],
   ['version not reported', {}, { version: null }],
   [
     'a few entries under way',
@@ -122,7 +122,7 @@ const rows: readonly (readonly [what: string, Knowledge, Partial<Found>])[] = [
 ]
 
 for (const [what, knowledge, expected] of rows) {
-  void test(`a member that is ${what}`, () => {
+  void test(`the status of a member follows from what the leader knows: ${what}`, () => {
     const found = of(knowledge)
     const reported = Object.fromEntries(
       Object.keys(expected).map((name) => [name, found[name as keyof Found]]),

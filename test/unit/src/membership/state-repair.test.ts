@@ -70,7 +70,7 @@ void test('a member that was repaired a moment ago is not repaired again before 
   assert.equal(await blind, true, 'a state that cannot be compared is replaced, as the operator decided')
 })
 
-void test('the member with the right state leads first, as soon as it reports that it trusts its state', async () => {
+void test('before a repair, leadership goes to the member with the right state once it trusts its state', async () => {
   const bench = new RepairBench()
   bench.state.suspect('undecided', 'test')
   bench.hear(3, { ...other, state: 'undecided' })

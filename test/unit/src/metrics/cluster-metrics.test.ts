@@ -1,7 +1,7 @@
 /*
- * Goal: what only counts is a counter and ends in `_total`, so that a rate over a restart is right;
- * nothing else does.
- * Method: everything that members register, read as it is scraped, before and after what it counts
+ * Goal: a metric is a counter if and only if its name ends in `_total`, so that a rate over a
+ * restart is right, and it follows what it counts.
+ * Method: all metrics that members register, as they are scraped; one before and after its count
  * grew.
  */
 import assert from 'node:assert/strict'

@@ -161,7 +161,7 @@ void test('a closed client ends its calls and accepts no others', async (t) => {
   assert.deepEqual(await client.call({ method: 'POST', body }), closed)
 })
 
-void test('each repetition waits half as long again as the one before it, and up to a fifth longer', async (t) => {
+void test('each retry waits 1.5 times as long as the one before it, plus up to 20 percent of jitter', async (t) => {
   const steps: string[] = []
   const pauses: number[] = []
   const server = await OutwardServer.start(t, () => {

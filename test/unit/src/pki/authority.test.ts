@@ -74,7 +74,7 @@ void test('the runtime accepts the chain, and refuses it from another authority 
 
 void test('openssl accepts the chain in its strict mode, for keys of every kind', (t) => {
   if (spawnSync('openssl', ['version']).status !== 0) {
-    t.skip('openssl is not installed; the runtime check above stands alone')
+    t.skip('openssl is not installed: only the runtime checks the chain')
     return
   }
   const kinds: readonly KeyPair[] = [

@@ -313,7 +313,7 @@ void test('certificates follow the authority that signs, as long as the earlier 
   assert.equal(readClientConfig(kubeconfig).authority, read(paths.ca.certificate))
 })
 
-void test('an authority that expires soon does not renew more and more often', (t) => {
+void test('certificates are not renewed more and more often when their authority expires soon', (t) => {
   const { clock, renewal, renewed, paths } = open(t)
   clock.jumpWall(3400 * dayMs)
   renewal.check()
@@ -346,7 +346,7 @@ void test('entries of a kubeconfig that belong to another cluster stay as they a
   assert.equal(statSync(kubeconfig).mode & 0o777, 0o600)
 })
 
-void test('of two processes only one renews at a time, and the lock of an ended one is removed', (t) => {
+void test('of two processes only one renews at a time, and the lock of an ended one is taken over', (t) => {
   const opened = open(t)
   const { clock, another, paths, renewed, warnings } = opened
   const { certificate } = paths.server('n1')

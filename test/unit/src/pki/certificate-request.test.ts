@@ -87,10 +87,10 @@ void test('a damaged request is rejected, whatever the damage (SEED)', (t) => {
   const [block] = pemBlocks(certificateRequest({ commonName: 'jane', organizations: ['a'] }))
   const der = block?.der ?? new Uint8Array()
   for (let round = 0; round < 300; round++) {
-    const harmed = Uint8Array.from(der)
-    const at = random.below(harmed.length)
-    harmed[at] = (harmed[at] ?? 0) ^ (1 + random.below(255))
-    const cut = round % 3 === 0 ? harmed.subarray(0, random.below(harmed.length)) : harmed
+    const damaged = Uint8Array.from(der)
+    const at = random.below(damaged.length)
+    damaged[at] = (damaged[at] ?? 0) ^ (1 + random.below(255))
+    const cut = round % 3 === 0 ? damaged.subarray(0, random.below(damaged.length)) : damaged
     if (cut.length === 0) continue
     assert.match(wrong(toPem('CERTIFICATE REQUEST', cut)), /^malformed: /, `byte ${at}`)
   }
@@ -103,10 +103,10 @@ void test('bytes that the signature does not cover must have their only valid va
   assert.ok(from > 0)
   for (let at = from; at < from + algorithm.length; at++) {
     for (let change = 1; change < 256; change++) {
-      const harmed = Uint8Array.from(der)
-      harmed[at] = (harmed[at] ?? 0) ^ change
+      const damaged = Uint8Array.from(der)
+      damaged[at] = (damaged[at] ?? 0) ^ change
       assert.match(
-        wrong(toPem('CERTIFICATE REQUEST', harmed)),
+        wrong(toPem('CERTIFICATE REQUEST', damaged)),
         /^malformed: /,
         `byte ${at - from} ^ ${change}`,
       )
@@ -116,7 +116,7 @@ void test('bytes that the signature does not cover must have their only valid va
 
 void test('requests of openssl are read, with keys of every kind', (t) => {
   if (spawnSync('openssl', ['version']).status !== 0) {
-    t.skip('openssl is not installed; requests of our own stand alone')
+    t.skip('openssl is not installed: only requests that this program makes are tested')
     return
   }
   for (const kind of [['rsa:2048'], ['ec', '-pkeyopt', 'ec_paramgen_curve:P-384'], ['ed25519']]) {

@@ -20,7 +20,7 @@ function made(path: string): string {
   return spawnSync(process.execPath, ['-e', script], { encoding: 'utf8', timeout: 60_000 }).stdout
 }
 
-void test('the call ends although the system denies a parent directory that it lists', (t) => {
+void test('a directory that the file system cannot create is refused with one line, and the call ends', (t) => {
   if (process.platform !== 'linux') return t.skip('there is no /proc')
   assert.match(
     made('/proc/orch'),

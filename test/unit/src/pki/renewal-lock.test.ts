@@ -1,6 +1,6 @@
 /*
  * Goal: one process at a time changes the keys in a directory, whatever became of the one before.
- * Method: real files; the other processes are what `isAlive` makes of them.
+ * Method: real files; `isAlive` of the test decides whether another process is running.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'

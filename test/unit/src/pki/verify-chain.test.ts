@@ -157,7 +157,7 @@ const rows: Readonly<Record<string, Row>> = {
     authorities: [ca],
     refused: /certificate 1 of the chain has expired/,
   },
-  'a client of tomorrow': {
+  'a client whose certificate becomes valid tomorrow': {
     presented: [client(ca, { notBeforeMs: nowMs + dayMs })],
     authorities: [ca],
     refused: /certificate 1 of the chain is not valid yet/,
@@ -252,7 +252,7 @@ const rows: Readonly<Record<string, Row>> = {
 }
 
 for (const [what, { presented, authorities, refused, stricter }] of Object.entries(rows)) {
-  void test(`a chain: ${what}`, () => {
+  void test(`a chain is ${refused === null ? 'trusted' : 'refused'}: ${what}`, () => {
     const verdict = verify(presented, authorities)
     if (refused === null) assert.equal(verdict.kind, 'trusted', JSON.stringify(verdict))
     else assert.match(verdict.kind === 'refused' ? verdict.reason : 'trusted', refused)

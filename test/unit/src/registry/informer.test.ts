@@ -58,7 +58,7 @@ for (const slices of [undefined, { objectsMax: 3, bytesMax: 10_000 }, { objectsM
         const before = api.store.view().revision
         await informer.takeIn()
         assert.equal(api.store.view().revision, before)
-        assert.deepEqual(sorted(informer.entries()), wanted(), `seed ${seed}: taken in at once`)
+        assert.deepEqual(sorted(informer.entries()), wanted(), `seed ${seed}: takeIn applies all at once`)
       }
     }
     for (let at = 0; at < 10; at++) await turn()

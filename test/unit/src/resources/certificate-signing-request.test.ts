@@ -28,12 +28,17 @@ function make(api: Fixture, spec: JsonObject, more: JsonObject = {}): Promise<Go
   return api.create({ kind, body: { metadata: { name }, spec, ...more } })
 }
 
-function say(api: Fixture, subresource: string, conditions: Json, more: JsonObject = {}): Promise<Got> {
+function setConditions(
+  api: Fixture,
+  subresource: string,
+  conditions: Json,
+  more: JsonObject = {},
+): Promise<Got> {
   return api.patch({ kind, name, subresource, body: { status: { conditions, ...more } } })
 }
 
 /** Asserts that there is one cause with its message. */
-function told(seen: Seen, cause: string, words: string): void {
+function assertCause(seen: Seen, cause: string, words: string): void {
   assert.deepEqual([seen.code, ...causes(seen)], [422, cause])
   assert.ok(seen.message.includes(words), seen.message)
 }
@@ -61,7 +66,8 @@ void test('spec 2.11: each rule of the spec of a request is enforced', async (t)
     [{ usages: ['party'] }, 'FieldValueNotSupported spec.usages[0]', '"client auth"'],
     [{ usages: ['any', 'any'] }, 'FieldValueDuplicate spec.usages[1]', ''],
   ]
-  for (const [spec, cause, words] of rows) told(await refused(make(api, { ...good, ...spec })), cause, words)
+  for (const [spec, cause, words] of rows)
+    assertCause(await refused(make(api, { ...good, ...spec })), cause, words)
   assert.equal((await make(api, { ...good, expirationSeconds: 600 })).code, 201)
 })
 
@@ -70,7 +76,7 @@ void test('a private key that was given instead of a request is not in the error
   t.after(() => api.close())
   const request = base64(privateKeyPem(generateKeyPair().privateKey))
   const seen = await refused(make(api, { ...good, request }))
-  told(seen, 'FieldValueInvalid spec.request', 'PEM block type must be CERTIFICATE REQUEST')
+  assertCause(seen, 'FieldValueInvalid spec.request', 'PEM block type must be CERTIFICATE REQUEST')
   assert.equal(JSON.stringify(seen).includes(request.slice(40, 80)), false)
 })
 
@@ -101,24 +107,24 @@ void test('spec 3.2: approval sets Approved or Denied permanently', async (t) =>
   const api = await Fixture.open()
   t.after(() => api.close())
   await make(api, good)
-  const both = await refused(say(api, 'approval', [approved, denied]))
+  const both = await refused(setConditions(api, 'approval', [approved, denied]))
   assert.deepEqual(causes(both), [
     'FieldValueInvalid status.conditions[0].type',
     'FieldValueInvalid status.conditions[1].type',
   ])
-  const certificate = base64('not looked at here')
+  const certificate = base64('not checked here')
   const unsure = { ...approved, status: 'Unknown' }
-  const no = await refused(say(api, 'approval', [unsure]))
-  told(no, 'FieldValueNotSupported status.conditions[0].status', '"True"')
-  const yes = await say(api, 'approval', [approved], { certificate })
+  const no = await refused(setConditions(api, 'approval', [unsure]))
+  assertCause(no, 'FieldValueNotSupported status.conditions[0].status', '"True"')
+  const yes = await setConditions(api, 'approval', [approved], { certificate })
   const now = '2026-01-02T03:04:05Z'
   assert.deepEqual(yes.object['status'], {
     conditions: [{ ...approved, lastUpdateTime: now, lastTransitionTime: now }],
   })
-  const back = await refused(say(api, 'approval', []))
-  told(back, 'FieldValueForbidden status.conditions', 'may not remove a condition of type "Approved"')
+  const back = await refused(setConditions(api, 'approval', []))
+  assertCause(back, 'FieldValueForbidden status.conditions', 'may not remove a condition of type "Approved"')
   api.clock.advance(5000)
-  const again = await say(api, 'approval', [{ ...approved, reason: 'Better' }])
+  const again = await setConditions(api, 'approval', [{ ...approved, reason: 'Better' }])
   assert.deepEqual(again.object['status'], {
     conditions: [
       {
@@ -135,37 +141,41 @@ void test('spec 3.2: a signer sets the certificate or a failure, and cannot appr
   const api = await Fixture.open()
   t.after(() => api.close())
   await make(api, good)
-  const add = await refused(say(api, 'status', [approved]))
-  told(add, 'FieldValueForbidden status.conditions', 'may not add a condition of type "Approved"')
-  const { object } = await say(api, 'approval', [approved])
+  const add = await refused(setConditions(api, 'status', [approved]))
+  assertCause(add, 'FieldValueForbidden status.conditions', 'may not add a condition of type "Approved"')
+  const { object } = await setConditions(api, 'approval', [approved])
   const kept = (object['status'] as JsonObject)['conditions'] as readonly JsonObject[]
-  const changed = await say(api, 'status', [{ ...approved, reason: 'Mine' }])
+  const changed = await setConditions(api, 'status', [{ ...approved, reason: 'Mine' }])
   assert.deepEqual((changed.object['status'] as JsonObject)['conditions'], kept)
   const bare = { certificate: base64('x') }
-  told(await refused(say(api, 'status', kept, bare)), 'FieldValueInvalid status.certificate', 'at least one')
+  assertCause(
+    await refused(setConditions(api, 'status', kept, bare)),
+    'FieldValueInvalid status.certificate',
+    'at least one',
+  )
   const odd = { certificate: good.request }
-  told(
-    await refused(say(api, 'status', kept, odd)),
+  assertCause(
+    await refused(setConditions(api, 'status', kept, odd)),
     'FieldValueInvalid status.certificate',
     'only CERTIFICATE',
   )
   const junk = { certificate: base64('-----BEGIN CERTIFICATE-----\nAQID\n-----END CERTIFICATE-----\n') }
-  told(
-    await refused(say(api, 'status', kept, junk)),
+  assertCause(
+    await refused(setConditions(api, 'status', kept, junk)),
     'FieldValueInvalid status.certificate',
     'certificate data',
   )
   const certificate = base64(issued('one'))
-  const done = await say(api, 'status', kept, { certificate })
+  const done = await setConditions(api, 'status', kept, { certificate })
   assert.equal((done.object['status'] as JsonObject)['certificate'], certificate)
-  const other = await refused(say(api, 'status', kept, { certificate: base64(issued('two')) }))
-  told(other, 'FieldValueForbidden status.certificate', 'may not modify existing certificate content')
+  const other = await refused(setConditions(api, 'status', kept, { certificate: base64(issued('two')) }))
+  assertCause(other, 'FieldValueForbidden status.certificate', 'may not modify existing certificate content')
   const failed = { type: 'Failed', status: 'True' }
-  const end = await say(api, 'status', [...kept, failed])
+  const end = await setConditions(api, 'status', [...kept, failed])
   const shown = api.definition(kind).columns?.at(-1)?.cell(end.object)
   assert.equal(shown, 'Approved,Failed,Issued')
-  const gone = await refused(say(api, 'status', kept))
-  told(gone, 'FieldValueForbidden status.conditions', 'may not remove a condition of type "Failed"')
+  const gone = await refused(setConditions(api, 'status', kept))
+  assertCause(gone, 'FieldValueForbidden status.conditions', 'may not remove a condition of type "Failed"')
 })
 
 void test('a request has its columns and can be selected by its signer', async (t) => {

@@ -27,7 +27,7 @@ void test('spec 2.2: a key may not be in data and binaryData', async (t) => {
   assert.match(seen.message, /duplicate of key present in binaryData$/)
 })
 
-void test('spec 2.2: immutable data stays, metadata may change, and there is no way back', async (t) => {
+void test('spec 2.2: immutable data stays, metadata may change, and immutable cannot be unset', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.configMap('a', { data: { k: 'v' }, immutable: false })
@@ -47,7 +47,7 @@ void test('spec 2.2: immutable data stays, metadata may change, and there is no 
   assert.deepEqual(got.object.metadata.labels, { a: 'b' })
 })
 
-void test('spec 2.2, 8: all values together are at most 1 MiB, bytes counted as bytes', async (t) => {
+void test('spec 2.2, 8: all values together are at most 1 MiB, counted in bytes', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const half = 512 * 1024

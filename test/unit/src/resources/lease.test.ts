@@ -1,5 +1,5 @@
 /*
- * Goal: Lease as members and leaders among programs use it.
+ * Goal: Lease follows the rules that leader election relies on.
  * Method: the shipped verbs on the state machine in memory.
  */
 import assert from 'node:assert/strict'

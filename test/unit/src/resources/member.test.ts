@@ -69,7 +69,7 @@ void test('a change of the role is a membership change, and the response shows i
   assert.deepEqual(got.object, (await fixture.get({ kind, name: 'n3' })).object)
 
   const again = await fixture.patch({ kind, name: 'n3', body: { spec: { role: 'Learner' } } })
-  assert.equal(again.text, got.text, 'the role that it has already is no change')
+  assert.equal(again.text, got.text, 'a role that is set already changes nothing')
   const back = await fixture.patch({ kind, name: 'n3', body: { spec: { role: 'Voter' } } })
   assert.deepEqual(
     [spec(back)['role'], status(back)['role'], status(back)['phase']],

@@ -185,7 +185,7 @@ void test('the spec of a Pod is immutable, except for images, deadlines and tole
     ...merge,
     body: { spec: { containers: [{ name: 'main', args: [] }] } },
   })
-  assert.equal(empty.code, 200, 'an empty list is as good as none')
+  assert.equal(empty.code, 200, 'an empty list equals an absent one')
 })
 
 void test('a negative grace period may become one second', async (t) => {

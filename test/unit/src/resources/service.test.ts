@@ -284,7 +284,7 @@ void test('the class of a load balancer does not change while the Service is one
   ])
 })
 
-void test('endpoints have addresses of other machines, and named ports', async (t) => {
+void test('Endpoints have addresses that are not link-local, and named ports', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const subset = {

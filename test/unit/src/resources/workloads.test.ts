@@ -103,7 +103,7 @@ for (const [kind, body] of inApps) {
     await refusesChange(api, { kind, name: 'w' }, [[changed, [field]]])
   })
 
-  void test(`the generation of a ${kind} counts changes of its spec, and its status is written apart`, async (t) => {
+  void test(`the generation of a ${kind} counts changes of its spec, and its status has its own path`, async (t) => {
     const api = await Fixture.open()
     t.after(() => api.close())
     const { object } = await api.create({ kind, body: { ...body, status: { observedGeneration: 7 } } })
@@ -364,7 +364,7 @@ void test('a ReplicationController takes its selector and its labels from its te
   })
 })
 
-void test('disks that only one machine can write are read-only in Pods of several machines', async (t) => {
+void test('a disk that only one node can write is read-only in the template of several Pods', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const volumes = [{ name: 'd', gcePersistentDisk: { pdName: 'x' } }]

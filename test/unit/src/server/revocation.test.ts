@@ -130,7 +130,7 @@ void test('a caller that may no longer impersonate is revoked, and one whose use
   world.revocation.close()
 })
 
-void test('nothing is decided again while no rule changes, and calls without a caller wait for theirs', async () => {
+void test('nothing is decided without a change of rules, and closed or unauthenticated calls are not revoked', async () => {
   const world = new World()
   world.call('ann')
   await world.look()

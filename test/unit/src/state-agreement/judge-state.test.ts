@@ -155,7 +155,7 @@ void test('random samples of three members are judged according to the definitio
   for (const [kind, count] of Object.entries(counts)) assert.ok(count > 50, `${count} ${kind}`)
 })
 
-void test('of members that compare at one index never a majority is outvoted', () => {
+void test('members that compare at one index never outvote a majority of them', () => {
   for (let seed = 1; seed <= 500; seed++) {
     const random = new SeededRandom(seed)
     const count = 1 + random.below(5)

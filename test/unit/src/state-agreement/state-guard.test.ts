@@ -20,7 +20,7 @@ async function atRest(): Promise<GuardBench> {
 const [same, other] = [{ samples: [digestAt(10, 'a')] }, { samples: [digestAt(10, 'b')] }]
 
 /** Lets the other members send the same reports for `ms`. */
-async function told(
+async function keepReporting(
   { clock, hear }: { readonly clock: GuardBench['clock']; readonly hear: () => void },
   ms: number,
 ): Promise<void> {
@@ -35,7 +35,7 @@ function disagreementOf({ state }: GuardBench): string | null {
   return state.quarantine?.cause === 'disagreement' ? state.quarantine.disagreement : null
 }
 
-void test('a member at rest takes a sample, names an index ahead, and takes samples where others look', async () => {
+void test('a member at rest takes a sample, announces a later index, and samples at the indexes that others announce', async () => {
   const bench = await atRest()
   assert.deepEqual(
     bench.state.samples.map(({ index }) => index),
@@ -87,16 +87,16 @@ void test('a leadership transfer that fails again and again is tried each second
 void test('members that differ without a majority stop serving after three seconds', async () => {
   const bench = await atRest()
   const hear = (): void => bench.hear(2, other)
-  await told({ clock: bench.clock, hear }, 2900)
+  await keepReporting({ clock: bench.clock, hear }, 2900)
   assert.equal(disagreementOf(bench), null)
-  await told({ clock: bench.clock, hear }, 200)
+  await keepReporting({ clock: bench.clock, hear }, 200)
   assert.equal(disagreementOf(bench), 'undecided')
   assert.equal(bench.guard.describe().state, 'undecided')
   bench.hear(3, other)
   assert.equal(disagreementOf(bench), 'outvoted', 'a third member decided it')
 })
 
-void test('a difference that a majority settles in time stops nobody, however often there is a new one', async () => {
+void test('a difference that a majority settles in time stops no member, however often there is a new one', async () => {
   const bench = await atRest()
   const { state, clock } = bench
   for (let index = 20; index < 30; index++) {
@@ -121,10 +121,10 @@ void test('a suspect member serves again once a majority has its state at a late
     bench.hear(2, { samples: [digestAt(20, 'b')] })
     bench.hear(3, same)
   }
-  await told({ clock, hear: differing }, 4000)
+  await keepReporting({ clock, hear: differing }, 4000)
   assert.equal(disagreementOf(bench), 'undecided')
-  await told({ clock, hear: () => bench.hear(3, same) }, 12_000)
-  assert.equal(bench.guard.verdict.kind, 'agree', 'the other fell silent')
+  await keepReporting({ clock, hear: () => bench.hear(3, same) }, 12_000)
+  assert.equal(bench.guard.verdict.kind, 'agree', 'reports of the other expired')
   assert.equal(disagreementOf(bench), 'undecided', 'which proves nothing')
   bench.hear(3, { samples: [digestAt(20, 'a')] })
   assert.equal(state.quarantine, null)
@@ -160,23 +160,23 @@ void test('a member that a majority contradicted stops no other member, even whe
   const bench = await atRest()
   const later: Partial<MemberReport> = { samples: [digestAt(20, 'b')], state: 'outvoted' }
   bench.state.samples.push(digestAt(20, 'a'))
-  await told({ clock: bench.clock, hear: () => bench.hear(2, later) }, 5000)
+  await keepReporting({ clock: bench.clock, hear: () => bench.hear(2, later) }, 5000)
   assert.deepEqual([bench.state.quarantine, bench.guard.mayGive()], [null, true])
 })
 
-void test('a state that an operator trusts stays trusted and may be given, until a majority has it', async () => {
+void test('a state that an operator trusts stays trusted and may be sent, until a majority contradicts it later', async () => {
   const bench = await atRest()
   for (const from of [2, 3]) bench.hear(from, other)
   bench.guard.trustByOperator()
   assert.equal(bench.state.quarantine, null)
   const hear = (): void => [2, 3].forEach((from) => bench.hear(from, other))
-  await told({ clock: bench.clock, hear }, 5000)
+  await keepReporting({ clock: bench.clock, hear }, 5000)
   assert.deepEqual([bench.state.quarantine, bench.guard.agreementFailure()], [null, null])
   assert.equal(bench.guard.mayGive(), true)
   bench.hear(2, same)
   bench.state.samples.push(digestAt(20, 'a'))
   for (const from of [2, 3]) bench.hear(from, { samples: [digestAt(20, 'b')] })
-  assert.equal(disagreementOf(bench), 'outvoted', 'the decision was about the difference before')
+  assert.equal(disagreementOf(bench), 'outvoted', 'the operator decided about the earlier difference')
 })
 
 void test('a leader without a state serves none and reports that it fetches one', async () => {
@@ -191,5 +191,5 @@ void test('a leader without a state serves none and reports that it fetches one'
   bench.state.quarantine = null
   bench.state.digest = 'b'
   await bench.clock.advance(1000)
-  assert.equal(bench.guard.mayGive(), true, 'another state: what it differed in before is gone')
+  assert.equal(bench.guard.mayGive(), true, 'another state: the difference of the old one is gone')
 })

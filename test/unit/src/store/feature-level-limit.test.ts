@@ -20,7 +20,7 @@ const digests = digestsOf(log)
 
 const isTooNew = (cause: unknown): boolean => cause instanceof DatabaseError && cause.code === 'unsupported'
 
-void test('a limited member stops before the raise in the log, and continues when it may', async () => {
+void test('a limited member stops before the raise in the log, and continues once the limit is lifted', async () => {
   const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const failures: unknown[] = []
@@ -47,7 +47,7 @@ void test('a limited member stops before the raise in the log, and continues whe
   await assert.rejects(openMachine({ home, clock, featureLevelMax: 1 }), isTooNew)
 })
 
-void test('a limited member stops at a snapshot of newer rules, as every later one has them, too', async () => {
+void test('a limited member stops at a snapshot of a higher feature level', async () => {
   const clock = new ManualClock()
   const sender = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   sender.apply(log.entries, ownSession)

@@ -38,7 +38,7 @@ function pictured(memory: MemoryKeyValueDatabases, moments: Moment[]): KeyValueD
     destroy: (name) => memory.destroy(name),
     markQuarantined: (name, reason) => around('the mark', () => memory.markQuarantined(name, reason)),
     quarantineMarks: () => memory.quarantineMarks(),
-    // A real one renames first and removes the mark then.
+    // A database on disk is renamed first, and then its mark is removed.
     quarantine: (name) =>
       around('going aside', async () => {
         const left = memory.clone()

@@ -1,6 +1,6 @@
 /*
  * Goal: a member whose state is damaged repeatedly backs off exponentially before it requests
- * another, reports the count, and resets it after a time of trust.
+ * another state, reports the number of repairs, and resets it after a time of trust.
  * Method: the waits one after another; then the machine with a manual clock, damaged as soon as it
  * is repaired.
  */

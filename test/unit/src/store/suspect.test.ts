@@ -58,7 +58,7 @@ void test('a suspect state is not served, follows the log, and reports its diges
   assert.deepEqual([machine.appliedMemory, machine.appliedDisk.index, machine.wanted], [250, 250, null])
   machine.sampleNow()
   assert.equal(machine.samples.at(-1)?.digest, digests[250])
-  assert.equal(news, 0, 'a listener reads the state itself')
+  assert.equal(news, 0, 'listeners are not called, as they would read the state')
   machine.trust()
   assert.deepEqual([machine.quarantine, machine.digest, news], [null, digests[250], 1])
   await (await machine.produceSnapshot(logIndex(250))).close()
@@ -117,7 +117,7 @@ void test('a suspect state is not replaced by a leader that considers its member
   await machine.close()
 })
 
-void test('an operator can replace a suspect state; damage found during that begins a repair of its own', async () => {
+void test('an operator can replace a suspect state, and damage found in it starts a repair', async () => {
   for (const how of ['repair', 'enterQuarantine'] as const) {
     const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
     const machine = await openMachine({ home, clock })

@@ -196,10 +196,10 @@ void test('disk and clock faults end by time, and an invalid file has no faults'
   t.after(() => rmSync(directory, { recursive: true }))
   const path = join(directory, 'chaos.json')
   assert.deepEqual(readHookFaults(path, 0), noHookFaults)
-  const harm = { disk: { delayMs: 5, untilMs: 100 }, clock: { skewMs: -5, untilMs: 200 } }
-  writeFileSync(path, JSON.stringify(harm))
-  assert.deepEqual(readHookFaults(path, 99), harm)
-  assert.deepEqual(readHookFaults(path, 100), { ...harm, disk: null })
+  const faults = { disk: { delayMs: 5, untilMs: 100 }, clock: { skewMs: -5, untilMs: 200 } }
+  writeFileSync(path, JSON.stringify(faults))
+  assert.deepEqual(readHookFaults(path, 99), faults)
+  assert.deepEqual(readHookFaults(path, 100), { ...faults, disk: null })
   for (const text of ['', '7', 'null', '{']) {
     writeFileSync(path, text)
     assert.deepEqual(readHookFaults(path, 0), noHookFaults)

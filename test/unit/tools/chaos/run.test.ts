@@ -25,7 +25,7 @@ class Recorded implements ChaosTarget {
   readonly learners = new Set<string>()
   added: string | null = null
   rules: readonly LinkRule[] = []
-  harmedMost = 0
+  affectedMost = 0
   led: string | null = 'n2'
   neverReady = ''
   linksFail = false
@@ -34,7 +34,7 @@ class Recorded implements ChaosTarget {
     this.members = Array.from({ length: count }, (_, at) => `n${at + 1}`)
   }
 
-  get harmed(): ReadonlySet<string> {
+  get affected(): ReadonlySet<string> {
     const cut = this.members.filter((name) => {
       const others = this.rules.filter(({ from, to }) => from === name || to === name)
       return new Set(others.flatMap(({ from, to }) => [from, to])).size > 2
@@ -106,8 +106,8 @@ class Recorded implements ChaosTarget {
   }
 
   #look(): void {
-    this.harmedMost = Math.max(
-      this.harmedMost,
+    this.affectedMost = Math.max(
+      this.affectedMost,
       new Set([...this.down, ...this.paused, ...this.disks.keys()]).size,
     )
   }
@@ -155,8 +155,8 @@ void test('every plan is executed with at most a minority affected, and all faul
     const { done, error } = await ran(plan, target)
     assert.equal(error, null, `seed ${seed}`)
     assert.equal(done.length, plan.length, `seed ${seed}`)
-    assert.ok(target.harmedMost <= Math.floor((target.members.length - 1) / 2), `seed ${seed}`)
-    assert.deepEqual([...target.harmed], [], `seed ${seed}`)
+    assert.ok(target.affectedMost <= Math.floor((target.members.length - 1) / 2), `seed ${seed}`)
+    assert.deepEqual([...target.affected], [], `seed ${seed}`)
     assert.deepEqual(target.rules, [])
   }
 })
@@ -169,7 +169,7 @@ void test('two concurrent faults of the leader target two members', async () => 
 
 void test('an outage ends and restarts all members', async () => {
   const { target, done } = await ran([fault({ kind: 'outage' }, 'all', { lane: null })], new Recorded(3))
-  assert.deepEqual([target.harmedMost, target.starts, done.length], [3, ['n1', 'n2', 'n3'], 1])
+  assert.deepEqual([target.affectedMost, target.starts, done.length], [3, ['n1', 'n2', 'n3'], 1])
 })
 
 void test('an interrupt reverts a fault of any kind', async () => {
@@ -180,14 +180,14 @@ void test('an interrupt reverts a fault of any kind', async () => {
     const { done, error } = await ran(plan, target, {
       afterMs: (plan[0]?.atMs ?? 0) + 60,
       does: (stop) => {
-        found = target.harmed.size + target.rules.length + target.starts.length
+        found = target.affected.size + target.rules.length + target.starts.length
         stop.abort()
       },
     })
     assert.equal(error, null, kind)
     assert.ok(found > 0, `${kind} was being done`)
     assert.equal(done.length, 1, kind)
-    assert.deepEqual([...target.harmed], [], kind)
+    assert.deepEqual([...target.affected], [], kind)
     assert.deepEqual([...target.rules], [], kind)
   }
 })
@@ -197,7 +197,7 @@ void test('a member that does not become ready ends the run, and the faults are 
   target.neverReady = 'n2'
   const { error } = await ran([fault({ kind: 'pause' }, 'n2')], target)
   assert.match(String(error), /n2 is not ready 60 s after the fault/)
-  assert.deepEqual([...target.harmed], [])
+  assert.deepEqual([...target.affected], [])
 })
 
 void test('a member that exits unexpectedly is reported and restarted', async () => {

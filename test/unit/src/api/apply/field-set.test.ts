@@ -1,5 +1,5 @@
 /*
- * Goal: many sets are united as by uniting them one after the other.
+ * Goal: uniting many sets at once gives the same as uniting them one after the other.
  * Method: random sets.
  */
 import assert from 'node:assert/strict'

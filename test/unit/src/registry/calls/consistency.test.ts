@@ -197,7 +197,7 @@ void test('a bound that three barriers do not meet is 504 with Retry-After', asy
   assert.equal((await get('bounded=30')).proof?.boundMs, 30)
   proofs.freshness = null
   proofs.onBarrier = () => {
-    throw new StoreError('timed-out', 'nobody')
+    throw new StoreError('timed-out', 'no quorum')
   }
   const cut = await refused(watch('bounded=5000'))
   assert.equal(cut.code, 504)

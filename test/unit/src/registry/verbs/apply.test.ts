@@ -189,7 +189,7 @@ void test('spec 4.10: one empty entry forgets all managers, an empty list does n
   assert.equal(cleared.object.metadata.managedFields, undefined)
 })
 
-void test('spec 4.10: the requests that apply refuses', async (t) => {
+void test('spec 4.10: the requests that apply refuses get the reason and change nothing', async (t) => {
   const { api, apply } = await open(t)
   await apply(configMap({ k: '1' }))
   const { object } = await api.get({ name: 'a' })
@@ -312,7 +312,7 @@ void test('a JSON patch that resets the owners owns each path that it sets, also
   }
 })
 
-void test('thousands of entries of managedFields are united as few are', async (t) => {
+void test('thousands of entries of managedFields are united by manager, and the oldest beyond the limit into one', async (t) => {
   const { api } = await open(t)
   await api.configMap('a')
   const entry = { operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1' }

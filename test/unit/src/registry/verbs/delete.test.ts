@@ -190,7 +190,7 @@ function ending({ code, object }: Got): readonly unknown[] {
   return [code, deletionTimestamp, numberMember(object.metadata, 'deletionGracePeriodSeconds'), generation]
 }
 
-void test('spec 3.1: an object with a grace period stays until it is deleted with none', async (t) => {
+void test('spec 3.1: an object with a grace period stays until it is deleted with a grace period of zero', async (t) => {
   const create = await withSleepers(t)
   assert.equal((await create()).object['immutable'], false, 'the default that a hook fills in')
   const marked = await api.delete(asleep)

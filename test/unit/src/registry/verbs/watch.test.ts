@@ -321,7 +321,7 @@ void test('many events are sent in pieces of about the configured size, none los
   events.stream.close()
 })
 
-void test('a closed watch frees its slot', async (t) => {
+void test('a watch that the client closes has ended', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const events = await api.watch({})

@@ -119,7 +119,7 @@ void test('a repeated deletion does not delete another object of the same name',
   }
 })
 
-void test('a repeated deletion of an object that finalizers keep, and the removal of the last one', async (t) => {
+void test('a repeated deletion that finalizers delay, and a repeated removal of the last one, take effect once', async (t) => {
   const api = await open(t)
   await api.create({ body: { metadata: { name: 'a', finalizers: ['x.io/a'] } } })
   await twice(api, () => api.delete({ name: 'a', idempotencyKey }))
@@ -134,7 +134,7 @@ void test('a repeated deletion of an object that finalizers keep, and the remova
   assert.equal(records(api), 2)
 })
 
-void test('a repeated binding and a repeated eviction of a Pod', async (t) => {
+void test('a repeated binding and a repeated eviction of a Pod get the first response', async (t) => {
   const api = await open(t)
   await api.create({
     kind: 'Pod',
@@ -158,7 +158,7 @@ void test('the record of a binding or an eviction holds a Status instead of the 
   const pod = { kind: 'Pod', name: 'p', idempotencyKey }
   await api.create({ kind: 'Pod', body: { ...body, spec } })
   const binding: Call = { ...pod, subresource: 'binding', body: { ...body, target } }
-  // The same over the kind that stands for the subresource.
+  // The same through the kind that is an alias of the subresource.
   const alias: Call = { kind: 'Binding', idempotencyKey, body: { metadata: { name: 'q' }, target } }
   await api.create({ kind: 'Pod', body: { metadata: { name: 'q' }, spec } })
   // It has a grace period at first, is being deleted then, and is removed at last.
@@ -310,7 +310,7 @@ void test('an object of a custom kind is returned in the version of the request'
   assert.equal((await api.get({ kind, name: 'a' })).object.apiVersion, 'example.com/v2')
 })
 
-void test('members refuse a key, and reviews ignore it', async (t) => {
+void test('writes to Members refuse an idempotency key, and reviews ignore it', async (t) => {
   const api = await open(t)
   const member = { apiVersion: 'cluster.orch.io/v1', kind: 'Member', metadata: { name: 'n9' }, spec: {} }
   const seen = await refused(api.create({ kind: 'Member', body: member, idempotencyKey }))
@@ -368,7 +368,7 @@ void test('a record is deleted after the history window, and its key takes effec
   assert.equal((await api.list({})).items.length, 2)
 })
 
-void test('a repeated apply that creates, an update that creates, and the deletion of a running Pod', async (t) => {
+void test('a repeated apply or update that creates, and a repeated deletion of a running Pod, take effect once', async (t) => {
   const api = await open(t)
   const contentType = 'application/apply-patch+yaml'
   const config = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { x: '1' } }
@@ -423,7 +423,7 @@ void test('a repeated deletion of a collection leaves newer objects alone and co
   assert.deepEqual(await names(), [])
 })
 
-void test('a repeated change of a status and a repeated change of a scale', async (t) => {
+void test('a repeated change of a status and a repeated change of a scale take effect once', async (t) => {
   const api = await open(t)
   const claim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } }
   const kind = 'PersistentVolumeClaim'

@@ -34,7 +34,7 @@ void test('an object with as many values as the limit is stored and can be patch
   assert.equal(labels.object.metadata.labels?.['a'], 'b')
 })
 
-void test('the result of a patch has at most as many values as a body, in each format', async (t) => {
+void test('the result of a merge or strategic merge patch has at most as many values as a body', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const half = valuesMax / 2

@@ -151,16 +151,21 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
     const given = new Set<string>()
     for (const [members, annotations, warnings] of rowsOf({ label })) {
       const spec = { containers: [container()], ...members }
-      assert.deepEqual(told(spec, annotations, '', domain), warnings)
+      assert.deepEqual(warningsOf(spec, annotations, '', domain), warnings)
       const inTemplate = warnings.map((text) => `spec.template.${text}`)
-      assert.deepEqual(told(spec, annotations, 'spec.template.', domain), inTemplate)
+      assert.deepEqual(warningsOf(spec, annotations, 'spec.template.', domain), inTemplate)
       for (const text of warnings) given.add(text)
     }
     assert.equal(given.size, 23)
   })
 }
 
-function told(spec: JsonObject, annotations: Annotations, at: string, domain: ApiDomain): readonly string[] {
+function warningsOf(
+  spec: JsonObject,
+  annotations: Annotations,
+  at: string,
+  domain: ApiDomain,
+): readonly string[] {
   return [...podWarnings({ spec, annotations, at, names: namesOf(domain) })]
 }
 

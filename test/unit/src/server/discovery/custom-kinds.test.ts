@@ -26,7 +26,7 @@ const tabs = customKind({
   subresources: [{ name: 'status', verbs: ['get', 'update', 'patch'], prepareForUpdate: (object) => object }],
 })
 
-function said<T>(document: StaticDocument | null): T {
+function parsed<T>(document: StaticDocument | null): T {
   assert.ok(document !== null)
   return JSON.parse(Buffer.from(document.bytes).toString('utf8')) as T
 }
@@ -41,7 +41,7 @@ void test('a custom kind has a singular, short names, categories and subresource
   const { catalog, discovery } = fresh()
   assert.equal(discovery.plain('/apis/stable.example.com'), null)
   catalog.setCustom([tabs])
-  const { resources } = said<{ readonly resources: readonly object[] }>(
+  const { resources } = parsed<{ readonly resources: readonly object[] }>(
     discovery.plain('/apis/stable.example.com/v1'),
   )
   const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
@@ -55,7 +55,7 @@ void test('a custom kind has a singular, short names, categories and subresource
       verbs: ['get', 'patch', 'update'],
     },
   ])
-  const all = said<{ readonly items: readonly { readonly metadata: { readonly name?: string } }[] }>(
+  const all = parsed<{ readonly items: readonly { readonly metadata: { readonly name?: string } }[] }>(
     discovery.aggregated('/apis', 'apidiscovery.k8s.io/v2'),
   )
   assert.ok(all.items.some(({ metadata }) => metadata.name === 'stable.example.com'))
@@ -80,7 +80,7 @@ void test('spec 9.1: versions that their author chose come in the order of stabi
     'v10beta3',
   ]
   catalog.setCustom(versions.map((version) => ({ ...tabs, version })))
-  const group = said<Group>(discovery.plain('/apis/stable.example.com'))
+  const group = parsed<Group>(discovery.plain('/apis/stable.example.com'))
   // The example of the documentation of release 1.24, with two more.
   const inOrder = [
     'v11',
@@ -104,7 +104,7 @@ void test('spec 9.1: versions that their author chose come in the order of stabi
 void test('groups of custom kinds come after built-in ones, whatever their names', () => {
   const { catalog, discovery } = fresh()
   catalog.setCustom([tabs, { ...tabs, group: 'a.example.com' }, { ...tabs, group: 'apps.k8s.io' }])
-  const { groups } = said<{ readonly groups: readonly Group[] }>(discovery.plain('/apis'))
+  const { groups } = parsed<{ readonly groups: readonly Group[] }>(discovery.plain('/apis'))
   const all = groups.map(({ name }) => name)
   const custom = ['a.example.com', 'apps.k8s.io', 'stable.example.com']
   assert.deepEqual(
@@ -117,7 +117,7 @@ void test('groups of custom kinds come after built-in ones, whatever their names
 void test('a custom kind in a built-in group and version is listed with the others', () => {
   const { catalog, discovery } = fresh()
   catalog.setCustom([{ ...tabs, group: 'storage.k8s.io' }])
-  const { resources } = said<{ readonly resources: readonly { readonly name: string }[] }>(
+  const { resources } = parsed<{ readonly resources: readonly { readonly name: string }[] }>(
     discovery.plain('/apis/storage.k8s.io/v1'),
   )
   const listed = resources.map(({ name }) => name)

@@ -1,7 +1,7 @@
 /*
  * Goal: large requests are evaluated a few at a time, with pauses between them, and users take
  * turns; small ones never wait.
- * Method: tasks that the test completes, on a clock that stands still.
+ * Method: tasks that the test completes, on a clock that the test moves.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
 }
 
-void test('the largest are evaluated alone, others concurrently, in order of arrival', async () => {
+void test('the largest requests are evaluated alone, others concurrently, in order of arrival', async () => {
   const clock = new ManualClock()
   const heavy = new HeavyWork(clock)
   const begun: string[] = []
@@ -62,7 +62,7 @@ void test('waiting users take turns, whatever their order and number of requests
   assert.equal(clock.pending, 0, 'users without waiting requests have no entry')
 })
 
-void test('no two begin in one turn, although both fit', async () => {
+void test('no two requests begin in one turn, although both fit', async () => {
   const clock = new ManualClock()
   const heavy = new HeavyWork(clock)
   const begun: string[] = []

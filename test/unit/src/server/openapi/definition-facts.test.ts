@@ -30,7 +30,7 @@ const others: ReadonlyMap<string, string> = new Map([
   ['certificates.v1.CertificateSigningRequestSpec.request', 'bytes are no list'],
   ['certificates.v1.CertificateSigningRequestStatus.certificate', 'bytes are no list'],
   ['core.v1.EphemeralVolumeSource.volumeClaimTemplate', 'spec 2.5 requires it'],
-  ['core.v1.Event.metadata', 'metadata is required of no kind'],
+  ['core.v1.Event.metadata', 'metadata is not required for any kind'],
   ['core.v1.PersistentVolumeClaimSpec.accessModes', 'a mode that is alpha is not taken'],
   ['core.v1.PersistentVolumeClaimStatus.accessModes', 'a mode that is alpha is not taken'],
   ['core.v1.PersistentVolumeSpec.accessModes', 'a mode that is alpha is not taken'],
@@ -39,7 +39,7 @@ const others: ReadonlyMap<string, string> = new Map([
   ['events.v1.EventSeries.lastObservedTime', 'optional in series of the core group'],
   ['networking.v1.IngressClassParametersReference.scope', 'others are refused'],
   ['storage.v1.CSIDriverSpec.fsGroupPolicy', 'others are refused'],
-  ['storage.v1.CSIStorageCapacityList.items', 'what they are keyed by is no member of them'],
+  ['storage.v1.CSIStorageCapacityList.items', 'their key is not a member of them'],
   ['storage.v1.StorageClass.reclaimPolicy', 'claims are not recycled'],
   ['meta.v1.LabelSelectorRequirement.key', 'a text is not merged'],
 ])
@@ -134,13 +134,13 @@ function allDefinitions(names: Names, dialect: 'v2' | 'v3'): ReadonlyMap<string,
   return new Map(Object.entries(all) as [string, JsonObject][])
 }
 
-/** A beta of a definition is that of the version that it became, unless the table has both. */
+/** A beta definition is compared with the version that it became, unless the table has both. */
 function inTable(neutral: string): string {
   const later = ['.v1.', '.v1beta2.'].map((version) => neutral.replace('.v1beta1.', version))
   return [neutral, ...later].find((name) => table.has(name)) ?? neutral
 }
 
-/** `core.v1.Pod`, of the name of a definition or a reference to one. */
+/** Returns `core.v1.Pod` for the name of a definition or a reference to it. */
 function neutralOf(names: Names, text: string): string {
   const name = text.slice(text.lastIndexOf('/') + 1)
   const [group, version, kind] = name.split('.').slice(-3)
@@ -149,7 +149,7 @@ function neutralOf(names: Names, text: string): string {
   return neutral
 }
 
-/** Members of schemas are called as the extensions that they become. */
+/** Returns the name of an extension as existing clients read it. */
 function inUpstream({ schemaMarkerPrefix, clientMarkerPrefix }: Names, member: string): string {
   return member.startsWith(schemaMarkerPrefix)
     ? clientMarkerPrefix + member.slice(schemaMarkerPrefix.length)

@@ -26,7 +26,7 @@ void test('a missing or truncated file is damage of the database, a refusal of t
   for (const what of ['Permission denied', 'Too many open files', 'Read-only file system'])
     assert.equal(databaseErrorOf(ioError(what)).code, 'io', what)
   const faltering = databaseErrorOf(ioError('Input/output error'))
-  assert.equal(faltering.code, 'io', 'the disk is to blame, perhaps that of all members')
+  assert.equal(faltering.code, 'io', 'an I/O error is the fault of the disk')
   assert.match(faltering.message, /check the disk and restart this member/)
   const notOpen = new Error('Database failed to open', { cause: ioError('No such file or directory') })
   assert.equal(databaseErrorOf(notOpen).code, 'damaged')

@@ -70,7 +70,7 @@ void test(`values that were deleted and replaced at any time are in no file afte
       live.set(key, text)
       await store.write([put(key, text)])
     }
-    // Tables are made of what fills the memory.
+    // LevelDB writes a table when its memory is full.
     if (random.chance(0.3)) await store.write([put(100 + random.below(50), filler)])
     if (at % 70 === 69) {
       assert.equal(await store.compact(), true)

@@ -34,7 +34,7 @@ async function spoiled(directory: string): Promise<void> {
   writeFileSync(join(directory, 'db-0', 'CURRENT'), 'nothing')
 }
 
-void test('the database rebuilt from the log replaces the quarantined one once it has as much as the log had', async (t) => {
+void test('the database rebuilt from the log replaces the quarantined one once it has all entries that the log had', async (t) => {
   const directory = folder(t)
   await spoiled(directory)
   const aside = join(directory, 'set-aside')

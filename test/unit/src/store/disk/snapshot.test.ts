@@ -227,7 +227,7 @@ void test('a member with nothing on disk has no snapshot to send, and continues'
   await machine.close()
 })
 
-/** The databases that are opened later fail to write, after a turn. */
+/** Databases whose writes take a turn, and fail while `isFull` is set. */
 class FullDisk extends MemoryKeyValueDatabases {
   isFull = false
 

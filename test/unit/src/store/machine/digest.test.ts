@@ -18,7 +18,7 @@ function digest(session: number, value: string): string {
   return hashText(digestOf(machine.state))
 }
 
-void test('equal logs have equal digests; another object, or another remembered outcome, does not', () => {
+void test('equal logs have equal digests; another object or another remembered outcome changes the digest', () => {
   assert.equal(digest(7, 'x'), digest(7, 'x'))
   assert.notEqual(digest(7, 'x'), digest(7, 'y'))
   assert.notEqual(digest(7, 'x'), digest(8, 'x'), 'the proposer of an outcome is part of the state')

@@ -84,7 +84,10 @@ for (let seed = 1; seed <= 5; seed++) {
       }
     }
     assert.equal(newer.state.featureLevel, 2)
-    assert.ok(outcomes.has('too-large') && outcomes.has('over-quota') && alarms > 0, 'the rules were met')
+    assert.ok(
+      outcomes.has('too-large') && outcomes.has('over-quota') && alarms > 0,
+      'the rules of level 2 had effects',
+    )
     assert.ok(alarms < 400, 'and the alarm ended')
     batches.apply(log.entries, ownSession)
     assert.equal(digest(batches), digest(newer))

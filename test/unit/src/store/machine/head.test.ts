@@ -1,6 +1,7 @@
 /*
- * Goal: the singular values of the state read back, and equal heads have equal bytes.
- * Method: there and back, with a joint configuration and without one.
+ * Goal: the head of the state (its single values) is decoded as it was encoded, and equal heads
+ * have equal bytes.
+ * Method: heads encoded and decoded, with a joint configuration and without one.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'

@@ -61,10 +61,10 @@ function walked(
     const walk = new HistoryIterator(state, allConfigMaps, after, revision(at))
     found.push(...walk.take(3, options.stepsMax).map(revisionOf))
     if (walk.ended) return found
-    assert.notEqual(walk.last, after, 'every stretch comes further')
+    assert.notEqual(walk.last, after, 'every step advances')
     after = walk.last
   }
-  return assert.fail('it goes on for ever')
+  return assert.fail('the iteration does not end')
 }
 
 function pictured(picture: Picture | undefined, after: Key | null = null): number[] {

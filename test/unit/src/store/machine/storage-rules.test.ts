@@ -183,7 +183,7 @@ function kindOf(outcome: Outcome | 'void'): string {
   return outcome === 'void' ? outcome : outcome.kind
 }
 
-void test('the alarm ends by itself below nine tenths, even without events that age older ones', () => {
+void test('the minimum number of events is not kept during an alarm, which ends below nine tenths of the quota', () => {
   const { machine, run } = start()
   const full = fill(run)
   // The minimum of 1000 events would retain all of this permanently.
@@ -239,7 +239,7 @@ void test('the alarm holds between nine tenths and the quota', () => {
   assert.equal(machine.state.storageAlarm, false)
 })
 
-void test('a lost race is reported before a lack of space', () => {
+void test('a condition that does not hold is reported before a lack of space', () => {
   const { run } = start()
   fill(run)
   const outcome = run(write(put(configMapKey('fill-0'), 'x'.repeat(900), { kind: 'absent' })))
@@ -379,7 +379,7 @@ void test('usage beyond the quota is an alarm, whatever caused it', () => {
   run(write(putSized(configMapKey('b'), 3000)))
   assert.equal(machine.state.storageAlarm, false)
   run(write(remove(key)))
-  assert.equal(machine.state.storageAlarm, false, 'nine thousand and something')
+  assert.equal(machine.state.storageAlarm, false, 'below the quota of 10,000')
   run(write(putSized(configMapKey('b'), 2999)))
   assert.equal(machine.state.storageAlarm, true)
   run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: 100_000 } })

@@ -156,7 +156,7 @@ function manifestOf(directory: string): string {
   return readdirSync(directory).find((name) => name.startsWith('MANIFEST')) ?? assert.fail('no manifest')
 }
 
-/** Padding after the two positions may vary, and a position may use more bytes than necessary. */
+/** The padding of a footer may vary, and its two positions may use more bytes than necessary. */
 function saysTheSame(changed: Uint8Array, bytes: Uint8Array, at: number): boolean {
   const end = bytes.length - footerBytes
   if (at < end) return false

@@ -1,5 +1,5 @@
 /*
- * Goal: compressed data is decompressed correctly, and malformed data does no harm.
+ * Goal: compressed data is decompressed correctly, and malformed data is refused.
  * Method: streams built by hand from the format's description; random ones. Those of LevelDB are
  * read in `check-tables.test.ts`.
  */
