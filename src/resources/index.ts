@@ -20,6 +20,7 @@ import { customResourceDefinitionDefinition } from './custom-resource-definition
 import { eventDefinition } from './event.ts'
 import { flowSchemaDefinition, flowSchemaV1beta1Definition } from './flow-schema.ts'
 import { horizontalPodAutoscalerV1Definition } from './horizontal-pod-autoscaler-v1.ts'
+import { horizontalPodAutoscalerV2beta1Definition } from './horizontal-pod-autoscaler-v2beta1.ts'
 import {
   horizontalPodAutoscalerDefinition,
   horizontalPodAutoscalerV2beta2Definition,
@@ -102,6 +103,7 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     tokenReviewDefinition(names, 'v1beta1'),
     horizontalPodAutoscalerDefinition(names),
     horizontalPodAutoscalerV1Definition(names),
+    horizontalPodAutoscalerV2beta1Definition(names),
     horizontalPodAutoscalerV2beta2Definition(names),
     cronJobDefinition(names),
     cronJobV1beta1Definition(names),
