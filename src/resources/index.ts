@@ -34,6 +34,7 @@ import { namespaceDefinition } from './namespace.ts'
 import { nodeDefinition } from './node.ts'
 import { persistentVolumeClaimDefinition } from './persistent-volume-claim.ts'
 import { persistentVolumeDefinition } from './persistent-volume.ts'
+import { podSecurityPolicyDefinition } from './pod-security-policy.ts'
 import { podTemplateDefinition } from './pod-template.ts'
 import { podDefinition } from './pod.ts'
 import { priorityClassDefinition } from './priority-class.ts'
@@ -127,6 +128,7 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     runtimeClassV1beta1Definition(names),
     podDisruptionBudgetDefinition(),
     podDisruptionBudgetV1beta1Definition(),
+    podSecurityPolicyDefinition(names),
     clusterRoleDefinition(names),
     clusterRoleBindingDefinition(names),
     roleDefinition(names),

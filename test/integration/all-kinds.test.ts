@@ -42,6 +42,7 @@ const neverSet = [
   'autoscaling.v2.ContainerResourceMetricSource.',
   'autoscaling.v2beta1.MetricSpec.containerResource',
   'autoscaling.v2beta1.ContainerResourceMetricSource.',
+  'policy.v1beta1.PodSecurityPolicySpec.allowedProcMountTypes',
   // Excluded by maxUnavailable and by the number.
   'policy.v1.PodDisruptionBudgetSpec.minAvailable',
   'networking.v1.ServiceBackendPort.name',
