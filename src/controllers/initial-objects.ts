@@ -1,7 +1,9 @@
 import type { Clock } from '../../base/clock.ts'
 import { ApiError } from '../api/errors/api-error.ts'
+import { equalJson } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
+import type { AnyObject } from '../registry/kinds/definition.ts'
 import { SYSTEM_PRIORITIES } from '../registry/kinds/system-priorities.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import type { InitialObject } from '../resources/common/initial-object.ts'
@@ -17,7 +19,7 @@ export type InitialObjectsDependencies = {
 
 /**
  * Creates the missing ones of these objects each time a member begins to lead. Existing ones are
- * not changed.
+ * not changed, except for those whose annotation lets the server restore the spec.
  */
 export function initialObjects(dependencies: InitialObjectsDependencies): Controller {
   const { clock, catalog, client, expected, onError } = dependencies
@@ -28,21 +30,36 @@ export function initialObjects(dependencies: InitialObjectsDependencies): Contro
     reconcile: async (key) => {
       const wanted = byKey.get(key)
       if (wanted === undefined) return { kind: 'done' }
-      const { group, version, plural, kind, name, labels, members } = wanted
-      const definition = catalog.find(group, version, plural)
+      const definition = catalog.find(wanted.group, wanted.version, wanted.plural)
       if (definition === null) return { kind: 'done' }
-      if ((await client.get(definition, { namespace: null, name, subresource: null })) !== null)
-        return { kind: 'done' }
-      const metadata = labels === undefined ? { name } : { name, labels }
-      const object = { apiVersion: `${group}/${version}`, kind, metadata, ...members }
+      const target = { namespace: null, name: wanted.name, subresource: null }
+      const current = await client.get(definition, target)
       try {
-        await client.create(definition, null, object)
+        if (current === null) await client.create(definition, null, newObject(wanted))
+        else if (isOutdated(current, wanted))
+          await client.update(definition, target, { ...current, ...wanted.members })
       } catch (cause) {
-        if (!(cause instanceof ApiError && cause.code === 'AlreadyExists')) throw cause
+        // Another client was faster: what it wrote stays until the next leader looks.
+        const isRace = cause instanceof ApiError && ['AlreadyExists', 'Conflict'].includes(cause.code)
+        if (!isRace) throw cause
       }
       return { kind: 'done' }
     },
   })
+}
+
+function newObject({ group, version, kind, name, labels, autoUpdate, members }: InitialObject): AnyObject {
+  const metadata = {
+    name,
+    ...(labels === undefined ? {} : { labels }),
+    ...(autoUpdate === undefined ? {} : { annotations: { [autoUpdate]: 'true' } }),
+  }
+  return { apiVersion: `${group}/${version}`, kind, metadata, ...members }
+}
+
+function isOutdated(current: AnyObject, { autoUpdate, members }: InitialObject): boolean {
+  if (autoUpdate === undefined || current.metadata.annotations?.[autoUpdate] !== 'true') return false
+  return !equalJson(current['spec'], members['spec'])
 }
 
 /**

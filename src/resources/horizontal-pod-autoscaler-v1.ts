@@ -3,14 +3,12 @@ import { numberMember, objectMember, objectsMember, textMember, withoutMembers }
 import type { Names } from '../api/metadata/names.ts'
 import { int32, part, struct } from '../api/schema/build.ts'
 import { applyDefaults } from '../api/schema/default.ts'
-import { validateSchema } from '../api/schema/validate.ts'
 import type { AnyObject, ResourceDefinition, StoredVersion } from '../registry/kinds/definition.ts'
 import {
   readAutoscalerAnnotations,
   withAutoscalerAnnotations,
   withoutAutoscalerAnnotations,
 } from './autoscalers/autoscaler-annotations.ts'
-import { autoscalerColumns } from './autoscalers/autoscaler-columns.ts'
 import {
   annotatedRulesSchema,
   autoscalerSchema,
@@ -21,8 +19,8 @@ import {
   minReplicas,
   observedFields,
 } from './autoscalers/autoscaler-schema.ts'
+import { olderAutoscaler } from './autoscalers/older-autoscaler.ts'
 import { targetReferenceV1Schema } from './autoscalers/target-reference.ts'
-import { hooksThroughStorage } from './common/through-storage.ts'
 import { horizontalPodAutoscalerDefinition } from './horizontal-pod-autoscaler.ts'
 
 /**
@@ -35,34 +33,10 @@ export function horizontalPodAutoscalerV1Definition(names: Names): ResourceDefin
     toStored: (object) => toStored(object, names),
     fromStored: (object) => fromStored(object, names),
   }
-  const hooks = hooksThroughStorage(stored, conversion)
-  return Object.freeze({
-    ...stored,
-    version: 'v1',
-    schema: autoscalerV1Schema,
-    storedAs: { name: stored.version, conversion },
-    columns: autoscalerColumns.map((column) => ({
-      ...column,
-      cell: (object) => column.cell(conversion.toStored(object)),
-    })),
-    hooks: {
-      ...hooks,
-      validate: (object, found) => {
-        validateSchema(annotatedRulesSchema, conversion.toStored(object), found)
-      },
-    },
-    subresources: stored.subresources.map((subresource) =>
-      'prepareForUpdate' in subresource
-        ? {
-            ...subresource,
-            prepareForUpdate: (object, current, writing) => {
-              const [sent, before] = [conversion.toStored(object), conversion.toStored(current)]
-              return conversion.fromStored(subresource.prepareForUpdate(sent, before, writing))
-            },
-          }
-        : subresource,
-    ),
-  } satisfies ResourceDefinition)
+  return olderAutoscaler(stored, {
+    ...{ version: 'v1', schema: autoscalerV1Schema, conversion },
+    rules: annotatedRulesSchema,
+  })
 }
 
 const specV1Schema = struct(

@@ -20,6 +20,7 @@ import { customResourceDefinitionDefinition } from './custom-resource-definition
 import { eventDefinition } from './event.ts'
 import { flowSchemaDefinition, flowSchemaV1beta1Definition } from './flow-schema.ts'
 import { horizontalPodAutoscalerV1Definition } from './horizontal-pod-autoscaler-v1.ts'
+import { horizontalPodAutoscalerV2beta1Definition } from './horizontal-pod-autoscaler-v2beta1.ts'
 import {
   horizontalPodAutoscalerDefinition,
   horizontalPodAutoscalerV2beta2Definition,
@@ -33,6 +34,7 @@ import { namespaceDefinition } from './namespace.ts'
 import { nodeDefinition } from './node.ts'
 import { persistentVolumeClaimDefinition } from './persistent-volume-claim.ts'
 import { persistentVolumeDefinition } from './persistent-volume.ts'
+import { podSecurityPolicyDefinition } from './pod-security-policy.ts'
 import { podTemplateDefinition } from './pod-template.ts'
 import { podDefinition } from './pod.ts'
 import { priorityClassDefinition } from './priority-class.ts'
@@ -102,6 +104,7 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     tokenReviewDefinition(names, 'v1beta1'),
     horizontalPodAutoscalerDefinition(names),
     horizontalPodAutoscalerV1Definition(names),
+    horizontalPodAutoscalerV2beta1Definition(names),
     horizontalPodAutoscalerV2beta2Definition(names),
     cronJobDefinition(names),
     cronJobV1beta1Definition(names),
@@ -125,6 +128,7 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     runtimeClassV1beta1Definition(names),
     podDisruptionBudgetDefinition(),
     podDisruptionBudgetV1beta1Definition(),
+    podSecurityPolicyDefinition(names),
     clusterRoleDefinition(names),
     clusterRoleBindingDefinition(names),
     roleDefinition(names),

@@ -40,6 +40,9 @@ const neverSet = [
   // Excluded by the certificates.
   'apiregistration.v1.APIServiceSpec.insecureSkipTLSVerify',
   'autoscaling.v2.ContainerResourceMetricSource.',
+  'autoscaling.v2beta1.MetricSpec.containerResource',
+  'autoscaling.v2beta1.ContainerResourceMetricSource.',
+  'policy.v1beta1.PodSecurityPolicySpec.allowedProcMountTypes',
   // Excluded by maxUnavailable and by the number.
   'policy.v1.PodDisruptionBudgetSpec.minAvailable',
   'networking.v1.ServiceBackendPort.name',

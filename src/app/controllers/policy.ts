@@ -6,7 +6,7 @@ import { initialObjects, systemPriorities } from '../../controllers/initial-obje
 import { Informer } from '../../registry/informer.ts'
 import { parseStored } from '../../registry/kinds/encode.ts'
 import { localApiServices } from '../../resources/aggregation/local-api-services.ts'
-import { mandatoryFlows } from '../../resources/flows/mandatory-flows.ts'
+import { initialFlows } from '../../resources/flows/initial-flows.ts'
 import { prefixOf } from '../../store/key.ts'
 import type { ControllerParts, Stop } from './controller-parts.ts'
 
@@ -36,7 +36,7 @@ export function startPolicy(parts: PolicyParts): readonly Stop[] {
     ...shared,
     expected: [
       ...systemPriorities(names),
-      ...mandatoryFlows(names),
+      ...initialFlows(names),
       ...localApiServices(names, catalog.builtIn()),
     ],
     onError: (name, cause) => log.warn({ name, err: cause }, 'object of every cluster not stored yet'),

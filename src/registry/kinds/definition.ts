@@ -70,7 +70,7 @@ export type ResourceDefinition = {
    * version, if objects may have been stored under an older schema. Unset: this version.
    */
   readonly storedAs?: StoredVersion
-  /** Deprecated: still served, but clients should use another version. */
+  /** Deprecated: still served, but clients should not use it any longer. */
   readonly deprecated?: Deprecation
   /** Feature level below which the cluster cannot have such objects. */
   readonly sinceFeatureLevel?: number
@@ -172,8 +172,14 @@ export type Deprecation =
   | {
       /** Releases of the API, such as `1.24`. */
       readonly since: string
+      /** Empty: the removal is not scheduled. */
       readonly removed: string
-      readonly replacement: { readonly group: string; readonly version: string; readonly kind: string }
+      /** null: no other kind or version replaces it. */
+      readonly replacement: {
+        readonly group: string
+        readonly version: string
+        readonly kind: string
+      } | null
     }
   /** Custom kinds: the warning for clients. Their removal is not scheduled. */
   | { readonly words: string; readonly removed: '' }

@@ -6,6 +6,7 @@ import { int32, int64, listOf, maybe, part, struct, text, time } from '../../api
 import type { Field } from '../../api/schema/build.ts'
 import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
+import type { ObjectSchema } from '../../api/schema/schema.ts'
 import { metricSpecSchema, metricStatusSchema } from './metric-schema.ts'
 import { targetReferenceSchema } from './target-reference.ts'
 
@@ -104,16 +105,20 @@ const statusSchema = struct(
   },
 )
 
-/** The status as before version 2: its members are always present. */
+/** Returns the members of a status before version 2, which are always present. */
+export function olderStatusFields(metrics: ObjectSchema): { readonly [name: string]: Field } {
+  return {
+    ...observedFields,
+    ...{ currentReplicas: currentReplicasAlways, desiredReplicas },
+    currentMetrics: listOf(5, metrics, 'Current values of the metrics.', { always: true }),
+    conditions: listOf(6, autoscalerConditionSchema, 'Conditions of the autoscaler.', { always: true }),
+  }
+}
+
 const statusV2beta2Schema = struct(
   'autoscaling.v2beta2.HorizontalPodAutoscalerStatus',
   'Observed state of an autoscaler.',
-  {
-    ...observedFields,
-    ...{ currentReplicas: currentReplicasAlways, desiredReplicas },
-    currentMetrics: listOf(5, metricStatusSchema, 'Current values of the metrics.', { always: true }),
-    conditions: listOf(6, autoscalerConditionSchema, 'Conditions of the autoscaler.', { always: true }),
-  },
+  olderStatusFields(metricStatusSchema),
 )
 
 const spec = part(2, specSchema, 'Desired behavior.')
@@ -128,6 +133,9 @@ export const autoscalerV2beta2Schema = struct('autoscaling.v2beta2.HorizontalPod
   spec,
   status: part(3, statusV2beta2Schema, 'Observed state; set by the controller.'),
 })
+
+/** The rules for the spec of an older version, once it is converted. */
+export const specRulesSchema = struct('', words, { spec })
 
 /** The rules for those members of a spec that the first version has in annotations. */
 export const annotatedRulesSchema = struct('', words, {

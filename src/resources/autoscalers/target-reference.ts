@@ -23,6 +23,15 @@ export const targetReferenceV1Schema = struct('autoscaling.v1.CrossVersionObject
   ...{ mapType: 'atomic', check: checkSegments },
 })
 
+const unchecked = { required: true, always: true } as const
+
+/** The same reference in `v2beta1`, whose rules are checked on the converted object. */
+export const targetReferenceV2beta1Schema = struct('autoscaling.v2beta1.CrossVersionObjectReference', words, {
+  ...members,
+  kind: text(1, 'Kind of the object.', unchecked),
+  name: text(2, 'Name of the object.', unchecked),
+})
+
 /** @source upstream `pkg/apis/autoscaling/validation`, ValidateCrossVersionObjectReference */
 function checkSegments(reference: JsonObject, at: Path | null, found: Findings): void {
   for (const name of ['kind', 'name']) {

@@ -8,6 +8,11 @@ export type InitialObject = {
   readonly kind: string
   readonly name: string
   readonly labels?: { readonly [name: string]: string }
+  /**
+   * Annotation of objects whose spec the server restores when it differs. The server sets it to
+   * `true`; with another value the object keeps the spec of its administrator.
+   */
+  readonly autoUpdate?: string
   /** The object without its type and metadata. */
   readonly members: JsonObject
 }

@@ -42,7 +42,7 @@ export function checkProfileAnnotations(
 
 const LOCALHOST = 'localhost/'
 
-function checkSeccompProfile(profile: string, field: string, found: Findings): void {
+export function checkSeccompProfile(profile: string, field: string, found: Findings): void {
   if (['runtime/default', 'docker/default', 'unconfined'].includes(profile)) return
   if (profile.startsWith(LOCALHOST)) {
     checkDescendingPath(profile.slice(LOCALHOST.length), field, found)
@@ -51,7 +51,7 @@ function checkSeccompProfile(profile: string, field: string, found: Findings): v
   found.add(invalid(field, profile, 'must be a valid seccomp profile'))
 }
 
-function checkAppArmorProfile(profile: string, field: string, found: Findings): void {
+export function checkAppArmorProfile(profile: string, field: string, found: Findings): void {
   if (['', 'runtime/default', 'unconfined'].includes(profile) || profile.startsWith(LOCALHOST)) return
   found.add(invalid(field, profile, `invalid AppArmor profile name: ${JSON.stringify(profile)}`))
 }

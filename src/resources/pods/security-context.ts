@@ -14,7 +14,7 @@ import { windowsSecurityContextOptionsSchema } from './windows-options.ts'
 /** The range of user and group IDs. */
 const idRange = { minimum: 0, maximum: 2 ** 31 - 1 }
 
-const seLinuxOptionsSchema = struct('core.v1.SELinuxOptions', 'SELinux labels of a container.', {
+export const seLinuxOptionsSchema = struct('core.v1.SELinuxOptions', 'SELinux labels of a container.', {
   user: text(1, 'SELinux user.'),
   role: text(2, 'SELinux role.'),
   type: text(3, 'SELinux type.'),

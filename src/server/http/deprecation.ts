@@ -11,6 +11,7 @@ export function deprecationWords(definition: ResourceDefinition): string | null 
   if (deprecated === undefined) return null
   if ('words' in deprecated) return deprecated.words
   const { since, removed, replacement } = deprecated
-  const gone = `${formatGroupVersion(definition)} ${kind} is deprecated in v${since}+, unavailable in v${removed}+`
-  return `${gone}; use ${formatGroupVersion(replacement)} ${replacement.kind}`
+  const gone = removed === '' ? '' : `, unavailable in v${removed}+`
+  const instead = replacement === null ? '' : `; use ${formatGroupVersion(replacement)} ${replacement.kind}`
+  return `${formatGroupVersion(definition)} ${kind} is deprecated in v${since}+${gone}${instead}`
 }

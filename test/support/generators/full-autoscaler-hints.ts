@@ -35,6 +35,48 @@ const currentMetrics: Json = [
   { type: 'ContainerResource', containerResource: { name: 'cpu', container: 'web', current } },
 ]
 
+const selected = { selector: { matchLabels: { app: 'web' } } } as const
+const olderMetrics: Json = [
+  {
+    type: 'Object',
+    object: { target: described, metricName: 'hits', targetValue: '7k', ...selected },
+  },
+  { type: 'Object', object: { target: described, metricName: 'hits', targetValue: '0', averageValue: '3' } },
+  { type: 'Pods', pods: { metricName: 'hits', targetAverageValue: '3', ...selected } },
+  {
+    type: 'External',
+    external: { metricName: 'hits', targetValue: '3', metricSelector: selected.selector },
+  },
+  { type: 'External', external: { metricName: 'hits', targetAverageValue: '3' } },
+  { type: 'Resource', resource: { name: 'memory', targetAverageValue: '3' } },
+  { type: 'Resource', resource: { name: 'cpu', targetAverageUtilization: 70 } },
+]
+
+const olderCurrentMetrics: Json = [
+  {
+    type: 'Object',
+    object: { target: described, metricName: 'hits', currentValue: '6k', ...selected, averageValue: '2' },
+  },
+  { type: 'Pods', pods: { metricName: 'hits', currentAverageValue: '2', ...selected } },
+  {
+    type: 'External',
+    external: {
+      ...{ metricName: 'hits', currentValue: '5', currentAverageValue: '2' },
+      metricSelector: selected.selector,
+    },
+  },
+  {
+    type: 'Resource',
+    resource: { name: 'cpu', currentAverageUtilization: 60, currentAverageValue: '3' },
+  },
+  {
+    type: 'ContainerResource',
+    containerResource: {
+      ...{ name: 'cpu', container: 'web', currentAverageUtilization: 60, currentAverageValue: '3' },
+    },
+  },
+]
+
 export const autoscalerHints: Hints = {
   'autoscaling.v1.HorizontalPodAutoscalerSpec.minReplicas': one(2),
   'autoscaling.v1.HorizontalPodAutoscalerSpec.maxReplicas': one(20),
@@ -43,6 +85,10 @@ export const autoscalerHints: Hints = {
   'autoscaling.v2.HorizontalPodAutoscalerSpec.metrics': one(metrics),
   'autoscaling.v2.HorizontalPodAutoscalerStatus.currentMetrics': one(currentMetrics),
   'autoscaling.v2beta2.HorizontalPodAutoscalerStatus.currentMetrics': one(currentMetrics),
+  'autoscaling.v2beta1.HorizontalPodAutoscalerSpec.minReplicas': one(2),
+  'autoscaling.v2beta1.HorizontalPodAutoscalerSpec.maxReplicas': one(20),
+  'autoscaling.v2beta1.HorizontalPodAutoscalerSpec.metrics': one(olderMetrics),
+  'autoscaling.v2beta1.HorizontalPodAutoscalerStatus.currentMetrics': one(olderCurrentMetrics),
   'autoscaling.v2.HPAScalingPolicy.type': one('Percent'),
   'autoscaling.v2.HPAScalingRules.selectPolicy': one('Min'),
 }

@@ -7,6 +7,7 @@ import { roleGroup } from '../../../src/resources/rbac/policy-rule.ts'
 import { certificateRequest } from '../fixtures/certificate-request.ts'
 import { containerHints, containerMends, podHints, podMends } from './full-pod-hints.ts'
 import { autoscalerHints } from './full-autoscaler-hints.ts'
+import { securityPolicyHints } from './full-policy-hints.ts'
 import { serviceHints } from './full-service-hints.ts'
 import { workloadHints, workloadMends } from './full-workload-hints.ts'
 import { definitionHints } from './full-definition-hints.ts'
@@ -272,6 +273,7 @@ export const hints: Hints = {
   ...containerHints,
   ...podHints,
   ...workloadHints,
+  ...securityPolicyHints,
   ...serviceHints,
   'apiregistration.v1.APIServiceSpec.version': one('v1'),
   'apiregistration.v1.APIServiceSpec.insecureSkipTLSVerify': () => undefined,

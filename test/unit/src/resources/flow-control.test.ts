@@ -1,12 +1,12 @@
 /*
- * Goal: FlowSchema and PriorityLevelConfiguration follow the rules of upstream 1.24, and the
- * mandatory ones exist.
+ * Goal: FlowSchema and PriorityLevelConfiguration follow the rules of upstream 1.24, and those that
+ * every cluster has are valid.
  * Method: the shipped verbs on the state machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../src/api/json.ts'
-import { mandatoryFlows } from '../../../../src/resources/flows/mandatory-flows.ts'
+import { initialFlows } from '../../../../src/resources/flows/initial-flows.ts'
 import { Fixture } from '../registry/fixture.ts'
 import { cells, refusesNew } from './common/broken-rules.ts'
 
@@ -167,10 +167,10 @@ void test('a PriorityLevelConfiguration follows the rules of upstream', async (t
   })
 })
 
-void test('the mandatory objects of flow control are valid, and their specs are stored as they are', async (t) => {
+void test('the mandatory and suggested objects of flow control are valid, and their specs are stored as they are', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
-  for (const { group, version, kind, name, members } of mandatoryFlows(api.names)) {
+  for (const { group, version, kind, name, members } of initialFlows(api.names)) {
     const body = { metadata: { name }, ...members }
     const { object } = await api.create({ kind: `${group}/${version}/${kind}`, body })
     assert.deepEqual(object['spec'], members['spec'])

@@ -1,5 +1,5 @@
 /*
- * Goal: the three versions of HorizontalPodAutoscaler show one object, follow the rules of upstream
+ * Goal: the four versions of HorizontalPodAutoscaler show one object, follow the rules of upstream
  * 1.24, and lose nothing: the first version has in annotations what it has no members for.
  * Method: the shipped verbs on the state machine in memory; each rule broken once.
  */
@@ -12,6 +12,7 @@ import { cells, refusesChange, refusesNew } from './common/broken-rules.ts'
 
 const V1 = 'autoscaling/v1/HorizontalPodAutoscaler'
 const V2 = 'autoscaling/v2/HorizontalPodAutoscaler'
+const V2BETA1 = 'autoscaling/v2beta1/HorizontalPodAutoscaler'
 const V2BETA2 = 'autoscaling/v2beta2/HorizontalPodAutoscaler'
 
 const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }
@@ -36,7 +37,7 @@ const key = (name: string): string => `autoscaling.alpha.kubernetes.io/${name}`
 
 void test('an autoscaler without metrics scales by CPU at 80 percent, in every version', async (t) => {
   const api = await open(t)
-  for (const kind of [V1, V2, V2BETA2]) {
+  for (const kind of [V1, V2, V2BETA1, V2BETA2]) {
     const { object } = await api.create({ kind, body: bodyOf({}) })
     const first = await api.get({ kind: V1, name: 'a' })
     const wanted = { scaleTargetRef, minReplicas: 1, maxReplicas: 5 }
@@ -50,6 +51,10 @@ void test('an autoscaler without metrics scales by CPU at 80 percent, in every v
     assert.deepEqual(beta.object['status'], {
       ...{ currentReplicas: 0, desiredReplicas: 0, currentMetrics: null, conditions: null },
     })
+    const older = await api.get({ kind: V2BETA1, name: 'a' })
+    const byCpu = { type: 'Resource', resource: { name: 'cpu', targetAverageUtilization: 80 } }
+    assert.deepEqual(older.object['spec'], { ...wanted, metrics: [byCpu] })
+    assert.deepEqual(older.object['status'], beta.object['status'])
     assert.deepEqual((await api.get({ kind, name: 'a' })).object, object)
     await api.delete({ kind, name: 'a' })
   }
@@ -132,6 +137,66 @@ void test('the first version keeps the status of its annotations when its spec i
   const { object } = await api.get({ kind: V2, name: 'a' })
   assert.deepEqual(object['status'], status)
   assert.deepEqual(objectMember(object, 'spec')['metrics'], [utilization(50)])
+})
+
+void test('v2beta1 has metrics in the older shape, and keeps the behavior in an annotation', async (t) => {
+  const api = await open(t)
+  const behavior = { scaleDown: { stabilizationWindowSeconds: 60 } }
+  await api.create({ kind: V2, body: bodyOf({ metrics: [pods('10')], behavior }) })
+  const stored = (await api.get({ kind: V2, name: 'a' })).object
+  const { object: older } = await api.get({ kind: V2BETA1, name: 'a' })
+  const metric = { type: 'Pods', pods: { metricName: 'requests', targetAverageValue: '10' } }
+  const spec = { scaleTargetRef, minReplicas: 1, maxReplicas: 5, metrics: [metric] }
+  assert.deepEqual(older['spec'], spec)
+  assert.deepEqual(Object.keys(older.metadata.annotations ?? {}), [key('behavior')])
+  assert.deepEqual(cells(api, V2BETA1, older), cells(api, V2, stored))
+  await api.update({ kind: V2BETA1, name: 'a', body: { ...older, spec: { ...spec, maxReplicas: 9 } } })
+  const after = (await api.get({ kind: V2, name: 'a' })).object
+  assert.deepEqual(after['spec'], { ...objectMember(stored, 'spec'), maxReplicas: 9 })
+
+  const conditions = [
+    { type: 'AbleToScale', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z', reason: 'Ready' },
+  ]
+  const currentMetrics = [
+    { type: 'Pods', pods: { metricName: 'requests', currentAverageValue: '7' } },
+    { type: 'Resource', resource: { name: 'cpu', currentAverageUtilization: 60, currentAverageValue: '0' } },
+  ]
+  const status = { currentReplicas: 2, desiredReplicas: 3, currentMetrics, conditions }
+  await api.patch({ kind: V2BETA1, name: 'a', subresource: 'status', body: { status } })
+  assert.deepEqual((await api.get({ kind: V2BETA1, name: 'a' })).object['status'], status)
+  assert.deepEqual((await api.get({ kind: V2, name: 'a' })).object['status'], {
+    ...{ currentReplicas: 2, desiredReplicas: 3, conditions },
+    currentMetrics: [
+      { type: 'Pods', pods: { metric: { name: 'requests' }, current: { averageValue: '7' } } },
+      {
+        type: 'Resource',
+        resource: { name: 'cpu', current: { averageValue: '0', averageUtilization: 60 } },
+      },
+    ],
+  })
+})
+
+void test('a broken rule of v2beta1 is reported once, at the place in the stored version', async (t) => {
+  const api = await open(t)
+  const at = 'spec.metrics[0]'
+  const bad = (metric: JsonObject): JsonObject => ({ spec: { metrics: [metric] } })
+  await refusesNew(api, { kind: V2BETA1, body: bodyOf({}) }, [
+    [{ spec: { minReplicas: 0 } }, ['FieldValueInvalid spec.minReplicas']],
+    [{ spec: { scaleTargetRef: { kind: null } } }, ['FieldValueRequired spec.scaleTargetRef.kind']],
+    [
+      bad({ type: 'Pods', pods: { metricName: '', targetAverageValue: '1' } }),
+      [`FieldValueRequired ${at}.pods.metric.name`],
+      'must specify a metric name',
+    ],
+    [
+      bad({ type: 'Resource', resource: { name: 'cpu' } }),
+      [`FieldValueRequired ${at}.resource.target.averageUtilization`],
+    ],
+  ])
+  await api.create({ kind: V2BETA1, body: bodyOf({}) })
+  await refusesChange(api, { kind: V2BETA1, name: 'a', subresource: 'status' }, [
+    [{ status: { currentReplicas: -1 } }, ['FieldValueInvalid status.currentReplicas']],
+  ])
 })
 
 void test('annotations that are malformed count as absent, and other versions do not have them', async (t) => {
