@@ -1,5 +1,6 @@
 import { objectMember, objectsMember, textMember } from '../api/json.ts'
 import { resourcesIn } from '../registry/quota/pod-usage.ts'
+import { isExtendedResource } from '../api/schema/resource-names.ts'
 import type { AdmissionPlugin } from './chain.ts'
 import { isPodWrite, mainContainers, withSpec } from './pods.ts'
 
@@ -23,7 +24,7 @@ export function extendedResourceToleration(): AdmissionPlugin {
           .filter((one) => textMember(one, 'effect') === 'NoSchedule')
           .map((one) => textMember(one, 'key')),
       )
-      const missing = [...new Set(requested.filter((name) => name.includes('/')))]
+      const missing = [...new Set(requested.filter(isExtendedResource))]
         .filter((key) => !tolerated.has(key))
         .sort()
       if (missing.length === 0) return object

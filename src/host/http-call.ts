@@ -1,13 +1,17 @@
 import { request as httpRequest } from 'node:http'
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import type { Cancellation } from './cancellation.ts'
 
-export type HttpCall = {
+type Call = {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  readonly headers: Readonly<Record<string, string | number | string[]>>
   readonly body: Uint8Array | null
   /** A longer response is an error. */
   readonly responseBytesMax: number
+}
+
+export type HttpCall = Call & {
+  readonly headers: Readonly<Record<string, string | number | string[]>>
   /** Ends the call; a timeout is reported as such. */
   readonly signal: AbortSignal
   /** Reuses connections and holds the TLS keys. Unset: this call opens a connection of its own. */
@@ -49,14 +53,58 @@ export type HttpResult =
 export type HttpFailureReason = 'dns' | 'connect' | 'tls' | 'reset' | 'timeout' | 'too-large' | 'other'
 
 /** Sends one request and receives the whole response, within limits. Never rejects. */
-export function httpCall(url: URL, call: HttpCall): Promise<HttpResult> {
+export async function httpCall(url: URL, call: HttpCall): Promise<HttpResult> {
   const { method, body, agent, tls, signal } = call
   const length = body === null ? {} : { 'content-length': body.byteLength }
   const headers = { ...call.headers, ...length }
   const send = url.protocol === 'http:' ? httpRequest : httpsRequest
+  const outgoing = send(url, { ...tls, method, headers, signal, agent: agent ?? false })
+  return wholeResponse(outgoing, call, url.protocol === 'https:')
+}
+
+/** The server of many calls. */
+export type HttpServer = {
+  readonly isSecure: boolean
+  /** A name, or an address without brackets. */
+  readonly host: string
+  readonly port: number
+  /** Has connections to this server only. */
+  readonly agent: Agent
+}
+
+/** One of many calls of the same server. */
+export type PooledCall = Call & {
+  readonly path: string
+  /** Names and values in turn, with `host` and without `content-length`. */
+  readonly headers: readonly string[]
+  /** Ends the call; a timeout is reported as such. */
+  readonly cancellation: Cancellation
+}
+
+/**
+ * Does what `httpCall` does with less CPU time: it has no URL to parse, no header names to
+ * compare, and no AbortSignal.
+ */
+export async function pooledCall(server: HttpServer, call: PooledCall): Promise<HttpResult> {
+  const { isSecure, host, port, agent } = server
+  const { method, path, body, cancellation } = call
+  const length = body === null ? [] : ['content-length', String(body.byteLength)]
+  const headers = [...call.headers, ...length]
+  const outgoing = (isSecure ? httpsRequest : httpRequest)({ host, port, path, method, headers, agent })
+  const ended = wholeResponse(outgoing, call, isSecure)
+  cancellation.onCancel((cause) => outgoing.destroy(cause))
+  const result = await ended
+  cancellation.onCancel(null)
+  return result
+}
+
+function wholeResponse(
+  outgoing: ClientRequest,
+  { body, responseBytesMax }: Call,
+  isSecure: boolean,
+): Promise<HttpResult> {
   return new Promise((resolve) => {
-    const outgoing = send(url, { ...tls, method, headers, signal, agent: agent ?? false })
-    const phase = phaseOf(outgoing, url.protocol === 'https:')
+    const phase = phaseOf(outgoing, isSecure)
     const fail = (cause: Error): void => resolve(failureOf(cause, outgoing, phase()))
     outgoing.on('error', fail)
     outgoing.on('response', (incoming: IncomingMessage) => {
@@ -64,16 +112,21 @@ export function httpCall(url: URL, call: HttpCall): Promise<HttpResult> {
       let bytes = 0
       incoming.on('data', (chunk: Buffer) => {
         bytes += chunk.byteLength
-        if (bytes > call.responseBytesMax) outgoing.destroy(new ResponseTooLarge())
+        if (bytes > responseBytesMax) outgoing.destroy(new ResponseTooLarge())
         else chunks.push(chunk)
       })
       incoming.on('error', fail)
       incoming.on('end', () =>
-        resolve({ kind: 'response', status: incoming.statusCode ?? 0, body: Buffer.concat(chunks) }),
+        resolve({ kind: 'response', status: incoming.statusCode ?? 0, body: joined(chunks) }),
       )
     })
     outgoing.end(body ?? undefined)
   })
+}
+
+function joined(chunks: readonly Buffer[]): Buffer {
+  const [first] = chunks
+  return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
 }
 
 class ResponseTooLarge extends Error {
@@ -105,12 +158,16 @@ function phaseOf(outgoing: ClientRequest, isSecure: boolean): () => HttpPhase {
 function failureOf(cause: Error, { reusedSocket }: ClientRequest, phase: HttpPhase): HttpResult {
   const code = 'code' in cause ? String(cause.code) : ''
   const line = cause.message.split('\n')[0]?.slice(0, WHY_CHARACTERS_MAX)
-  const isLate = cause.cause instanceof Error && cause.cause.name === 'TimeoutError'
+  const isLate = isTimeout(cause) || isTimeout(cause.cause)
   const why = isLate
     ? 'no response in time'
     : handshakeWords(cause.message, code) || line || code || cause.name
   const reason = isLate ? 'timeout' : cause instanceof ResponseTooLarge ? 'too-large' : reasonOf(code)
   return { kind: 'failed', reason, why, code, wasReused: reusedSocket, phase }
+}
+
+function isTimeout(cause: unknown): boolean {
+  return cause instanceof Error && cause.name === 'TimeoutError'
 }
 
 const WHY_CHARACTERS_MAX = 200

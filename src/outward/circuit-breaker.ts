@@ -8,10 +8,15 @@ export type BreakerOptions = {
   readonly openMsMax: number
 }
 
+/** Requesters that a breaker knows. Failures of further ones all count. */
+const REQUESTERS_MAX = 64
+
 /**
  * Stops calls of a server that keeps failing: without it, each request would wait for a timeout.
  * Open, it refuses calls; after a time a single call probes the server, and its result closes or
- * reopens the breaker. Pure: the caller states the time.
+ * reopens the breaker. A failure that the request may have caused counts once for each requester:
+ * otherwise one user could keep a webhook from deciding about the requests of all others. Pure: the
+ * caller states the time.
  */
 export class CircuitBreaker {
   readonly #options: BreakerOptions
@@ -19,6 +24,8 @@ export class CircuitBreaker {
   #failures = 0
   #openMs: number
   #probeMs = 0
+  /** The requesters whose calls failed, since the last success. */
+  readonly #requesters = new Set<string>()
 
   constructor(options: BreakerOptions) {
     this.#options = options
@@ -55,11 +62,20 @@ export class CircuitBreaker {
     this.#state = 'closed'
     this.#failures = 0
     this.#openMs = this.#options.openMsMin
+    this.#requesters.clear()
   }
 
-  failed(nowMs: number): void {
-    this.#failures++
+  /** @param requester the one whose request may have caused the failure; null: none can */
+  failed(nowMs: number, requester: string | null = null): void {
     const { failuresMin, openMsMin, openMsMax } = this.#options
+    if (requester !== null) {
+      if (this.#requesters.has(requester)) {
+        this.abandon()
+        return
+      }
+      if (this.#requesters.size < REQUESTERS_MAX) this.#requesters.add(requester)
+    }
+    this.#failures++
     if (this.#state === 'half-open') this.#openMs = Math.min(openMsMax, this.#openMs * 2)
     else if (this.#state === 'closed' && this.#failures >= failuresMin) this.#openMs = openMsMin
     else return

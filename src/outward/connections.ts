@@ -21,8 +21,16 @@ export function connectionsTo(url: URL, options: ConnectionOptions): http.Agent 
   const { connectionsMax, idleMsMax, tls, proxy } = options
   const kept = { keepAlive: true, maxSockets: connectionsMax, timeout: idleMsMax, lookup: hostLookup }
   const isPlain = url.protocol === 'http:'
-  if (proxy !== null) return new TunnelAgent({ ...kept, ...(isPlain ? {} : tls) }, proxy, options, isPlain)
-  return isPlain ? new http.Agent(kept) : new https.Agent({ ...kept, ...tls })
+  const agent =
+    proxy !== null
+      ? new TunnelAgent({ ...kept, ...(isPlain ? {} : tls) }, proxy, options, isPlain)
+      : isPlain
+        ? new http.Agent(kept)
+        : new https.Agent({ ...kept, ...tls })
+  // For each call, the base class makes a key of all details of the connection, certificates
+  // included. Here all connections are alike.
+  agent.getName = () => 'server'
+  return agent
 }
 
 /** The details of a connection that this file needs. */

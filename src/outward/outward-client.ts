@@ -1,13 +1,13 @@
 import { validateHeaderValue } from 'node:http'
-import type { Agent } from 'node:http'
 import type { AgentOptions } from 'node:https'
 import { createSecureContext } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import { limits } from '../config/limits.ts'
-import { httpCall } from '../host/http-call.ts'
+import { Cancellation } from '../host/cancellation.ts'
 import { environment } from '../host/environment.ts'
-import type { HttpFailureReason, HttpPhase, HttpResult } from '../host/http-call.ts'
+import { pooledCall } from '../host/http-call.ts'
+import type { HttpFailureReason, HttpPhase, HttpResult, HttpServer } from '../host/http-call.ts'
 import type { ClientConfig } from '../pki/client-config.ts'
 import { connectionsTo } from './connections.ts'
 import { proxyFor } from './proxy.ts'
@@ -73,9 +73,11 @@ export class OutwardClient {
   readonly #config: ClientConfig
   readonly #options: OutwardOptions
   readonly #dependencies: OutwardDependencies
-  readonly #agent: Agent
+  readonly #server: HttpServer
+  readonly #path: string
+  readonly #headers: readonly string[]
   readonly #token: TokenFile | null
-  readonly #running = new Set<AbortController>()
+  readonly #running = new Set<Cancellation>()
   #closed = false
   #retired = false
 
@@ -97,13 +99,17 @@ export class OutwardClient {
     }
     // An invalid configuration should be found now.
     createSecureContext(tls)
-    this.#agent = connectionsTo(url, {
+    const agent = connectionsTo(url, {
       connectionsMax: options.connectionsMax,
       idleMsMax: limits.outwardIdleMsMax,
       tunnelMsMax: limits.outwardTunnelMsMax,
       tls,
       proxy: options.isDirect === true ? null : proxyFor(url, environment()),
     })
+    this.#server = serverOf(url, agent)
+    this.#path = `${url.pathname}${url.search}`
+    const user = authorization === null ? ownUser(url) : []
+    this.#headers = ['host', url.host, 'accept', 'application/json', ...user]
   }
 
   /** Calls the URL of the configuration. Never rejects. */
@@ -113,17 +119,17 @@ export class OutwardClient {
     if (this.#running.size >= connectionsMax + queueMax) {
       return { kind: 'failed', reason: 'busy', why: `${this.#running.size} calls are in progress` }
     }
-    const abort = new AbortController()
-    this.#running.add(abort)
+    const cancellation = new Cancellation()
+    this.#running.add(cancellation)
     const ownMsMax = call.method === 'POST' ? (call.callMsMax ?? callMsMax) : callMsMax
     const timer = this.#dependencies.clock.after(Math.min(callMsMax, ownMsMax), () =>
-      abort.abort(new DOMException('no response in time', 'TimeoutError')),
+      cancellation.cancel(new DOMException('no response in time', 'TimeoutError')),
     )
     try {
-      return await this.#attempts(call, abort.signal)
+      return await this.#attempts(call, cancellation)
     } finally {
       timer.cancel()
-      this.#running.delete(abort)
+      this.#running.delete(cancellation)
       if (this.#retired && this.#running.size === 0) this.close()
     }
   }
@@ -142,14 +148,14 @@ export class OutwardClient {
   /** Ends all calls and connections. */
   close(): void {
     this.#closed = true
-    for (const abort of this.#running) abort.abort()
-    this.#agent.destroy()
+    for (const running of this.#running) running.cancel(new Error('this server shuts down'))
+    this.#server.agent.destroy()
   }
 
-  async #attempts(call: OutwardCall, signal: AbortSignal): Promise<OutwardResult> {
+  async #attempts(call: OutwardCall, cancellation: Cancellation): Promise<OutwardResult> {
     let delayMs = limits.outwardRetryMsMin
     for (let attempt = 1; ; attempt++) {
-      const result = await this.#attempt(call, signal)
+      const result = await this.#attempt(call, cancellation)
       if (this.#closed) return closed
       // The server may have closed the idle connection: the retry on a new one begins at once.
       const isStale =
@@ -157,43 +163,53 @@ export class OutwardClient {
       const isRepeated = isStale || (this.#options.repeats === undefined && isTransient(result))
       if (attempt >= this.#options.attemptsMax || !isRepeated) return resultOf(result)
       if (!isStale) {
-        await this.#pause(delayMs * (1 + (this.#dependencies.random.below(1000) / 1000) * JITTER), signal)
+        const jitter = 1 + (this.#dependencies.random.below(1000) / 1000) * JITTER
+        await this.#pause(delayMs * jitter, cancellation)
         delayMs *= RETRY_FACTOR
       }
     }
   }
 
-  async #attempt(call: OutwardCall, signal: AbortSignal): Promise<HttpResult> {
+  async #attempt(call: OutwardCall, cancellation: Cancellation): Promise<HttpResult> {
     const authorization = this.#token === null ? this.#config.authorization : await this.#token.header()
     const isPost = call.method === 'POST'
-    const content = isPost ? { 'content-type': 'application/json', ...call.headers } : {}
-    const { url } = this.#config
-    return httpCall(isPost && call.path !== undefined ? new URL(call.path, url) : url, {
+    const headers = [...this.#headers]
+    if (authorization !== null) headers.push('authorization', authorization)
+    if (isPost) headers.push('content-type', 'application/json', ...Object.entries(call.headers ?? {}).flat())
+    return pooledCall(this.#server, {
       method: call.method,
-      headers: {
-        accept: 'application/json',
-        ...content,
-        ...(authorization === null ? {} : { authorization }),
-      },
+      path: (isPost ? call.path : undefined) ?? this.#path,
+      headers,
       body: isPost ? call.body : null,
       responseBytesMax: this.#options.responseBytesMax,
-      signal,
-      agent: this.#agent,
+      cancellation,
     })
   }
 
-  #pause(pauseMs: number, signal: AbortSignal): Promise<void> {
+  #pause(pauseMs: number, cancellation: Cancellation): Promise<void> {
     return new Promise((resolve) => {
       const end = (): void => {
         timer.cancel()
-        signal.removeEventListener('abort', end)
+        cancellation.onCancel(null)
         resolve()
       }
       const timer = this.#dependencies.clock.after(pauseMs, end)
-      signal.addEventListener('abort', end)
-      if (signal.aborted) end()
+      cancellation.onCancel(end)
     })
   }
+}
+
+/** Returns the credentials in a URL as a header. */
+function ownUser({ username, password }: URL): readonly string[] {
+  if (username === '' && password === '') return []
+  const words = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return ['authorization', `Basic ${Buffer.from(words).toString('base64')}`]
+}
+
+function serverOf(url: URL, agent: HttpServer['agent']): HttpServer {
+  const isSecure = url.protocol === 'https:'
+  const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port)
+  return { isSecure, host: url.hostname.replace(/^\[|\]$/g, ''), port, agent }
 }
 
 /** As upstream: each delay is 1.5 times the previous one, plus up to 20 % of jitter. */

@@ -36,6 +36,8 @@ export class WebhookClients {
   readonly #uses = new Map<string, number>()
   /** In the order of their last use. */
   readonly #pools = new Map<string, OutwardClient>()
+  /** The key of the last one. */
+  #lastKey = ''
 
   constructor(dependencies: WebhookClientsDependencies) {
     this.#dependencies = dependencies
@@ -90,12 +92,16 @@ export class WebhookClients {
     const key = keyOf(type, endpoint)
     const known = this.#pools.get(key)
     if (known !== undefined) {
-      this.#pools.delete(key)
-      this.#pools.set(key, known)
+      if (key !== this.#lastKey) {
+        this.#pools.delete(key)
+        this.#pools.set(key, known)
+        this.#lastKey = key
+      }
       return known
     }
     const pool = this.#open(type, endpoint, url)
     this.#pools.set(key, pool)
+    this.#lastKey = key
     if (this.#pools.size > limits.webhookServersMax) {
       const [oldest] = this.#pools
       if (oldest !== undefined) {

@@ -225,7 +225,10 @@ void test('a webhook that keeps failing is reported by an Event on its configura
   const { server } = kit
   await configure(kit, 'validating')
   kit.answer = () => ({ status: 500, body: '' })
-  for (let count = 0; count < 6; count++) assert.equal((await create(server, `a${count}`)).status, 500)
+  for (let count = 0; count < 6; count++) {
+    const user = { 'impersonate-user': `user-${count}`, 'impersonate-group': 'system:masters' }
+    assert.equal((await create(server, `a${count}`, user)).status, 500)
+  }
   assert.match((await create(server, 'a')).text, /circuit breaker is open/)
   const events = async (): Promise<readonly string[]> => {
     const { text } = await server.admin('/api/v1/namespaces/default/events')

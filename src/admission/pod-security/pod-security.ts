@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { forbidden } from '../../api/errors/standard-errors.ts'
 import { invalidObject } from '../../api/errors/field-error.ts'
 import { Findings } from '../../api/errors/findings.ts'
@@ -195,8 +196,9 @@ function validateNamespace(
   const policies = policiesOf(namespace.metadata.labels ?? {}, defaults, names, found)
   const before = new Findings()
   const old = policiesOf(oldObject?.metadata.labels ?? {}, defaults, names, before)
-  const isUnchanged = oldObject !== null && equalJson(labelsOf(namespace), labelsOf(oldObject))
-  if (found.list.length > 0 && !isUnchanged) throw invalidObject(definition, name, found.list)
+  const isKnown = oldObject !== null && isDeepStrictEqual(found.list, before.list)
+  // Labels that were wrong before the plugin was enabled do not block other changes.
+  if (found.list.length > 0 && !isKnown) throw invalidObject(definition, name, found.list)
   if (oldObject === null || isSamePolicy(policies.enforce, old.enforce)) return
   const { enforce } = policies
   const isRelaxed =
@@ -204,8 +206,4 @@ function validateNamespace(
   if (enforce.level === 'privileged' || isRelaxed || exemptions.namespaces.has(name)) return
   for (const text of warningsOfExistingPods({ reads, names, exemptions }, name, enforce))
     warnOnce(context, text)
-}
-
-function labelsOf({ metadata }: AnyObject): JsonObject {
-  return { ...metadata.labels }
 }

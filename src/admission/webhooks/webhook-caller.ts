@@ -2,6 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import type { Random } from '../../../base/random.ts'
 import { timeout } from '../../api/errors/standard-errors.ts'
 import type { Names } from '../../api/metadata/names.ts'
+import type { UserInfo } from '../../api/metadata/object.ts'
 import type { OutwardResult } from '../../outward/outward-client.ts'
 import type { AdmissionRequest } from '../../registry/calls/admission.ts'
 import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
@@ -51,7 +52,7 @@ export type CallFailed = {
   readonly why: string
   readonly errorType: WebhookErrorType
   readonly code: number
-  readonly breaker: 'counts' | 'ignores' | 'not-called'
+  readonly breaker: 'counts' | 'counts-once-per-user' | 'ignores' | 'not-called'
 }
 
 type Used<T> = { readonly kind: 'used'; readonly value: T } | CallFailed
@@ -123,8 +124,11 @@ export class WebhookCaller {
     // A call that the client did not wait for proves nothing about the webhook.
     const isCut = leftMs < timeoutMs && clock.monotonicMs() >= request.context.request.deadlineMs
     if (made.kind === 'verdict') own.breaker.succeeded()
-    else if (isCut || made.breaker !== 'counts') own.breaker.abandon()
-    else own.breaker.failed(clock.monotonicMs())
+    else if (isCut || made.breaker === 'ignores' || made.breaker === 'not-called') own.breaker.abandon()
+    else {
+      const isOnce = made.breaker === 'counts-once-per-user'
+      own.breaker.failed(clock.monotonicMs(), isOnce ? requesterOf(request.context.request.user) : null)
+    }
     const { state } = own.breaker
     if ((state === 'closed') !== (before === 'closed')) {
       this.#dependencies.onBreaker?.(webhook, state, made.kind === 'failed' ? made.why : '')
@@ -160,12 +164,14 @@ export class WebhookCaller {
     if (result.kind === 'failed') {
       const url = new URL(`${webhook.endpoint.url}?${query}`)
       const isOwn = ['busy', 'closed', 'too-large'].includes(result.reason)
-      return { ...failed(unreachableWords(url, result), 503), ...(isOwn ? IGNORED : {}) }
+      const isSent = result.phase === 'queue' || result.phase === 'response'
+      const counts = isOwn ? IGNORED : isSent ? ONCE : {}
+      return { ...failed(unreachableWords(url, result), 503), ...counts }
     }
     const wrong = wrongStatusWords(result.status)
     if (wrong !== null) {
       const why = `failed to call webhook: ${wrong}`
-      return { ...failed(why, result.status), ...(isAboutRequest(result.status) ? IGNORED : {}) }
+      return { ...failed(why, result.status), ...(isAboutRequest(result.status) ? IGNORED : ONCE) }
     }
     const group = names.group('admission')
     const read = readResponse(result.body, { type: webhook.type, version, group, uid })
@@ -242,6 +248,19 @@ function failed(why: string, code: number): CallFailed {
  * from deciding the requests of others.
  */
 const IGNORED = { breaker: 'ignores' } as const
+
+/**
+ * For a failure after the request was sent: a webhook that hangs or crashes may do so on what one
+ * user sends. Others must not be spared its decision for that.
+ */
+const ONCE = { breaker: 'counts-once-per-user' } as const
+
+/** Returns the user; for a service account its namespace, in which one user may have many. */
+function requesterOf({ name }: UserInfo): string {
+  return name.startsWith(ACCOUNT_PREFIX) ? name.slice(0, name.lastIndexOf(':')) : name
+}
+
+const ACCOUNT_PREFIX = 'system:serviceaccount:'
 
 function notCalled(why: string): CallFailed {
   return { kind: 'failed', why, errorType: 'calling_webhook_error', code: 503, breaker: 'not-called' }

@@ -7,11 +7,11 @@ import type { Path } from '../../api/schema/path.ts'
 import { fieldAt, spellPath } from '../../api/schema/path.ts'
 import { compareQuantities, formatQuantity, parseQuantity } from '../../api/schema/quantity.ts'
 import type { Quantity } from '../../api/schema/quantity.ts'
+import { isExtendedResource, isNativeResource } from '../../api/schema/resource-names.ts'
 
 /**
  * Checks the resources of a container: requests must not exceed limits, and resources that cannot
- * be overcommitted must have equal requests and limits. A name with a slash is an extended
- * resource, which has integer amounts.
+ * be overcommitted must have equal requests and limits. Extended resources have integer amounts.
  *
  * @param at path of the requirements
  * @source core `pkg/apis/core/validation`, ValidateResourceRequirements
@@ -110,7 +110,7 @@ function checkRequests(limits: JsonObject, requests: JsonObject, at: Path | null
 
 /** Returns whether a resource can be overcommitted. */
 function isShareable(name: string): boolean {
-  return !name.includes('/') && !isHugePages(name)
+  return isNativeResource(name) && !isHugePages(name)
 }
 
 function isHugePages(name: string): boolean {
@@ -125,13 +125,14 @@ export function checkContainerResourceName(name: string): readonly string[] {
     const isStandard = ['cpu', 'memory', 'ephemeral-storage'].includes(name) || isHugePages(name)
     return isStandard ? [] : ['must be a standard resource for containers']
   }
-  const isExtended = !name.startsWith('requests.') && checkQualifiedName(`requests.${name}`).length === 0
-  return isExtended ? [] : ["doesn't follow extended resource name standard"]
+  return isNativeResource(name) || isExtendedResource(name)
+    ? []
+    : ["doesn't follow extended resource name standard"]
 }
 
 function checkAmount(name: string, quantity: Quantity): readonly string[] {
   if (quantity.nanos < 0n) return ['must be greater than or equal to 0']
-  if (name.includes('/')) return quantity.nanos % WHOLE === 0n ? [] : ['must be an integer']
+  if (isExtendedResource(name)) return quantity.nanos % WHOLE === 0n ? [] : ['must be an integer']
   if (!isHugePages(name)) return []
   const page = parseQuantity(name.slice('hugepages-'.length))
   if (page === null || page.nanos <= 0n || quantity.nanos % page.nanos === 0n) return []

@@ -233,6 +233,7 @@ void test('spec 5.9: DefaultTolerationSeconds and ExtendedResourceToleration add
   const own = { key: notReady, operator: 'Exists', effect: 'NoExecute' }
   const everything = { operator: 'Exists' }
   const gpu = { 'example.com/gpu': '1' }
+  const native = { 'kubernetes.io/batteries': '1', 'example.kubernetes.io/lamps': '500m' }
   for (const [name, spec, container, expected] of [
     ['a', {}, {}, [usual(notReady), usual(unreachable)]],
     ['b', { tolerations: [own] }, {}, [own, usual(unreachable)]],
@@ -243,6 +244,8 @@ void test('spec 5.9: DefaultTolerationSeconds and ExtendedResourceToleration add
       { resources: { requests: gpu, limits: gpu } },
       [everything, { key: 'example.com/gpu', operator: 'Exists', effect: 'NoSchedule' }],
     ],
+    // Resources of the API itself are not extended ones, and may have fractions.
+    ['e', { tolerations: [everything] }, { resources: { requests: native } }, [everything]],
   ] as const) {
     const { object } = await pod(api, name, { ...spec }, { ...container })
     assert.deepEqual(specOf(object)['tolerations'], expected, name)

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { admissionChain } from '../../../../src/admission/chain.ts'
+import type { LocalPlugin } from '../../../../src/admission/chain.ts'
 import { checkConfigurationShape } from '../../../../src/admission/plugin-configuration.ts'
 import {
   podSecurityConfigurationShape,
@@ -232,6 +233,28 @@ void test('spec 5.9: labels that cannot be read are refused when they are new', 
   ])
   assert.match(seen.message, /must be one of privileged, baseline, restricted/)
   assert.match(seen.message, /must be "latest" or "v1\.x"/)
+})
+
+void test('spec 5.9: labels that cannot be read and were there before do not block other changes', async (t) => {
+  const key = (name: string): string => `pod-security.kubernetes.io/${name}`
+  const read = readPodSecurityConfiguration({}, (words) => assert.fail(words))
+  const { name, validate } = podSecurity({ names: namesOf('k8s.io'), configuration: read })
+  let isEnabled = false
+  const plugin: LocalPlugin = {
+    name,
+    validate: (request) => {
+      if (isEnabled) void validate?.(request)
+    },
+  }
+  const api = await Fixture.open({ domain: 'k8s.io', admission: admissionChain([plugin]) })
+  t.after(() => api.close())
+  await label(api, { [key('enforce')]: 'strict' })
+  isEnabled = true
+  await label(api, { other: 'yes' })
+  await label(api, { [key('warn')]: 'baseline' })
+  for (const wrong of [{ [key('enforce')]: 'stricter' }, { [key('audit')]: 'strict' }])
+    assert.equal((await refused(label(api, wrong))).code, 422)
+  await label(api, { [key('enforce')]: 'restricted' })
 })
 
 void test('spec 5.9: the configuration has the defaults of namespaces, and what is exempt', async (t) => {

@@ -53,6 +53,22 @@ void test('a call carries the client certificate and the token, and reuses its c
   )
 })
 
+void test('the user in a URL is sent with each call, unless the configuration has credentials', async (t) => {
+  const server = await OutwardServer.start(t, () => ({ body: '{}' }))
+  const url = new URL(server.config().url)
+  url.username = 'us%20er'
+  url.password = 'pass'
+  const basic = `Basic ${Buffer.from('us er:pass').toString('base64')}`
+  for (const [authorization, sent] of [
+    [null, basic],
+    ['Bearer t', 'Bearer t'],
+  ] as const) {
+    await clientOf(t, server.config({ url, authorization })).call({ method: 'GET' })
+    const last = server.calls.at(-1)
+    assert.deepEqual([last?.headers.authorization, last?.headers.host], [sent, url.host])
+  }
+})
+
 void test('a redirect is a response and is not followed', async (t) => {
   const headers = { location: 'https://localhost:1/' }
   const server = await OutwardServer.start(t, () => ({ status: 302, body: '', headers }))

@@ -12,6 +12,7 @@ import { describeWebhooks } from '../../../../../src/admission/webhooks/describe
 import { allow, deny, patch } from '../../../../support/fixtures/webhook-answers.ts'
 import { until } from '../../../../support/tools/until.ts'
 import { refused } from '../../registry/fixture.ts'
+import type { Fixture } from '../../registry/fixture.ts'
 import { WebhookKit } from './webhook-kit.ts'
 
 void test('a circuit breaker opens after consecutive failures and lets one call at a time probe', () => {
@@ -54,8 +55,9 @@ for (const failurePolicy of ['Fail', 'Ignore']) {
     await kit.configure('validating', 'down', [kit.webhook('down.example.com', { failurePolicy })])
     kit.answer = () => ({ status: 500, body: '' })
     const create = async (name: string): Promise<string> => {
-      if (failurePolicy === 'Fail') return (await refused(api.configMap(name))).message
-      await api.configMap(name)
+      const made = createAs(kit, `user-${name}`, name)
+      if (failurePolicy === 'Fail') return (await refused(made)).message
+      await made
       return ''
     }
     for (let count = 0; count < 5; count++) await create(`a${count}`)
@@ -93,6 +95,43 @@ void test('answers to the requests of one user do not keep a webhook from decidi
   assert.match((await refused(kit.api.configMap('b'))).message, /denied the request/)
   assert.deepEqual(kit.breakerChanges, [])
 })
+
+void test('a webhook that hangs or crashes on what one user sends still decides about the requests of others', async (t) => {
+  const kit = await WebhookKit.open(t)
+  const failurePolicy = 'Ignore'
+  await kit.configure('validating', 'strict', [kit.webhook('strict.example.com', { failurePolicy })])
+  kit.answer = () => ({ status: 500, body: '' })
+  for (let count = 0; count < 20; count++) {
+    await createAs(kit, 'jane', `a${count}`)
+    // One user may have many accounts in a namespace.
+    await createAs(kit, `system:serviceaccount:team:a${count}`, `b${count}`)
+  }
+  kit.answer = (call) => deny(call)
+  assert.match((await refused(createAs(kit, 'joe', 'c'))).message, /denied the request/)
+  assert.deepEqual(kit.breakerChanges, [])
+})
+
+void test('the user whose calls failed cannot keep an open circuit breaker open', async (t) => {
+  const kit = await WebhookKit.open(t)
+  const failurePolicy = 'Ignore'
+  await kit.configure('validating', 'strict', [kit.webhook('strict.example.com', { failurePolicy })])
+  kit.answer = () => ({ status: 500, body: '' })
+  for (let count = 0; count < 5; count++) await createAs(kit, `user-${count}`, `a${count}`)
+  kit.api.clock.advance(1000)
+  await createAs(kit, 'user-0', 'b')
+  kit.answer = (call) => deny(call)
+  // The failed probe proved nothing: the next request probes at once.
+  assert.match((await refused(createAs(kit, 'user-1', 'c'))).message, /denied the request/)
+  assert.deepEqual(
+    kit.breakerChanges.map(({ state }) => state),
+    ['open', 'closed'],
+  )
+})
+
+function createAs(kit: WebhookKit, name: string, object: string): ReturnType<Fixture['create']> {
+  const user = { name, uid: '', groups: ['system:masters'], extra: {} }
+  return kit.api.create({ kind: 'ConfigMap', body: { metadata: { name: object } }, user })
+}
 
 void test('denials do not open the circuit breaker', async (t) => {
   const kit = await WebhookKit.open(t, { answer: (call) => deny(call) })
