@@ -16,8 +16,8 @@ export type ControllerDependencies = {
    */
   readonly reconcile: (key: string) => Promise<Reconciled>
   /**
-   * Returns every key that may need work: when work begins, as events before that were not seen, and
-   * after the queue was full.
+   * Returns every key that may need work: when work begins, as events before that were not seen,
+   * and after the queue was full.
    */
   readonly keys: () => Iterable<string>
   readonly onError: (key: string, cause: unknown) => void
@@ -116,7 +116,7 @@ export class Controller {
     const tries = this.#tries.get(key) ?? 0
     const { backoffMsMin, backoffMsMax } = this.#limits
     const delayMs = Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(tries, 30))
-    // Keys that fail again and again leave room for those that were never tried.
+    // Keys that fail again and again leave space for those that were never tried.
     const isWanted = !this.#walk.isPending || this.queue.size + 1 < this.#limits.keysMax
     if (isWanted && this.queue.addAfter(key, delayMs)) {
       this.#tries.set(key, tries + 1)

@@ -14,7 +14,7 @@ export type KeyWalkOptions = {
 const keysPerTurn = 10_000
 
 /**
- * Adds every key to a bounded queue, as fast as the queue has room. A key that the queue did not
+ * Adds every key to a bounded queue, as fast as the queue has space. A key that the queue did not
  * accept in between is found by the next walk, so that none is lost.
  */
 export class KeyWalk {
@@ -51,7 +51,7 @@ export class KeyWalk {
     if (this.#rest === null) this.#beginLater()
   }
 
-  /** To be called when the queue may have room again. */
+  /** To be called when the queue may have space again. */
   proceed(): void {
     if (this.#rest === null || this.#isScheduled) return
     this.#isScheduled = true

@@ -70,7 +70,7 @@ void test('a failed key is retried with increasing delays, until it succeeds', a
   controller.stop()
 })
 
-void test('keys beyond the size of the queue are reconciled once there is room, each once', async () => {
+void test('keys beyond the size of the queue are reconciled as it empties, each once', async () => {
   const all = Array.from({ length: 35 }, (_, at) => `k${at}`)
   const seen: string[] = []
   const { controller } = open(async (key) => {
