@@ -92,7 +92,7 @@ async function reconcile(
   return { kind: 'done' }
 }
 
-/** Returns the rules of the selected ones of these roles, by selector, then by name, each rule once. */
+/** Returns the rules of the selected roles, by selector, then by name, each rule once. */
 export function aggregatedRules(
   roles: readonly AnyObject[],
   selectors: readonly LabelSelector[],
