@@ -123,11 +123,12 @@ export interface LogStore {
   /** Removes everything up to `base.index`; that state is durable elsewhere. Durable on return. */
   compact(base: SnapshotMeta): void
   /**
-   * Writes the log again, so that its files have nothing that was removed. Durable on return.
+   * Removes from the files what was written up to `through`. Durable on return. Up to `bytesMax` of
+   * entries are written again; with more of them, the log has to be compacted further first.
    *
-   * @returns false when it has more than `bytesMax` of entries, or one that cannot be read
+   * @returns false: not yet, repeat it with the same `through` after the next compaction
    */
-  rewrite(bytesMax: number): boolean
+  trim(through: LogIndex, bytesMax: number): boolean
   close(): void
 }
 

@@ -15,7 +15,7 @@ export interface LogLink {
   fetch(from: LogIndex, bytesMax: number, take: (entries: readonly Entry[]) => void): void
   compact(base: SnapshotMeta): void
   /** Removes what was compacted from the files; the raft actor passes the response on. */
-  trim(request: number): void
+  trim(request: number, through: LogIndex): void
 }
 
 export type DriverOptions = {

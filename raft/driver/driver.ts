@@ -369,7 +369,7 @@ export class Driver {
     const { inbox, outbox } = this.#relays
     const needs = outbox.logNeeds(this.#core.status().followers)
     const isFree = !inbox.isInstalling && !outbox.opening
-    if (isFree && this.#compactor.compactThrough(through, needs)) this.#options.log.trim(request)
+    if (isFree && this.#compactor.compactThrough(through, needs)) this.#options.log.trim(request, through)
     else this.#options.api.post({ kind: 'log-trimmed', request, isDone: false })
   }
 

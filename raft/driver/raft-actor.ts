@@ -310,7 +310,7 @@ export class RaftActor {
             log.post({ kind: 'fetch', id, from, bytesMax })
           },
           compact: (base) => log.post({ kind: 'compact', base }),
-          trim: (request) => log.post({ kind: 'trim', request }),
+          trim: (request, through) => log.post({ kind: 'trim', request, through }),
         },
       },
       applied,

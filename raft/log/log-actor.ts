@@ -142,8 +142,9 @@ export class LogActor {
         this.#scrub?.repair()
         return
       case 'trim': {
-        const isDone = this.#open.rewrite((scrub?.limits ?? defaultLogLimits).rewriteBytesMax)
-        raft.post({ kind: 'trimmed', request: message.request, isDone })
+        const { request, through } = message
+        const isDone = this.#open.trim(through, (scrub?.limits ?? defaultLogLimits).rewriteBytesMax)
+        raft.post({ kind: 'trimmed', request, isDone })
         return
       }
       case 'stop':

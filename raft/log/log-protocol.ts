@@ -19,8 +19,11 @@ export type RaftToLog =
   | { readonly kind: 'fetch'; readonly id: number; readonly from: LogIndex; readonly bytesMax: number }
   /** Answered by `compacted`. At or below the present base it does nothing. */
   | { readonly kind: 'compact'; readonly base: SnapshotMeta }
-  /** Removes what was compacted from the files. Answered by `trimmed` with the same request. */
-  | { readonly kind: 'trim'; readonly request: number }
+  /**
+   * Removes what was compacted from the files; see `LogStore.trim`. Answered by `trimmed` with the
+   * same request.
+   */
+  | { readonly kind: 'trim'; readonly request: number; readonly through: LogIndex }
   /**
    * Answers `damaged`: repair the log. Answered by `opened`, or by `repair-wants` when entries are
    * missing.

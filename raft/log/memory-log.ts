@@ -60,7 +60,7 @@ export class MemoryLog implements LogStore {
     this.#entries = this.#entries.slice(gone)
   }
 
-  rewrite(): boolean {
+  trim(): boolean {
     return true
   }
 

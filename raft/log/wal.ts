@@ -1,19 +1,20 @@
 import { assert, present } from '../../base/assert.ts'
 import type { Random } from '../../base/random.ts'
-import { entryBytes, logIndex, noSnapshot } from '../core/types.ts'
+import { entryBytes, logIndex } from '../core/types.ts'
 import type { Entry, HardState, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { LogDisk, LogStore, LogWrite, RecoveredLog } from '../ports.ts'
+import { createLog, fillHead } from './create-log.ts'
 import { writeEndMark } from './end-mark.ts'
 import { writeZerosAhead } from './zeros-ahead.ts'
-import { EntryIndex } from './entry-index.ts'
+import type { EntryIndex } from './entry-index.ts'
 import type { EntryPlace } from './entry-index.ts'
 import { placesFrom, readRun } from './entry-reader.ts'
 import { damaged, LogError } from './errors.ts'
 import { GroupEncoder } from './group-encoder.ts'
 import type { PlacedEntry } from './group-encoder.ts'
-import { logIdBytes, preambleBytes } from './layout.ts'
+import { preambleBytes } from './layout.ts'
 import type { LogSize } from './log-protocol.ts'
-import { LogShape } from './log-shape.ts'
+import type { LogShape } from './log-shape.ts'
 import { recover } from './recover.ts'
 import type { RecoveredFiles } from './recover.ts'
 import { rewriteLog } from './rewrite.ts'
@@ -59,12 +60,14 @@ export class Wal implements LogStore {
   #segments: Segment[]
   #chain: number
   #sequence: number
+  /** All that was written up to `through`, or removed before, is in earlier segments. */
+  #trimming: { readonly through: LogIndex; readonly firstSegment: number } | null = null
   #dead = false
   #closed = false
 
   /** @throws LogError */
   static open(options: WalOptions): Wal {
-    return new Wal(options, recover(options.disk, options.owner ?? null) ?? create(options))
+    return new Wal(options, recover(options.disk, options.owner ?? null) ?? createLog(options))
   }
 
   /**
@@ -240,6 +243,20 @@ export class Wal implements LogStore {
     return true
   }
 
+  /**
+   * A log that never has few enough entries to rewrite, as under load, continues in a new segment
+   * instead: a compaction beyond that one removes the files before it.
+   */
+  trim(through: LogIndex, bytesMax: number): boolean {
+    if (this.rewrite(bytesMax)) return true
+    if (this.#dead) return false
+    if (this.#trimming?.through !== through) {
+      if (!this.#lastHoldsOnlyHead) this.#guard(() => this.#startSegment())
+      this.#trimming = { through, firstSegment: this.#last().number }
+    }
+    return present(this.#segments[0], 'a log has a segment').number >= this.#trimming.firstSegment
+  }
+
   /** @returns the entries above the base; null when they cannot all be read, or are too large */
   #readable(bytesMax: number): readonly Entry[] | null {
     const { base, lastIndex } = this.#shape
@@ -313,11 +330,18 @@ export class Wal implements LogStore {
     const segment = this.#last()
     let bytes = 0
     for (const write of writes) for (const entry of write.entries) bytes += entryBytes(entry)
-    const holdsOnlyHead = segment.lastGroup === preambleBytes
-    if (holdsOnlyHead || segment.end + bytes <= this.#segmentBytes) return
+    if (this.#lastHoldsOnlyHead || segment.end + bytes <= this.#segmentBytes) return
+    this.#startSegment()
+  }
+
+  get #lastHoldsOnlyHead(): boolean {
+    return this.#last().lastGroup === preambleBytes
+  }
+
+  #startSegment(): void {
     const chain = this.#chain
     const sequence = this.#sequence
-    const number = segment.number + 1
+    const number = this.#last().number + 1
     this.#encoder.begin({ logId: this.#logId, segment: number, sequence, seed: chain })
     fillHead(this.#encoder, this.#shape)
     const head = this.#encoder.finish()
@@ -354,31 +378,6 @@ export class Wal implements LogStore {
   #last(): Segment {
     return present(this.#segments.at(-1), 'a log has a segment')
   }
-}
-
-function create({ disk, random, owner }: WalOptions): RecoveredFiles {
-  const logId = random.bytes(logIdBytes)
-  const shape = new LogShape(noSnapshot)
-  const encoder = new GroupEncoder()
-  encoder.begin({ logId, segment: 1, sequence: 1, seed: 0 })
-  fillHead(encoder, shape)
-  const { bytes, chain } = encoder.finish()
-  const segment = createSegment(disk, { number: 1, logId, owner: owner ?? null, head: bytes })
-  return {
-    logId,
-    segments: [segment],
-    shape,
-    index: new EntryIndex(logIndex(1)),
-    chain,
-    sequence: 2,
-    repaired: null,
-  }
-}
-
-function fillHead(encoder: GroupEncoder, shape: LogShape): void {
-  encoder.meta('base', shape.base)
-  encoder.tail({ index: shape.lastIndex, term: shape.lastTerm })
-  encoder.hardState(shape.hardState)
 }
 
 function sameHardState(one: HardState, other: HardState): boolean {

@@ -200,7 +200,10 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     this.#host?.reportAppliedDisk()
   }
 
-  /** Removes entries that the database holds from the files of the log, beyond what is retained. */
+  /**
+   * Removes the entries up to `through`, which the database holds, from the files of the log,
+   * beyond what is retained. To be repeated with the same index until it is done.
+   */
   trimLog(through: LogIndex): Promise<boolean> {
     return this.#broken || this.#stopping !== null ? Promise.resolve(false) : this.#trims.trim(through)
   }

@@ -42,6 +42,8 @@ export async function startEncryption(
 ): Promise<Encryption> {
   const flag = 'encryption-provider-config'
   const builtIn = definitionsFor(names)
+  /** The index of the database when it was rewritten; the same for each attempt to trim the log. */
+  let held = machine.appliedDisk.index
   const encryption = new Encryption({
     ...{ store, clock, random, log, path: config[flag] },
     parse: (content) => parseEncryptionFile(content, { names, builtIn }),
@@ -49,9 +51,13 @@ export async function startEncryption(
     ignoresLostKeys: config['encryption-ignore-lost-keys'],
     files: {
       trimmed: () => (machine.quarantine === null ? machine.state.history.trimmed : null),
-      removeTrimmed: () => removeTrimmed(machine),
+      removeTrimmed: async () => {
+        const isDone = await removeTrimmed(machine)
+        if (isDone) held = machine.appliedDisk.index
+        return isDone
+      },
       record: config['in-memory'] ? notRecorded : recordIn(directory),
-      trimLog: () => node.trimLog(machine.appliedDisk.index),
+      trimLog: () => node.trimLog(held),
     },
   })
   closing.add(() => encryption.close())

@@ -5,15 +5,15 @@ import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { selectorOfObject } from '../api/selectors/label-selector.ts'
 import type { LabelSelector } from '../api/selectors/label-selector.ts'
-import type { Informer, InformerChange } from '../registry/informer.ts'
+import type { Informer } from '../registry/informer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
 import { rulesIn } from '../registry/kinds/policy-rules.ts'
 import type { PolicyRule } from '../registry/kinds/policy-rules.ts'
 import type { LocalClient } from '../registry/local-client.ts'
-import { keyOf } from '../store/key.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import { LabelledRoles } from './labelled-roles.ts'
 
 export type ClusterRoleAggregationDependencies = {
   readonly clock: Clock
@@ -33,27 +33,26 @@ export type ClusterRoleAggregationDependencies = {
  */
 export function clusterRoleAggregation(dependencies: ClusterRoleAggregationDependencies): Controller {
   const { clock, clusterRoles, onError } = dependencies
-  const aggregating = new Map<string, readonly LabelSelector[]>()
+  const roles = new LabelledRoles()
   const controller = new Controller({
     ...{ clock, onError },
-    reconcile: (name) => reconcile(dependencies, aggregating.get(name), name),
-    keys: () => aggregating.keys(),
+    reconcile: (name) => reconcile(dependencies, roles, name),
+    keys: () => roles.aggregating(),
   })
   clusterRoles.subscribe((change) => {
-    const changed = nameOf(change.kind === 'set' ? change.value : change.previous)
-    const selectors = change.kind === 'set' ? selectorsOf(change.value) : []
-    if (selectors.length === 0) aggregating.delete(changed)
-    else aggregating.set(changed, selectors)
-    for (const [name, own] of aggregating) {
-      if (name === changed || concerns(own, change)) controller.enqueue(name)
+    const { previous } = change
+    const current = change.kind === 'set' ? change.value : null
+    const name = nameOf(change.kind === 'set' ? change.value : change.previous)
+    if (current === null) roles.delete(name)
+    else roles.set(name, current, selectorsOf(current))
+    if (roles.selectorsOf(name).length > 0) controller.enqueue(name)
+    const versions = [current, previous].filter((role) => role !== null)
+    for (const other of new Set(versions.flatMap((role) => [...roles.mayConcern(role)]))) {
+      const selectors = roles.selectorsOf(other)
+      if (versions.some((role) => selectors.some((one) => selects(one, role)))) controller.enqueue(other)
     }
   })
   return controller
-}
-
-function concerns(selectors: readonly LabelSelector[], change: InformerChange<AnyObject>): boolean {
-  const versions = [...(change.kind === 'set' ? [change.value] : []), change.previous]
-  return versions.some((role) => role !== null && selectors.some((one) => selects(one, role)))
 }
 
 function selects(selector: LabelSelector, role: AnyObject): boolean {
@@ -66,15 +65,16 @@ function selectorsOf(role: AnyObject): readonly LabelSelector[] {
 }
 
 async function reconcile(
-  { names, catalog, client, clusterRoles }: ClusterRoleAggregationDependencies,
-  selectors: readonly LabelSelector[] | undefined,
+  { names, catalog, client }: ClusterRoleAggregationDependencies,
+  roles: LabelledRoles,
   name: string,
 ): Promise<Reconciled> {
   const group = names.group('rbac.authorization')
-  const role = clusterRoles.get(keyOf({ group, plural: 'clusterroles', namespace: '', name }))
+  const role = roles.get(name)
+  const selectors = roles.selectorsOf(name)
   const definition = catalog.find(group, 'v1', 'clusterroles')
-  if (role === null || selectors === undefined || definition === null) return { kind: 'done' }
-  const others = [...clusterRoles.entries()].map(([, one]) => one).filter((one) => nameOf(one) !== name)
+  if (role === null || selectors.length === 0 || definition === null) return { kind: 'done' }
+  const others = roles.mayBeSelected(selectors).filter((one) => nameOf(one) !== name)
   const rules = aggregatedRules(others, selectors)
   if (textOf(rules) === textOf(rulesIn(role))) return { kind: 'done' }
   try {
@@ -92,7 +92,7 @@ async function reconcile(
   return { kind: 'done' }
 }
 
-/** Returns the rules of all selected roles, by selector, then by name, each rule once. */
+/** Returns the rules of the selected roles, by selector, then by name, each rule once. */
 export function aggregatedRules(
   roles: readonly AnyObject[],
   selectors: readonly LabelSelector[],

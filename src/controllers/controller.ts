@@ -1,5 +1,6 @@
 import { BrokenInvariant } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
+import { KeyWalk } from './key-walk.ts'
 import { WorkQueue } from './work-queue.ts'
 
 /**
@@ -15,14 +16,17 @@ export type ControllerDependencies = {
    * Takes one step towards what the key's object asks for, from the current state of everything.
    */
   readonly reconcile: (key: string) => Promise<Reconciled>
-  /** Returns every key that may need work, when work begins: events before that were not seen. */
+  /**
+   * Returns every key that may need work: when work begins, as events before that were not seen,
+   * and after the queue was full.
+   */
   readonly keys: () => Iterable<string>
   readonly onError: (key: string, cause: unknown) => void
   readonly limits?: ControllerLimits
 }
 
 export type ControllerLimits = {
-  /** Maximum number of waiting keys. When full: more are dropped until the next start. */
+  /** Maximum number of waiting keys. When full: others are found again later; see `KeyWalk`. */
   readonly keysMax: number
   /** The first delay after a failure; it doubles each time. */
   readonly backoffMsMin: number
@@ -48,30 +52,34 @@ export class Controller {
   readonly queue: WorkQueue
   /** Consecutive failures. Bounded by the keys that are retried. */
   readonly #tries = new Map<string, number>()
+  readonly #walk: KeyWalk
   #started = false
   #active = 0
 
   constructor(dependencies: ControllerDependencies) {
     this.#dependencies = dependencies
-    this.#limits = dependencies.limits ?? defaultControllerLimits
-    this.queue = new WorkQueue({ clock: dependencies.clock, keysMax: this.#limits.keysMax })
+    const { clock, keys, limits = defaultControllerLimits } = dependencies
+    this.#limits = limits
+    this.queue = new WorkQueue({ clock, keysMax: limits.keysMax })
+    this.#walk = new KeyWalk({ clock, keys, queue: this.queue, pauseMs: limits.backoffMsMax })
   }
 
   /** Ignored unless started: `start` enqueues all keys. */
   enqueue(key: string): void {
-    if (this.#started) this.queue.add(key)
+    if (this.#started && !this.queue.add(key)) this.#walk.missed()
   }
 
   start(): void {
     if (this.#started) return
     this.#started = true
     this.queue.onReady(() => this.#turn())
-    for (const key of this.#dependencies.keys()) this.queue.add(key)
+    this.#walk.start()
   }
 
   /** The reconciliation in progress continues to its end; no other begins. */
   stop(): void {
     this.#started = false
+    this.#walk.stop()
     this.queue.onReady(null)
     this.queue.clear()
     this.#tries.clear()
@@ -99,6 +107,7 @@ export class Controller {
     } finally {
       this.#active--
       this.queue.done(key)
+      this.#walk.proceed()
     }
     this.#dependencies.clock.soon(() => this.#turn())
   }
@@ -108,7 +117,13 @@ export class Controller {
     const tries = this.#tries.get(key) ?? 0
     const { backoffMsMin, backoffMsMax } = this.#limits
     const delayMs = Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(tries, 30))
-    if (this.queue.addAfter(key, delayMs)) this.#tries.set(key, tries + 1)
-    else this.#tries.delete(key)
+    // Keys that fail again and again leave space for those that were never tried.
+    const isWanted = !this.#walk.isPending || this.queue.size + 1 < this.#limits.keysMax
+    if (isWanted && this.queue.addAfter(key, delayMs)) {
+      this.#tries.set(key, tries + 1)
+      return
+    }
+    this.#tries.delete(key)
+    this.#walk.missed()
   }
 }

@@ -4,14 +4,14 @@ import type { Names } from '../api/metadata/names.ts'
 import { Informer } from '../registry/informer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import type { LocalClient } from '../registry/local-client.ts'
-import { amountsJson } from '../registry/quota/amounts.ts'
+import { amountsJson, NO_AMOUNTS } from '../registry/quota/amounts.ts'
 import type { Amounts } from '../registry/quota/amounts.ts'
 import { isInForce, quotaOf, quotasPrefix } from '../registry/quota/quota.ts'
 import type { Quota } from '../registry/quota/quota.ts'
 import { isUncounted } from '../registry/quota/usage.ts'
 import { ALL_OBJECTS, partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
-import type { ObjectStore, StoredObject, StoreEvent } from '../store/object-store.ts'
+import type { ObjectStore, StoreEvent } from '../store/object-store.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
 import { QuotaUsage } from './quota-usage.ts'
@@ -31,6 +31,8 @@ const gatherMs = 200
 const resyncMs = 300_000
 /** Writes of a status that lose the race to admission before others get their turn. */
 const attemptsMax = 20
+/** Quotas of one namespace that are written at once, with usage of the same revision. */
+const updatesMax = 32
 
 /**
  * Puts the limits of quotas in force and counts usage again after changes. Admission raises usage
@@ -45,7 +47,7 @@ export function resourceQuotaController(dependencies: ResourceQuotaDependencies)
   readonly close: () => void
 } {
   const { store, clock, names, onError } = dependencies
-  const usage = new QuotaUsage(names)
+  const usage = new QuotaUsage(names, clock)
   /** Namespaces with quotas, and how many. */
   const limited = new Map<string, number>()
   const changed = new ChangedNamespaces(clock, (namespace) => controller.enqueue(namespace))
@@ -129,42 +131,48 @@ function countedNamespace({ kind, key }: StoreEvent): string {
 }
 
 async function reconcile(
-  { store, clock, catalog, client }: ResourceQuotaDependencies,
+  { store, catalog, client }: ResourceQuotaDependencies,
   usage: QuotaUsage,
   namespace: string,
 ): Promise<Reconciled> {
   const definition = catalog.find('', 'v1', 'resourcequotas')
   if (definition === null) return { kind: 'done' }
-  for (let attempt = 0; attempt < attemptsMax;) {
-    await usage.prepare(store, clock, namespace)
-    // From here to the proposal nothing waits: usage and version of the quota belong together.
-    const view = store.view()
-    const { objects } = view.list(quotasPrefix(namespace), { after: null, limit: null })
-    const stale = firstStale(objects, (quota) => usage.of(quota, namespace, view, clock.wallMs()))
-    if (stale === null) return { kind: 'done' }
-    const { quota, used } = stale
+  const update = async ({ quota, used }: Stale): Promise<'written' | 'outdated'> => {
     const status = { hard: amountsJson(quota.wanted), used: amountsJson(used) }
     try {
       const target = { namespace, name: quota.name, subresource: 'status' }
       await client.update(definition, target, { ...quota.object, status })
+      return 'written'
     } catch (cause) {
       if (!(cause instanceof ApiError)) throw cause
       if (cause.code !== 'Conflict' && cause.code !== 'NotFound') throw cause
-      attempt++
+      return 'outdated'
     }
+  }
+  for (let attempt = 0; attempt < attemptsMax;) {
+    await usage.prepare(store, namespace)
+    // From here to the proposals nothing waits, unless there is more to count than fits one turn:
+    // usage and versions of the quotas belong together.
+    const view = store.view()
+    const { objects } = view.list(quotasPrefix(namespace), { after: null, limit: null })
+    const quotas = objects.map(quotaOf)
+    const counted = await usage.of(quotas, namespace, view)
+    const stale = staleOf(quotas, counted).slice(0, updatesMax)
+    if (stale.length === 0) return { kind: 'done' }
+    const results = await Promise.all(stale.map(update))
+    if (results.includes('outdated')) attempt++
   }
   return { kind: 'again' }
 }
 
-function firstStale(
-  objects: readonly StoredObject[],
-  count: (quota: Quota) => Amounts,
-): { readonly quota: Quota; readonly used: Amounts } | null {
-  for (const quota of objects.map(quotaOf)) {
-    const used = count(quota)
-    if (!isInForce(quota) || !isSame(quota.used, used)) return { quota, used }
-  }
-  return null
+type Stale = { readonly quota: Quota; readonly used: Amounts }
+
+/** @param counted the usage of each quota */
+function staleOf(quotas: readonly Quota[], counted: readonly Amounts[]): readonly Stale[] {
+  return quotas.flatMap((quota, at) => {
+    const used = counted[at] ?? NO_AMOUNTS
+    return isInForce(quota) && isSame(quota.used, used) ? [] : [{ quota, used }]
+  })
 }
 
 function isSame(a: Amounts, b: Amounts): boolean {

@@ -61,13 +61,18 @@ export class WorkQueue {
     return this.#ready.size + this.#delayed.size + this.#again.size
   }
 
-  /** Returns false when full: the key is dropped, and a later resync adds it again. */
+  /** Whether no key is accepted that is not in the queue already. */
+  get isFull(): boolean {
+    return this.size >= this.#keysMax
+  }
+
+  /** Returns false when full: the key is dropped, and the caller has to add it again later. */
   add(key: string): boolean {
     const waiting = this.#delayed.get(key)
     waiting?.cancel()
     this.#delayed.delete(key)
     if (this.#ready.has(key) || this.#again.has(key)) return true
-    if (this.size >= this.#keysMax) return false
+    if (this.isFull) return false
     if (this.#working.has(key)) {
       this.#again.add(key)
       return true
@@ -82,7 +87,7 @@ export class WorkQueue {
   addAfter(key: string, delayMs: number): boolean {
     if (delayMs <= 0) return this.add(key)
     if (this.#ready.has(key) || this.#delayed.has(key) || this.#again.has(key)) return true
-    if (this.size >= this.#keysMax) return false
+    if (this.isFull) return false
     const timer = this.#clock.after(delayMs, () => {
       this.#delayed.delete(key)
       this.add(key)

@@ -72,7 +72,7 @@ class Logs {
       append: () => undefined,
       read: () => entries,
       compact: () => undefined,
-      rewrite: () => true,
+      trim: () => true,
       close: () => undefined,
     }
     this.safety.opened(member, store)

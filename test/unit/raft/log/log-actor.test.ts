@@ -130,7 +130,7 @@ void test('after a trim no file has the bytes of a compacted entry, and a restar
   bench.raft.post({ kind: 'compact', base: meta(2, 1, 1) })
   await bench.settle()
   assert.equal(found('first secret').length, 1, 'a compaction alone leaves the bytes in the file')
-  bench.raft.post({ kind: 'trim', request: 7 })
+  bench.raft.post({ kind: 'trim', request: 7, through: logIndex(2) })
   bench.raft.post(asMessage(3, write([command(4, 1, 'the last one')])))
   await bench.settle()
   assert.deepEqual(bench.toRaft.at(-2), { kind: 'trimmed', request: 7, isDone: true })
@@ -143,14 +143,44 @@ void test('after a trim no file has the bytes of a compacted entry, and a restar
   assert.deepEqual([again.recovered.base.index, again.recovered.hardState], [2, hard(1, 1, 2)])
 })
 
-void test('a log whose remaining entries are too many is not trimmed', async () => {
+void test('a log that always has too much to rewrite is trimmed once it is compacted beyond what it had', async () => {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const bench = new Bench(Wal.open({ disk, random: new SeededRandom(2) }))
-  const many = [1, 2, 3, 4, 5].map((index) => command(index, 1, 'x'.repeat(2 * 1024 * 1024)))
-  bench.raft.post(asMessage(1, write(many)))
-  bench.raft.post({ kind: 'trim', request: 1 })
+  const found = (text: string): number =>
+    disk.list().filter((name) => Buffer.from(disk.contents(name)).includes(text)).length
+  const trim = async (through: number): Promise<unknown> => {
+    bench.raft.post({ kind: 'trim', request: through, through: logIndex(through) })
+    await bench.settle()
+    return bench.toRaft.at(-1)
+  }
+  let last = 0
+  // Five entries, together more than is rewritten.
+  const load = async (first: string): Promise<void> => {
+    const texts = [first, ...Array.from({ length: 5 }, () => 'x'.repeat(2 * 1024 * 1024))]
+    bench.raft.post(asMessage(last, write(texts.map((text) => command(++last, 1, text)))))
+    await bench.settle()
+  }
+  await load('first secret')
+  assert.deepEqual(await trim(1), { kind: 'trimmed', request: 1, isDone: false })
+  await load('nothing')
+  bench.raft.post({ kind: 'compact', base: meta(2, 1, 1) })
+  assert.deepEqual(await trim(1), { kind: 'trimmed', request: 1, isDone: false })
+  bench.raft.post({ kind: 'compact', base: meta(6, 1, 1) })
+  assert.deepEqual(await trim(1), { kind: 'trimmed', request: 1, isDone: true })
+  assert.equal(found('first secret'), 0)
+
+  await load('second secret')
+  bench.raft.post({ kind: 'compact', base: meta(13, 1, 1) })
+  assert.deepEqual(await trim(13), { kind: 'trimmed', request: 13, isDone: false }, 'written after the first')
+  assert.equal(found('second secret'), 1)
+  await load('nothing')
+  bench.raft.post({ kind: 'compact', base: meta(18, 1, 1) })
+  assert.deepEqual(await trim(13), { kind: 'trimmed', request: 13, isDone: true })
+  assert.equal(found('second secret'), 0)
+  bench.raft.post({ kind: 'stop' })
   await bench.settle()
-  assert.deepEqual(bench.toRaft.at(-1), { kind: 'trimmed', request: 1, isDone: false })
+  const again = Wal.open({ disk, random: new SeededRandom(2) })
+  assert.deepEqual([again.recovered.base.index, again.recovered.lastIndex], [18, 24])
 })
 
 void test('readers get the requested entries, at most the bytes that they allow, or a reason', async () => {
