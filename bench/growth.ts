@@ -1,7 +1,7 @@
 /*
- * Measures how the cost of a durable cluster of three grows with its data: CPU of all members per
- * most recent get, per create and per watch event, and memory of the largest member; when empty,
- * with N objects, and after a full write load.
+ * Measures how the cost of a durable cluster of three grows with its data: the CPU of all members
+ * per linearizable get, per create and per watch event, with N objects; and the memory of the
+ * largest member when empty, with N objects, and after a full write load.
  *
  *   node dist/bundle/bench/growth.js [--objects 1000,50000,200000] [--loaded 50000]
  *     [--load-seconds 300] [--seconds 5] [--rounds 3]

@@ -106,7 +106,7 @@ function measure(authorizer: Authorizer, { token, action: wanted }: Case): numbe
   const before = process.cpuUsage()
   for (let at = 0; at < decisions; at++) {
     const user = authenticator.authenticate(credentials)
-    if (user === null || user instanceof Promise) throw new Error('the token is known')
+    if (user === null || user instanceof Promise) throw new Error('the token is not known')
     void authorizer.authorize(user, wanted)
   }
   const { user, system } = process.cpuUsage(before)

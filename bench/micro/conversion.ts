@@ -49,7 +49,7 @@ const converter = new ConversionWebhooks({ clock, random, names, clients, failur
 const { registry, store, catalog, close } = await realRegistry('k8s.io', { converter })
 
 const definitions = catalog.find('apiextensions.k8s.io', 'v1', 'customresourcedefinitions')
-if (definitions === null) throw new Error('there are definitions')
+if (definitions === null) throw new Error('customresourcedefinitions are not served')
 await registry.create(request(definitions, bodyOf(definition())))
 await registry.patch({
   ...request(definitions, bodyOf({ status: definition().status })),
@@ -94,7 +94,7 @@ function median(values: readonly number[]): number {
 /** Serves the stored definition as if it had just been written. */
 function takeDefinition(): { readonly v1: ResourceDefinition; readonly v2: ResourceDefinition } {
   const stored = store.view().get(key)
-  if (stored === null) throw new Error('the definition was stored')
+  if (stored === null) throw new Error('the definition is not stored')
   catalog.setCustom(customKinds(parseStored(stored), names))
   return { v1: kindOf('v1'), v2: kindOf('v2') }
 }
@@ -103,7 +103,7 @@ function takeDefinition(): { readonly v1: ResourceDefinition; readonly v2: Resou
 async function listed(of: ResourceDefinition): Promise<number> {
   const before = process.cpuUsage()
   const answer = await registry.list(request(of, new Uint8Array(0)))
-  if (answer.kind !== 'pieces') throw new Error('a list is returned in pieces')
+  if (answer.kind !== 'pieces') throw new Error('the list was not returned in pieces')
   for await (const piece of answer.pieces) void piece
   const { user, system } = process.cpuUsage(before)
   return (user + system) / count

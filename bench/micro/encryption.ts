@@ -109,7 +109,7 @@ async function measure(registry: Registry, round: number): Promise<Figure> {
   })
   const list = await cpuOf(lists, async () => {
     const answer = await registry.list(call(null))
-    if (answer.kind !== 'pieces') throw new Error('a list comes in pieces')
+    if (answer.kind !== 'pieces') throw new Error('the list was not returned in pieces')
     for await (const piece of answer.pieces) bytes += piece.byteLength
   })
   return { create, get, list }

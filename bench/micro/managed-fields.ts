@@ -181,7 +181,7 @@ async function open(plural: string, home?: KeyValueDatabases): Promise<Api> {
     get: async (name) => textOf(await registry.get(request(name, ''))),
     list: async () => {
       const answer = await registry.list(request(null, ''))
-      if (answer.kind !== 'pieces') throw new Error('a list is returned in pieces')
+      if (answer.kind !== 'pieces') throw new Error('the list was not returned in pieces')
       for await (const piece of answer.pieces) void piece
     },
     trim: async () => {
@@ -197,6 +197,6 @@ async function open(plural: string, home?: KeyValueDatabases): Promise<Api> {
 }
 
 function textOf(answer: VerbResponse): string {
-  if (answer.kind !== 'document') throw new Error('a get answers with one document')
+  if (answer.kind !== 'document') throw new Error('the get did not return one document')
   return Buffer.from(answer.bytes).toString('utf8')
 }

@@ -180,7 +180,7 @@ function configMap(of: RealRegistry, name: string): VerbRequest {
 function requestFor(of: RealRegistry, plural: string, body: string): VerbRequest {
   const group = plural === 'configmaps' ? '' : 'admissionregistration.k8s.io'
   const definition = of.registry.catalog.find(group, 'v1', plural)
-  if (definition === null) throw new Error(`there are ${plural}`)
+  if (definition === null) throw new Error(`${plural} are not served`)
   return {
     definition,
     context: {

@@ -125,7 +125,7 @@ function logarithmic(least: number, most: number): Scale {
   }
 }
 
-/** Three significant digits. */
+/** Formats with three significant digits; from 100 on as a whole number. */
 function short(value: number): string {
   if (value === 0) return '0'
   if (value >= 100) return Math.round(value).toLocaleString('en-US')

@@ -25,9 +25,9 @@ export type CoreConfig = {
   /** ReadIndex rounds waiting for a quorum; above it reads are dropped. */
   readonly readRoundsMax: number
   /**
-   * For this many ms after each response to a leader, on any clock, this member votes for no other
-   * and does not campaign. A little less than `electionTicks`, as the first tick may come at once
-   * and each may be a little early. Unset: no promise.
+   * For this many ms of its own clock after each response to a leader, this member votes for no
+   * other and does not campaign. A little less than `electionTicks`, as the first tick may come at
+   * once and each may be a little early. Unset: no promise.
    */
   readonly leasePromiseMs?: number
   /**

@@ -184,10 +184,11 @@ export class RaftLog {
 
   /**
    * Replaces everything by a snapshot beyond the commit index.
-   * @param commit commit index of the replaced log, which stays durable until the snapshot is
+   * @param commit commit index of the replaced log. Up to it the replaced log stays durable until
+   *   the snapshot is durable
    */
   restore(snapshot: SnapshotMeta, commit: LogIndex): void {
-    assert(snapshot.index > commit, 'a snapshot that replaces the log is ahead of it')
+    assert(snapshot.index > commit, 'a snapshot that replaces the log is ahead of its commit index')
     this.#unpersistFrom((commit + 1) as LogIndex)
     this.#base = snapshot
     this.#snapshot = snapshot

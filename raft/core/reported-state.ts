@@ -2,7 +2,7 @@ import type { Role } from './ready.ts'
 import { noIndex, noTerm } from './types.ts'
 import type { LogIndex, NodeId, Term } from './types.ts'
 
-/** The state at the last Ready. Within the lifetime of the core its promises must hold. */
+/** The state at the last Ready. Later states must not contradict it: see `checkMonotonic`. */
 export type ReportedState = {
   readonly role: Role
   readonly term: Term

@@ -128,7 +128,7 @@ function againstCommitted(state: State, index: LogIndex, term: Term): string | n
 function wrongHeartbeat({ log }: State, { commit }: MessageOf<'heartbeat'>): string | null {
   if (commit <= log.lastIndex) return null
   return (
-    `its leader counts on entry ${commit} here, but the log of this member ends at ${log.lastIndex}: if other members report the same, ` +
+    `its leader counts on entry ${commit} here, but the log of this member ends at ${log.lastIndex}: if other leaders expect it too, ` +
     'this one lost acknowledged entries (an old copy of its data directory?) and must be replaced by a new member'
   )
 }

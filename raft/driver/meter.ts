@@ -36,7 +36,10 @@ export class Meter {
     this.#logHealth.repairs++
   }
 
-  /** Returns the measurements since the last call, and resets them. */
+  /**
+   * Returns the measurements. Those of group commits are since the last call; `log` is the latest
+   * value, and `logHealth` counts since the start.
+   */
   take(transfers: TransferCounts): Measured {
     const [syncMs, groupWrites] = [this.#syncMs, this.#groupWrites]
     this.#syncMs = []

@@ -54,8 +54,8 @@ export function encodeEnvelope(envelope: Envelope): Uint8Array {
 }
 
 /**
- * The payload is a view of `bytes`, not a copy. Only committed entries and own proposals are
- * decoded here, so an invalid one is a bug.
+ * The payload is a view of `bytes`, not a copy. Only entries of this member's log are decoded here.
+ * Their checksums were verified before they were written, so an invalid one is a bug.
  */
 export function decodeEnvelope(bytes: Uint8Array): Envelope {
   assert(bytes.byteLength >= envelopeBytes, 'an envelope has a whole header')

@@ -7,7 +7,7 @@ import type { ChangeRefusal } from '../core/member-change.ts'
  *
  * - `timed-out`: the deadline passed
  * - `overloaded`: a limit was reached, nothing was done, retry later
- * - `stopped`: this member is shutting down, or failed
+ * - `stopped`: this member is shutting down, failed, or was removed from the cluster
  * - `no-leader`: no leader is known, or this member cannot reach it
  * - `not-a-voter`: leadership can only be transferred to a voter of the present configuration
  * - `target-silent`, `target-behind`, `target-declined`: it would not take over soon, see

@@ -16,8 +16,8 @@ import { changedContainers, isClaimWrite, isPodCreate } from './pods.ts'
 
 /**
  * Gives containers the default requests and limits of the LimitRanges of their namespace, and
- * refuses Pods and claims beyond its limits. The command of a write carries the condition that the
- * LimitRanges of the namespace are unchanged, whichever members take writes.
+ * refuses Pods and claims beyond its limits. The command of a write carries the condition that
+ * no LimitRange of the namespace was added or changed since, whichever members take writes.
  *
  * @source upstream `plugin/pkg/admission/limitranger`
  */
@@ -48,7 +48,10 @@ export function limitRanger({ names }: { readonly names: Names }): AdmissionPlug
   }
 }
 
-/** Returns the condition that a Pod or claim was compared with all LimitRanges as they are. */
+/**
+ * Returns the condition that no LimitRange was added or changed since a Pod or claim was compared
+ * with them.
+ */
 function whileLimitsAre(request: AdmissionRequest): readonly Condition[] {
   const { object, target, reads } = request
   const isLimited = isPodCreate(request) || isClaimWrite(request)
@@ -101,7 +104,7 @@ function withDefaults(pod: AnyObject, ranges: readonly LimitRange[], { names, re
         if (left < 0) refuse(TOO_MANY)
       }
     }
-    // As upstream, of the last one that changed the Pod.
+    // As upstream, the annotation has only the note of the last LimitRange that changed the Pod.
     if (notes.length > 0) note = `LimitRanger plugin set: ${notes.join('; ')}`
   }
   if (note === null) return pod

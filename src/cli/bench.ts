@@ -99,7 +99,7 @@ function selectionOf(flags: BenchFlags): Selection {
 }
 
 /**
- * Prevents a load test of a cluster that only the default kubeconfig names.
+ * Asks before a load test of a cluster that is not the one of `--dir`.
  *
  * @throws CliError `usage`
  */

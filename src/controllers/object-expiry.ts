@@ -30,8 +30,8 @@ export type ObjectExpiryLimits = {
   /** Objects deleted by one command; one command at a time. */
   readonly batchObjectsMax: number
   /**
-   * Pause before the next command: at least this long, and this multiple of the duration of the
-   * last one.
+   * Pause before the next command: at least `batchGapMs`, and at least `batchGapShare` times the
+   * duration of the last one.
    */
   readonly batchGapMs: number
   readonly batchGapShare: number

@@ -68,7 +68,7 @@ function phaseWords(phase: OutwardFailure['phase'], server: string): string {
 }
 
 /**
- * Returns why a response is not one to a review, by its status; null: it may be.
+ * Returns why a response with this status cannot be the response to a review; null: it can be.
  *
  * @source client-go `rest/request.go`; apimachinery `pkg/api/errors`, NewGenericServerResponse
  */

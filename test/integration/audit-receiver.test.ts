@@ -45,7 +45,7 @@ void test('responses of a receiver count as accepted, retryable or rejected', as
     server.close()
   })
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port')
+  if (address === null || typeof address === 'string') throw new Error('the server has no TCP port')
   const { cert, key } = authority.client('hook', [])
   const config: ClientConfig = {
     url: new URL(`https://localhost:${address.port}/events?from=n1`),

@@ -1,6 +1,6 @@
 /*
- * Goal: a release is installed, upgraded, rolled back and uninstalled by the requests that helm 4
- * sends, which applies on the server. No package that the tests can install contains it yet;
+ * Goal: a release is installed, upgraded, rolled back and uninstalled by the requests of helm 4,
+ * which uses server-side apply. No package that the tests can install contains helm 4 yet;
  * `e2e/helm` runs a real helm 3.
  * Method: the requests in their order, over HTTP on the shipped server, verbs and machine.
  */

@@ -259,7 +259,7 @@ function next(state: State, operation: Operation, at: number): State {
 }
 
 function spliced(key: Key, source: EncodedObject | undefined, at: number): Plain {
-  if (source === undefined) throw new Error('a deletion follows a version')
+  if (source === undefined) throw new Error('a deletion has no version before it')
   const text = Buffer.from(source.bytes).toString('utf8')
   const whole = text.slice(0, source.revisionOffset) + String(at) + text.slice(source.revisionOffset)
   return { key, revision: at, uid: source.uid, labels: source.labels, text: whole }

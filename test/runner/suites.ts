@@ -67,8 +67,8 @@ export const suites: readonly Suite[] = [
     question: 'do the modules work together?',
   },
   {
-    // Most of it is waiting: for elections, starts, and ends of faults. Files that count leaders or
-    // print gaps run alone.
+    // Most of it is waiting: for elections, starts, and ends of faults. Files that count leaders,
+    // print gaps or measure latency run alone.
     ...{
       name: 'e2e',
       budgetSeconds: 1250,

@@ -63,7 +63,7 @@ export class Nemesis {
     }
   }
 
-  /** Stops new faults and restarts. */
+  /** From now on there are no new faults and no restarts. */
   stop(): void {
     this.#active = false
     for (const leave of this.#leaving) leave()
@@ -249,8 +249,8 @@ export class Nemesis {
 
   /**
    * One founder keeps its directory: otherwise all of them could bootstrap another cluster. During
-   * the bootstrap each founder keeps its directory from its first proposal on: others may accept
-   * the proposal while it is down.
+   * the bootstrap all founders keep their directories from the first proposal of any of them on:
+   * others may accept the proposal while its founder is down.
    */
   #canForget(member: Member): boolean {
     const { members, founders, membership, network } = this.#options

@@ -91,7 +91,7 @@ export class MemoryJoinRecords implements JoinRecords {
     const kept = this.kept.get(id)
     if (kept === undefined) return null
     const record = recordOf(id, JSON.parse(kept.fields) as Record<string, unknown>)
-    if (record === null) throw new Error('a kept record can be read')
+    if (record === null) throw new Error('a kept record cannot be read')
     return { record, version: kept.version }
   }
 

@@ -71,7 +71,10 @@ export async function apply({ spec, targets, forMs }: ActiveFault, target: Chaos
   }
 }
 
-/** Reverts what `apply` did. Members that ended, or are about to, have to be started again. */
+/**
+ * Reverts what `apply` did, but does not start members that have ended or are ending: the caller
+ * does.
+ */
 export async function revert({ spec, targets }: ActiveFault, target: ChaosTarget): Promise<void> {
   for (const member of targets) {
     if (spec.kind === 'pause') target.resume(member)

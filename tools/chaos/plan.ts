@@ -44,7 +44,8 @@ const recoveryMs = 3000
  * follow one another, and there are as many lanes as a minority has members (at least one), so at
  * most a minority is affected at once. Partitions, demotions and faults of all members run alone.
  *
- * @throws ChaosError `no-plan` when no fault fits into the duration
+ * @throws ChaosError `no-plan` when no fault fits into the duration, or the cluster has too few
+ *   members
  */
 export function planChaos({ seed, durationMs, members, kinds }: PlanOptions): readonly Fault[] {
   const random = new SeededRandom(seed)

@@ -23,8 +23,9 @@ export class KindWatches {
   }
 
   /**
-   * @param end called once, when the kind is deleted, or soon if it is deleted already. @returns
-   * removes the watch
+   * @param end called once, when the kind is deleted or its conversion webhook changes, or soon if
+   *   that has happened already
+   * @returns removes the watch
    */
   add(definition: ResourceDefinition, end: () => void): () => void {
     if (definition.custom === undefined) return nothing

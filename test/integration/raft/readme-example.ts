@@ -83,7 +83,7 @@ export async function example(): Promise<readonly string[]> {
   await Promise.all(cluster.map(({ node, machine }) => node.start(machine)))
 
   const [first, second] = cluster
-  if (first === undefined || second === undefined) throw new Error('there are three members')
+  if (first === undefined || second === undefined) throw new Error('a member is missing')
   const deadlineMs = clock.monotonicMs() + 60_000
 
   // Any member accepts proposals: a follower forwards them to the leader.

@@ -29,7 +29,7 @@ export function coveredRanges(functions: readonly FunctionCoverage[]): readonly 
 }
 
 function never(): never {
-  throw new Error('an index was checked before')
+  throw new Error('an index is out of range')
 }
 
 /** Returns the same offsets as sorted ranges that do not touch. */

@@ -34,8 +34,8 @@ export class DurablePromises {
             `${message.from} requests votes in ${message.term} without its own on disk`,
           )
         }
-        // It may have waited long for its disk: in a later term, or with a leader of this one, that
-        // campaign is over.
+        // The request may have waited long for the disk. If the sender is in a later term by then,
+        // or this term has a leader, the campaign is over.
         if (hardState.term === message.term && !this.#leaderTerms.has(message.term)) {
           this.#checkVoter('I8 campaigns', message.from, message.term)
         }
@@ -78,7 +78,7 @@ export class DurablePromises {
     this.#leaderTerms.add(term)
     const votes = (voter: number): boolean => {
       const state = this.#logs.get(voter)?.durable.hardState
-      // A member in a later term may have voted in that term.
+      // A member that is in a later term by now may have voted for it in `term`.
       return state !== undefined && (state.term > term || (state.term === term && state.vote === member))
     }
     if (isQuorum(log.configuration, votes)) return
@@ -92,9 +92,9 @@ export class DurablePromises {
   }
 
   /**
-   * It may have been removed without knowing. The configurations that count are those it knows that
-   * are committed, or may be: if the newest is not, a member without a vote in it may still have to
-   * commit it (thesis §4.2.2).
+   * The member may have been removed without knowing it. It must be a voter of the latest
+   * configuration that it knows to be committed, or of a later one in its log: if the newest one is
+   * not committed, a member without a vote in it may still have to commit it (thesis §4.2.2).
    */
   #checkVoter(claim: string, member: number, term: number): void {
     const log = this.#logs.get(member)

@@ -7,15 +7,15 @@ import type { Call, Version } from '../history.ts'
 
 /**
  * Checks that every returned version was written: a revision belongs to one version of one object,
- * the call whose token the version carries wrote it, and a conditional write replaced the version
+ * the call whose token the version carries wrote it, and a conditional update replaced the version
  * in its precondition. Applies to reads of every mode and to watches.
  */
 export function checkVersions(index: HistoryIndex): CheckReport {
   const findings = new Findings()
   let examined = 0
   for (const { revision, one, other } of index.conflicts) {
-    // If no read returned one of the two, that write was lost and its revision reused for the
-    // other.
+    // If only its writer saw one of the two, that write was lost and its revision was reused for
+    // the other.
     const lost = [one, other].find(({ token }) => index.firstReadAt(token) === null)
     const text = `revision ${revision} is ${versionText(one)} here and ${versionText(other)} there`
     findings.add(`revision ${revision}`, () => ({

@@ -28,7 +28,7 @@ function directory(t: TestContext): string {
   return made
 }
 
-void test('a plan is a table, or JSON, the same for the same seed, and contains the command that runs it', async (t) => {
+void test('a plan is a table, or JSON, the same for the same seed, and a table is followed by the command that runs it', async (t) => {
   const dir = directory(t)
   const flags = ['--dir', dir, '--seed', '7', '--duration', '1m', '--faults', 'kill,cut']
   const table = await orchctl('chaos', 'plan', ...flags)

@@ -28,7 +28,7 @@ function recorder() {
   return { lines, log: { info: at('info'), warn: at('warn') } }
 }
 
-void test('a real disk is measured within its time limit, logged with numbers, and left unchanged', (t) => {
+void test('a real disk is measured with a limited number of writes, logged with numbers, and left unchanged', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'orch-disk-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const { lines, log } = recorder()
@@ -47,7 +47,7 @@ void test('a real disk is measured within its time limit, logged with numbers, a
   assert.deepEqual(readdirSync(directory), [])
 })
 
-void test('a directory without write access is logged and stops nothing', () => {
+void test('a directory that does not exist is logged and stops nothing', () => {
   const { lines, log } = recorder()
   assert.equal(probeDisk('/nowhere/at/all', { clock: systemClock, log, electionMs: 300 }), null)
   assert.deepEqual(

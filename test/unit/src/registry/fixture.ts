@@ -257,7 +257,7 @@ export class Fixture {
 
   async watch(call: Call): Promise<Events> {
     const answer = await this.registry.watch(this.request(call))
-    if (answer.kind !== 'watch') throw new Error('a watch answers with a stream')
+    if (answer.kind !== 'watch') throw new Error('the watch did not return a stream')
     return new Events(answer.stream)
   }
 

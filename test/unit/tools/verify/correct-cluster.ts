@@ -183,7 +183,7 @@ export class CorrectCluster {
   }
 
   #write(request: Request): Answer {
-    if (request.kind === 'get' || request.kind === 'list') throw new Error('a read writes nothing')
+    if (request.kind === 'get' || request.kind === 'list') throw new Error('a read was passed to be written')
     const { name } = request
     const before = this.#state.get(name) ?? null
     const refused = (code: number, reason: string): Answer => ({

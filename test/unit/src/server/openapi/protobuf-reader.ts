@@ -222,7 +222,7 @@ function append(into: JsonObjectDraft, name: string, value: Json): void {
 
 function anyOf(bytes: Uint8Array): Json {
   const { yaml } = read(bytes, { 2: text('yaml') })
-  if (typeof yaml !== 'string') throw new Error('an Any has its YAML')
+  if (typeof yaml !== 'string') throw new Error('an Any has no YAML')
   return JSON.parse(yaml) as Json
 }
 
