@@ -29,6 +29,8 @@ void test('cluster IPs come from one range, or from one of each family', () => {
   assert.deepEqual(load()['service-cluster-ip-range'], defaultAddressRanges)
   const both = load(`${flag}=10.0.0.0/24,fd00::/108`)
   assert.deepEqual(both['service-cluster-ip-range'], ['10.0.0.0/24', 'fd00::/108'])
+  const repeated = load(`${flag}=10.0.0.0/24`, `${flag}=fd00::/108`)
+  assert.deepEqual(repeated['service-cluster-ip-range'], both['service-cluster-ip-range'])
   refuses(
     flag,
     ['', '10.0.0.0', '10.0.0/24', 'fd00::/200', '10.0.0.0/33', 'x,y'],
