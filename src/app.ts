@@ -66,6 +66,7 @@ import type { TokenIssuer } from './registry/kinds/token-issuer.ts'
 import type { RegistrySwitches } from './registry/calls/query-options.ts'
 import { customKinds } from './resources/crd/custom-kind.ts'
 import { definitionsFor } from './resources/index.ts'
+import { serviceRanges } from './resources/services/service-ranges.ts'
 import type { Outcome } from './store/command.ts'
 import type { StoreMachine } from './store/store-machine.ts'
 import { Store } from './store/store.ts'
@@ -261,7 +262,8 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
   const { clock, random, log, names, closing, config } = site
   const { store, machine, consensus, access, pods, tokens, rootCa, keyRing, watches } = options
   const { ring, shared } = keyRing
-  const catalog = new Catalog(definitionsFor(names))
+  const ranges = serviceRanges(config['service-cluster-ip-range'], config['service-node-port-range'])
+  const catalog = new Catalog(definitionsFor(names, ranges))
   const served = catalog.narrowed(servedKinds(catalog.builtIn(), config['runtime-config']))
   const { isOn, warnings } = config['feature-gates']
   for (const warning of [...warnings, ...accessWarnings(config)]) log.warn(warning)

@@ -10,6 +10,7 @@ import { featureLevelMax } from '../version.ts'
 import { limits } from './limits.ts'
 import { runtimeConfigFlag } from './runtime-config.ts'
 import { serviceAccountFlags } from './service-account-flags.ts'
+import { serviceNetworkFlags } from './service-network-flags.ts'
 import { signingFlags } from './signing-flags.ts'
 import { tlsCipherSuitesFlag, tlsMinVersionFlag } from './tls-flags.ts'
 import { settingsBounds } from './settings-bounds.ts'
@@ -176,6 +177,8 @@ export const flags = {
     { minMs: 1, maxMs: hourMs },
     'Delay before the first retry of a list that was not accepted; it grows exponentially, with five attempts in total.',
   ),
+
+  ...serviceNetworkFlags,
 
   'runtime-config': runtimeConfigFlag(),
   'feature-gates': featureGatesFlag(),

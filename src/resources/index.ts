@@ -57,6 +57,8 @@ import { replicationControllerDefinition } from './replication-controller.ts'
 import { statefulSetDefinition } from './stateful-set.ts'
 import { endpointsDefinition } from './endpoints.ts'
 import { serviceDefinition } from './service.ts'
+import { defaultAddressRanges, defaultNodePorts, serviceRanges } from './services/service-ranges.ts'
+import type { ServiceRanges } from './services/service-ranges.ts'
 import { cronJobDefinition, cronJobV1beta1Definition } from './cron-job.ts'
 import { endpointSliceDefinition } from './endpoint-slice.ts'
 import { endpointSliceV1beta1Definition } from './endpoint-slice-v1beta1.ts'
@@ -69,8 +71,15 @@ import {
 } from './pod-disruption-budget.ts'
 import { validatingWebhookConfigurationDefinition } from './validating-webhook-configuration.ts'
 
-/** Returns all built-in kinds with the names of a domain, in the order of discovery. */
-export function definitionsFor(names: Names): readonly ResourceDefinition[] {
+/**
+ * Returns all built-in kinds with the names of a domain, in the order of discovery.
+ *
+ * @param ranges of Services; unset: the defaults
+ */
+export function definitionsFor(
+  names: Names,
+  ranges: ServiceRanges = serviceRanges(defaultAddressRanges, defaultNodePorts),
+): readonly ResourceDefinition[] {
   return [
     bindingDefinition(names),
     configMapDefinition(names),
@@ -87,7 +96,7 @@ export function definitionsFor(names: Names): readonly ResourceDefinition[] {
     resourceQuotaDefinition(),
     secretDefinition(names),
     serviceAccountDefinition(names),
-    serviceDefinition(names),
+    serviceDefinition(names, ranges),
     memberDefinition(names),
     apiServiceDefinition(names),
     controllerRevisionDefinition(),

@@ -1,6 +1,6 @@
 import type { Findings } from '../api/errors/findings.ts'
-import { invalid } from '../api/errors/field-error.ts'
-import { equalJson, memberOf, objectMember, textMember, textsMember } from '../api/json.ts'
+import { fieldForbidden, invalid } from '../api/errors/field-error.ts'
+import { memberOf, objectMember, textMember, textsMember } from '../api/json.ts'
 import { checkDns1035Label } from '../api/metadata/name-rules.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
@@ -9,16 +9,18 @@ import { statusApart } from './common/status-apart.ts'
 import { statusSubresource } from './common/status-subresource.ts'
 import { textColumn } from './common/text-column.ts'
 import { loadBalancerText } from './services/load-balancer-rules.ts'
+import { healthCheckPort, needsHealthCheck } from './services/assign-node-ports.ts'
 import { checkAddressChange } from './services/service-addresses.ts'
+import { serviceClaims } from './services/service-claims.ts'
 import { carriedOver, fillService, withAddressList } from './services/service-defaults.ts'
 import { servicePortsText } from './services/service-ports.ts'
+import type { ServiceRanges } from './services/service-ranges.ts'
 import { checkService } from './services/service-rules.ts'
 import { serviceSchema } from './services/service-schema.ts'
-import { serviceWarnings } from './services/service-warnings.ts'
 import { labelsOf, selectorColumn } from './workloads/pod-owner.ts'
 
 /** A name and addresses for a set of Pods. */
-export function serviceDefinition(names: Names): ResourceDefinition {
+export function serviceDefinition(names: Names, ranges: ServiceRanges): ResourceDefinition {
   const { prepareForCreate, prepareForUpdate } = statusApart(serviceSchema)
   return Object.freeze({
     group: '',
@@ -44,8 +46,7 @@ export function serviceDefinition(names: Names): ResourceDefinition {
         checkService(object, names, found)
       },
       validateUpdate: checkUpdate,
-      warnings: (object, current) =>
-        current !== null && equalJson(object['spec'], current['spec']) ? [] : serviceWarnings(object),
+      claims: serviceClaims(ranges),
     },
     subresources: [statusSubresource()],
   } satisfies ResourceDefinition)
@@ -89,6 +90,9 @@ function externalText(object: AnyObject): string {
 function checkUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
   const [spec, before] = [objectMember(object, 'spec'), objectMember(current, 'spec')]
   checkAddressChange(spec, before, found)
+  const isChecked = [spec, before].every(needsHealthCheck)
+  if (isChecked && healthCheckPort(spec) !== healthCheckPort(before))
+    found.add(fieldForbidden('spec.healthCheckNodePort', 'field is immutable'))
   const isBalanced = [spec, before].every((of) => textMember(of, 'type') === 'LoadBalancer')
   const [now, old] = [memberOf(spec, 'loadBalancerClass'), memberOf(before, 'loadBalancerClass')]
   if (isBalanced && now !== old) found.add(invalid('spec.loadBalancerClass', now, 'may not change once set'))

@@ -41,6 +41,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         // They would refuse Pods in which every field is set, or change them.
         'disable-admission-plugins':
           'LimitRanger,ResourceQuota,Priority,RuntimeClass,DefaultTolerationSeconds',
+        // Services in which every field is set have two families.
+        'service-cluster-ip-range': ['10.96.0.0/12', 'fd00::/108'],
         // It would remove Pods whose Node does not exist, after 40 s.
         controllers: '*,-podgc',
       }

@@ -10,6 +10,7 @@ import {
   SECRETS,
   createSecret,
   encryptedServer,
+  keysOf,
   keysWith,
   providerOf,
   versionOf,
@@ -51,6 +52,20 @@ void test('an object whose key is lost is deleted with the option for it, despit
   assert.equal((await api.ask('GET', `${SECRETS}/lost`)).status, 404)
   assert.deepEqual(namesIn((await api.ask('GET', SECRETS)).doc), ['other'])
   assert.equal((await api.ask('DELETE', `${SECRETS}/lost?${OPTION}=true`)).status, 404)
+})
+
+void test('the cluster IP of a Service whose key is lost is free again once the Service is deleted', async (t) => {
+  const services = '/api/v1/namespaces/default/services'
+  const { api, use } = await encryptedServer(t, keysOf('services', one))
+  const serviceOf = (name: string): object => ({
+    ...{ kind: 'Service', apiVersion: 'v1', metadata: { name } },
+    spec: { clusterIP: '10.0.0.9', ports: [{ port: 80 }] },
+  })
+  assert.equal((await api.ask('POST', services, { body: serviceOf('lost') })).status, 201)
+  use(keysOf('services', two))
+  assert.equal((await api.ask('POST', services, { body: serviceOf('next') })).status, 422)
+  assert.equal((await api.ask('DELETE', `${services}/lost?${OPTION}=true`)).status, 200)
+  assert.equal((await api.ask('POST', services, { body: serviceOf('next') })).status, 201)
 })
 
 void test('an object whose stored bytes were changed is deleted with the option in the query', async (t) => {

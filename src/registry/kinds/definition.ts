@@ -8,6 +8,7 @@ import type { Names } from '../../api/metadata/names.ts'
 import type { Key } from '../../store/key.ts'
 import type { MembershipChange } from '../shared/membership-changes.ts'
 import type { AccessReviewer } from './access-reviewer.ts'
+import type { ClaimRules } from './claim-rules.ts'
 import type { ConversionWebhook } from './conversion-webhook.ts'
 import type { TokenIssuer } from './token-issuer.ts'
 
@@ -243,6 +244,8 @@ export type ResourceHooks = {
    * become `object`, or be deleted (null). The membership then updates the objects.
    */
   readonly membershipChanges?: (object: AnyObject | null, current: AnyObject) => readonly MembershipChange[]
+  /** Values that no other object may have. Set by full writes, after `prepareFor...`. */
+  readonly claims?: ClaimRules
   /** Locations of dependent objects: the object is removed only when they are empty. */
   readonly contains?: (object: AnyObject) => readonly { readonly group: string; readonly plural: string }[]
   /**

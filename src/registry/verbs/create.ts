@@ -12,6 +12,7 @@ import type { Condition } from '../../store/command.ts'
 import { keyOf, partsOf, prefixOf } from '../../store/key.ts'
 import type { Key } from '../../store/key.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
+import { assignValues } from '../writing/claims.ts'
 import { checkNamespace, decodeObject, reshapeObject, checkValueCount } from '../writing/decode.ts'
 import { definitionTerminating } from '../kinds/definition-basis.ts'
 import { placeOf, resourceOf } from '../kinds/definition.ts'
@@ -159,7 +160,10 @@ export function draftCreate(
     object: stamped,
     current: null,
     reshape: (mutated) => restampCreated(reshapeObject(dependencies, definition, mutated), stamped),
-    prepare: (object) => prepareForCreate?.(object, admission.writing) ?? object,
+    prepare: (object) => {
+      const prepared = prepareForCreate?.(object, admission.writing) ?? object
+      return assignValues(dependencies, { request, reads }, prepared, null)
+    },
     manage: trackFields(dependencies, request, writerOf(request, options.fieldManager), {
       current: null,
       sent: sent.metadata.managedFields,

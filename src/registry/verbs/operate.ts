@@ -121,7 +121,8 @@ function draftBody(dependencies: VerbDependencies, task: Task, body: AnyObject, 
     plan: (object) => {
       const what = task.operation.operation(object)
       if (what.kind === 'answer') return planAnswer(dependencies, task, what, reads)
-      return planAdmitted(draftOperation(dependencies, task, { what, body: object }, reads))
+      const draft = draftOperation(dependencies, task, { what, body: object }, reads)
+      return planAdmitted({ request: task.on, reads }, draft)
     },
   }
 }

@@ -8,6 +8,7 @@ import type { StoredObject } from '../../store/object-store.ts'
 import type { Revision } from '../../store/revision.ts'
 import type { AdmissionOptions } from '../calls/admission.ts'
 import type { WriteRequest } from '../calls/verb.ts'
+import { assignValues } from './claims.ts'
 import { reshapeObject, checkValueCount } from './decode.ts'
 import { apiVersionOf, resourceOf, storedTypeOf } from '../kinds/definition.ts'
 import type { AnyObject, PartSubresource, ResourceDefinition } from '../kinds/definition.ts'
@@ -73,7 +74,13 @@ export function draftRewrite(
     object: stampUpdated(changed, current, definition),
     current,
     reshape: (mutated) => stampUpdated(reshapeObject(dependencies, definition, mutated), current, definition),
-    prepare: (object) => prepare?.(object, current, admission.writing) ?? object,
+    prepare: (object) => {
+      const prepared = prepare?.(object, current, admission.writing) ?? object
+      // A subresource does not change values that are claimed.
+      return subresource === null
+        ? assignValues(dependencies, { request, reads }, prepared, current)
+        : prepared
+    },
     manage: manageRewrite(dependencies, request, rewrite, { changed, current }),
     validate: (object) => {
       const tolerated = validateChangedObject(definition, subresource, object, current)

@@ -3,6 +3,7 @@ import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { authorizeCreation } from './authorize-creation.ts'
 import type { AnyObject, BodyKind } from '../kinds/definition.ts'
 import { noConverter } from '../kinds/object-converter.ts'
+import { withClaims } from './claims.ts'
 import { awaitedBy, ConversionAwaited } from './awaited-conversions.ts'
 import { onceByKey } from './idempotency.ts'
 import { keyOfTarget } from '../calls/request.ts'
@@ -104,7 +105,7 @@ export async function evaluateDraft(
   if (verdict instanceof Promise) await verdict
   if (long) await yieldToEventLoop(dependencies.clock)
   // 8. Plan what to commit, with the operations that admission adds.
-  const planned = draft.plan(object)
+  const planned = planOf(of, draft, object)
   const plan = planned instanceof Promise ? await planned : planned
   const conditions = admission.extraConditions?.(complete) ?? []
   return withExtraOperations(withConditions(plan, conditions), admission.extraOperations(complete))
@@ -124,8 +125,19 @@ function isLong({ limits }: VerbDependencies, { body }: WriteRequest, readBytes:
  * Runs the local steps of an evaluation for a change that admission has seen already. @throws
  * ApiError to refuse
  */
-export function planAdmitted(draft: Draft): Plan | Promise<Plan> {
-  return draft.plan(completeObject(draft, draft.object))
+export function planAdmitted(of: Pick<Evaluation, 'request' | 'reads'>, draft: Draft): Plan | Promise<Plan> {
+  return planOf(of, draft, completeObject(draft, draft.object))
+}
+
+/** The only way from a draft to a plan: adds the claims of the object. */
+function planOf(
+  of: Pick<Evaluation, 'request' | 'reads'>,
+  draft: Draft,
+  object: AnyObject,
+): Plan | Promise<Plan> {
+  const planned = draft.plan(object)
+  if (planned instanceof Promise) return planned.then((plan) => withClaims(of, draft, object, plan))
+  return withClaims(of, draft, object, planned)
 }
 
 function completeObject(draft: Draft, mutated: AnyObject | null): AnyObject {

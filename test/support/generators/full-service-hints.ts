@@ -16,6 +16,7 @@ export const serviceHints: Hints = {
   'core.v1.ServiceSpec.externalIPs': one(['192.0.2.1', '2001:db8::1']),
   'core.v1.ServiceSpec.sessionAffinity': one('ClientIP'),
   'core.v1.ServiceSpec.externalTrafficPolicy': one('Local'),
+  'core.v1.ServiceSpec.healthCheckNodePort': (maker) => 32_000 + maker.random.below(700),
   'core.v1.ServiceSpec.internalTrafficPolicy': one('Local'),
   'core.v1.ServiceSpec.ipFamilyPolicy': one('PreferDualStack'),
   'core.v1.ServiceSpec.loadBalancerSourceRanges': one(['192.0.2.0/24']),

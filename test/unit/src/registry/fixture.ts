@@ -23,6 +23,8 @@ import type { AccessReviewer } from '../../../../src/registry/kinds/access-revie
 import type { RegistrySwitches } from '../../../../src/registry/calls/query-options.ts'
 import { bootstrapOperations } from '../../../../src/resources/bootstrap-objects.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'
+import { dualStackRanges } from '../../../../fixtures/service-ranges.ts'
+import type { ServiceRanges } from '../../../../src/resources/services/service-ranges.ts'
 import type { StoreLimits } from '../../../../src/store/store-limits.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { featureLevelMax } from '../../../../src/version.ts'
@@ -73,6 +75,8 @@ export class ManualClock implements Clock {
 export type FixtureOptions = {
   readonly domain?: ApiDomain
   readonly extra?: readonly ResourceDefinition[]
+  /** Unset: large ranges of both families. */
+  readonly ranges?: ServiceRanges
   readonly limits?: Partial<RegistryLimits>
   readonly switches?: RegistrySwitches
   readonly storeLimits?: Partial<StoreLimits>
@@ -137,7 +141,10 @@ export class Fixture {
     this.names = names
     this.clock = clock
     this.store = options.wrap?.(store) ?? store
-    this.catalog = new Catalog([...definitionsFor(names), ...(options.extra ?? [])])
+    this.catalog = new Catalog([
+      ...definitionsFor(names, options.ranges ?? dualStackRanges),
+      ...(options.extra ?? []),
+    ])
     const lifecycle = namespaceLifecycle({ names })
     this.registry = registry({
       store: this.store,
