@@ -10,6 +10,7 @@ import type { MembershipChange } from '../shared/membership-changes.ts'
 import type { AccessReviewer } from './access-reviewer.ts'
 import type { ClaimRules } from './claim-rules.ts'
 import type { ConversionWebhook } from './conversion-webhook.ts'
+import type { Deprecation } from './deprecation.ts'
 import type { TokenIssuer } from './token-issuer.ts'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
@@ -167,23 +168,6 @@ export type WebhookConversion = {
   /** Shapes an object that the webhook converted, by the schema of the requested version. Pure. */
   readonly toRequested: (object: AnyObject) => AnyObject
 }
-
-/** @source spec 6.2, 9.5, 9.6 */
-export type Deprecation =
-  | {
-      /** Releases of the API, such as `1.24`. */
-      readonly since: string
-      /** Empty: the removal is not scheduled. */
-      readonly removed: string
-      /** null: no other kind or version replaces it. */
-      readonly replacement: {
-        readonly group: string
-        readonly version: string
-        readonly kind: string
-      } | null
-    }
-  /** Custom kinds: the warning for clients. Their removal is not scheduled. */
-  | { readonly words: string; readonly removed: '' }
 
 /** One column of a kind's tables, for get, list and watch. */
 export type Column = {

@@ -16,13 +16,13 @@ import type { Names } from '../../api/metadata/names.ts'
 import type {
   DefinitionBasis,
   AnyObject,
-  Deprecation,
   PartSubresource,
   ResourceDefinition,
   StoredVersion,
   SubresourceDefinition,
   Verb,
 } from '../../registry/kinds/definition.ts'
+import type { Deprecation } from '../../registry/kinds/deprecation.ts'
 import type { ConversionWebhook } from '../../registry/kinds/conversion-webhook.ts'
 import { keyOf } from '../../store/key.ts'
 import { customColumns } from './custom-columns.ts'
