@@ -5,8 +5,8 @@
  *
  *   node --expose-gc dist/bench/micro/followers.js [--creates 10000] [--rounds 8] [--pods 10000]
  *
- * Everything is in this process, without HTTP and consensus, so shares of the cost are upper
- * bounds.
+ * Everything runs in this process. Without HTTP and consensus a create is cheaper than on a server,
+ * so the ratios are upper bounds.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { parseArgs } from 'node:util'

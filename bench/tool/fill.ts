@@ -30,7 +30,7 @@ export async function fill(context: BenchContext, filling: Filling): Promise<str
   if (!isComplete) {
     throw new BenchError(
       'no-answer',
-      `${objects} objects could not be created: ${failuresText(failures.list())}`,
+      `not all of ${objects} objects could be created: ${failuresText(failures.list())}`,
     )
   }
   return name

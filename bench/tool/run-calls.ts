@@ -9,7 +9,7 @@ import type { Load, WriteWorkload } from './load.ts'
 
 export type CallLoad = Load & { readonly kind: 'livez' | 'get' | 'list' | WriteWorkload }
 
-/** Number of objects that gets are spread over. */
+/** Number of objects that GET requests are spread over. */
 const readObjects = 64
 /** Minimum number of objects for updates, patches and applies; each client changes its own. */
 const changedObjectsMin = 256

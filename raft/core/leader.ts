@@ -102,7 +102,7 @@ export function commit(state: State): void {
 function afterCommit(state: State): void {
   maybeLeaveJoint(state)
   if (isVoter(state, state.id) || state.log.configurationIndex > state.commit) return
-  // The committed configuration does not contain this member, which led until now (thesis §4.2.2).
+  // This member is no voter of the committed configuration, and led until now (thesis §4.2.2).
   replicate(state)
   const successor = bestFollower(state)
   if (successor !== null) sendTimeoutNow(state, successor)
@@ -201,9 +201,9 @@ function checkQuorum(state: State): boolean {
 }
 
 /**
- * Returns whether the proposal fits. One proposal of any size is accepted when no other is
- * uncommitted; otherwise the bytes of all uncommitted ones are limited. The log in memory is always
- * limited.
+ * Returns whether the proposal fits. One proposal of any size is accepted when no entry of this
+ * term is uncommitted; otherwise the bytes of all uncommitted ones are limited. The log in memory
+ * is always limited.
  */
 function hasRoomFor(state: State, entries: readonly Entry[]): boolean {
   let bytes = 0

@@ -32,7 +32,10 @@ export type Lease = {
   nowMs: number
   /** Leader: a timeout-now message was sent in this term. */
   endedByTransfer: boolean
-  /** Ticks since the last response to a leader, or since the start. */
+  /**
+   * Ticks since the last response to a leader, or since the start. Begins at `electionTicks` if no
+   * earlier process can have made a promise.
+   */
   silentTicks: number
   /** Remaining ticks of the promise of an earlier process; no message shortens it. */
   formerPromiseTicks: number
@@ -66,8 +69,8 @@ export type State = {
   applied: LogIndex
 
   /**
-   * Ticks since the last contact with the leader (follower), the last CheckQuorum (leader), or the
-   * campaign.
+   * Ticks since the last contact with the leader, granted vote or election timeout; on the leader
+   * since the last CheckQuorum. A change of role resets it.
    */
   electionElapsed: number
   /** Drawn for every wait: between electionTicks and twice as many; more after `resign`. */
@@ -200,7 +203,7 @@ function newOutbox(promise: DurableVote, commitHanded: LogIndex, applied: LogInd
   }
 }
 
-/** Queues a message that may be sent before anything is durable, because it promises nothing. */
+/** Queues a message that may be sent at once: it does not depend on a write in progress. */
 export function sendAtOnce(state: State, message: Message): void {
   state.outbox.atOnce.push(message)
 }

@@ -25,7 +25,8 @@ export function startTransfer(state: State, to: NodeId): TransferAnswer {
   if (state.transfer?.to !== to) {
     const reason = transferRefusal(state, progress)
     if (reason !== null) return { kind: 'refused', reason }
-    // Otherwise alternating requests for two targets would block proposals forever.
+    // Also pauses the previous target: without that, alternating requests for two targets would
+    // block proposals forever.
     abandonTransfer(state)
     state.transfer = { to, elapsed: 0 }
   }

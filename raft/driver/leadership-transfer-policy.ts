@@ -57,7 +57,7 @@ export class LeadershipTransferPolicy {
     this.#resignIfUseless(now, isUnserved)
   }
 
-  /** Transfers leadership to any voter that takes it, for at most `forMs`. */
+  /** Tries for at most `forMs` to transfer leadership to any voter that takes it. */
   transferAway(now: number, forMs: number): void {
     this.#pending.begin(now + forMs, 'again')
     this.#offer(now)

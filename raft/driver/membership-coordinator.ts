@@ -23,7 +23,7 @@ export interface MembershipCoordinatorOptions {
   send(message: PeerMessage): void
   /** Sends the answer to the api thread of this member. */
   changeAnswered(request: number, answer: MembershipAnswer): void
-  /** Transfers leadership to any voter that takes it, for at most this long. */
+  /** Tries for at most this long to transfer leadership to any voter that takes it. */
   transferAway(forMs: number): void
   /** Requests a turn. */
   wake(): void

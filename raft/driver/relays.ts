@@ -33,7 +33,7 @@ export type RelaysDependencies = {
   readonly isCommand: (payload: Uint8Array) => boolean
   /** Requests a turn. */
   readonly wake: () => void
-  /** Transfers leadership to any voter that takes it, for at most this long. */
+  /** Tries for at most this long to transfer leadership to any voter that takes it. */
   readonly transferAway: (forMs: number) => void
   /** See `LogBounds`. */
   readonly complete: (snapshot: SnapshotMeta) => SnapshotMeta

@@ -89,5 +89,5 @@ function later(a: LogIndex, b: LogIndex): LogIndex {
   return a > b ? a : b
 }
 
-/** A few times the period in which requests are repeated. */
+/** Ten times the period in which requests are repeated (`wantPeriodMs`). */
 const requestMsMax = 5000

@@ -117,8 +117,8 @@ function preambleChecksum(bytes: Uint8Array): number {
 }
 
 /**
- * Returns whether most of the magic matches: then the file is a corrupt segment, not a foreign
- * file.
+ * Returns whether at least half of the magic matches: then the file is a corrupt segment, not a
+ * foreign file.
  */
 function hasMostOfMagic(bytes: Uint8Array): boolean {
   return segmentMagic.filter((byte, at) => bytes[at] === byte).length >= segmentMagic.length / 2

@@ -92,7 +92,7 @@ export class MachineHost<Outcome> {
     this.#applier.committed(entries, commit, persisted)
   }
 
-  /** Installs a staged snapshot as the state, once the log durably begins with it. */
+  /** Installs a staged snapshot as the state. Called once the log durably begins with it. */
   async install(snapshot: SnapshotMeta): Promise<void> {
     try {
       // The entries that this snapshot replaces are never applied here, so the outcome of this

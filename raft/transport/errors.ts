@@ -2,12 +2,14 @@ import { CodedError } from '../../base/coded-error.ts'
 
 /**
  * - `malformed`: bytes from a peer that do not follow `proto/`.
- * - `identity`: a certificate without a member name, or with another one than expected.
- * - `lost-log`: the peer has recorded another log for this member, which may not connect under this
- *   name again.
+ * - `identity`: a peer certificate that cannot be used, or that names no member or another one than
+ *   expected.
+ * - `lost-log`: the peer has recorded another log for this member, and refuses the ID of this
+ *   member from now on.
  * - `refused`: the other side refused the stream with a reason.
  * - `unreachable`: no link, or it broke.
- * - `busy`: a snapshot to or from that peer is in progress.
+ * - `busy`: a snapshot to or from that peer is in progress, or another process is connected as this
+ *   member.
  * - `aborted`: the sender stopped before the end, or the receiver could not take it.
  * - `corrupt`: a checksum does not match what arrived.
  * - `listen`: cannot listen on the peer address.

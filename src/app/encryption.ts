@@ -42,7 +42,7 @@ export async function startEncryption(
 ): Promise<Encryption> {
   const flag = 'encryption-provider-config'
   const builtIn = definitionsFor(names)
-  /** The index of the database when it was rewritten; the same for each attempt to trim the log. */
+  /** Index of the database when it was last rewritten. Retries of `trimLog` must use the same. */
   let held = machine.appliedDisk.index
   const encryption = new Encryption({
     ...{ store, clock, random, log, path: config[flag] },

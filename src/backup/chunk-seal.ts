@@ -50,7 +50,8 @@ export function keyFor(name: string, how: KeyDerivation | null, secret: Secret |
 export type ChunkPlace = { readonly number: number; readonly kind: number }
 
 /**
- * Creates and verifies the checksums of the chunks of one file.
+ * Creates and verifies the checksums of the chunks of one file; with a key, also encrypts and
+ * decrypts them.
  *
  * @source NIST SP 800-38D section 8.2.1, the nonce by counter
  */
@@ -63,7 +64,7 @@ export class ChunkSeal {
     this.#key = key
   }
 
-  /** Detects a wrong key before any chunk is read. */
+  /** Returns the check of the key, which detects a wrong key before any chunk is read. */
   keyCheck(): Uint8Array {
     if (this.#key === null) return new Uint8Array(checkBytes)
     return this.seal({ number: 0, kind: 0 }, new Uint8Array(0)).check

@@ -47,7 +47,7 @@ const remedies: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Returns the port of an earlier start, or null at the first start.
+ * Returns the port that an earlier start chose, or null if none did.
  * @throws StartError `data-directory`
  */
 function keptPort(path: string): number | null {

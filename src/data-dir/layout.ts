@@ -14,7 +14,7 @@ export const foundingFileName = 'founding'
 /** The cluster of the directory and the logs that founded it. */
 export const clusterFileName = 'cluster.json'
 
-/** The encrypted resources of which database and log have no plain text. */
+/** Lists the encrypted resources without plain text in the database and the log. */
 export const encryptedResourcesFileName = 'encrypted-resources'
 
 /** The log ids of the peers. */

@@ -52,9 +52,7 @@ export function persistentVolumeClaimDefinition(names: Names): ResourceDefinitio
 }
 
 const conditionSchema = struct('core.v1.PersistentVolumeClaimCondition', 'A condition of a claim.', {
-  type: text(1, 'Type of the condition: Resizing, FileSystemResizePending or ResizeStarted.', {
-    required: true,
-  }),
+  type: text(1, 'Type of the condition: Resizing or FileSystemResizePending.', { required: true }),
   status: text(2, 'Status of the condition: True, False or Unknown.', { required: true }),
   lastProbeTime: time(3, 'Time of the last probe.'),
   lastTransitionTime: time(4, 'Time of the last change of the status.'),
@@ -85,7 +83,7 @@ const statusSchema = struct('core.v1.PersistentVolumeClaimStatus', 'Observed sta
 
 export const claimSchema = struct('core.v1.PersistentVolumeClaim', 'A request for a volume.', {
   spec: part(2, persistentVolumeClaimSpecSchema, 'The requested volume.'),
-  status: part(3, statusSchema, 'Observed state of the claim; set by the server.'),
+  status: part(3, statusSchema, 'Observed state of the claim; updated through the status subresource.'),
 })
 
 function columnsFor(names: Names): readonly Column[] {
@@ -110,9 +108,9 @@ function columnsFor(names: Names): readonly Column[] {
 }
 
 /**
- * Copies `dataSource` to `dataSourceRef` or back, if only one is set. A kind that `dataSource` does
- * not support is dropped, as in older releases, unless the claim had a source before: then the
- * client supports both members.
+ * Copies `dataSource` to `dataSourceRef` or back, if only one is set. A `dataSource` of a kind that
+ * it does not support is dropped, as in older releases, unless the claim had a source before: an
+ * update by an old client, which omits `dataSourceRef`, must not change it.
  *
  * @param current null: the claim is new
  */
@@ -135,8 +133,8 @@ function canBeDataSource(source: JsonObject, names: Names): boolean {
 }
 
 /**
- * The spec is immutable, except that the volume is set once, and that a bound claim may request
- * more storage.
+ * The spec is immutable, except that the volume is set once, that a bound claim may request more
+ * storage, and that the class may move from the annotation to `storageClassName`.
  */
 function checkUpdate(object: AnyObject, current: AnyObject, names: Names, found: Findings): void {
   const [spec, before] = [objectMember(object, 'spec'), objectMember(current, 'spec')]

@@ -75,7 +75,7 @@ const volumeSchema = struct(
   'A storage volume of the cluster that can be bound to a claim.',
   {
     spec: part(2, persistentVolumeSpecSchema, 'Source and properties of the volume.'),
-    status: part(3, statusSchema, 'Observed state of the volume; set by the server.'),
+    status: part(3, statusSchema, 'Observed state of the volume; updated through the status subresource.'),
   },
 )
 

@@ -3,7 +3,7 @@ import type { Network } from './network.ts'
 import type { Member } from './member.ts'
 import type { World } from './world.ts'
 
-/** A fault of an unneeded member for the rest of the run. */
+/** A fault, for the rest of the run, of a member that the majority does not need. */
 export type PermanentFault = 'well' | 'down' | 'isolated' | 'deaf' | 'mute' | 'slow' | 'flapping'
 export const permanentFaults: readonly PermanentFault[] = [
   'well',

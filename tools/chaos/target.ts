@@ -18,7 +18,10 @@ export interface ChaosTarget {
   resume(member: string): void
   /** Replaces all link rules, until this process ends. @throws ChaosError `links` */
   setLinks(rules: readonly LinkRule[]): Promise<void>
-  /** @param forMs planned duration: the fault ends some time after it even without a revert */
+  /**
+   * @param forMs planned duration: a slow disk ends some time after it even without a revert, a
+   * full one when this process ends
+   */
   setDisk(member: string, fault: DiskFault | null, forMs: number): void
   setClock(member: string, skewMs: number, forMs: number): void
   /** Resolves when the role has changed. @throws CodedError when it takes too long */

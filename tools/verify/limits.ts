@@ -8,7 +8,10 @@ export const verifyLimits = Object.freeze({
   lineBytesMax: 16 * 1024 * 1024,
   /** Calls, watches and events of a history to check. More: rejected; record for a shorter time. */
   recordsMax: 1_000_000,
-  /** Objects in all lists of a history. More: rejected like too many records. */
+  /**
+   * Objects in all lists of a history, plus one for each other record. More: rejected like too many
+   * records.
+   */
   shownMax: 10_000_000,
   /** Steps of one linearizability search. More: the object is reported as undecided. */
   searchStepsMax: 300_000,

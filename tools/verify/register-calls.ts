@@ -37,7 +37,7 @@ export function* registerCalls(index: HistoryIndex): Generator<ObjectCalls, void
   }
 }
 
-/** The lists that contain an object, ascending, and the write that each returned. */
+/** Positions of the lists that contain an object, ascending, and its token in each of them. */
 type ListedPlaces = { readonly places: number[]; readonly tokens: string[] }
 
 const nowhere: ListedPlaces = { places: [], tokens: [] }

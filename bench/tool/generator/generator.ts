@@ -74,7 +74,7 @@ export class Generator {
     })
   }
 
-  /** @param endMs on the clock of the machine @throws BenchError `generator`, `interrupted` */
+  /** @param endMs monotonic time of `MachineClock` @throws BenchError `generator`, `interrupted` */
   async runCalls(endMs: number): Promise<CallsOutcome> {
     const all = await this.#all(() => ({ kind: 'run-calls', endMs }))
     const [latencies, failures] = [new LatencyHistogram(), new FailureCounts()]

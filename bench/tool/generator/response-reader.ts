@@ -125,7 +125,8 @@ export class ResponseReader {
   }
 
   #keep(bytes: Buffer): void {
-    if (bytes.length > benchLimits.headBytesMax) throw new Error('the head of an answer is too long')
+    if (bytes.length > benchLimits.headBytesMax)
+      throw new Error('the head, or a line of chunked framing, of a response is too long')
     // A copy, so that the larger chunk can be freed.
     this.#carry = Buffer.from(bytes)
   }

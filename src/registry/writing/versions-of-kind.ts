@@ -7,8 +7,9 @@ import { apiVersionOf, placeOf, storedTypeOf } from '../kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
 
 /**
- * Returns all versions of a kind, in any group, for owners that wrote another one than that of the
- * request. An object is converted through the storage version, or by the webhook of its kind.
+ * Returns all versions of a kind, in any group: a field manager may have written another version
+ * than that of the request. An object of a built-in kind is converted through the storage version,
+ * one of a custom kind by its webhook; without one only `apiVersion` and `kind` are replaced.
  *
  * @param conversions of the request
  */
@@ -47,7 +48,7 @@ export function versionsOfKind(
 
 function converted(object: AnyObject, from: ResourceDefinition, to: ResourceDefinition): JsonObject {
   const head = { apiVersion: apiVersionOf(to), kind: to.kind }
-  // As upstream, what the other version does not declare stays: it may have owners.
+  // As upstream, fields that the other version does not declare are kept: a manager may own them.
   if (to.custom !== undefined) return { ...object, ...head }
   const stored = from.storedAs?.conversion?.toStored(object) ?? object
   const storedIn = apiVersionOf(storedTypeOf(from))

@@ -42,8 +42,8 @@ export type WebhooksRoutesDependencies = {
 }
 
 /**
- * Serves the admission webhooks with the calls of this member, and suspends configurations: for
- * users that are authorized for the path.
+ * Serves the admission and conversion webhooks with the calls of this member, and suspends
+ * configurations of admission webhooks: for users that are authorized for the path.
  */
 export function webhooksRoutes(app: App, dependencies: WebhooksRoutesDependencies): void {
   const { webhooks, clock, memberName, log } = dependencies

@@ -1,6 +1,7 @@
 /*
  * Goal: an injected divergence justifies the quarantine of a state, and nothing else does.
- * Method: comparisons of a state by hand: right, wrong, and wrong only between two of them.
+ * Method: calls the comparisons of a state directly: it is right, wrong, or was wrong only between
+ *   two comparisons.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

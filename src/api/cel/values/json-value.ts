@@ -59,12 +59,11 @@ export function fromJson(json: Json, type: CelType, evaluation: Evaluation): Cel
   }
 }
 
-/**
- * Characters of bytes that are decoded in one step, and the steps of reading a time, and of finding
- * out whether a member is a field.
- */
+/** Base64 characters that are decoded in one step. */
 const DECODED_AT_ONCE = 64
+/** Steps to parse a time. */
 const TIME_STEPS = 40
+/** Steps to check whether a member is a field. */
 const FIELD_STEPS = 20
 
 const DYNAMIC_LIST = celList(celDyn)

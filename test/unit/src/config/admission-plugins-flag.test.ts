@@ -15,7 +15,7 @@ import { loadConfig } from '../../../../src/config/load.ts'
 
 function enabled(...args: readonly string[]): readonly string[] {
   const loaded = loadConfig({ args: ['--in-memory', ...args], readFile: () => '' })
-  if (loaded.kind !== 'config') return assert.fail('a configuration')
+  if (loaded.kind !== 'config') return assert.fail('loadConfig returned no configuration')
   return enabledPlugins(loaded.config)
 }
 

@@ -43,7 +43,7 @@ function start(livezGraceMs = 0) {
   }
 }
 
-void test('a healthy member passes every check, under names that stay', () => {
+void test('a healthy member passes every check, and the names of the checks are stable', () => {
   const { health, unready } = start()
   assert.deepEqual(unready(), [])
   assert.deepEqual(
