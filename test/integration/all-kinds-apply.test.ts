@@ -82,8 +82,12 @@ function withoutServerFields(object: JsonObject): JsonObject {
   return { ...object, metadata: Object.fromEntries(metadata) }
 }
 
-/** Returns the object without what differs between two equal requests. */
+/** Returns the object without what differs between two equal requests, such as times. */
 function comparable(object: JsonObject): JsonObject {
   const changing = ['uid', 'creationTimestamp', 'managedFields']
-  return { ...object, metadata: withoutMembers(objectMember(object, 'metadata'), ...changing) }
+  const compared = { ...object, metadata: withoutMembers(objectMember(object, 'metadata'), ...changing) }
+  const conditions = objectsMember(objectMember(object, 'status'), 'conditions')
+  if (conditions.length === 0) return compared
+  const untimed = conditions.map((condition) => withoutMembers(condition, 'lastTransitionTime'))
+  return { ...compared, status: { ...objectMember(object, 'status'), conditions: untimed } }
 }
