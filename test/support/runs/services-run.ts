@@ -116,7 +116,10 @@ async function createSome(clients: readonly ApiClient[], work: Work, first: numb
   }
 }
 
-function serviceOf(name: string, named: { clusterIP?: string; nodePort?: number } = {}): object {
+/** Values that a Service names. Unset: the server picks them. */
+type NamedValues = { readonly clusterIP?: string | undefined; readonly nodePort?: number | undefined }
+
+function serviceOf(name: string, named: NamedValues = {}): object {
   const { clusterIP, nodePort } = named
   const ports = [{ port: 80, ...(nodePort === undefined ? {} : { nodePort }) }]
   const spec = { type: 'NodePort', ports, ...(clusterIP === undefined ? {} : { clusterIP }) }
