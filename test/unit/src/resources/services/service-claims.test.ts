@@ -131,6 +131,13 @@ void test('a value that another Service has, or that is outside of the range, is
       { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 30_080 },
       'spec.healthCheckNodePort: Invalid value: 30080: provided port is already allocated',
     ],
+    [
+      {
+        ...{ type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 30_081 },
+        ports: [{ port: 80, nodePort: 30_081 }],
+      },
+      'spec.healthCheckNodePort: Invalid value: 30081: provided port is already allocated',
+    ],
   ]
   for (const [spec, words] of refusals) {
     const { code, message } = await refused(create(api, 'second', spec))
@@ -209,6 +216,35 @@ void test('a change of a Service releases what it has no longer, and claims what
   const again = await change(api, 'web', { type: 'ClusterIP', externalName: null })
   assert.equal(textsMember(specOf(again), 'clusterIPs').length, 1)
   assertClaimed(api)
+})
+
+void test('a node port is not given to a port while the health checks of the Service have it', async (t) => {
+  const api = await opened(t)
+  const spec = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 30_090 }
+  await create(api, 'web', spec)
+  const { code, message } = await refused(change(api, 'web', { ports: [{ port: 80, nodePort: 30_090 }] }))
+  assert.equal(code, 422, message)
+  assert.match(message, /spec.healthCheckNodePort: Invalid value: 30090: provided port is already allocated/)
+  assertClaimed(api)
+})
+
+void test('a port keeps its node port under its name, unless the client gives it to another port', async (t) => {
+  const api = await opened(t)
+  const web = { name: 'web', port: 80, nodePort: 30_080 }
+  await create(api, 'web', { type: 'NodePort', ports: [web, { name: 'api', port: 81, nodePort: 30_081 }] })
+  const put = async (...sent: readonly JsonObject[]): Promise<readonly number[]> => {
+    const body = { metadata: { name: 'web' }, spec: { type: 'NodePort', ports: sent } }
+    const { object } = await api.update({ kind, name: 'web', body })
+    assertClaimed(api)
+    return objectsMember(specOf(object), 'ports').map((port) => numberMember(port, 'nodePort') ?? 0)
+  }
+  const renumbered = await put({ name: 'web', port: 8080 }, { name: 'api', port: 81, protocol: 'UDP' })
+  assert.deepEqual(renumbered, [30_080, 30_081])
+  const [picked, named] = await put({ name: 'web', port: 80 }, { name: 'api', port: 81, nodePort: 30_080 })
+  assert.equal(named, 30_080)
+  assert.ok(picked !== 30_080 && picked !== 0)
+  const [renamed] = await put({ name: 'other', port: 80 }, { name: 'api', port: 81 })
+  assert.notEqual(renamed, picked)
 })
 
 void test('a dry run shows values and claims none, and a status update assigns none', async (t) => {
