@@ -285,34 +285,54 @@ void test('concurrent creations get different values, and one of those that name
   assertClaimed(api)
 })
 
-void test('a Service of an older version without values and claims gets them when it is changed', async (t) => {
-  const api = await opened(t)
-  const old = await create(api, 'old', { clusterIP: 'None' })
-  assert.deepEqual(claimsOf(api), [])
-  // As a version without claims stored it.
-  const key = keyOf({ group: '', plural: 'services', namespace: 'default', name: 'old' })
-  const { clusterIPs, ipFamilies, ipFamilyPolicy, clusterIP, ...spec } = specOf(old)
-  assert.ok(
-    clusterIPs !== undefined &&
-      ipFamilies !== undefined &&
-      ipFamilyPolicy !== undefined &&
-      clusterIP !== undefined,
-  )
-  const metadata = { ...old.metadata, resourceVersion: '' }
+/** Stores a Service as a version without claims stored it. */
+async function storeOlder(api: Fixture, name: string, spec: JsonObject): Promise<void> {
+  const { metadata } = await create(api, name, { clusterIP: 'None' })
+  const key = keyOf({ group: '', plural: 'services', namespace: 'default', name })
+  const older = { type: 'ClusterIP', sessionAffinity: 'None', ports: [stored], ...spec }
   const object = encode({
-    ...old,
-    metadata,
-    spec: {
-      ...spec,
-      type: 'NodePort',
-      ports: [{ port: 80, nodePort: 30_001, protocol: 'TCP', targetPort: 80 }],
-    },
+    ...{ apiVersion: 'v1', kind, metadata: { ...metadata, resourceVersion: '' }, spec: older },
   })
   await api.store.write(
     { kind: 'write', operations: [{ kind: 'put', key, conditions: [], object }] },
     api.clock.monotonicMs() + 1000,
   )
-  await api.patch({ kind, name: 'old', body: { metadata: { labels: { a: 'b' } } } })
+}
+
+const stored = { port: 80, protocol: 'TCP', targetPort: 80 }
+
+async function touch(api: Fixture, name: string): Promise<JsonObject> {
+  const body = { metadata: { labels: { touched: 'true' } } }
+  return specOf((await api.patch({ kind, name, body })).object)
+}
+
+void test('a Service of an older version without values and claims gets them when it is changed', async (t) => {
+  const api = await opened(t)
+  await storeOlder(api, 'old', { type: 'NodePort', ports: [{ ...stored, nodePort: 30_001 }] })
+  await touch(api, 'old')
   assert.equal(claimsOf(api).length, 2)
   assertClaimed(api)
+})
+
+void test('a load balancer of an older version gets a port for health checks when it is changed', async (t) => {
+  const api = await opened(t)
+  await storeOlder(api, 'lb', { type: 'LoadBalancer', externalTrafficPolicy: 'Local' })
+  assert.notEqual(numberMember(await touch(api, 'lb'), 'healthCheckNodePort') ?? 0, 0)
+  assertClaimed(api)
+})
+
+void test('a Service of an older version keeps its addresses, whichever families the ranges have', async (t) => {
+  for (const cidrs of [['10.96.0.0/16', 'fd00::/112'], ['10.96.0.0/16'], ['fd00::/112']]) {
+    const api = await opened(t, { ranges: serviceRanges(cidrs, '30000-30100') })
+    for (const clusterIPs of [['10.96.0.5', 'fd00::5'], ['fd00::6'], ['10.96.0.7']]) {
+      const name = `old${clusterIPs.length}${clusterIPs[0]?.includes(':') === true ? 'six' : 'four'}`
+      await storeOlder(api, name, { clusterIP: clusterIPs[0] ?? '', clusterIPs })
+      const spec = await touch(api, name)
+      assert.deepEqual(textsMember(spec, 'clusterIPs'), clusterIPs)
+      assert.equal(textsMember(spec, 'ipFamilies').length, clusterIPs.length)
+      const policy = clusterIPs.length === 2 ? 'RequireDualStack' : 'SingleStack'
+      assert.equal(textMember(spec, 'ipFamilyPolicy'), policy)
+    }
+    assertClaimed(api)
+  }
 })
