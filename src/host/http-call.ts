@@ -107,6 +107,11 @@ function wholeResponse(
     const phase = phaseOf(outgoing, isSecure)
     const fail = (cause: Error): void => resolve(failureOf(cause, outgoing.reusedSocket, phase()))
     outgoing.on('error', fail)
+    // Without a listener, Node.js closes the connection and reports nothing.
+    outgoing.on('upgrade', (_, socket) => {
+      socket.destroy()
+      fail(new Error('the server answers 101: it changes the protocol, which it was not asked for'))
+    })
     outgoing.on('response', (incoming: IncomingMessage) => {
       const chunks: Buffer[] = []
       let bytes = 0
