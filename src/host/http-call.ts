@@ -105,8 +105,13 @@ function wholeResponse(
 ): Promise<HttpResult> {
   return new Promise((resolve) => {
     const phase = phaseOf(outgoing, isSecure)
-    const fail = (cause: Error): void => resolve(failureOf(cause, outgoing, phase()))
+    const fail = (cause: Error): void => resolve(failureOf(cause, outgoing.reusedSocket, phase()))
     outgoing.on('error', fail)
+    // Without a listener, Node.js closes the connection and reports nothing.
+    outgoing.on('upgrade', (_, socket) => {
+      socket.destroy()
+      fail(new Error('the server answers 101: it changes the protocol, which it was not asked for'))
+    })
     outgoing.on('response', (incoming: IncomingMessage) => {
       const chunks: Buffer[] = []
       let bytes = 0
@@ -155,7 +160,12 @@ function phaseOf(outgoing: ClientRequest, isSecure: boolean): () => HttpPhase {
   return () => phase
 }
 
-function failureOf(cause: Error, { reusedSocket }: ClientRequest, phase: HttpPhase): HttpResult {
+/** Returns the result of a call that ended before it was sent. */
+export function failureInQueue(cause: Error): HttpResult {
+  return failureOf(cause, false, 'queue')
+}
+
+function failureOf(cause: Error, wasReused: boolean, phase: HttpPhase): HttpResult {
   const code = 'code' in cause ? String(cause.code) : ''
   const line = cause.message.split('\n')[0]?.slice(0, WHY_CHARACTERS_MAX)
   const isLate = isTimeout(cause) || isTimeout(cause.cause)
@@ -163,7 +173,7 @@ function failureOf(cause: Error, { reusedSocket }: ClientRequest, phase: HttpPha
     ? 'no response in time'
     : handshakeWords(cause.message, code) || line || code || cause.name
   const reason = isLate ? 'timeout' : cause instanceof ResponseTooLarge ? 'too-large' : reasonOf(code)
-  return { kind: 'failed', reason, why, code, wasReused: reusedSocket, phase }
+  return { kind: 'failed', reason, why, code, wasReused, phase }
 }
 
 function isTimeout(cause: unknown): boolean {

@@ -6,9 +6,10 @@ import type { Random } from '../../base/random.ts'
 import { limits } from '../config/limits.ts'
 import { Cancellation } from '../host/cancellation.ts'
 import { environment } from '../host/environment.ts'
-import { pooledCall } from '../host/http-call.ts'
+import { failureInQueue, pooledCall } from '../host/http-call.ts'
 import type { HttpFailureReason, HttpPhase, HttpResult, HttpServer } from '../host/http-call.ts'
 import type { ClientConfig } from '../pki/client-config.ts'
+import { CallSlots } from './call-slots.ts'
 import { connectionsTo } from './connections.ts'
 import { proxyFor } from './proxy.ts'
 import { TokenFile } from './token-file.ts'
@@ -78,6 +79,7 @@ export class OutwardClient {
   readonly #headers: readonly string[]
   readonly #token: TokenFile | null
   readonly #running = new Set<Cancellation>()
+  readonly #slots: CallSlots
   #closed = false
   #retired = false
 
@@ -85,6 +87,7 @@ export class OutwardClient {
   constructor(config: ClientConfig, options: OutwardOptions, dependencies: OutwardDependencies) {
     this.#config = config
     this.#options = options
+    this.#slots = new CallSlots(options.connectionsMax)
     this.#dependencies = dependencies
     const { url, authorization, tokenFile } = config
     if (authorization !== null) validateHeaderValue('authorization', authorization)
@@ -171,6 +174,17 @@ export class OutwardClient {
   }
 
   async #attempt(call: OutwardCall, cancellation: Cancellation): Promise<HttpResult> {
+    const slots = this.#slots
+    const cause = slots.tryAcquire() ? null : await slots.acquire(cancellation)
+    if (cause !== null) return failureInQueue(cause)
+    try {
+      return await this.#send(call, cancellation)
+    } finally {
+      slots.release()
+    }
+  }
+
+  async #send(call: OutwardCall, cancellation: Cancellation): Promise<HttpResult> {
     const authorization = this.#token === null ? this.#config.authorization : await this.#token.header()
     const isPost = call.method === 'POST'
     const headers = [...this.#headers]

@@ -90,7 +90,8 @@ function externalText(object: AnyObject): string {
 function checkUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
   const [spec, before] = [objectMember(object, 'spec'), objectMember(current, 'spec')]
   checkAddressChange(spec, before, found)
-  const isChecked = [spec, before].every(needsHealthCheck)
+  // A Service that an older version of this server stored may lack the port.
+  const isChecked = [spec, before].every(needsHealthCheck) && healthCheckPort(before) !== 0
   if (isChecked && healthCheckPort(spec) !== healthCheckPort(before))
     found.add(fieldForbidden('spec.healthCheckNodePort', 'field is immutable'))
   const isBalanced = [spec, before].every((of) => textMember(of, 'type') === 'LoadBalancer')

@@ -14,6 +14,19 @@ export function hasUnknownFamily(spec: JsonObject): boolean {
 }
 
 /**
+ * Returns the spec of a stored Service with the families of its addresses, which older versions of
+ * this server did not set.
+ *
+ * @source upstream `pkg/registry/core/service/storage/storage.go`, defaultOnReadIPFamilies
+ */
+export function withFamilies(spec: JsonObject): JsonObject {
+  const ips = textsMember(spec, 'clusterIPs')
+  if (ips.length === 0 || isHeadless(spec) || textsMember(spec, 'ipFamilies').length > 0) return spec
+  const ipFamilyPolicy = ips.length === 1 ? 'SingleStack' : 'RequireDualStack'
+  return { ipFamilyPolicy, ...spec, ipFamilies: ips.map(familyOf) }
+}
+
+/**
  * Sets `ipFamilyPolicy` and `ipFamilies` where the client did not: from its addresses, else from
  * the ranges of this member.
  *

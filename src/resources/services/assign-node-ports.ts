@@ -5,6 +5,9 @@ import { FreeOffsets } from './free-offsets.ts'
 import { invalidMember, rangeFull } from './service-assignment.ts'
 import type { Assignment } from './service-assignment.ts'
 
+const HEALTH_CHECK_PORT = 'spec.healthCheckNodePort'
+const ALLOCATED = 'provided port is already allocated'
+
 /**
  * Gives the Service the node ports that its type needs, and checks those that the client names.
  * Node ports that it has already stay, whatever the range is now.
@@ -33,7 +36,8 @@ export function assignNodePorts(spec: JsonObjectDraft, assignment: Assignment): 
   assignHealthCheckPort(spec, assignment, picker)
 }
 
-function assignHealthCheckPort(spec: JsonObjectDraft, { before }: Assignment, picker: PortPicker): void {
+function assignHealthCheckPort(spec: JsonObjectDraft, assignment: Assignment, picker: PortPicker): void {
+  const { before } = assignment
   const named = numberMember(spec, 'healthCheckNodePort') ?? 0
   const old = before !== null && needsHealthCheck(before) ? healthCheckPort(before) : 0
   if (!needsHealthCheck(spec)) {
@@ -41,8 +45,16 @@ function assignHealthCheckPort(spec: JsonObjectDraft, { before }: Assignment, pi
     if (named !== 0 && named === old) delete spec['healthCheckNodePort']
     return
   }
-  if (named !== 0) picker.check(named, 'spec.healthCheckNodePort')
-  else spec['healthCheckNodePort'] = old === 0 ? picker.pick('a HealthCheck NodePort') : old
+  const port = named === 0 ? old : named
+  if (port === 0) {
+    spec['healthCheckNodePort'] = picker.pick('a HealthCheck NodePort')
+    return
+  }
+  spec['healthCheckNodePort'] = port
+  picker.check(port, HEALTH_CHECK_PORT)
+  // Nodes answer health checks themselves, so a port of the Service cannot have the same number.
+  const isShared = objectsMember(spec, 'ports').some((one) => numberMember(one, 'nodePort') === port)
+  if (isShared) throw invalidMember(assignment, HEALTH_CHECK_PORT, port, ALLOCATED)
 }
 
 /** Returns whether nodes answer health checks of the load balancer of a Service. */
@@ -106,7 +118,7 @@ class PortPicker {
     }
     if (port < first || port >= first + count)
       refused(`provided port is not in the valid range. The range of valid ports is ${text}`)
-    if (isTaken(portClaim(port))) refused('provided port is already allocated')
+    if (isTaken(portClaim(port))) refused(ALLOCATED)
   }
 
   /** @throws ApiError */

@@ -4,7 +4,7 @@ import { Findings } from '../../api/errors/findings.ts'
 import type { AssignContext, ClaimedValue, ClaimRules } from '../../registry/kinds/claim-rules.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
 import { assignAddresses } from './assign-addresses.ts'
-import { assignFamilies, hasUnknownFamily } from './assign-families.ts'
+import { assignFamilies, hasUnknownFamily, withFamilies } from './assign-families.ts'
 import { assignNodePorts } from './assign-node-ports.ts'
 import { addressClaim, portClaim } from './claimed-values.ts'
 import { checkServiceAddresses } from './service-addresses.ts'
@@ -49,7 +49,7 @@ function assign(
   const assignment: Assignment = {
     ...context,
     ...{ ranges, name: object.metadata.name ?? '' },
-    before: current === null ? null : objectMember(current, 'spec'),
+    before: current === null ? null : withFamilies(objectMember(current, 'spec')),
   }
   assignFamilies(spec, assignment)
   assignAddresses(spec, assignment)

@@ -60,10 +60,7 @@ export function carriedOver(object: AnyObject, current: AnyObject): AnyObject {
     if (textsMember(spec, 'clusterIPs').length === 0 && equalMembers(spec, before, 'clusterIP'))
       keep(spec, before, 'clusterIPs')
   }
-  if (hasNodePorts(spec) && hasNodePorts(before)) {
-    const old = new Map(objectsMember(before, 'ports').map((port) => [keyOf(port), port] as const))
-    spec['ports'] = objectsMember(spec, 'ports').map((port) => withNodePort(port, old.get(keyOf(port))))
-  }
+  if (hasNodePorts(spec) && hasNodePorts(before)) keepNodePorts(spec, before)
   dropUnused(spec, before)
   return { ...object, spec }
 }
@@ -80,9 +77,25 @@ function followAddress(spec: JsonObjectDraft, before: JsonObject): void {
   else spec['clusterIPs'] = ips.with(0, ip)
 }
 
-function withNodePort(port: JsonObject, before: JsonObject | undefined): JsonObject {
-  const old = before === undefined ? 0 : (numberMember(before, 'nodePort') ?? 0)
-  return old === 0 || (numberMember(port, 'nodePort') ?? 0) !== 0 ? port : { ...port, nodePort: old }
+/**
+ * Gives each port the node port that it has already. Its name identifies a port, because the client
+ * may change all else of it. A node port that the client names for another port is not kept.
+ */
+function keepNodePorts(spec: JsonObjectDraft, before: JsonObject): void {
+  if (memberOf(spec, 'ports') === undefined) return
+  const ports = objectsMember(spec, 'ports')
+  const named = new Set(ports.map(nodePortOf))
+  const old = new Map(
+    objectsMember(before, 'ports').map((port) => [textMember(port, 'name'), nodePortOf(port)] as const),
+  )
+  spec['ports'] = ports.map((port) => {
+    const kept = old.get(textMember(port, 'name')) ?? 0
+    return nodePortOf(port) !== 0 || kept === 0 || named.has(kept) ? port : { ...port, nodePort: kept }
+  })
+}
+
+function nodePortOf(port: JsonObject): number {
+  return numberMember(port, 'nodePort') ?? 0
 }
 
 function dropUnused(spec: JsonObjectDraft, before: JsonObject): void {
@@ -108,12 +121,8 @@ function withoutNodePort(port: JsonObject): JsonObject {
 
 function samePorts(spec: JsonObject, before: JsonObject): boolean {
   const ofAll = (of: JsonObject): string[] =>
-    objectsMember(of, 'ports').map((port) => String(numberMember(port, 'nodePort') ?? 0))
+    objectsMember(of, 'ports').map((port) => String(nodePortOf(port)))
   return equalJson(ofAll(spec), ofAll(before))
-}
-
-function keyOf(port: JsonObject): string {
-  return `${textMember(port, 'protocol')}/${numberMember(port, 'port') ?? 0}`
 }
 
 function keep(spec: JsonObjectDraft, before: JsonObject, name: string): void {

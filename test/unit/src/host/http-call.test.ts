@@ -20,6 +20,8 @@ async function badServer(t: TestContext): Promise<URL> {
     else if (request.url === '/cut') {
       reply.writeHead(200, { 'content-length': 10 }).write('abc')
       setImmediate(() => reply.destroy())
+    } else if (request.url === '/switch') {
+      reply.writeHead(101, { connection: 'Upgrade', upgrade: 'other' }).end()
     } else if (request.url === '/stuck') reply.writeHead(200, { 'content-length': 10 }).write('abc')
     // Any other path gets no response.
   })
@@ -46,7 +48,7 @@ void test('a response arrives whole, whatever its status', async (t) => {
   assert.deepEqual(result, { kind: 'response', status: 201, body: Buffer.from('hello') })
 })
 
-void test('a response beyond the limit, a cut one, a late one and a closed port are failures', async (t) => {
+void test('a response beyond the limit, a cut one, a late one, another protocol and a closed port are failures', async (t) => {
   const url = await badServer(t)
   const at = (path: string, more: Partial<HttpCall> = {}) =>
     httpCall(new URL(path, url), { ...call, ...more })
@@ -58,6 +60,10 @@ void test('a response beyond the limit, a cut one, a late one and a closed port 
     const late = await at(path, { signal: AbortSignal.timeout(200) })
     assert.deepEqual(late, { ...failed, reason: 'timeout', why: 'no response in time', code: 'ABORT_ERR' })
   }
+  assert.deepEqual(await at('/switch'), {
+    ...{ ...failed, reason: 'other', code: '' },
+    why: 'the server answers 101: it changes the protocol, which it was not asked for',
+  })
   const closed = await httpCall(new URL('http://127.0.0.1:1/'), call)
   assert.equal(closed.kind === 'failed' && closed.reason, 'connect')
   const unknown = await httpCall(new URL('http://no-such-host.invalid/'), call)

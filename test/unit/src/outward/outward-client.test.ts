@@ -14,7 +14,7 @@ import { SeededRandom } from '../../../../base/random.ts'
 import { TestAuthority } from '../../../../fixtures/server-fixture.ts'
 import { systemClock } from '../../../../fixtures/system.ts'
 import { OutwardClient } from '../../../../src/outward/outward-client.ts'
-import type { OutwardOptions } from '../../../../src/outward/outward-client.ts'
+import type { OutwardOptions, OutwardResult } from '../../../../src/outward/outward-client.ts'
 import type { ClientConfig } from '../../../../src/pki/client-config.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { OutwardServer } from '../../../support/fixtures/outward-server.ts'
@@ -121,6 +121,28 @@ void test('calls beyond connections and queue fail at once, and the others are a
     await new Promise((resolve) => setImmediate(resolve))
   }
   await all
+})
+
+void test('a call that waits for a connection ends at its own limit, and leaves its place to the next', async (t) => {
+  let answer: Answer = 'never'
+  const server = await OutwardServer.start(t, () => answer)
+  const client = clientOf(t, server.config(), { connectionsMax: 1, queueMax: 2 })
+  const ended: string[] = []
+  const call = async (name: string, callMsMax: number): Promise<OutwardResult> => {
+    const result = await client.call({ method: 'POST', body, callMsMax })
+    ended.push(name)
+    return result
+  }
+  const first = call('first', 1000)
+  const [second, third] = [call('second', 50), call('third', 60_000)]
+  assert.deepEqual(await second, {
+    ...{ kind: 'failed', reason: 'timeout', why: 'no response in time', phase: 'queue' },
+  })
+  await first
+  answer = { body: '{}' }
+  assert.deepEqual(ended, ['second', 'first'])
+  assert.equal((await third).kind, 'response')
+  assert.equal(client.inProgress, 0)
 })
 
 void test('a broken connection and an overloaded server are tried again; other failures are not', async (t) => {

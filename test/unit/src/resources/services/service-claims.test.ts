@@ -131,6 +131,13 @@ void test('a value that another Service has, or that is outside of the range, is
       { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 30_080 },
       'spec.healthCheckNodePort: Invalid value: 30080: provided port is already allocated',
     ],
+    [
+      {
+        ...{ type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 30_081 },
+        ports: [{ port: 80, nodePort: 30_081 }],
+      },
+      'spec.healthCheckNodePort: Invalid value: 30081: provided port is already allocated',
+    ],
   ]
   for (const [spec, words] of refusals) {
     const { code, message } = await refused(create(api, 'second', spec))
@@ -211,6 +218,35 @@ void test('a change of a Service releases what it has no longer, and claims what
   assertClaimed(api)
 })
 
+void test('a node port is not given to a port while the health checks of the Service have it', async (t) => {
+  const api = await opened(t)
+  const spec = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 30_090 }
+  await create(api, 'web', spec)
+  const { code, message } = await refused(change(api, 'web', { ports: [{ port: 80, nodePort: 30_090 }] }))
+  assert.equal(code, 422, message)
+  assert.match(message, /spec.healthCheckNodePort: Invalid value: 30090: provided port is already allocated/)
+  assertClaimed(api)
+})
+
+void test('a port keeps its node port under its name, unless the client gives it to another port', async (t) => {
+  const api = await opened(t)
+  const web = { name: 'web', port: 80, nodePort: 30_080 }
+  await create(api, 'web', { type: 'NodePort', ports: [web, { name: 'api', port: 81, nodePort: 30_081 }] })
+  const put = async (...sent: readonly JsonObject[]): Promise<readonly number[]> => {
+    const body = { metadata: { name: 'web' }, spec: { type: 'NodePort', ports: sent } }
+    const { object } = await api.update({ kind, name: 'web', body })
+    assertClaimed(api)
+    return objectsMember(specOf(object), 'ports').map((port) => numberMember(port, 'nodePort') ?? 0)
+  }
+  const renumbered = await put({ name: 'web', port: 8080 }, { name: 'api', port: 81, protocol: 'UDP' })
+  assert.deepEqual(renumbered, [30_080, 30_081])
+  const [picked, named] = await put({ name: 'web', port: 80 }, { name: 'api', port: 81, nodePort: 30_080 })
+  assert.equal(named, 30_080)
+  assert.ok(picked !== 30_080 && picked !== 0)
+  const [renamed] = await put({ name: 'other', port: 80 }, { name: 'api', port: 81 })
+  assert.notEqual(renamed, picked)
+})
+
 void test('a dry run shows values and claims none, and a status update assigns none', async (t) => {
   const api = await opened(t)
   const body = { metadata: { name: 'web' }, spec: { type: 'NodePort', ports } }
@@ -249,34 +285,54 @@ void test('concurrent creations get different values, and one of those that name
   assertClaimed(api)
 })
 
-void test('a Service of an older version without values and claims gets them when it is changed', async (t) => {
-  const api = await opened(t)
-  const old = await create(api, 'old', { clusterIP: 'None' })
-  assert.deepEqual(claimsOf(api), [])
-  // As a version without claims stored it.
-  const key = keyOf({ group: '', plural: 'services', namespace: 'default', name: 'old' })
-  const { clusterIPs, ipFamilies, ipFamilyPolicy, clusterIP, ...spec } = specOf(old)
-  assert.ok(
-    clusterIPs !== undefined &&
-      ipFamilies !== undefined &&
-      ipFamilyPolicy !== undefined &&
-      clusterIP !== undefined,
-  )
-  const metadata = { ...old.metadata, resourceVersion: '' }
+/** Stores a Service as a version without claims stored it. */
+async function storeOlder(api: Fixture, name: string, spec: JsonObject): Promise<void> {
+  const { metadata } = await create(api, name, { clusterIP: 'None' })
+  const key = keyOf({ group: '', plural: 'services', namespace: 'default', name })
+  const older = { type: 'ClusterIP', sessionAffinity: 'None', ports: [stored], ...spec }
   const object = encode({
-    ...old,
-    metadata,
-    spec: {
-      ...spec,
-      type: 'NodePort',
-      ports: [{ port: 80, nodePort: 30_001, protocol: 'TCP', targetPort: 80 }],
-    },
+    ...{ apiVersion: 'v1', kind, metadata: { ...metadata, resourceVersion: '' }, spec: older },
   })
   await api.store.write(
     { kind: 'write', operations: [{ kind: 'put', key, conditions: [], object }] },
     api.clock.monotonicMs() + 1000,
   )
-  await api.patch({ kind, name: 'old', body: { metadata: { labels: { a: 'b' } } } })
+}
+
+const stored = { port: 80, protocol: 'TCP', targetPort: 80 }
+
+async function touch(api: Fixture, name: string): Promise<JsonObject> {
+  const body = { metadata: { labels: { touched: 'true' } } }
+  return specOf((await api.patch({ kind, name, body })).object)
+}
+
+void test('a Service of an older version without values and claims gets them when it is changed', async (t) => {
+  const api = await opened(t)
+  await storeOlder(api, 'old', { type: 'NodePort', ports: [{ ...stored, nodePort: 30_001 }] })
+  await touch(api, 'old')
   assert.equal(claimsOf(api).length, 2)
   assertClaimed(api)
+})
+
+void test('a load balancer of an older version gets a port for health checks when it is changed', async (t) => {
+  const api = await opened(t)
+  await storeOlder(api, 'lb', { type: 'LoadBalancer', externalTrafficPolicy: 'Local' })
+  assert.notEqual(numberMember(await touch(api, 'lb'), 'healthCheckNodePort') ?? 0, 0)
+  assertClaimed(api)
+})
+
+void test('a Service of an older version keeps its addresses, whichever families the ranges have', async (t) => {
+  for (const cidrs of [['10.96.0.0/16', 'fd00::/112'], ['10.96.0.0/16'], ['fd00::/112']]) {
+    const api = await opened(t, { ranges: serviceRanges(cidrs, '30000-30100') })
+    for (const clusterIPs of [['10.96.0.5', 'fd00::5'], ['fd00::6'], ['10.96.0.7']]) {
+      const name = `old${clusterIPs.length}${clusterIPs[0]?.includes(':') === true ? 'six' : 'four'}`
+      await storeOlder(api, name, { clusterIP: clusterIPs[0] ?? '', clusterIPs })
+      const spec = await touch(api, name)
+      assert.deepEqual(textsMember(spec, 'clusterIPs'), clusterIPs)
+      assert.equal(textsMember(spec, 'ipFamilies').length, clusterIPs.length)
+      const policy = clusterIPs.length === 2 ? 'RequireDualStack' : 'SingleStack'
+      assert.equal(textMember(spec, 'ipFamilyPolicy'), policy)
+    }
+    assertClaimed(api)
+  }
 })
