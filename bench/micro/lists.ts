@@ -108,7 +108,7 @@ async function firstEvents(): Promise<void> {
   response.destroy()
 }
 
-/** Measures the memory of clients that read only the first bytes of a full list. */
+/** Measures the server's memory for clients that read only the first bytes of a full list. */
 async function slowly(over: string, begin: () => Promise<() => void>): Promise<void> {
   const before = await server.printUsage(`before slow readers over ${over}`)
   const ends: (() => void)[] = []

@@ -62,7 +62,7 @@ function row(groupEntries: number): void {
   }
 }
 
-/** Compacts the log, as the state machine does once its database has caught up. */
+/** Compacts the log, as the driver does once the database has caught up. */
 function compactOld(wal: Wal, last: number): void {
   const { base } = wal.recovered
   if (last % 65_536 !== 0 || last < 131_072) return

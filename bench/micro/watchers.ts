@@ -8,7 +8,7 @@
  *     [--framing lines|websocket|http2] [--objects 0]
  *
  * HTTPS from another process on the same machine. --objects: number of initial events. Needs as
- * many open files as watchers.
+ * many open files as watchers, fewer with HTTP/2.
  */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'

@@ -250,8 +250,8 @@ export class RaftActor {
   }
 
   /**
-   * Opens the links, with this member's identity. Runs once: before the repair of a damaged log if
-   * entries of peers are needed for it.
+   * Opens the links, with this member's identity. Runs once: before the repair if a damaged log
+   * needs entries of peers, otherwise at the start.
    */
   #startFounding(logId: string, { applied, known, cluster }: Start): FoundingDriver {
     if (this.#founding !== null) return this.#founding
@@ -336,7 +336,7 @@ export class RaftActor {
     this.#options.api.post({ kind: 'removed', cause: removedBecause(index), index })
   }
 
-  /** The configuration whose members may report the removal of this one. */
+  /** The configuration whose members may report the removal of this member. */
   get #configuration(): Configuration {
     const { node } = this.#options
     const known = this.#driver?.configuration ?? emptyConfiguration

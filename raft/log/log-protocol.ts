@@ -17,7 +17,10 @@ export type RaftToLog =
    * `bytesMax`.
    */
   | { readonly kind: 'fetch'; readonly id: number; readonly from: LogIndex; readonly bytesMax: number }
-  /** Answered by `compacted`. At or below the present base it does nothing. */
+  /**
+   * Answered by `compacted`. At or below the present base it removes nothing. It also lets the log
+   * repair damage that the scrub found.
+   */
   | { readonly kind: 'compact'; readonly base: SnapshotMeta }
   /**
    * Removes what was compacted from the files; see `LogStore.trim`. Answered by `trimmed` with the
@@ -35,15 +38,18 @@ export type RaftToLog =
   | { readonly kind: 'stop' }
 
 export type LogToRaft =
-  /** The first message: the content of the log. */
+  /** The first message of an intact log, or the answer to `repair`: the content of the log. */
   | { readonly kind: 'opened'; readonly recovered: RecoveredLog }
   /** The first message for a damaged log, which is not readable until it is repaired. */
   | ({ readonly kind: 'damaged' } & DamageSummary)
-  /** These entries are missing; the last one that is sent must be `anchor`. */
+  /**
+   * The entries from `first` to `anchor` are missing. Those of the next `repair` must end with
+   * `anchor`.
+   */
   | { readonly kind: 'repair-wants'; readonly first: LogIndex; readonly anchor: EntryId }
   /**
-   * The scrub found damage, in one line. The log can repair itself once a `compact` has moved its
-   * base as far as possible.
+   * The scrub found damage, which `line` describes. The log can repair itself once a `compact` has
+   * moved its base as far as possible.
    */
   | { readonly kind: 'damage-found'; readonly line: string }
   | { readonly kind: 'damage-repaired'; readonly line: string }
@@ -64,7 +70,7 @@ export type LogToRaft =
   | { readonly kind: 'fetch-refused'; readonly id: number; readonly reason: ReadRefusal }
   /** Durable: nothing at or below this index is in the log. */
   | { readonly kind: 'compacted'; readonly index: LogIndex }
-  /** `isDone`: the files have no entry that was compacted. */
+  /** `isDone`: the files have no compacted entry up to `through`. */
   | { readonly kind: 'trimmed'; readonly request: number; readonly isDone: boolean }
   /** Replaces any response; nothing follows. The member must stop. */
   | LogFailed

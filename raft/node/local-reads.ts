@@ -64,5 +64,8 @@ export class LocalReads implements ReadPort {
   }
 }
 
-/** The fastest of many messages gives the best estimate of the difference between the clocks. */
+/**
+ * Period of the messages that keep the lease. From the fastest of them the raft thread estimates
+ * the difference between the clocks.
+ */
 const postPeriodMs = 1000

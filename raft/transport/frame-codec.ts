@@ -104,7 +104,7 @@ export function decodeLinkFrame(bytes: Uint8Array): LinkFrame {
     }
     expectEnd(reader, bytes.byteLength)
     if (hello === null) return { kind: 'messages', messages }
-    if (messages.length > 0) throw malformed('a frame with a hello contains no messages')
+    if (messages.length > 0) throw malformed('a frame with a hello must not contain messages')
     return { kind: 'hello', hello }
   })
 }

@@ -5,8 +5,8 @@ import type { ConnectionRefusal, RefusalReason, TransportCounters, TransportEven
 const loggedMax = 5
 const windowMs = 10_000
 /**
- * Callers with their own window. Further callers share one for each reason, until other windows
- * end.
+ * Windows, one for each reason and caller. Further callers share one for each reason, until other
+ * windows end.
  */
 const windowsMax = 64
 

@@ -99,12 +99,16 @@ export function withoutKey(all: SigningKeys, id: string): SigningKeys {
   return { ...all, keys: all.keys.filter((key) => key.id !== id) }
 }
 
-/** Replaces the sealed private key of the newest key. */
+/** Replaces the sealed private key of the key with this ID. */
 export function withSealed(all: SigningKeys, id: string, sealed: Sealed): SigningKeys {
   return { ...all, keys: all.keys.map((key) => (key.id === id ? { ...key, sealed } : key)) }
 }
 
-/** Drops the private keys that no member signs with any longer. @returns `all`: there is none */
+/**
+ * Drops the private keys that no member signs with any longer.
+ *
+ * @returns the same object as `all` if there is nothing to drop
+ */
 export function withoutOldPrivateKeys(all: SigningKeys, nowMs: number): SigningKeys {
   const last = all.keys.at(-1)
   // Clocks of members differ: an earlier key may sign a while longer.

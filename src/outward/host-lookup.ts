@@ -4,7 +4,8 @@ import type { LookupFunction } from 'node:net'
 
 /**
  * Lookups of the system run on the threads that also write files, and each may take many seconds.
- * No more than this many run at a time, so that a slow DNS server does not stop the log.
+ * No more than this many run at a time, so that a slow DNS server does not block writes of
+ * the database and of the audit log.
  */
 const LOOKUPS_MAX = 2
 /** Host names that wait. More: the lookup fails with `EAI_AGAIN`. */
@@ -36,7 +37,7 @@ function addressesOf(host: string, family: 0 | 4 | 6, done: Done): void {
     return
   }
   if (waiting.length >= WAITING_MAX) {
-    const busy = new Error(`too many host names wait to be looked up, ${host} too`)
+    const busy = new Error(`too many host names wait to be looked up: ${host} was not looked up, try again`)
     done(Object.assign(busy, { code: 'EAI_AGAIN' }), [])
     return
   }

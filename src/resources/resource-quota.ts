@@ -26,8 +26,8 @@ export function resourceQuotaDefinition(): ResourceDefinition {
     columns: [
       nameColumn,
       ageColumn,
-      textColumn('Request', 'Usage and limit of counts and requests.', (object) => usageOf(object, false)),
-      textColumn('Limit', 'Usage and limit of the limits of containers.', (object) => usageOf(object, true)),
+      textColumn('Request', 'Usage and quota of counts and requests.', (object) => usageOf(object, false)),
+      textColumn('Limit', 'Usage and quota of the limits of containers.', (object) => usageOf(object, true)),
     ],
     hooks: {
       prepareForCreate: (object) => ({ ...object, status: {} }),
@@ -41,7 +41,7 @@ export function resourceQuotaDefinition(): ResourceDefinition {
 
 const requirementSchema = struct(
   'core.v1.ScopedResourceSelectorRequirement',
-  'A requirement on one scope of the objects that count.',
+  'A requirement on one scope of the objects that the quota counts.',
   {
     scopeName: text(1, 'Name of the scope.', { required: true, enum: QUOTA_SCOPES }),
     operator: text(2, 'Operator: In, NotIn, Exists or DoesNotExist.', {
@@ -54,7 +54,7 @@ const requirementSchema = struct(
 
 const selectorSchema = struct(
   'core.v1.ScopeSelector',
-  'Requirements on the scopes of the objects that count; all must hold.',
+  'Requirements on the scopes of the objects that the quota counts; all must hold.',
   { matchExpressions: listOf(1, requirementSchema, 'The requirements.') },
   { mapType: 'atomic' },
 )

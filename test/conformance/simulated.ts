@@ -13,9 +13,7 @@ import { memberInfo } from '../../fixtures/peer-credentials.ts'
 import type { Parcel } from './channel.ts'
 import type { TransportHarness } from './transport-members.ts'
 
-/**
- * Virtual ms for each turn of the event loop, so that a test sees the world move between two looks.
- */
+/** Virtual ms for each turn of the event loop, so that a test that polls sees progress. */
 const stepMs = 1
 
 export function simulatedChannel(

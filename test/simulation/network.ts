@@ -116,7 +116,7 @@ export class Network {
     this.inject(message, from, to)
   }
 
-  /** Sends a message that the real code never sends. */
+  /** Delivers a message. Called directly for messages that the real code never sends. */
   inject(message: PeerMessage, from: NodeId, to: NodeId): void {
     const { world } = this.#dependencies
     const link = this.#link(from, to)
@@ -143,7 +143,10 @@ export class Network {
     return this.#streams.send(from, header, next)
   }
 
-  /** The first message of a process is its identity and log id; others wait for it. */
+  /**
+   * With the first message of a process its identity and log ID are verified. Its messages wait for
+   * the verdict.
+   */
   #arrived(message: PeerMessage, from: SimTransport, to: SimTransport): void {
     const { receiver, greetings } = to
     if (receiver === null) return
@@ -171,7 +174,7 @@ export class Network {
     return false
   }
 
-  /** A removed member gets the index of its removal. */
+  /** A removed member gets the index of a committed configuration without it. */
   #rejectRemoved(from: SimTransport, to: SimTransport): void {
     const { decidedIndex } = to
     if (decidedIndex === noIndex || to.peers.has(from.id)) return
@@ -309,7 +312,10 @@ export class SimTransport implements Transport {
     return this.peers.get(id)?.name === identity.name
   }
 
-  /** Returns whether the clusters were founded separately, which the handshake checks first. */
+  /**
+   * Returns whether the clusters were founded separately, which the handshake checks before the
+   * members.
+   */
   isApartFrom({ receiver }: SimTransport): boolean {
     return (
       receiver !== null && this.receiver !== null && areApart(receiver.identity(), this.receiver.identity())

@@ -54,7 +54,7 @@ export type Anomaly = {
   /** null: not about a single object. */
   readonly object: string | null
   readonly members: readonly string[]
-  /** The smallest part of the history that proves it, in order of time. */
+  /** A small part of the history that shows it, in order of time. */
   readonly witnesses: readonly EvidenceLine[]
 }
 

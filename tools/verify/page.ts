@@ -64,7 +64,7 @@ function anomalies(all: readonly CheckReport[]): string {
   const parts = found.map(({ kind, text: words, witnesses }, at) => {
     const lines = witnesses.map((witness) => text(witness.text)).join('\n')
     return `<details${at < 3 ? ' open' : ''}><summary><span class="badge anomaly">${text(kind)}</span> ${text(words)}</summary>
-<p>${text(anomalyDescriptions[kind])}. The smallest history that shows it:</p><pre>${lines}</pre></details>`
+<p>${text(anomalyDescriptions[kind])}. A small history that shows it:</p><pre>${lines}</pre></details>`
   })
   return `<h2>Anomalies</h2>\n${parts.join('\n')}`
 }

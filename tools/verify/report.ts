@@ -31,7 +31,7 @@ export function reportOf(
   return { verdict, run, clients: experiencesOf(history), checks, ...more, notes }
 }
 
-/** Anomalies in the summary; JSON and page have all of them. */
+/** Anomalies in the summary; JSON and page have all that the checks kept (`anomaliesMax`). */
 const anomaliesShownMax = 5
 
 export function textOf(report: Report): readonly string[] {
@@ -102,7 +102,7 @@ function anomalyLines(checks: readonly CheckReport[]): readonly string[] {
       '',
       `${kind} (${anomalyDescriptions[kind]})`,
       `  ${text}`,
-      '  the smallest history that proves it:',
+      '  a small history that shows it:',
       ...witnesses.map((witness) => `    ${witness.text}`),
     ])
   if (total <= anomaliesShownMax) return lines

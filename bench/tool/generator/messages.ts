@@ -12,8 +12,8 @@ export type Job =
   | { readonly kind: 'run-calls'; readonly endMs: number }
   | { readonly kind: 'open-watches'; readonly watches: WatchesWanted }
   /**
-   * Waits until all watches have received that write, or until `endMs` on the clock of the machine,
-   * and closes them.
+   * Waits until all watches have received write number `upTo`, or until `endMs` on the clock of the
+   * machine, and closes them.
    */
   | { readonly kind: 'count-watches'; readonly upTo: number; readonly endMs: number }
 

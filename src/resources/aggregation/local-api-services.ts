@@ -21,11 +21,14 @@ const versionPriorities: { readonly [version: string]: number } = {
   ...{ 'discovery/v1beta1': 12, v1: 15, v1beta2: 12, v1beta1: 9 },
 }
 
-/** Groups that have no priority of their own, as of custom kinds. */
+/** Priorities for groups that are not listed above, such as those of custom kinds. */
 const OTHER_GROUP = 1000
 const OTHER_VERSION = 100
 
-/** Returns an APIService for each group and version of the built-in kinds. */
+/**
+ * Returns an APIService for each group and version of the built-in kinds, except for the group of
+ * APIService.
+ */
 export function localApiServices(
   names: Names,
   builtIn: readonly ResourceDefinition[],

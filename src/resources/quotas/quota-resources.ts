@@ -17,7 +17,10 @@ const STANDARD: ReadonlySet<string> = new Set([
   'storage',
 ])
 
-/** Returns violations of the rule for the names of resources in quotas and in limits of objects. */
+/**
+ * Returns violations of the rule for the names of resources in quotas, and in LimitRange items of
+ * other types than Pod and Container.
+ */
 export function checkQuotaResourceName(name: string): readonly string[] {
   const wrong = checkQualifiedName(name)
   if (wrong.length > 0) return wrong

@@ -37,7 +37,7 @@ export function warningsOfTemplate(names: Names): NonNullable<ResourceHooks['war
 }
 
 /**
- * Checks the template of Pods that a controller keeps running, without their selector.
+ * Checks the template of Pods that a controller keeps running. `checkSelector` checks the selector.
  *
  * @param deadline why `activeDeadlineSeconds` is refused, in upstream's words
  * @source upstream `pkg/apis/apps/validation`, ValidatePodTemplateSpecForReplicaSet

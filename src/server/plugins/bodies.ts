@@ -3,7 +3,10 @@ import { tooLarge } from '../../api/errors/standard-errors.ts'
 import type { App, Reply, Request } from '../calls/fastify-types.ts'
 import type { RawRequest } from '../http/raw-http.ts'
 
-/** Checks a body before and after it is read; limits and raw bytes are fastify's. */
+/**
+ * Checks a request before its body is read, and leaves all bodies unparsed. Fastify reads a body
+ * and limits its size.
+ */
 export function bodies(app: App, requestBytesMax: number): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
@@ -18,8 +21,8 @@ export function bodies(app: App, requestBytesMax: number): void {
       return
     }
     if (headers.expect !== undefined && headers.expect.toLowerCase() === '100-continue') {
-      // No byte of the body has been sent yet: only a caller that may write, and not too much, gets
-      // 100 Continue (RFC 9110 section 10.1.1).
+      // No byte of the body has been sent yet: only an authorized caller whose body is within the
+      // limit gets 100 Continue (RFC 9110 section 10.1.1).
       if (Number(headers['content-length'] ?? 0) > requestBytesMax) {
         done(tooLarge(`limit is ${requestBytesMax}`))
         return

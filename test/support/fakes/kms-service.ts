@@ -13,8 +13,8 @@ const textOf = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? [
 const plain = (bytes: Uint8Array): Buffer => Buffer.from(bytes)
 
 /**
- * A key management service on a unix socket, with version 2 of the API. Its behavior changes while
- * it runs. The ciphertext of a key id is the text XOR a number made of the id.
+ * A key management service on a unix socket, with version 2 of the API. Tests may change its
+ * behavior while it runs. It encrypts a text by XOR with a byte that is computed from the key ID.
  */
 export class FakeKmsService {
   readonly directory = mkdtempSync(join(tmpdir(), 'orch-kms-'))

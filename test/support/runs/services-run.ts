@@ -30,7 +30,7 @@ class Work {
     this.#count = count
   }
 
-  /** Returns the name of the next Service; null: there are no more. */
+  /** Returns the name of the next Service; null: all were returned. */
   next(): string | null {
     return this.#taken < this.#count ? `s${this.#taken++}` : null
   }

@@ -122,8 +122,8 @@ function faultOf(
     return { kind: 'dropped-event', text, object, witnesses }
   }
   const { type, version } = expected
-  // An object that left the selection has its last selected content, which no other response
-  // returns under this revision.
+  // The DELETED event has the last selected content. No other response returns that content under
+  // this revision, so only the tokens are compared.
   const isSame = type === 'DELETED' ? seen.token === version.token : equalVersions(seen, version)
   if (event.type === type && isSame) return null
   const text = `${watchText(watch)} sent ${event.type} of ${versionText(seen)} instead of ${should}`

@@ -50,7 +50,7 @@ export class CidrValue extends CelOpaque {
   }
 }
 
-/** @returns the reason if it is no address, or one that is written as the other family */
+/** @returns the reason if it is not an address, has a zone, or is an IPv4-mapped IPv6 address */
 export function parseIp(text: string): IpValue | string {
   const shown = JSON.stringify(text.slice(0, 100))
   const family = isIP(text)

@@ -1,6 +1,6 @@
 /*
- * Goal: the followers of the latest leader decide which members a local cluster has, not the
- * directories on this machine.
+ * Goal: the status of the latest term with a leader decides which members a local cluster has, not
+ * the directories on this machine.
  * Method: a table of possible responses of members.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,6 @@
 /*
  * Goal: two values are equal if and only if they are equivalent.
- * Method: a struct with a member of every kind; pairs that are equal, and pairs that are not.
+ * Method: a struct with a member of every type; pairs that are equal, and pairs that are not.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,6 +21,7 @@ const schema = build.struct('test.v1.Outer', 'Outside.', {
   map: build.mapOf(9, { type: 'quantity' }, 'M.'),
   part: build.part(10, inner, 'P.'),
   maybe: build.maybe(11, inner, 'M.'),
+  ratio: build.double(12, 'R.'),
 })
 
 const equal = (a: JsonObject, b: JsonObject) => {
@@ -31,7 +32,7 @@ const equal = (a: JsonObject, b: JsonObject) => {
 
 void test('equivalent values are equal', () => {
   const pairs: readonly (readonly [JsonObject, JsonObject])[] = [
-    [{}, { text: '', flag: false, count: 0, list: [], map: {}, part: {} }],
+    [{}, { text: '', flag: false, count: 0, ratio: 0, list: [], map: {}, part: {} }],
     [{ part: {} }, { part: { a: '' } }],
     [{ amount: '1Gi' }, { amount: '1073741824' }],
     [{ map: { a: '1' } }, { map: { a: '1000m' } }],
@@ -53,6 +54,7 @@ void test('values with different meanings are not equal', () => {
     [{}, { amount: '0' }],
     [{}, { flag: true }],
     [{ count: 1 }, { count: 2 }],
+    [{ ratio: 1 }, { ratio: 1.5 }],
     [{ amount: '1G' }, { amount: '1Gi' }],
     [{ map: { a: '1' } }, { map: { b: '1' } }],
     [{ map: { a: '0' } }, { map: {} }],
