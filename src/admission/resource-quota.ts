@@ -98,10 +98,10 @@ function decisionOf({ names, limited }: Rules, request: AdmissionRequest): Decis
   if (stored.length === 0) return mayExceed(write) ? whileUnlimited(prefix) : NOTHING
   for (const limit of limits) checkHard(limit, refuse)
   return {
-    operations: limits.filter(({ more }) => more.size > 0).map(usagePut),
+    operations: limits.filter(({ quota, more }) => more.size > 0 || !isInForce(quota)).map(usagePut),
     conditions: [
       ...whileAnnounced(namespace, reads),
-      ...limits.filter((limit) => isPending(limit, limited)).map(whileUnchanged),
+      ...limits.filter((limit) => isAllowing(limit, limited)).map(whileUnchanged),
     ],
   }
 }
@@ -217,6 +217,11 @@ function checkHard({ quota, more }: Limit, refuse: Refusal): void {
   )
 }
 
+/**
+ * Stores the usage with the write. A quota that is not in force gets no usage, but a new revision:
+ * the status of its controller, which has not seen the object, loses its condition and is counted
+ * again.
+ */
 function usagePut({ quota, more }: Limit): Operation {
   const { stored, object } = quota
   const { key, revision } = stored
@@ -227,17 +232,13 @@ function usagePut({ quota, more }: Limit): Operation {
     kind: 'put',
     key,
     conditions: [{ kind: 'revision-is', revision }],
-    object: encode({ ...object, status }),
+    object: encode(more.size === 0 ? object : { ...object, status }),
   }
 }
 
-/**
- * Whether the write depends on a quota whose usage it does not raise. While a quota is not in force
- * its controller counts: an object that it did not see must not be stored after the count. A quota
- * with scopes may be what allows the object.
- */
-function isPending({ quota, more, scopes }: Limit, limited: readonly LimitedResource[]): boolean {
-  return more.size === 0 && (!isInForce(quota) || (limited.length > 0 && scopes.length > 0))
+/** Whether a quota with scopes, whose usage the write does not raise, may be what allows the object. */
+function isAllowing({ quota, more, scopes }: Limit, limited: readonly LimitedResource[]): boolean {
+  return more.size === 0 && isInForce(quota) && limited.length > 0 && scopes.length > 0
 }
 
 function whileUnchanged({ quota }: Limit): Condition {

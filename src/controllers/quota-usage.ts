@@ -74,22 +74,27 @@ export class QuotaUsage {
   }
 
   /**
-   * Returns the usage of each quota in a view, for each resource that it limits. Other work runs in
-   * between only where there is more to add than fits one turn.
+   * Returns the usage of each quota, for each resource that it limits. Other work runs in between
+   * where there is more to add than fits one turn. What is created then may be missing, but gives
+   * each of the quotas that limit it another revision.
    */
-  async of(quotas: readonly Quota[], namespace: string, view: View): Promise<readonly Amounts[]> {
+  async of(
+    quotas: readonly Quota[],
+    namespace: string,
+    store: Pick<ObjectStore, 'view'>,
+  ): Promise<readonly Amounts[]> {
     const turn = new Turn(this.#clock, this.#limits.addedPerTurn)
     const places = quotas.map((quota) => this.#placesOf(quota))
     const totals: ScopedTotal[] = []
     for (const place of new Set(places.flat())) {
-      totals.push(...(await this.#totals(place, { namespace, view, turn })))
+      totals.push(...(await this.#totals(place, { namespace, store, turn })))
     }
     const counted: Amounts[] = []
     for (const [at, quota] of quotas.entries()) {
       const own = totals.filter(
         ({ place, scopes }) => places[at]?.includes(place) === true && inScope(quota, scopes),
       )
-      counted.push(usedOf(quota, own, { namespace, view }))
+      counted.push(usedOf(quota, own, { namespace, view: store.view() }))
       if (turn.isSpentAfter(totals.length + quota.wanted.size)) await turn.yield()
     }
     return counted
@@ -105,14 +110,18 @@ export class QuotaUsage {
 
   async #totals(
     place: Place,
-    { namespace, view, turn }: { readonly namespace: string; readonly view: View; readonly turn: Turn },
+    {
+      namespace,
+      store,
+      turn,
+    }: { readonly namespace: string; readonly store: Pick<ObjectStore, 'view'>; readonly turn: Turn },
   ): Promise<Iterable<ScopedTotal>> {
     const totals = new Map<string, ScopedTotal>()
     const prefix = prefixOf({ ...place, namespace })
     const nowMs = this.#clock.wallMs()
     let after: Key | null = null
     for (;;) {
-      const { objects, more } = view.list(prefix, { after, limit: this.#limits.addedPerTurn })
+      const { objects, more } = store.view().list(prefix, { after, limit: this.#limits.addedPerTurn })
       for (const stored of objects) {
         const usage = this.#usageOf(place, stored)
         addAmounts(totalFor(totals, place, usage.scopes).amounts, amountsAt(usage, nowMs))

@@ -151,12 +151,10 @@ async function reconcile(
   }
   for (let attempt = 0; attempt < attemptsMax;) {
     await usage.prepare(store, namespace)
-    // From here to the proposals nothing waits, unless there is more to count than fits one turn:
-    // usage and versions of the quotas belong together.
-    const view = store.view()
-    const { objects } = view.list(quotasPrefix(namespace), { after: null, limit: null })
+    // The quotas are read first: one that changes while its usage is counted loses its condition.
+    const { objects } = store.view().list(quotasPrefix(namespace), { after: null, limit: null })
     const quotas = objects.map(quotaOf)
-    const counted = await usage.of(quotas, namespace, view)
+    const counted = await usage.of(quotas, namespace, store)
     const stale = staleOf(quotas, counted).slice(0, updatesMax)
     if (stale.length === 0) return { kind: 'done' }
     const results = await Promise.all(stale.map(update))

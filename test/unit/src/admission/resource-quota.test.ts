@@ -233,6 +233,24 @@ void test('spec 5.9: a create that was evaluated before a quota was there, or in
   )
 })
 
+void test('spec 5.9: what is created while a new quota is counted is counted, too', async (t) => {
+  const { api, race } = await openRacing()
+  t.after(() => api.close())
+  const hard = { configmaps: '1' }
+  const made = await api.create({
+    kind: 'ResourceQuota',
+    body: { metadata: { name: 'q' }, spec: { hard } },
+  })
+  // The controller has counted nothing, and a ConfigMap is stored before its status is.
+  race.before = () => api.configMap('a')
+  const counted = { ...made.object, status: { hard, used: { configmaps: '0' } } }
+  const status = api.update({ kind: 'ResourceQuota', name: 'q', subresource: 'status', body: counted })
+  assert.equal((await refused(status)).code, 409)
+  const body = { status: { hard, used: { configmaps: '1' } } }
+  await api.patch({ kind: 'ResourceQuota', name: 'q', subresource: 'status', body })
+  assert.match((await refused(api.configMap('b'))).message, /exceeded quota: q/)
+})
+
 void test('spec 5.9: a create that was evaluated before a further quota, or another limit, is evaluated again', async (t) => {
   const { api, race } = await openRacing()
   t.after(() => api.close())

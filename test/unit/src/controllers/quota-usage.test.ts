@@ -82,7 +82,7 @@ void test('the objects of a namespace are added once, however many quotas count 
   const steps = new Steps()
   const usage = new QuotaUsage(names, steps.clock, limits)
   const quotas = quotasIn(api.store)
-  await usage.of(quotas, namespace, steps.of(api.store.view()))
+  await usage.of(quotas, namespace, { view: () => steps.of(api.store.view()) })
   assert.equal(quotas.length, 25)
   assert.equal(steps.total, 30)
 })
@@ -93,7 +93,7 @@ void test('no turn parses or adds more objects of a namespace than the limit', a
   const usage = new QuotaUsage(names, steps.clock, limits)
   await usage.prepare({ view: () => steps.of(api.store.view()) }, namespace)
   await yieldToEventLoop(steps.clock)
-  await usage.of(quotasIn(api.store), namespace, steps.of(api.store.view()))
+  await usage.of(quotasIn(api.store), namespace, { view: () => steps.of(api.store.view()) })
   assert.equal(steps.total, 90, 'each Pod is parsed, and added')
   assert.equal(steps.inTurnMax, 10)
 })
@@ -101,7 +101,7 @@ void test('no turn parses or adds more objects of a namespace than the limit', a
 void test('quotas with and without scopes share the sums of the Pods in their scopes', async (t) => {
   const api = await filled(t, 30, 5)
   const usage = new QuotaUsage(names, systemClock, limits)
-  const counted = await usage.of(quotasIn(api.store), namespace, api.store.view())
+  const counted = await usage.of(quotasIn(api.store), namespace, api.store)
   const odd = Array.from({ length: 15 }, (_, at) => 2 * at + 1)
   const cpuOf = (some: (at: number) => boolean): string =>
     `${odd.filter(some).reduce((sum, at) => sum + at, 0)}m`
