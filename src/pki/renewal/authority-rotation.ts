@@ -47,7 +47,7 @@ export class AuthorityRotation {
     return next !== null && this.#trusts(readCertificate(next)) ? 'announced' : 'steady'
   }
 
-  /** The authority that replaces the earlier one. null: there is none yet */
+  /** The authority that replaces the earlier one. null: not created yet */
   get next(): Certificate | null {
     if (this.phase === 'steady') return null
     const text = readFileIfThere(this.#next.certificate)
