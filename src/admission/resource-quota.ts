@@ -236,7 +236,7 @@ function usagePut({ quota, more }: Limit): Operation {
   }
 }
 
-/** Whether a quota with scopes, whose usage the write does not raise, may be what allows the object. */
+/** Whether a quota with scopes may be what allows the object, though its usage does not rise. */
 function isAllowing({ quota, more, scopes }: Limit, limited: readonly LimitedResource[]): boolean {
   return more.size === 0 && isInForce(quota) && limited.length > 0 && scopes.length > 0
 }

@@ -144,7 +144,7 @@ function organizationsIn(request: string): readonly string[] | null {
   }
 }
 
-/** Returns the configuration of a plugin, of the right shape. @returns null: no file configures it */
+/** Returns the configuration of a plugin, of the right shape. @returns null: not configured */
 function configurationOf(
   dependencies: AdmissionDependencies,
   plugin: AdmissionPluginName,
