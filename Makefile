@@ -30,11 +30,11 @@ build-info:
 
 lint: install ## Check style and formatting
 	@$(NODE_BIN)/eslint base raft src tools bench fixtures test
-	@$(NODE_BIN)/prettier --check --log-level warn base raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js remove-stale.js
+	@$(NODE_BIN)/prettier --check --log-level warn base raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js record-compiled.js record-compiled-hook.js remove-stale.js
 
 fix: install ## Format, and fix what can be fixed automatically
 	@$(NODE_BIN)/eslint --fix base raft src tools bench fixtures test
-	@$(NODE_BIN)/prettier --write --log-level warn base raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js remove-stale.js
+	@$(NODE_BIN)/prettier --write --log-level warn base raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js record-compiled.js record-compiled-hook.js remove-stale.js
 
 ORCHCTL = node dist/bundle/src/cli/main.js
 

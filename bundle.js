@@ -2,7 +2,8 @@
  * Bundles each program with the modules that it loads into a few files. dist/bundle has the layout
  * of dist/, without modules that no program loads. Finding, reading and compiling a thousand
  * modules one by one takes half of the start time, and a fifth of the memory of an empty server.
- * dist/ itself is kept for the tests.
+ * The two programs that users start are also compiled: see record-compiled.js. dist/ itself is kept
+ * for the tests.
  *
  *   node bundle.js [dist]
  */
@@ -16,15 +17,19 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
+import { Script } from 'node:vm'
 import { build } from 'esbuild'
+import { recordCompiled } from './record-compiled.js'
 
 const dist = resolve(process.argv[2] ?? 'dist')
 const target = join(dist, 'bundle')
 
-/** The programs that are started, and the files that they start or load by URL. */
+/** The programs that users start. Each is one script, which runs in its compiled form. */
+const scripts = ['src/main.js', 'src/cli/main.js']
+
+/** Other programs, and the files that programs start or load by URL. */
 const programs = [
-  'src/main.js',
-  'src/cli/main.js',
+  'src/host/cached-script.js',
   'src/host/thread-host.js',
   'src/store/is-command.js',
   'tools/chaos/hook.js',
@@ -62,23 +67,57 @@ const ownAddresses = {
   },
 }
 
+/** Returns the declaration of `bundledAddress` for a file. @param own the address of the file */
+function addressesOf(path, own) {
+  const up = `${relative(dirname(path), target) || '.'}/`
+  // Keeps the query that this file was loaded with: the hook of `orchctl chaos` reads it.
+  return [
+    `const bundledAddress = (file) =>`,
+    `  new URL(${JSON.stringify(up)} + file + new URL(${own}).search, ${own}).href`,
+  ]
+}
+
 /** Returns the declarations that bundled modules need at the beginning of their file. */
 function headOf(path, text) {
-  const up = `${relative(dirname(path), target) || '.'}/`
   const lines = []
   if (/\brequire\b/.test(text)) {
     lines.push("import { createRequire as bundledRequire } from 'node:module'")
     lines.push('const require = bundledRequire(import.meta.url)')
   }
   if (/\b__dirname\b/.test(text)) lines.push("const __dirname = new URL('.', import.meta.url).pathname")
-  if (text.includes('bundledAddress(')) {
-    // Keeps the query that this file was loaded with: the hook of `orchctl chaos` reads it.
-    lines.push(`const bundledAddress = (file) =>`)
-    lines.push(
-      `  new URL(${JSON.stringify(up)} + file + new URL(import.meta.url).search, import.meta.url).href`,
-    )
-  }
+  if (text.includes('bundledAddress(')) lines.push(...addressesOf(path, 'import.meta.url'))
   return lines.map((line) => `${line}\n`).join('')
+}
+
+/**
+ * Returns a script as `runCachedScript` runs it: one function, in ASCII. The bundler leaves other
+ * characters in regular expressions, where an escape means the same.
+ */
+function scriptOf(path, text) {
+  const ascii = text.replace(/[\u0080-\uffff]/g, escaped)
+  return [
+    '(function (require, module, __dirname, bundledUrl) {',
+    "'use strict'",
+    ...addressesOf(path, 'bundledUrl'),
+    ascii.replace(/^#!.*\n/, ''),
+    '})',
+    '',
+  ].join('\n')
+}
+
+function escaped(character) {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+/** Returns the file that users start: it runs the script beside it. */
+function starterOf(path) {
+  const runner = relative(dirname(path), join(target, 'src/host/cached-script.js'))
+  return [
+    '#!/usr/bin/env node',
+    `import { runCachedScript } from ${JSON.stringify(runner.startsWith('.') ? runner : `./${runner}`)}`,
+    "runCachedScript(import.meta.url.replace(/js(?=$|[?#])/, 'cjs'))",
+    '',
+  ].join('\n')
 }
 
 /** Checks that the bundler kept the names of error classes, which are reported. */
@@ -96,7 +135,7 @@ function checkNames(inputs, outputs) {
 
 /** Checks that the server and its threads load no file that contains code of the tools. */
 function checkServer(outputs) {
-  const server = ['src/main.js', 'src/host/thread-host.js', 'src/store/is-command.js']
+  const server = ['src/main.cjs', 'src/host/thread-host.js', 'src/store/is-command.js']
   const threads = ['raft/threads/log-thread.js', 'raft/threads/raft-thread.js']
   const loaded = new Set()
   const load = (output) => {
@@ -136,32 +175,66 @@ function licensesOf(inputs) {
   return texts.join('\n')
 }
 
-const { outputFiles, metafile } = await build({
-  entryPoints: programs.map((program) => join(dist, program)),
-  outbase: dist,
-  outdir: target,
-  chunkNames: 'chunks/[name]-[hash]',
+/**
+ * Returns the compiled forms of the last build by path, where they are those of the same text and of
+ * this version of the engine.
+ */
+function compiledBefore(outputs) {
+  const found = new Map()
+  for (const { path, text } of outputs) {
+    const old = `${path}.compiled`
+    if (!existsSync(old) || readFileSync(path, 'latin1') !== scriptOf(path, text)) continue
+    const cachedData = readFileSync(old)
+    const { cachedDataRejected } = new Script(scriptOf(path, text), { cachedData })
+    if (cachedDataRejected === false) found.set(old, cachedData)
+  }
+  return found
+}
+
+function write(path, content, mode = 0o644) {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, content, { mode })
+}
+
+const common = {
   bundle: true,
-  splitting: true,
   platform: 'node',
-  format: 'esm',
   target: 'node20',
   external: left,
   plugins: [ownAddresses],
   metafile: true,
   write: false,
   logLevel: 'warning',
-})
-checkNames(Object.keys(metafile.inputs), outputFiles)
-checkServer(metafile.outputs)
-rmSync(target, { recursive: true, force: true })
-for (const { path, text } of outputFiles) {
-  const start = text.startsWith('#!') ? text.indexOf('\n') + 1 : 0
-  mkdirSync(dirname(path), { recursive: true })
-  // A file that begins with `#!` is a command: npm links to it, so it must stay executable.
-  const mode = start > 0 ? 0o755 : 0o644
-  writeFileSync(path, text.slice(0, start) + headOf(path, text) + text.slice(start), { mode })
+  outbase: dist,
+  outdir: target,
 }
-writeFileSync(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
+const modules = await build({
+  ...common,
+  entryPoints: programs.map((program) => join(dist, program)),
+  chunkNames: 'chunks/[name]-[hash]',
+  splitting: true,
+  format: 'esm',
+})
+const started = await build({
+  ...common,
+  entryPoints: scripts.map((program) => join(dist, program)),
+  outExtension: { '.js': '.cjs' },
+  charset: 'ascii',
+  format: 'cjs',
+})
+const inputs = Object.keys({ ...modules.metafile.inputs, ...started.metafile.inputs })
+checkNames(inputs, [...modules.outputFiles, ...started.outputFiles])
+checkServer({ ...modules.metafile.outputs, ...started.metafile.outputs })
+const compiled = compiledBefore(started.outputFiles)
+rmSync(target, { recursive: true, force: true })
+for (const { path, text } of modules.outputFiles) write(path, headOf(path, text) + text)
+for (const { path, text } of started.outputFiles) {
+  write(path, scriptOf(path, text))
+  // npm links to the commands, so they must stay executable.
+  write(path.replace(/cjs$/, 'js'), starterOf(path), 0o755)
+}
+write(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf(inputs))
 const info = join(dist, 'src/build-info.json')
 if (existsSync(info)) copyFileSync(info, join(target, 'src/build-info.json'))
+for (const [path, data] of compiled) write(path, data)
+if (compiled.size < scripts.length) await recordCompiled(target)

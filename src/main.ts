@@ -105,4 +105,4 @@ function firstLine(text: string): string {
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href)
-  await main()
+  void main()

@@ -9,10 +9,15 @@ const [, script = ''] = process.argv
 const program =
   basename(script) === 'main.js' ? `node ${relative(process.cwd(), script) || script}` : basename(script)
 
-process.exitCode = await cli(process.argv.slice(2), {
-  print: (line) => console.log(line),
-  note: (line) => console.error(line),
-  clock: new RealClock(),
-  random: new RealRandom(),
-  program,
-})
+async function main(): Promise<void> {
+  process.exitCode = await cli(process.argv.slice(2), {
+    print: (line) => console.log(line),
+    note: (line) => console.error(line),
+    clock: new RealClock(),
+    random: new RealRandom(),
+    program,
+  })
+}
+
+// Not awaited: it is bundled as a script.
+void main()

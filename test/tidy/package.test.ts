@@ -8,6 +8,7 @@ import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join, normalize } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { Script } from 'node:vm'
 import { flagNames } from '../../src/config/load.ts'
 import { programVersion } from '../../src/version.ts'
 
@@ -51,13 +52,22 @@ void test('both commands exist once built', () => {
   }
 })
 
+void test('both commands are shipped in the form that this engine compiled', () => {
+  for (const file of Object.values(manifest.bin)) {
+    const path = join(root, file.replace(/js$/, 'cjs'))
+    const cachedData = readFileSync(`${path}.compiled`)
+    const script = new Script(readFileSync(path, 'latin1'), { cachedData })
+    assert.equal(script.cachedDataRejected, false, path)
+  }
+})
+
 /** Required by fastify for validation, serialization and injection, which no route here has. */
 const neverLoaded = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request']
 
 void test('users install exactly the packages that the bundle leaves out and loads', () => {
   const bundle = join(root, 'dist/bundle')
   const imported = readdirSync(bundle, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.js'))
+    .filter((path) => /\.c?js$/.test(path))
     .flatMap((path) => [
       ...readFileSync(join(bundle, path), 'utf8').matchAll(
         /(?:\bfrom |\bimport |\bimport\(|require\()["']((?:@[a-z-]+\/)?[a-z][a-z-]*)["']/g,

@@ -1,0 +1,31 @@
+/*
+ * Loaded before a bundled program: writes what the engine compiled of each script to the file of
+ * the script with `.compiled`, once the file named by RECORD_WHEN exists, or else when the program
+ * ends. By then the form contains the functions that the start has called.
+ */
+import { existsSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import vm from 'node:vm'
+
+const when = process.env.RECORD_WHEN
+const scripts = new Map()
+
+class RecordedScript extends vm.Script {
+  constructor(text, options) {
+    super(text, options)
+    if (typeof options === 'object' && options.filename.endsWith('.cjs')) scripts.set(options.filename, this)
+  }
+}
+
+function write() {
+  for (const [path, script] of scripts) writeFileSync(`${path}.compiled`, script.createCachedData())
+  scripts.clear()
+}
+
+vm.Script = RecordedScript
+syncBuiltinESMExports()
+process.on('exit', write)
+if (when !== undefined)
+  setInterval(() => {
+    if (existsSync(when)) write()
+  }, 20).unref()

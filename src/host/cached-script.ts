@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Script, constants } from 'node:vm'
+
+/** The value of the text of a bundled script. */
+type Bundled = (
+  require: NodeJS.Require,
+  module: { readonly exports: object },
+  directory: string,
+  address: string,
+) => void
+
+/**
+ * Runs a bundled program with the compiled form that the build recorded: compiling a program took a
+ * quarter of its start time. The engine rejects a form of another text or by another version of
+ * itself, and compiles the text.
+ *
+ * @param address of the script, a file URL. Its compiled form has the same name with `.compiled`.
+ * @throws Error when the script cannot be read, and what the script throws
+ */
+export function runCachedScript(address: string): void {
+  const path = fileURLToPath(address)
+  const cachedData = compiledForm(`${path}.compiled`)
+  const script = new Script(readFileSync(path, 'latin1'), {
+    filename: path,
+    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+    ...(cachedData === undefined ? {} : { cachedData }),
+  })
+  const bundled = script.runInThisContext() as Bundled
+  bundled(createRequire(path), { exports: {} }, dirname(path), address)
+}
+
+function compiledForm(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path)
+  } catch {
+    // A package may be shipped without it.
+    return undefined
+  }
+}

@@ -1,0 +1,46 @@
+/*
+ * Goal: a script runs whatever its recorded compiled form is worth.
+ * Method: a script in a directory of the test, with a form of itself, of another script, of no
+ * script, and without one.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { Script } from 'node:vm'
+import { runCachedScript } from '../../../../src/host/cached-script.ts'
+
+const found = globalThis as { cachedScriptTest?: unknown }
+
+/** A script that stores `value` and what it gets from `runCachedScript`. */
+const scriptOf = (value: string): string =>
+  `(function (require, module, __dirname, address) {
+    globalThis.cachedScriptTest = ['${value}', __dirname, address, require('node:path').sep]
+  })`
+
+const forms: Readonly<Record<string, Buffer | null>> = {
+  'its own form': new Script(scriptOf('right')).createCachedData(),
+  'the form of a longer script': new Script(scriptOf('much longer')).createCachedData(),
+  'a form that is cut off': new Script(scriptOf('right')).createCachedData().subarray(0, 100),
+  'a form that is empty': Buffer.alloc(0),
+  'bytes of something else': Buffer.from('not compiled'),
+  'no form': null,
+}
+
+for (const [what, form] of Object.entries(forms)) {
+  void test(`a script runs with ${what}`, (t) => {
+    const directory = mkdtempSync(join(tmpdir(), 'orch-script-'))
+    t.after(() => {
+      delete found.cachedScriptTest
+      rmSync(directory, { recursive: true, force: true })
+    })
+    const path = join(directory, 'program.cjs')
+    writeFileSync(path, scriptOf('right'))
+    if (form !== null) writeFileSync(`${path}.compiled`, form)
+    const address = pathToFileURL(path).href
+    runCachedScript(address)
+    assert.deepEqual(found.cachedScriptTest, ['right', directory, address, '/'])
+  })
+}
