@@ -1,7 +1,8 @@
 /*
  * Goal: the commands of the documents produce the documented results.
- * Method: a fresh copy of the sources in an empty directory with an empty home, and one shell that
- * runs every block of commands unchanged, in order. Only PORT is set, as documented.
+ * Method: a copy of the sources and of what was built of them in an empty directory with an empty
+ * home, and one shell that runs every block of commands unchanged, in order. Only PORT is set, as
+ * documented.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -17,7 +18,7 @@ import { markVariable } from '../../fixtures/port-range.ts'
 const documents = ['README.md', 'docs/getting-started.md']
 /** Made by commands of the documents. */
 const clusters = ['.cluster', 'restored']
-const leftOut = new Set(['.build', '.cluster', '.git', 'dist', 'node_modules'])
+const leftOut = new Set(['.build', '.cluster', '.git', 'node_modules'])
 /** Less than the time limit of a test file, so that what the shell printed is shown. */
 const shellMsMax = 380_000
 
