@@ -53,6 +53,7 @@ import { startUpkeep } from './app/upkeep.ts'
 import { CaughtUp } from './health/caught-up.ts'
 import { enabledPlugins } from './config/admission-plugins-flag.ts'
 import type { Config } from './config/config.ts'
+import { limits } from './config/limits.ts'
 import { definitionsPrefix, knownDefinition } from './controllers/custom-definition-summary.ts'
 import type { EncryptedStore } from './encryption/encrypted-store.ts'
 import type { Admission } from './registry/calls/admission.ts'
@@ -175,7 +176,7 @@ async function build(
     kmsFailure: () => encryption.kmsFailure,
   })
   closing.add(() => health.close())
-  collectDefaultMetrics({ register: metrics })
+  collectDefaultMetrics({ register: metrics, eventLoopMonitoringPrecision: limits.eventLoopLookMs })
   disk?.register(metrics)
   registerLogMetrics(metrics, site.output)
   threads.register(metrics)

@@ -21,11 +21,11 @@ export type NodeTiming = {
 }
 
 /**
- * Detection takes 300 to 600 ms and an election a few ms more: writes continue within a second.
- * Five heartbeats in a row may be lost without an election. Ticks are short so that two followers
- * rarely campaign together.
+ * Detection takes 300 to 600 ms and an election a few ms more: writes continue within a second. Two
+ * heartbeats in a row may be lost without an election. Heartbeats and ticks are most of what idle
+ * members do, so they are as rare as that allows.
  */
-export const defaultTiming: NodeTiming = Object.freeze({ heartbeatMs: 50, electionMs: 300, tickMs: 10 })
+export const defaultTiming: NodeTiming = Object.freeze({ heartbeatMs: 100, electionMs: 300, tickMs: 25 })
 
 /** Limits of one member's consensus, in bytes unless the name has another unit. */
 export type NodeLimits = {

@@ -7,6 +7,7 @@ import {
   MemoryNetwork,
   MemoryTransport,
   defaultLimits,
+  defaultTiming,
   defaultTransportLimits,
   inlineNode,
   threadedNode,
@@ -148,7 +149,7 @@ function nodeOptions(
     timing: {
       heartbeatMs: config['heartbeat-interval'],
       electionMs: config['election-timeout'],
-      tickMs: Math.max(1, Math.min(10, config['heartbeat-interval'])),
+      tickMs: Math.min(defaultTiming.tickMs, config['heartbeat-interval']),
     },
     limits: {
       ...defaultLimits,

@@ -108,7 +108,7 @@ export const flags = {
     'Election timeout (randomized between 1x and 2x): a follower without contact to the leader for that long campaigns.',
   ),
   'heartbeat-interval': duration(
-    50,
+    100,
     { minMs: 5, maxMs: 10_000 },
     'Interval of the heartbeats of a leader; at most a third of the election timeout.',
   ),

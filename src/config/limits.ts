@@ -121,6 +121,8 @@ export const limits = Object.freeze({
   /** Intervals of checking the free space, and of logging it. */
   diskSpaceLookMs: 15_000,
   diskSpaceLogMs: 600_000,
+  /** Resolution of the metrics of the event loop's lag, which are never less. */
+  eventLoopLookMs: 20,
   /** Pending join tokens. When full: 429. */
   joinTokensMax: 32,
   joinTokenMsMax: 3_600_000,
