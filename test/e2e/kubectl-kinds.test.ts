@@ -76,8 +76,9 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     })
 
     void test('explain lists the fields of kinds recursively', async () => {
-      // kubectl reads the whole document each time. The domains differ only in names.
-      const explained = definitions.filter((_, at) => domain === 'k8s.io' || at % 6 === 0)
+      // kubectl reads the whole document each time, which takes most of a second of processor time.
+      // That the documents have all fields of all kinds is checked without it.
+      const explained = definitions.filter((_, at) => at % (domain === 'k8s.io' ? 4 : 12) === 0)
       for (const definition of explained) {
         const { group, plural, kind, schema } = definition
         const of = `--api-version=${apiVersionOf(definition)}`
@@ -92,6 +93,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     void test('create takes an object of every kind, validated, and get --raw and -o json show it', async () => {
       const requested = definitions.filter(({ review }) => review !== undefined)
       const reviews = requested.map((definition) => manifest(maker, definition))
+      const { client } = cluster.members[0] ?? assert.fail('one member')
       // Pods need the account that they name.
       for (const { object } of objects.filter((one) => one.definition.kind === 'Pod')) {
         const account = textMember(objectMember(object, 'spec'), 'serviceAccountName')
@@ -103,9 +105,10 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       // discovery.
       const answered = await ok(['create', validate, '-f', '-'], documents(reviews))
       assert.equal(answered.trim().split('\n').length, reviews.length, answered)
-      for (const { definition, object } of objects) {
+      for (const [at, { definition, object }] of objects.entries()) {
         const path = `${collectionOf(definition)}/${nameOf(object)}`
-        const raw = JSON.parse(await ok(['get', '--raw', path])) as JsonObject
+        const text = at % 6 === 0 ? await ok(['get', '--raw', path]) : (await client.get(path)).text
+        const raw = JSON.parse(text) as JsonObject
         const shown = objectMember(objectMember(raw, 'metadata'), 'annotations')
         // The server may add annotations, such as those of the profiles of a Pod.
         for (const [key, given] of Object.entries(

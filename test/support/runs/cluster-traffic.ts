@@ -9,6 +9,12 @@ import { NoReply } from '../drivers/api-client.ts'
  * No call times out before the server does: an abandoned call could take effect after the checks.
  */
 
+/**
+ * Pause of a writer or reader between two calls, in ms: far below the gaps that tests look for, and
+ * the processor is left to the members, which share it with those of other tests.
+ */
+const pauseMs = 20
+
 /** Measures the longest time between two successes, in ms; the start counts as a success. */
 export class GapMeter {
   #lastMs = performance.now()
@@ -96,7 +102,7 @@ export class Writer {
   async #run(): Promise<void> {
     for (let n = 0; !this.#stopped; n++) {
       await (n % 2 === 0 ? this.#create(`${this.#id}-${n}`) : this.#increment())
-      await sleep(2)
+      await sleep(pauseMs)
     }
   }
 
@@ -199,7 +205,7 @@ export class Reader {
         if (!(cause instanceof NoReply)) throw cause
         await sleep(20)
       }
-      await sleep(5)
+      await sleep(pauseMs)
     }
   }
 }
