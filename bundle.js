@@ -53,7 +53,7 @@ const left = [
   'light-my-request',
 ]
 
-/** Keeps the `import.meta.url` of each module as before bundling. */
+/** Gives each module the `import.meta.url` that it would have as its own file in dist/bundle. */
 const ownAddresses = {
   name: 'own-addresses',
   setup(bundling) {
@@ -176,8 +176,8 @@ function licensesOf(inputs) {
 }
 
 /**
- * Returns the compiled forms of the last build by path, where they are those of the same text and of
- * this version of the engine.
+ * Returns by path the compiled forms of the last build that are still valid: the text of the script
+ * and the version of the engine are the same.
  */
 function compiledBefore(outputs) {
   const found = new Map()

@@ -1,7 +1,7 @@
 /*
- * Loaded before a bundled program: writes what the engine compiled of each script to the file of
- * the script with `.compiled`, once the file named by RECORD_WHEN exists, or else when the program
- * ends. By then the form contains the functions that the start has called.
+ * Loaded before a bundled program: writes the compiled form of each script to a file with the path
+ * of the script and `.compiled`. It does so once the file named by RECORD_WHEN exists, or else when
+ * the program ends: by then the compiled form contains the functions that the start has called.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

@@ -8,7 +8,7 @@ import { CodedError } from './coded-error.ts'
  * the path is a file.
  */
 export class DirectoryError extends CodedError {
-  /** The topmost directory that could not be created, possibly a parent of the requested one. */
+  /** The path that could not be created or checked: the requested one, or one of its parents. */
   readonly path: string
 
   constructor(code: string, path: string, cause?: unknown) {

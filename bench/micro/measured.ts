@@ -20,7 +20,7 @@ export class MeasuredServer {
     return new MeasuredServer(child, await nextMessage<Listening>(child))
   }
 
-  /** Prints and returns the resource usage since the last call. */
+  /** Prints and returns the times since the last request of usage, and the memory in use now. */
   async printUsage(what: string): Promise<Usage> {
     const seen = await this.send<Usage>({ kind: 'usage' })
     console.log(

@@ -31,7 +31,10 @@ export function compare(first: Results, second: Results): Comparison {
   return { rows: [heading, ...rows], alone }
 }
 
-/** `1.25 +`: 25 % more, and every round is better than all rounds of the first results. */
+/**
+ * Returns the ratio of the medians. `1.25 +`: 25 % more, and every round is better than all rounds
+ * of the first results; `1.25 -`: every round is worse. `-` alone: there is no ratio.
+ */
 function ratio(first: Results, second: Results, label: string, measure: Measure): string {
   const [before, after] = [first, second].map((results) => spreadOf(results.rows.get(label) ?? [], measure))
   if (!before || !after || before.median <= 0) return '-'

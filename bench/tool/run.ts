@@ -58,7 +58,7 @@ export async function runBench(options: BenchOptions, { clock, random }: Host): 
     const target = await Target.probe(endpoints, local, `/api/v1/namespaces/${probed.name}`)
     const run = new Run({ target, generator, namespaces, clock, seconds, note }, options)
     await run.all()
-    // Last, because a member needs time to apply a changed setting.
+    // Last, because a member needs time to apply a setting that was changed right before the run.
     const substitutes = await target.substitutes()
     return {
       environment: environmentOf(options.commit),
@@ -175,7 +175,7 @@ class Run {
     }
   }
 
-  /** @returns null when it could not be measured; a note has the reason */
+  /** @returns null when it could not be measured; a note has the reason, except for an interrupt */
   async #measure(row: Row, round: number): Promise<Sample | null> {
     try {
       const { sample, failures } = await this.#run(row.load, `${round}`)

@@ -32,7 +32,9 @@ export type Seat = {
 export type WatchesWanted = {
   readonly endpoints: readonly ResolvedEndpoint[]
   readonly namespace: string
+  /** The `resourceVersion` from which they watch. */
   readonly since: string
+  /** Number of watches that read at full speed, and of those that read slowly. */
   readonly fast: number
   readonly slow: number
 }
