@@ -10,9 +10,17 @@ import type { TransferRefusal } from './ports.ts'
 export interface Consensus<Outcome> extends MembershipPort {
   /** The id of this member's cluster; null: the cluster is not founded yet. */
   readonly clusterId: string | null
-  /** The last status from the raft thread; may be a turn old. */
+  /**
+   * The last status from the raft thread, which sends a change of leader or term at once and the
+   * rest periodically. The applied indexes are those of the api thread, so they are current.
+   */
   readonly status: ConsensusStatus
-  /** Called on every change of `status`. @returns a function that stops this */
+  /**
+   * Called with each status that the raft thread sends, and when this member is removed. A change
+   * of the applied indexes alone does not call it.
+   *
+   * @returns a function that stops this
+   */
   onStatus(listener: (status: ConsensusStatus) => void): () => void
   /**
    * Called after each batch was applied to memory, with the index reached.
@@ -69,7 +77,7 @@ export interface Consensus<Outcome> extends MembershipPort {
 export interface ReadPort {
   /** The term of this member, as last reported by the raft thread. */
   readonly term: Term
-  /** null: no barrier has completed yet. */
+  /** null: no barrier has completed since the start, or since another state replaced this one. */
   readonly freshness: Freshness | null
   /** Starts a barrier without waiting for it, unless one is in progress. */
   probe(): void
@@ -122,8 +130,8 @@ export type MembersChanged = {
 export interface MembershipPort {
   /**
    * Makes one change and resolves once it is committed: for `add` the learner's entry, otherwise
-   * the configuration after the joint phase. Idempotent, so a call with a lost response can be
-   * repeated.
+   * the new configuration, after the joint phase if there is one. Idempotent, so a call with a lost
+   * response can be repeated.
    *
    * @param deadlineMs on the monotonic clock; the change may still be made after it
    * @throws ConsensusError `timed-out`, `overloaded`, `stopped`; MembershipError: it is not

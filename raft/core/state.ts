@@ -73,7 +73,10 @@ export type State = {
    * since the last CheckQuorum. A change of role resets it.
    */
   electionElapsed: number
-  /** Drawn for every wait: between electionTicks and twice as many; more after `resign`. */
+  /**
+   * Election timeout, drawn at every transition: between electionTicks and twice as many; more
+   * after `resign`.
+   */
   electionDue: number
   heartbeatElapsed: number
 
@@ -139,7 +142,7 @@ export type Outbox = {
   reported: ReportedState
 }
 
-/** The part of the hard state that other members rely on. */
+/** Term and vote: they must be durable before other members may rely on them. */
 type DurableVote = { readonly term: Term; readonly vote: NodeId | null }
 
 /**

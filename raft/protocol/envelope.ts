@@ -54,8 +54,9 @@ export function encodeEnvelope(envelope: Envelope): Uint8Array {
 }
 
 /**
- * The payload is a view of `bytes`, not a copy. Only entries of this member's log are decoded here.
- * Their checksums were verified before they were written, so an invalid one is a bug.
+ * The payload is a view of `bytes`, not a copy. Only entries of a log are decoded here. Their
+ * checksums were verified before they were written, so an invalid one is a bug, or its memory was
+ * altered since.
  */
 export function decodeEnvelope(bytes: Uint8Array): Envelope {
   assert(bytes.byteLength >= envelopeBytes, 'an envelope has a whole header')
@@ -69,7 +70,7 @@ export function decodeEnvelope(bytes: Uint8Array): Envelope {
   }
 }
 
-/** Returns whether `bytes` from a peer can be decoded: the check of untrusted proposals. */
+/** Returns whether `bytes` are an intact envelope that can be decoded. Never throws. */
 export function isEnvelope(bytes: Uint8Array): boolean {
   if (bytes.byteLength < envelopeBytes || !isIntact(bytes)) return false
   for (const place of Object.values(at)) {

@@ -13,9 +13,15 @@ export type ClusterRecord = {
    * cluster yet.
    */
   readonly clusterId: string
-  /** false: this member agreed to the cluster, and does not know yet that all founders have. */
+  /**
+   * false: this member does not know yet that all founders agreed to the cluster. It has agreed
+   * itself unless `clusterId` is empty.
+   */
   readonly founded: boolean
-  /** The founders and their logs, ascending by id. Empty on a member that joined. */
+  /**
+   * The founders and their logs, ascending by id. Empty on a member that joined, and on a restored
+   * one that has not agreed to a cluster yet.
+   */
   readonly founders: readonly PeerLog[]
   /** Identifies the restored state that the members begin with. Unset: they begin empty. */
   readonly restored?: string
@@ -57,7 +63,7 @@ export type FoundingOptions = {
 }
 
 /**
- * How the initial members found a cluster, once. A pure state machine; the raft actor sends
+ * How the initial members found a cluster, once. A pure state machine; `FoundingDriver` sends
  * `identity` and makes `next` durable.
  *
  *   gathering ──all founders see the same logs──> agreed ──all founders agreed──> founded
@@ -85,7 +91,7 @@ export class Founding {
   readonly #restored: string | undefined
   /** null: gathering. */
   #record: ClusterRecord | null
-  /** A member reported that the cluster that this one agreed to is founded. */
+  /** Another member reported that the cluster is founded. This member has agreed to it before. */
   #isConfirmed = false
 
   constructor(options: FoundingOptions) {
@@ -116,7 +122,10 @@ export class Founding {
     return { logId, clusterId, phase: founded ? 'founded' : 'agreed' }
   }
 
-  /** Names of the founders whose agreement is missing; empty once founded. */
+  /**
+   * Names of the founders that have not sent the same cluster id yet; while this member cannot
+   * compute it, those that have sent no log id. Empty once founded.
+   */
   get awaited(): readonly string[] {
     if (this.isFounded) return []
     const { clusterId } = this.identity

@@ -23,10 +23,11 @@ export type PeerLogIdsOptions = {
 }
 
 /**
- * Decides which peers may connect: those of the same cluster, each with one log for good. The log
- * id of a peer is recorded durably before its first message is accepted. A peer that presents
- * another one later lost its log, and with it its vote, and is refused. So an acknowledgement or
- * vote of a lost log is never replaced by one of a new log.
+ * Decides which peers may connect: those of the same cluster, each with one log for good. From the
+ * moment at which this member agreed to a cluster, the log id of a peer is durable before its first
+ * message is accepted: that of a founder in the cluster record, that of another peer in the
+ * `PeerBook`. A peer that presents another one later lost its log, and with it its vote, and is
+ * refused. So a new log never votes or acknowledges in place of a lost one.
  *
  * Bounded by the configuration: the handshake refuses callers that are not members before this.
  */
@@ -40,7 +41,7 @@ export class PeerLogIds {
     for (const { peer, logId } of options.known) this.#known.set(peer, logId)
   }
 
-  /** Resolves once the verdict is durable here. */
+  /** Resolves once the log id that the verdict depends on is durable here. */
   async verify(peer: NodeId, { logId, clusterId, phase }: PeerIdentity): Promise<PeerVerdict> {
     const cluster = this.#options.cluster()
     // Founded without this member: its log is not among the founders' logs, or it would have

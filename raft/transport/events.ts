@@ -32,7 +32,10 @@ export type ConnectionRefusal =
   /** It exceeded the share of its address, or the limit of all connections. */
   | 'too-many-connections'
 
-/** Events for logs and metrics. One line each; limited by attempts, not by messages. */
+/**
+ * Events for logs and metrics, one line each. A valid message causes none, unless it is too large
+ * for a frame.
+ */
 export type TransportEvent =
   | { readonly kind: 'listening'; readonly address: string; readonly port: number }
   | { readonly kind: 'link-up'; readonly peer: NodeId; readonly name: string; readonly address: string }
@@ -50,17 +53,18 @@ export type TransportEvent =
       readonly reason: RefusalReason | ConnectionRefusal
       readonly remote: string
       readonly detail: string
-      /** Refusals of this reason and caller since its last line that were only counted. */
+      /** Refusals for this reason and caller that were not logged since the last such event. */
       readonly unlogged: number
     }
   | { readonly kind: 'too-large'; readonly peer: NodeId; readonly bytes: number }
   /**
    * A command from this peer differs from what its proposer made, although it passed the checks of
-   * the transport: it was refused.
+   * the transport. The message was dropped.
    */
   | { readonly kind: 'altered'; readonly peer: NodeId; readonly index: LogIndex }
   /**
-   * This member's own keys, replaced while it runs: used from the next handshake on, or invalid.
+   * The own keys of this member were replaced while it runs. `keys-renewed`: they are used from the
+   * next handshake on; `keys-refused`: they are invalid.
    */
   | { readonly kind: 'keys-renewed' }
   | { readonly kind: 'keys-refused'; readonly cause: string }
@@ -88,7 +92,10 @@ export type TransportCounters = {
   messagesReceived: number
   framesReceived: number
   bytesReceived: number
-  /** Not sent, because the link was down or its queue full. */
+  /**
+   * Not sent, because the link was down, its queue full, the frame too large, or the program of the
+   * peer too old for the message.
+   */
   messagesDropped: number
   /** Refused callers. */
   refusals: number

@@ -27,7 +27,7 @@ export class OutboundQueue {
   /** @returns false when full; the message was not taken */
   offer(message: PeerMessage): boolean {
     const bytes = peerMessageBytes(message)
-    // One message of any size fits an empty queue: the frame limit is checked later.
+    // One message of any size fits an empty queue: `messageBytesMax` is checked when it is encoded.
     if (this.#queue.size > 0 && this.#bytes + bytes > this.#limits.queueBytesMax) return false
     if (!this.#queue.offer(message)) return false
     this.#bytes += bytes

@@ -28,7 +28,7 @@ export type LocalPlugin = {
 
 /**
  * Calls another process. Its results are cached for the request: it is called again only when the
- * objects differ from those of the first call.
+ * objects differ from those of the previous call.
  */
 export type RemotePlugin = {
   readonly name: string

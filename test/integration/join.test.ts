@@ -142,7 +142,7 @@ void test('a token file works, and one responding address among several is enoug
   await start({ ...flags(''), join: `127.0.0.1:1,https://${address}/`, 'join-token-file': path })
 })
 
-void test('a lost response and a crash before it lead to the same member', async (t) => {
+void test('a retry after a lost response joins as the same member, a new data directory is refused', async (t) => {
   const { members, flags, token, folder } = await place(t)
   const given = flags(await token())
   members.failures.push({ when: 'after', cause: new ConsensusError('timed-out', 'too slow') })
@@ -152,7 +152,7 @@ void test('a lost response and a crash before it lead to the same member', async
   assert.match(lines.join('\n'), /retrying/)
   assert.equal(members.changes.length, 2)
   assert.equal(own.id, members.named('n4')?.id)
-  // The record of the attempt was durable, the claim was not.
+  // Without its data directory the process has another nonce: it counts as another process.
   const kept = readFileSync(join(folder, 'data', 'member.json'), 'utf8')
   assert.equal(joinedIdentity(join(folder, 'data'))?.id, own.id)
   rmSync(join(folder, 'data'), { recursive: true })
@@ -162,7 +162,7 @@ void test('a lost response and a crash before it lead to the same member', async
   assert.deepEqual(await start(given), own)
 })
 
-void test('a crash after the first join request resumes the same join at the next start', async (t) => {
+void test('a join that timed out after its first request resumes at the next start', async (t) => {
   const { members, flags, token, folder } = await place(t)
   const given = flags(await token())
   for (let at = 0; at < 3; at++) {

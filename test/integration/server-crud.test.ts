@@ -87,7 +87,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Events of a watch over HTTP/1.1, as they come. */
+/** Returns the events of a watch, which always uses HTTP/1.1, as they arrive. */
 async function watchOf(url: string, agent: https.Agent, path: string) {
   const request = https.get(url + path, { agent })
   request.on('error', () => undefined)
@@ -199,7 +199,7 @@ for (const protocol of ['1.1', '2'] as const) {
   })
 }
 
-void test('a long list comes whole, in pages, and piece by piece', async (t) => {
+void test('a long list has the same items whole and in pages', async (t) => {
   const { ask } = await start(t, '1.1')
   const count = 300
   const value = 'v'.repeat(1000)

@@ -8,8 +8,8 @@ export type ObjectCalls = { readonly name: string; readonly calls: readonly Obje
 export type ObjectCall = RegisterCall & { readonly call: Call }
 
 /**
- * Yields the calls object by object, because all of them together may not fit into memory. A most
- * recent list is a read of every object.
+ * Yields the calls object by object, because all of them together may not fit into memory. A
+ * linearizable list is a read of every object; its first page, of those up to its last name.
  */
 export function* registerCalls(index: HistoryIndex): Generator<ObjectCalls, void> {
   const byName = new Map<string, Call[]>()

@@ -15,7 +15,7 @@ export type WatcherOptions = {
   readonly clock: Clock
   readonly random: SeededRandom
   readonly endpoints: readonly Endpoint[]
-  /** Its first endpoint; a watcher that does not wander returns to it. */
+  /** Its first endpoint. A watcher that does not wander prefers it, see `#move`. */
   readonly first: Endpoint
   /** Whether it disconnects from time to time and continues at another endpoint. */
   readonly wanders: boolean
@@ -28,7 +28,7 @@ export type WatcherOptions = {
   readonly timeoutMs: number
 }
 
-/** A moving watcher stays for this long, up to twice as long. */
+/** A wandering watcher stays at an endpoint for this long, up to twice as long. */
 const stayMs = 700
 const backOffMs = 100
 
@@ -173,7 +173,8 @@ export class VerifyWatcher {
 
   #move(): void {
     const { endpoints, wanders, random, first } = this.#options
-    // A watcher with a fixed endpoint retries it, and sometimes uses another one while it is down.
+    // A watcher that does not wander returns to its endpoint, or half of the time uses a random
+    // one, because its own may be down.
     this.#endpoint = wanders || random.chance(0.5) ? random.pick(endpoints) : first
   }
 }

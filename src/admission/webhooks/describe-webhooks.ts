@@ -20,7 +20,7 @@ export type WebhookDescription = {
   readonly suspendedUntil: string | null
 } & WebhookCalls
 
-/** Rules of one webhook in a description, and characters of one. More: cut. */
+/** Maximum number of rules in a description, and of characters in a rule. The rest is cut off. */
 const RULES_MAX = 64
 const RULE_LENGTH_MAX = 512
 

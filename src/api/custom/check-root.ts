@@ -23,7 +23,8 @@ export function checkRoot(
     found.add(fieldForbidden(fieldAt(at, 'nullable'), 'nullable cannot be true at the root'))
   }
   if (!statusSubresource) return
-  // A status update is validated against the schema of `status` alone.
+  // As upstream, where a status update is validated against the schema of `status` alone. This
+  // server validates the whole object.
   const allowedWords = allowedWithStatus(markers)
   const others = Object.keys(json).filter(
     (name) => isSet(json[name]) && isKnownKeyword(name, markers) && !allowedWords.has(name),

@@ -11,7 +11,7 @@ import type { EventSubject } from '../event-object.ts'
 import type { EventRecorder } from '../event-recorder.ts'
 import { isLostRace } from '../lost-race.ts'
 
-/** The client of the certificate controllers. */
+/** The dependencies with which the certificate controllers read and write requests. */
 export type RequestAccess = {
   readonly names: Names
   readonly catalog: Catalog
@@ -51,8 +51,9 @@ export function recordEvent(access: RequestAccess, object: AnyObject, event: Req
 }
 
 /**
- * Writes the decision or the result of a request, only over the version that the decision is about:
- * a former leader, or another approver, never writes twice. Records `event` once it is written.
+ * Writes the decision or the result of a request. The write has a precondition on the version that
+ * was judged, so it never overwrites that of another leader or approver. Records `event` once it is
+ * written.
  */
 export async function writeRequest(
   access: RequestAccess,

@@ -37,7 +37,7 @@ export interface TokenIssuer {
    * @throws ApiError `ServiceUnavailable` until there is a signing key
    */
   issueForSecret(of: SecretToken): Promise<string>
-  /** Whether tokens with this `kid` are valid as far as their key decides. @throws StoreError */
+  /** Returns whether the key with this `kid` is accepted for tokens now. @throws StoreError */
   isKeyInForce(id: string): Promise<boolean>
 }
 

@@ -47,7 +47,7 @@ function requestSchema(version: 'v1' | 'v1beta1'): ObjectSchema {
     requestResource: maybe(14, groupVersionResourceSchema, 'Resource in the original request.'),
     requestSubResource: text(15, 'Subresource in the original request.'),
     name: text(5, 'Name of the object; empty if the server generates it.'),
-    namespace: text(6, 'Namespace of the object; empty for cluster-scoped objects.'),
+    namespace: text(6, 'Namespace of the object, or name of a Namespace; otherwise empty.'),
     operation: text(7, 'CREATE, UPDATE, DELETE or CONNECT.', {
       required: true,
       enum: ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'],

@@ -7,7 +7,7 @@ import type { ObjectSchema } from '../../../src/api/schema/schema.ts'
 export type ObjectMaker = {
   readonly names: Names
   readonly random: SeededRandom
-  /** Returns a label that no other object of this generator has. */
+  /** Returns a word that this generator has not returned before. */
   word(): string
   struct(schema: ObjectSchema, variant: number): JsonObjectDraft
   /** Returns the first variant of a union that has this member. */

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { longestGap } from '../../../bench/tool/gap.ts'
 import { Acknowledged } from '../../../bench/tool/staleness.ts'
 
-void test('a read is stale from the acknowledgement of a later version on, if that was before the read began', () => {
+void test('the staleness of a read runs from the acknowledgement of the next version to the start of the read', () => {
   const acknowledged = new Acknowledged()
   for (const atMs of [100, 200, 300]) acknowledged.add(atMs)
   assert.equal(acknowledged.stalenessMs(2, 1000), 0, 'the newest')

@@ -76,7 +76,7 @@ export class MemberProxy {
   async #accept(caller: Socket): Promise<void> {
     const port = caller.remotePort
     const from = port === undefined ? null : await this.#options.findCaller(port)
-    // The caller is unknown: a member that just ended, or another program.
+    // An unknown caller is a member that just ended, or another program.
     if (from === null || caller.destroyed) {
       caller.destroy()
       return

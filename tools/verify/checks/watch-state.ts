@@ -2,7 +2,10 @@ import { versionText, watchText } from '../describe.ts'
 import type { HistoryIndex } from '../history-index.ts'
 import type { Version, Watch, WatchEvent } from '../history.ts'
 
-/** The objects that each watcher knows from its events, used to check the type of each event. */
+/**
+ * The objects that each watcher knows from its list and its events, used to check the type of each
+ * event.
+ */
 export class WatchState {
   readonly #listed = new Map<number, readonly Version[]>()
   /** By watcher; null: it missed an event, so its state is unknown. */

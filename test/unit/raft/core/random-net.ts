@@ -64,7 +64,7 @@ export class RandomNet {
     if (random.chance(this.#swarm.pauses)) this.#pause()
     if (member.id === this.#paused) return
     if (random.chance(this.#swarm.crashes)) this.#crash(this.#leaderOr(member))
-    else if (random.chance(this.#swarm.cuts)) this.#cut(member)
+    else if (random.chance(this.#swarm.compactions)) this.#cut(member)
     else if (random.chance(this.#swarm.changes)) this.#change(member)
     else if (random.chance(this.#swarm.partitions)) this.#partition()
     else if (random.chance(this.#swarm.oneWayCuts)) this.#cutOneWay()

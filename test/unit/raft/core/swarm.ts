@@ -13,7 +13,7 @@ export type Swarm = {
   readonly reorder: number
   readonly crashes: number
   /** Compactions of a log. */
-  readonly cuts: number
+  readonly compactions: number
   /** Changes of the membership. */
   readonly changes: number
   readonly slowDisks: number
@@ -40,7 +40,7 @@ export function drawSwarm(random: SeededRandom): Swarm {
     copies: random.pick([0, 0.05, 0.2]),
     reorder: random.pick([0, 0.2, 0.6]),
     crashes: random.pick([0, 0.002, 0.01, 0.03]),
-    cuts: random.pick([0, 0.01, 0.05]),
+    compactions: random.pick([0, 0.01, 0.05]),
     changes: random.pick([0, 0.005, 0.02, 0.1]),
     slowDisks: random.pick([0, 0.3, 0.8]),
     partitions: random.pick([0, 0.002, 0.01]),

@@ -1,6 +1,7 @@
 /*
  * Goal: a restored state has the objects of its snapshot, with revisions that no client has seen,
- * and nothing else of it; equal members build equal states.
+ * its settings and its keys, but no history, sessions or join tokens; equal members build equal
+ * states.
  * Method: random states, rebuilt in memory and compared object by object.
  */
 import assert from 'node:assert/strict'
@@ -87,7 +88,7 @@ void test('the objects are those of the snapshot, with new revisions in the same
   }
 })
 
-void test('two incarnations from one snapshot, begun a second apart, share no revision, however long its history is', async () => {
+void test('incarnations from one snapshot, begun a second apart, share no revision, however long its history is', async () => {
   const { machine: old } = await streamOf(7, 120)
   const { history } = old.state
   assert.ok(old.state.revision > old.state.objects.size && history.trimmed < old.state.revision)

@@ -103,7 +103,7 @@ void test('while the storage is full the minimum number of events is not kept, a
   await end()
 })
 
-void test('the minimum number of events is not kept while the largest object does not fit', async () => {
+void test('the minimum number of events is not kept while an object of the maximum size would not fit', async () => {
   const { machine, store, clock, writes, end } = await open()
   await store.write({ kind: 'raise-feature-level', level: 2 }, 0)
   await writes(4)
@@ -116,7 +116,7 @@ void test('the minimum number of events is not kept while the largest object doe
   await end()
 })
 
-void test('a follower samples revisions and proposes nothing', async () => {
+void test('a follower trims nothing and proposes nothing', async () => {
   const { machine, consensus, clock, writes, end } = await open('follower')
   await writes(50)
   const before = consensus.status.lastIndex
@@ -148,7 +148,7 @@ void test('a session that is idle for long is removed', async () => {
   await end()
 })
 
-void test('a history window shorter than a request may last removes no session', async () => {
+void test('a short history window does not shorten the time that an idle session is kept', async () => {
   const { machine, store, clock, writes, end } = await open()
   await store.write({ kind: 'change-settings', settings: { ...settings, historyWindowMs: 1_000 } }, 0)
   const other = new LocalConsensus({ machine, clock, session: 99 })
