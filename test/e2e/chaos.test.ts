@@ -13,8 +13,8 @@ import { chaosRun } from '../support/runs/chaos-run.ts'
 import { OrchctlCluster } from '../support/drivers/orchctl-cluster.ts'
 import { until } from '../support/tools/until.ts'
 
-void test('the cluster keeps all guarantees during 40 seconds of mixed faults', async (t) => {
-  await chaosRun(t, { members: 3, seconds: 40, seed: 4 })
+void test('the cluster keeps all guarantees during 30 seconds of mixed faults', async (t) => {
+  await chaosRun(t, { members: 3, seconds: 30, seed: 4, rate: 80 })
 })
 
 void test('a chaos run that is killed or interrupted leaves no member stopped and no link cut', async (t) => {

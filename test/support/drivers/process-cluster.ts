@@ -157,7 +157,7 @@ export class MemberProcess {
       }
       if (performance.now() > endMs)
         throw new Error(`${this.name} is not ready\n${await this.#why()}\n${this.logTail()}`)
-      await sleep(20)
+      await sleep(50)
     }
   }
 

@@ -6,7 +6,13 @@ import { verifyEndpoints } from '../../../src/cli/verify-endpoints.ts'
 import { OrchctlCluster } from '../drivers/orchctl-cluster.ts'
 import { allOf, verifyAgainst } from './verify-run.ts'
 
-export type ChaosRun = { readonly members: number; readonly seconds: number; readonly seed: number }
+export type ChaosRun = {
+  readonly members: number
+  readonly seconds: number
+  readonly seed: number
+  /** Calls per second of all clients. */
+  readonly rate: number
+}
 
 /** How long traffic continues after the last fault. */
 const restMs = 5000
@@ -15,7 +21,10 @@ const restMs = 5000
  * Runs `orchctl chaos` with all faults against a real cluster, under traffic that is recorded and
  * checked as by `orchctl verify`. CHAOS_SEED selects another seed.
  */
-export async function chaosRun(t: TestContext, { members, seconds, seed: usual }: ChaosRun): Promise<void> {
+export async function chaosRun(
+  t: TestContext,
+  { members, seconds, seed: usual, rate }: ChaosRun,
+): Promise<void> {
   const seed = Number(process.env['CHAOS_SEED'] ?? usual)
   const cluster = await OrchctlCluster.up(t, members, '--chaos')
   const flags = ['--duration', `${seconds}s`, '--seed', String(seed), '--record', 'faults.jsonl']
@@ -24,7 +33,7 @@ export async function chaosRun(t: TestContext, { members, seconds, seed: usual }
   const chaos = cluster.begin('chaos', 'run', ...flags)
   const [{ judgement, history }, { code, out, err }] = await Promise.all([
     verifyAgainst(t, endpoints, {
-      ...{ durationMs: seconds * 1000 + restMs, clients: 2 + 2 * members, objects: 12, rate: 200, seed },
+      ...{ durationMs: seconds * 1000 + restMs, clients: 2 + 2 * members, objects: 12, rate, seed },
     }),
     chaos.end,
   ])

@@ -48,7 +48,7 @@ export class LeaderRecord {
       } catch {
         // A stalled member does not respond; the others do.
       }
-      await sleep(20)
+      await sleep(60)
     }
   }
 
