@@ -1,7 +1,7 @@
 /*
  * Goal: a node that has only the line that `orchctl token create` prints finds the cluster, checks
  * that it is the right one, and authenticates, until the token is deleted.
- * Method: three real processes in both domains; a client without credentials reads and verifies
+ * Method: three real processes in each domain; a client without credentials reads and verifies
  * cluster-info as the specification describes it, and then uses the token.
  */
 import assert from 'node:assert/strict'
@@ -11,6 +11,7 @@ import { ApiClient } from '../support/drivers/api-client.ts'
 import { orchctl } from '../support/drivers/orchctl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { until } from '../support/tools/until.ts'
+import { processDomains } from '../support/fixtures/process-domains.ts'
 
 const config = {
   'enable-bootstrap-token-auth': true,
@@ -22,7 +23,7 @@ type Kubeconfig = {
   readonly clusters: readonly { readonly cluster: Readonly<Record<string, string>> }[]
 }
 
-for (const domain of ['orch.io', 'k8s.io'] as const) {
+for (const domain of processDomains) {
   void test(`spec 2.4: ${domain}: a token finds, checks and enters the cluster until it is deleted`, async (t) => {
     const cluster = await ProcessCluster.start({ members: 3, domain, config })
     t.after(() => cluster.remove())

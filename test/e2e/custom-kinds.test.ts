@@ -19,6 +19,7 @@ import type { KubectlResult } from '../support/drivers/kubectl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import type { MemberProcess } from '../support/drivers/process-cluster.ts'
 import { until } from '../support/tools/until.ts'
+import { processDomains } from '../support/fixtures/process-domains.ts'
 
 const kubectl = Kubectl.find()
 console.log(`# kubectl ${kubectl.version}`)
@@ -53,7 +54,7 @@ function widget(name: string, more: JsonObject = {}): JsonObject {
   }
 }
 
-for (const domain of ['k8s.io', 'orch.io'] as const) {
+for (const domain of processDomains) {
   void describe(`custom kinds in the ${domain} domain`, () => {
     const names = namesOf(domain)
     const crds = `customresourcedefinitions.${names.group('apiextensions')}`

@@ -1,7 +1,7 @@
 /*
  * Goal: the commands of kubectl that apply, edit, replace and scale objects record owners as with
  * upstream, and objects move from client-side to server-side apply.
- * Method: a real kubectl against a real process, in both domains.
+ * Method: a real kubectl against a real process, in each domain.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -9,6 +9,7 @@ import { namesOf } from '../../src/api/metadata/names.ts'
 import { Kubectl } from '../support/drivers/kubectl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { until } from '../support/tools/until.ts'
+import { processDomains } from '../support/fixtures/process-domains.ts'
 
 const kubectl = Kubectl.find()
 
@@ -16,7 +17,7 @@ const kubectl = Kubectl.find()
 const cm = (name: string, data: string): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, labels: {set: pruned}}\ndata: {${data}}\n`
 
-for (const domain of ['k8s.io', 'orch.io'] as const) {
+for (const domain of processDomains) {
   void describe(`kubectl records owners in the ${domain} domain`, () => {
     const names = namesOf(domain)
     let cluster: ProcessCluster

@@ -1,7 +1,7 @@
 /*
  * Goal: a user installs definitions as packages ship them by server-side apply with kubectl, and
  * kubectl creates, shows, selects and scales their objects, and shows why some are refused.
- * Method: a real kubectl against one real process without a disk, in both domains; definitions in
+ * Method: a real kubectl against one real process without a disk, in each domain; definitions in
  * the style of these packages (`support/fixtures/definitions`).
  */
 import assert from 'node:assert/strict'
@@ -17,6 +17,7 @@ import { gateways } from '../support/fixtures/definitions/gateways.ts'
 import { monitors } from '../support/fixtures/definitions/monitors.ts'
 import { definitionOf, objectOfSample } from '../support/fixtures/definitions/sample.ts'
 import type { DefinitionSample } from '../support/fixtures/definitions/sample.ts'
+import { processDomains } from '../support/fixtures/process-domains.ts'
 
 const kubectl = Kubectl.find()
 console.log(`# kubectl ${kubectl.version}`)
@@ -29,7 +30,7 @@ const all = ({ plural, group }: DefinitionSample): string => `${plural}.${group}
 const documents = (objects: readonly JsonObject[]): string =>
   objects.map((object) => stringify(object, { version: '1.1', aliasDuplicateObjects: false })).join('---\n')
 
-for (const domain of ['k8s.io', 'orch.io'] as const) {
+for (const domain of processDomains) {
   void describe(`definitions of packages in the ${domain} domain`, () => {
     const names = namesOf(domain)
     let cluster: ProcessCluster

@@ -1,7 +1,7 @@
 /*
  * Goal: kubectl finds every kind and explains all of its fields, shows warnings for deprecated
  * versions, and refuses unknown fields.
- * Method: a real kubectl against a real process of one member, in both domains; some switches set
+ * Method: a real kubectl against a real process of one member, in each domain; some switches set
  * by flags.
  */
 import assert from 'node:assert/strict'
@@ -12,10 +12,11 @@ import { definitionsFor } from '../../src/resources/index.ts'
 import { Kubectl } from '../support/drivers/kubectl.ts'
 import type { KubectlResult } from '../support/drivers/kubectl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import { processDomains } from '../support/fixtures/process-domains.ts'
 
 const kubectl = Kubectl.find()
 
-for (const domain of ['k8s.io', 'orch.io'] as const) {
+for (const domain of processDomains) {
   void describe(`kubectl discovery in the ${domain} domain`, () => {
     const kinds = definitionsFor(namesOf(domain))
     const storage = namesOf(domain).group('storage')

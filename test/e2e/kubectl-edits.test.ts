@@ -1,7 +1,7 @@
 /*
  * Goal: the commands of kubectl that change existing objects work unchanged: edit, replace, label,
  * diff, wait and the like.
- * Method: a real kubectl against a real process, in both domains.
+ * Method: a real kubectl against a real process, in each domain.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -10,6 +10,7 @@ import { Kubectl } from '../support/drivers/kubectl.ts'
 import type { KubectlResult } from '../support/drivers/kubectl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { until } from '../support/tools/until.ts'
+import { processDomains } from '../support/fixtures/process-domains.ts'
 
 const kubectl = Kubectl.find()
 const minor = Number(/^v1\.(\d+)/.exec(kubectl.version)?.[1] ?? 0)
@@ -19,7 +20,7 @@ const cm = (name: string, value: string): string =>
 
 const data = '-o=jsonpath={.data.value}'
 
-for (const domain of ['k8s.io', 'orch.io'] as const) {
+for (const domain of processDomains) {
   void describe(`kubectl edits existing objects in the ${domain} domain`, () => {
     let cluster: ProcessCluster
 

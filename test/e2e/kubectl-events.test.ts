@@ -10,10 +10,11 @@ import { namesOf } from '../../src/api/metadata/names.ts'
 import { Kubectl } from '../support/drivers/kubectl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { until } from '../support/tools/until.ts'
+import { processDomains } from '../support/fixtures/process-domains.ts'
 
 const kubectl = Kubectl.find()
 
-for (const domain of ['k8s.io', 'orch.io'] as const) {
+for (const domain of processDomains) {
   void describe(`kubectl and events in ${domain}`, () => {
     const group = namesOf(domain).group('events')
     let cluster: ProcessCluster

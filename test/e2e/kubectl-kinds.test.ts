@@ -1,6 +1,6 @@
 /*
  * Goal: kubectl supports every kind of the server: list, explain, create, get, describe and apply.
- * Method: a real kubectl against one real process without a disk, in both domains; objects with all
+ * Method: a real kubectl against one real process without a disk, in each domain; objects with all
  * fields (`support/generators/full-object.ts`). In orch.io the built-in tables of kubectl cover
  * only the kinds that both domains share.
  */
@@ -16,6 +16,7 @@ import { FullObjects, ownedByServer } from '../support/generators/full-object.ts
 import { collectionOf, nameOf } from '../support/fixtures/kind-path.ts'
 import { Kubectl } from '../support/drivers/kubectl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import { processDomains } from '../support/fixtures/process-domains.ts'
 
 const kubectl = Kubectl.find()
 console.log(`# kubectl ${kubectl.version}`)
@@ -25,7 +26,7 @@ const [, minor = 0] = kubectl.version.replace('v', '').split('.').map(Number)
  */
 const validate = minor >= 25 ? '--validate=strict' : '--validate=true'
 
-for (const domain of ['k8s.io', 'orch.io'] as const) {
+for (const domain of processDomains) {
   void describe(`kubectl and all kinds of ${domain}`, () => {
     const definitions = definitionsFor(namesOf(domain))
     const stored = definitions.filter(isStored)

@@ -1,15 +1,16 @@
 /*
- * Goal: what people do with Pods through kubectl works unchanged, in both domains.
+ * Goal: what people do with Pods through kubectl works unchanged, in each domain.
  * Method: a real kubectl against a real process; the test writes the Pod status in place of a node.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Kubectl } from '../support/drivers/kubectl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import { processDomains } from '../support/fixtures/process-domains.ts'
 
 const kubectl = Kubectl.find()
 
-for (const domain of ['k8s.io', 'orch.io'] as const) {
+for (const domain of processDomains) {
   void describe(`kubectl and Pods in ${domain}`, () => {
     let cluster: ProcessCluster
 

@@ -1,6 +1,6 @@
 /*
  * Goal: a node that has only a token joins, serves, renews its certificate and is restricted to its
- * own objects. Method: three real processes in both domains; a client plays the node agent: every
+ * own objects. Method: three real processes in each domain; a client plays the node agent: every
  * step uses only what the step before gave it. openssl makes the requests.
  */
 import assert from 'node:assert/strict'
@@ -14,6 +14,7 @@ import type { Credentials } from '../support/drivers/api-client.ts'
 import { orchctl } from '../support/drivers/orchctl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { until } from '../support/tools/until.ts'
+import { processDomains } from '../support/fixtures/process-domains.ts'
 
 const config = {
   'enable-bootstrap-token-auth': true,
@@ -29,7 +30,7 @@ type Request = {
   readonly status: { readonly certificate?: string; readonly conditions?: readonly unknown[] }
 }
 
-for (const domain of ['orch.io', 'k8s.io'] as const) {
+for (const domain of processDomains) {
   void test(`${domain}: a node joins by a token, gets and renews its certificates, and may change no other node`, async (t) => {
     const names = namesOf(domain)
     const cluster = await ProcessCluster.start({ members: 3, domain, config })
