@@ -1,5 +1,6 @@
 import type { Findings } from '../api/errors/findings.ts'
 import { invalid, notSupported } from '../api/errors/field-error.ts'
+import { goSelector } from '../api/errors/go-values.ts'
 import type { JsonObject } from '../api/json.ts'
 import { isJsonList, memberOf, objectMember, textMember, withoutMembers } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
@@ -109,7 +110,7 @@ function checkCronJob(object: AnyObject, names: Names, found: Findings): void {
   const job = jobSpecOf(object)
   const selector = memberOf(job, 'selector')
   if (selector !== undefined)
-    found.add(invalid(`${at}.spec.selector`, selector, '`selector` will be auto-generated'))
+    found.add(invalid(`${at}.spec.selector`, selector, '`selector` will be auto-generated', goSelector))
   if (memberOf(job, 'manualSelector') === true)
     found.add(notSupported(`${at}.spec.manualSelector`, true, ['nil', 'false']))
   checkJobSpec(job, `${at}.spec`, names, found)

@@ -1,5 +1,6 @@
 import type { Findings } from '../api/errors/findings.ts'
 import { invalid, required } from '../api/errors/field-error.ts'
+import { goIntOrString } from '../api/errors/go-values.ts'
 import { memberOf, objectMember, textMember } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import type { Names } from '../api/metadata/names.ts'
@@ -109,5 +110,7 @@ function checkStrategy(object: AnyObject, found: Findings): void {
   if (isNone(unavailable) && isNone(surge))
     found.add(required(`${at}.maxUnavailable`, 'cannot be 0 when maxSurge is 0'))
   if (!isNone(unavailable) && !isNone(surge))
-    found.add(invalid(`${at}.maxSurge`, surge, 'may not be set when maxUnavailable is non-zero'))
+    found.add(
+      invalid(`${at}.maxSurge`, surge, 'may not be set when maxUnavailable is non-zero', goIntOrString),
+    )
 }

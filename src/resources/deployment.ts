@@ -1,5 +1,6 @@
 import type { Findings } from '../api/errors/findings.ts'
 import { fieldForbidden, invalid } from '../api/errors/field-error.ts'
+import { goIntOrString } from '../api/errors/go-values.ts'
 import { memberOf, numberMember, objectMember, textMember } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import type { Names } from '../api/metadata/names.ts'
@@ -106,7 +107,9 @@ function checkStrategy(object: AnyObject, found: Findings): void {
   checkIntOrPercent(unavailable, `${at}.maxUnavailable`, found)
   checkIntOrPercent(surge, `${at}.maxSurge`, found)
   if (isNone(unavailable) && isNone(surge))
-    found.add(invalid(`${at}.maxUnavailable`, unavailable, 'may not be 0 when `maxSurge` is 0'))
+    found.add(
+      invalid(`${at}.maxUnavailable`, unavailable, 'may not be 0 when `maxSurge` is 0', goIntOrString),
+    )
   checkWithinAll(unavailable, `${at}.maxUnavailable`, found)
 }
 

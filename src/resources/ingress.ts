@@ -1,5 +1,5 @@
 import type { Findings } from '../api/errors/findings.ts'
-import { invalid, keyPath } from '../api/errors/field-error.ts'
+import { invalid } from '../api/errors/field-error.ts'
 import { memberOf, objectMember, objectsMember, textMember } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import type { Names } from '../api/metadata/names.ts'
@@ -53,7 +53,9 @@ export function ingressDefinition(names: Names): ResourceDefinition {
 function checkRules(object: AnyObject, found: Findings): void {
   const spec = objectMember(object, 'spec')
   if (objectsMember(spec, 'rules').length > 0 || Object.hasOwn(spec, 'defaultBackend')) return
-  found.add(invalid('spec', [], 'either `defaultBackend` or `rules` must be specified'))
+  const given = Object.hasOwn(spec, 'rules') ? '{}' : '(nil)'
+  const words = 'either `defaultBackend` or `rules` must be specified'
+  found.add(invalid('spec', [], words, () => `[]networking.IngressRule${given}`))
 }
 
 /** The annotation named the class before the member existed. */
@@ -63,7 +65,7 @@ function checkClass(object: AnyObject, names: Names, found: Findings): void {
   if (annotated === undefined || memberOf(objectMember(object, 'spec'), 'ingressClassName') === undefined)
     return
   const words = 'can not be set when the class field is also set'
-  found.add(invalid(keyPath('metadata.annotations', key), annotated, words))
+  found.add(invalid(`annotations.${key}`, annotated, words))
 }
 
 function classOf(object: AnyObject, names: Names): string {

@@ -16,10 +16,13 @@ export type Finding = {
   /** The beginning of the message, such as `Invalid value`. */
   readonly words: string
   /** Shown after the words. Unset: no value is shown. */
-  readonly value?: { readonly of: Json | undefined }
+  readonly value?: { readonly of: Json | undefined; readonly format?: ValueFormat }
   /** Empty: no detail. @param field the formatted path */
   readonly detail: string | ((field: string) => string)
 }
+
+/** Formats a value of a finding in another way than as JSON. */
+export type ValueFormat = (value: Json | undefined) => string
 
 /** A formatted path, or a path to format; null: the whole object. */
 export type FieldPlace = string | Path | null
@@ -32,8 +35,15 @@ export function required(field: FieldPlace, detail = ''): Finding {
   return { reason: 'FieldValueRequired', field, words: 'Required value', detail }
 }
 
-export function invalid(field: FieldPlace, value: Json | undefined, detail: Finding['detail']): Finding {
-  return { reason: 'FieldValueInvalid', field, words: 'Invalid value', value: { of: value }, detail }
+/** @param format unset: the value is shown as JSON */
+export function invalid(
+  field: FieldPlace,
+  value: Json | undefined,
+  detail: Finding['detail'],
+  format?: ValueFormat,
+): Finding {
+  const shown = format === undefined ? { of: value } : { of: value, format }
+  return { reason: 'FieldValueInvalid', field, words: 'Invalid value', value: shown, detail }
 }
 
 export function notSupported(
@@ -51,14 +61,10 @@ export function notSupported(
   }
 }
 
-export function duplicate(field: FieldPlace, value: Json): Finding {
-  return {
-    reason: 'FieldValueDuplicate',
-    field,
-    words: 'Duplicate value',
-    value: { of: value },
-    detail: '',
-  }
+/** @param format unset: the value is shown as JSON */
+export function duplicate(field: FieldPlace, value: Json, format?: ValueFormat): Finding {
+  const shown = format === undefined ? { of: value } : { of: value, format }
+  return { reason: 'FieldValueDuplicate', field, words: 'Duplicate value', value: shown, detail: '' }
 }
 
 /** Reports a reference to something that does not exist. */
@@ -120,13 +126,18 @@ function formatFinding(finding: Finding, shown: Map<Json | undefined, string>): 
   const { reason, words, value, detail } = finding
   const field = spellField(finding.field)
   const parts = [words]
-  if (value !== undefined) {
-    const text = shown.get(value.of) ?? shortJson(value.of, findingLimits.valueLengthMax)
-    shown.set(value.of, text)
-    parts.push(text)
-  }
+  if (value !== undefined) parts.push(formatValue(value, shown))
   parts.push(shortText(typeof detail === 'string' ? detail : detail(field), errorLimits.detailLengthMax))
   return { reason, field, message: parts.filter((part) => part !== '').join(': ') }
+}
+
+/** As upstream, an absent value is shown as the text `"null"`. */
+function formatValue(value: Required<Finding>['value'], shown: Map<Json | undefined, string>): string {
+  const { of, format } = value
+  if (format !== undefined) return shortText(format(of), findingLimits.valueLengthMax)
+  const text = shown.get(of) ?? shortJson(of ?? 'null', findingLimits.valueLengthMax)
+  shown.set(of, text)
+  return text
 }
 
 /** Returns the formatted path for a cause, cut to its limit. */

@@ -1,5 +1,6 @@
 import type { Findings } from '../../api/errors/findings.ts'
 import { invalid } from '../../api/errors/field-error.ts'
+import { goSelector } from '../../api/errors/go-values.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { memberOf } from '../../api/json.ts'
 import { equalUnder } from '../../api/schema/equal.ts'
@@ -19,8 +20,16 @@ export function checkImmutable(
   names: readonly string[],
   found: Findings,
 ): void {
-  for (const name of names.filter((name) => isChanged(schema, name, of.value, of.before)))
-    found.add(invalid(fieldAt(at, name), memberOf(of.value, name), 'field is immutable'))
+  for (const name of names.filter((name) => isChanged(schema, name, of.value, of.before))) {
+    const value = memberOf(of.value, name)
+    const format = isSelector(schema, name) && value !== undefined ? goSelector : undefined
+    found.add(invalid(fieldAt(at, name), value, 'field is immutable', format))
+  }
+}
+
+function isSelector({ properties }: ObjectSchema, name: string): boolean {
+  const type = properties[name]
+  return type?.type === 'object' && Object.hasOwn(type.properties, 'matchExpressions')
 }
 
 /** Returns whether the meaning of a member changed. */

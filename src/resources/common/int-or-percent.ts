@@ -1,5 +1,6 @@
 import type { Findings } from '../../api/errors/findings.ts'
 import { invalid } from '../../api/errors/field-error.ts'
+import { goIntOrString } from '../../api/errors/go-values.ts'
 import type { Json } from '../../api/json.ts'
 
 const PERCENT = /^[0-9]+%$/
@@ -13,7 +14,8 @@ const PERCENT_WORDS =
  * @source upstream `pkg/apis/apps/validation`, ValidatePositiveIntOrPercent
  */
 export function checkIntOrPercent(value: Json | undefined, field: string, found: Findings): void {
-  if (typeof value === 'string' && !PERCENT.test(value)) found.add(invalid(field, value, PERCENT_WORDS))
+  if (typeof value === 'string' && !PERCENT.test(value))
+    found.add(invalid(field, value, PERCENT_WORDS, goIntOrString))
   if (typeof value === 'number' && value < 0)
     found.add(invalid(field, value, 'must be greater than or equal to 0'))
 }
@@ -21,7 +23,7 @@ export function checkIntOrPercent(value: Json | undefined, field: string, found:
 /** Checks that a percentage is at most 100%. */
 export function checkWithinAll(value: Json | undefined, field: string, found: Findings): void {
   if (typeof value !== 'string' || !PERCENT.test(value) || Number.parseInt(value, 10) <= 100) return
-  found.add(invalid(field, value, 'must not be greater than 100%'))
+  found.add(invalid(field, value, 'must not be greater than 100%', goIntOrString))
 }
 
 /** Returns whether a valid number or percentage is 0; absent counts as 0. */

@@ -8,6 +8,7 @@ import { fieldAt, spellPath } from '../../api/schema/path.ts'
 import { compareQuantities, formatQuantity, parseQuantity } from '../../api/schema/quantity.ts'
 import type { Quantity } from '../../api/schema/quantity.ts'
 import { isExtendedResource, isNativeResource } from '../../api/schema/resource-names.ts'
+import { isStandardQuotaResource } from '../quotas/quota-resources.ts'
 
 /**
  * Checks the resources of a container: requests must not exceed limits, and resources that cannot
@@ -122,8 +123,11 @@ export function checkContainerResourceName(name: string): readonly string[] {
   const wrong = checkQualifiedName(name)
   if (wrong.length > 0) return wrong
   if (!name.includes('/')) {
-    const isStandard = ['cpu', 'memory', 'ephemeral-storage'].includes(name) || isHugePages(name)
-    return isStandard ? [] : ['must be a standard resource for containers']
+    if (['cpu', 'memory', 'ephemeral-storage'].includes(name) || isHugePages(name)) return []
+    const words = 'must be a standard resource for containers'
+    return isStandardQuotaResource(name)
+      ? [words]
+      : ['must be a standard resource type or fully qualified', words]
   }
   return isNativeResource(name) || isExtendedResource(name)
     ? []

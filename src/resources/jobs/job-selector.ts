@@ -1,5 +1,6 @@
 import type { Findings } from '../../api/errors/findings.ts'
 import { invalid, required } from '../../api/errors/field-error.ts'
+import { goMap, goSelector } from '../../api/errors/go-values.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { memberOf, objectMember, textMember } from '../../api/json.ts'
 import { selectorOfObject } from '../../api/selectors/label-selector.ts'
@@ -53,7 +54,7 @@ export function checkJobSelector(object: AnyObject, found: Findings): void {
   const labels = textsOf(objectMember(objectMember(templateOf(object), 'metadata'), 'labels'))
   if (!of.matches(labels)) {
     const words = '`selector` does not match template `labels`'
-    found.add(invalid('spec.template.metadata.labels', labels, words))
+    found.add(invalid('spec.template.metadata.labels', labels, words, goMap))
   }
   if (hasOwnSelector(object)) return
   const { uid = '', name = '' } = object.metadata
@@ -62,9 +63,10 @@ export function checkJobSelector(object: AnyObject, found: Findings): void {
     const at = `spec.template.metadata.labels[${key}]`
     const given = labels[key]
     if (given === undefined) found.add(required(at, `must be '${value}'`))
-    else if (given !== value) found.add(invalid(at, labels, `must be '${value}'`))
+    else if (given !== value) found.add(invalid(at, labels, `must be '${value}'`, goMap))
   }
-  if (!of.matches(expected)) found.add(invalid('spec.selector', selector, '`selector` not auto-generated'))
+  if (!of.matches(expected))
+    found.add(invalid('spec.selector', selector, '`selector` not auto-generated', goSelector))
 }
 
 function textsOf(labels: JsonObject): { readonly [key: string]: string } {

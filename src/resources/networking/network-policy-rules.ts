@@ -1,6 +1,7 @@
 import { BlockList, isIPv4 } from 'node:net'
 import type { Findings } from '../../api/errors/findings.ts'
 import { fieldForbidden, invalid, required } from '../../api/errors/field-error.ts'
+import { goListOf } from '../../api/errors/go-values.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { memberOf, numberMember, textMember, textsMember } from '../../api/json.ts'
 import type { Path } from '../../api/schema/path.ts'
@@ -22,6 +23,14 @@ export function checkPolicyPort(value: JsonObject, at: Path | null, found: Findi
     if (end < port) found.add(invalid(field, end, 'must be greater than or equal to `port`'))
     for (const words of checkPortNumber(end)) found.add(invalid(field, end, words))
   }
+}
+
+/** @source upstream `pkg/apis/networking/validation`, ValidateNetworkPolicySpec */
+export function checkPolicyTypes(spec: JsonObject, at: Path | null, found: Findings): void {
+  const types = textsMember(spec, 'policyTypes')
+  if (types.length <= 2) return
+  const words = 'may not specify more than two policyTypes'
+  found.add(invalid(fieldAt(at, 'policyTypes'), types, words, goListOf('networking.PolicyType')))
 }
 
 /** @source upstream `pkg/apis/networking/validation`, ValidateNetworkPolicyPeer */

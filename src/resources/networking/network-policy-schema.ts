@@ -1,7 +1,7 @@
 import { int32, intOrString, listOf, maybe, part, struct, text, texts } from '../../api/schema/build.ts'
 import { conditionSchema } from '../common/condition.ts'
 import { selectorSchema } from '../common/selector.ts'
-import { checkBlock, checkPeer, checkPolicyPort } from './network-policy-rules.ts'
+import { checkBlock, checkPeer, checkPolicyPort, checkPolicyTypes } from './network-policy-rules.ts'
 
 const networkPolicyPortSchema = struct(
   'networking.v1.NetworkPolicyPort',
@@ -63,20 +63,24 @@ const networkPolicyEgressRuleSchema = struct(
   },
 )
 
-const networkPolicySpecSchema = struct('networking.v1.NetworkPolicySpec', 'Desired state of a policy.', {
-  podSelector: part(1, selectorSchema, 'Selector of the Pods; an empty one selects all of the namespace.', {
-    required: true,
-    always: true,
-  }),
-  ingress: listOf(2, networkPolicyIngressRuleSchema, 'Traffic to the Pods that is allowed.'),
-  egress: listOf(3, networkPolicyEgressRuleSchema, 'Traffic from the Pods that is allowed.'),
-  policyTypes: listOf(
-    4,
-    { type: 'string', enum: ['Egress', 'Ingress'] },
-    'What the policy restricts: Ingress, Egress or both.',
-    { itemsMax: 2 },
-  ),
-})
+const networkPolicySpecSchema = struct(
+  'networking.v1.NetworkPolicySpec',
+  'Desired state of a policy.',
+  {
+    podSelector: part(1, selectorSchema, 'Selector of the Pods; an empty one selects all of the namespace.', {
+      required: true,
+      always: true,
+    }),
+    ingress: listOf(2, networkPolicyIngressRuleSchema, 'Traffic to the Pods that is allowed.'),
+    egress: listOf(3, networkPolicyEgressRuleSchema, 'Traffic from the Pods that is allowed.'),
+    policyTypes: listOf(
+      4,
+      { type: 'string', enum: ['Egress', 'Ingress'] },
+      'What the policy restricts: Ingress, Egress or both.',
+    ),
+  },
+  { check: checkPolicyTypes },
+)
 
 const networkPolicyStatusSchema = struct(
   'networking.v1.NetworkPolicyStatus',

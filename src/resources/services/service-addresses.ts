@@ -1,12 +1,14 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Findings } from '../../api/errors/findings.ts'
 import { duplicate, fieldForbidden, invalid } from '../../api/errors/field-error.ts'
+import { goListOf, goTexts } from '../../api/errors/go-values.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { memberOf, textMember, textsMember } from '../../api/json.ts'
 import { checkIpAddress } from '../common/ip-address.ts'
 
 const NONE = 'None'
 const IPS = 'spec.clusterIPs'
+const FORMATS = { clusterIPs: goTexts, ipFamilies: goListOf('core.IPFamily') } as const
 
 /** Returns whether a Service has no cluster address on purpose. */
 export function isHeadless(spec: JsonObject): boolean {
@@ -31,7 +33,7 @@ export function checkServiceAddresses(spec: JsonObject, found: Findings): void {
   checkFirst(spec, ips, found)
   if (!areAddresses(ips, found)) return
   if (ips.length > 1 && new Set(ips.map(isIPv6)).size < ips.length)
-    found.add(invalid(IPS, ips, 'may specify no more than one IP for each IP family'))
+    found.add(invalid(IPS, ips, 'may specify no more than one IP for each IP family', goTexts))
   if (ips[0] === NONE) return
   for (const [index, ip] of ips.entries()) {
     const family = families[index]
@@ -57,17 +59,17 @@ function checkFirst(spec: JsonObject, ips: readonly string[], found: Findings): 
   if (ips.length === 0 || ips[0] === first) return
   const words =
     first === '' ? 'must be empty when `clusterIP` is not specified' : 'first value must match `clusterIP`'
-  found.add(invalid(IPS, ips, words))
+  found.add(invalid(IPS, ips, words, goTexts))
 }
 
 /** @returns false: some are no addresses */
 function areAddresses(ips: readonly string[], found: Findings): boolean {
   let valid = true
-  if (ips.length > 2) found.add(invalid(IPS, ips, 'may only hold up to 2 values'))
+  if (ips.length > 2) found.add(invalid(IPS, ips, 'may only hold up to 2 values', goTexts))
   for (const [index, ip] of ips.slice(0, 3).entries()) {
     if (index === 0 && ip === NONE) {
       if (ips.length === 1) continue
-      found.add(invalid(IPS, ips, "'None' must be the first and only value"))
+      found.add(invalid(IPS, ips, "'None' must be the first and only value", goTexts))
       valid = false
       continue
     }
@@ -93,11 +95,11 @@ export function checkAddressChange(spec: JsonObject, before: JsonObject, found: 
   ] as const) {
     const [now, old] = [textsMember(spec, name), textsMember(before, name)]
     if (now.length === 0 && old.length > 0)
-      found.add(invalid(`spec.${name}[0]`, now, `primary ${singular} can not be unset`))
+      found.add(invalid(`spec.${name}[0]`, now, `primary ${singular} can not be unset`, FORMATS[name]))
     const compared = now.length === old.length ? now.length : 1
     for (let index = 0; index < Math.min(compared, now.length, old.length); index++)
       if (now[index] !== old[index])
-        found.add(invalid(`spec.${name}[${index}]`, now, 'may not change once set'))
+        found.add(invalid(`spec.${name}[${index}]`, now, 'may not change once set', FORMATS[name]))
     const policy = textMember(spec, 'ipFamilyPolicy')
     if (now.length === 1 && old.length > 1 && policy !== 'SingleStack') {
       const words = `must be set to 'SingleStack' when releasing the secondary ${singular}`

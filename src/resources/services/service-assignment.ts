@@ -1,6 +1,8 @@
 import type { ApiError } from '../../api/errors/api-error.ts'
 import { invalid, invalidObject } from '../../api/errors/field-error.ts'
+import { goTexts } from '../../api/errors/go-values.ts'
 import { internal } from '../../api/errors/standard-errors.ts'
+import { isJsonList } from '../../api/json.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 import type { AssignContext } from '../../registry/kinds/claim-rules.ts'
 import type { ServiceRanges } from './service-ranges.ts'
@@ -16,7 +18,8 @@ export type Assignment = AssignContext & {
 
 /** Returns the 422 for one member of a Service. */
 export function invalidMember({ name }: Assignment, field: string, value: Json, words: string): ApiError {
-  return invalidObject({ group: '', kind: 'Service' }, name, [invalid(field, value, words)])
+  const finding = invalid(field, value, words, isJsonList(value) ? goTexts : undefined)
+  return invalidObject({ group: '', kind: 'Service' }, name, [finding])
 }
 
 /** Returns upstream's error. @param what such as `a nodePort` */

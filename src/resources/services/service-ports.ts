@@ -1,7 +1,8 @@
 import type { Findings } from '../../api/errors/findings.ts'
 import { duplicate, fieldForbidden, invalid, required } from '../../api/errors/field-error.ts'
-import type { JsonObject } from '../../api/json.ts'
-import { memberOf, numberMember, objectsMember, textMember } from '../../api/json.ts'
+import { goIntOrString } from '../../api/errors/go-values.ts'
+import type { Json, JsonObject } from '../../api/json.ts'
+import { isJsonObject, memberOf, numberMember, objectsMember, textMember } from '../../api/json.ts'
 import { checkDns1123Label } from '../../api/metadata/name-rules.ts'
 import { checkPort } from '../containers/port.ts'
 
@@ -23,7 +24,8 @@ export function checkServicePorts(spec: JsonObject, found: Findings): void {
     checkPort(memberOf(port, 'targetPort'), `${at}.targetPort`, found)
     const number = numberMember(port, 'port') ?? 0
     const protocol = textMember(port, 'protocol')
-    if (seen.ports.has(`${protocol}/${number}`)) found.add(duplicate(at, { protocol, port: number }))
+    if (seen.ports.has(`${protocol}/${number}`))
+      found.add(duplicate(at, { protocol, port: number }, portText))
     seen.ports.add(`${protocol}/${number}`)
     if (type === 'LoadBalancer' && number === AGENT_PORT) {
       const words = `may not expose port ${AGENT_PORT} externally since it is used by kubelet`
@@ -31,6 +33,16 @@ export function checkServicePorts(spec: JsonObject, found: Findings): void {
     }
     checkNodePort(port, at, { type, taken: seen.nodePorts }, found)
   }
+}
+
+/** Formats the two members by which ports are compared as upstream does: the others are unset. */
+function portText(value: Json | undefined): string {
+  const port = isJsonObject(value) ? value : {}
+  const protocol = JSON.stringify(textMember(port, 'protocol'))
+  return (
+    `core.ServicePort{Name:"", Protocol:${protocol}, AppProtocol:(*string)(nil), ` +
+    `Port:${numberMember(port, 'port') ?? 0}, TargetPort:${goIntOrString(0)}, NodePort:0}`
+  )
 }
 
 type Named = { readonly isOneOfMany: boolean; readonly names: Set<string> }

@@ -76,7 +76,7 @@ function checkSourceRanges(object: AnyObject, names: Names, found: Findings): vo
   const given = isInSpec ? ranges : (annotated ?? '').trim() === '' ? [] : (annotated ?? '').split(',')
   if (given.every((range) => networkFamily(range.trim()) !== null)) return
   const words = 'must be a list of IP ranges. For example, 10.240.0.0/24,10.250.0.0/24 '
-  found.add(invalid(field, isInSpec ? ranges : (annotated ?? ''), words))
+  found.add(invalid(field, isInSpec ? `[${ranges.join(' ')}]` : (annotated ?? ''), words))
 }
 
 function checkLoadBalancerMembers(spec: JsonObject, found: Findings): void {

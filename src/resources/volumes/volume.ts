@@ -117,8 +117,8 @@ const sources = {
 
 const volumeSourceSchema = struct('core.v1.VolumeSource', 'Source of a volume.', sources)
 
-/** The names of all volume sources. */
-export const volumeSources: readonly string[] = Object.keys(sources)
+/** The names of all volume sources, in the order in which upstream refuses a second one. */
+export const volumeSources: readonly string[] = [...new Set(['emptyDir', ...Object.keys(sources)])]
 
 export const volumeSchema = struct(
   'core.v1.Volume',

@@ -1,5 +1,6 @@
 import type { Findings } from '../../api/errors/findings.ts'
 import { fieldForbidden, invalid, notSupported } from '../../api/errors/field-error.ts'
+import { goMap, goSelector } from '../../api/errors/go-values.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 import { memberOf, numberMember, objectMember, objectsMember, textMember } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
@@ -65,15 +66,17 @@ export function checkSelector(
   found: Findings,
 ): void {
   const of = objectMember({ selector: selector ?? null }, 'selector')
-  if (selector === undefined) return
-  if (isEmptySelector(of)) {
-    found.add(invalid('spec.selector', of, emptyWords))
+  if (selector !== undefined && isEmptySelector(of)) {
+    found.add(invalid('spec.selector', of, emptyWords, goSelector))
     return
   }
-  const labels = objectMember(objectMember(templateOf(object), 'metadata'), 'labels')
+  const metadata = objectMember(templateOf(object), 'metadata')
+  const labels = objectMember(metadata, 'labels')
   const texts = Object.fromEntries(Object.keys(labels).map((key) => [key, textMember(labels, key)]))
-  if (selectorOfObject(of).matches(texts)) return
-  found.add(invalid(`${PATH}.metadata.labels`, labels, '`selector` does not match template `labels`'))
+  // As upstream, an absent selector matches nothing.
+  if (selector !== undefined && selectorOfObject(of).matches(texts)) return
+  const words = '`selector` does not match template `labels`'
+  found.add(invalid(`${PATH}.metadata.labels`, memberOf(metadata, 'labels'), words, goMap))
 }
 
 const DISK_WORDS =

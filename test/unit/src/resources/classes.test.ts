@@ -46,7 +46,7 @@ void test('spec 2.13: a runtime class has a handler, which is immutable, in both
   await refusesNew(api, { kind, body }, [
     [{ handler: null }, ['FieldValueRequired handler']],
     [{ handler: 'A.b' }, ['FieldValueInvalid handler']],
-    [{ overhead: { podFixed: { disk: '1' } } }, ['FieldValueInvalid overhead.podFixed[disk]']],
+    [{ overhead: { podFixed: { disk: '1' } } }, Array(2).fill('FieldValueInvalid overhead.podFixed[disk]')],
     [{ scheduling: { nodeSelector: { 'a b': 'x' } } }, ['FieldValueInvalid scheduling.nodeSelector[a b]']],
     [
       { scheduling: { tolerations: [toleration, toleration] } },

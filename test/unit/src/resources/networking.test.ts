@@ -69,7 +69,7 @@ void test('an Ingress has rules or a default backend, with valid hosts, paths an
     [{ spec: { ingressClassName: 'A_b' } }, ['FieldValueInvalid spec.ingressClassName']],
     [
       { metadata: { annotations: { 'orch.io/ingress.class': 'x' } }, spec: { ingressClassName: 'y' } },
-      ['FieldValueInvalid metadata.annotations[orch.io/ingress.class]'],
+      ['FieldValueInvalid annotations.orch.io/ingress.class'],
       'can not be set when the class field is also set',
     ],
   ])

@@ -110,11 +110,9 @@ void test('spec 2.13: a LimitRange has consistent amounts, and fills the default
     ],
     [
       of({ max: { disk: '1' } }),
-      [
-        `FieldValueInvalid ${at}.max[disk]`,
-        `FieldValueInvalid ${at}.default[disk]`,
-        `FieldValueInvalid ${at}.defaultRequest[disk]`,
-      ],
+      ['max', 'max', 'default', 'default', 'defaultRequest', 'defaultRequest'].map(
+        (name) => `FieldValueInvalid ${at}.${name}[disk]`,
+      ),
       'standard resource for containers',
     ],
     [{ spec: { limits: [{ type: 'Pod' }, { type: 'Pod' }] } }, ['FieldValueDuplicate spec.limits[1].type']],

@@ -84,7 +84,10 @@ for (const [kind, body] of inApps) {
     const api = await Fixture.open()
     t.after(() => api.close())
     await refusesNew(api, { kind, body }, [
-      [{ spec: { selector: null } }, ['FieldValueRequired spec.selector']],
+      [
+        { spec: { selector: null } },
+        ['FieldValueRequired spec.selector', 'FieldValueInvalid spec.template.metadata.labels'],
+      ],
       [
         { spec: { selector: { matchLabels: null } } },
         ['FieldValueInvalid spec.selector'],

@@ -106,7 +106,7 @@ void test('a value that another Service has, or that is outside of the range, is
   const refusals: readonly (readonly [JsonObject, string])[] = [
     [
       { clusterIP: '10.96.0.7' },
-      'spec.clusterIPs: Invalid value: ["10.96.0.7"]: failed to allocate IP 10.96.0.7: provided IP is already allocated',
+      'spec.clusterIPs: Invalid value: []string{"10.96.0.7"}: failed to allocate IP 10.96.0.7: provided IP is already allocated',
     ],
     [{ clusterIP: 'fd00:0:0::A' }, 'failed to allocate IP fd00:0:0::A: provided IP is already allocated'],
     [
