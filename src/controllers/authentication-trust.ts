@@ -3,7 +3,6 @@ import { ApiError } from '../api/errors/api-error.ts'
 import { equalJson, isJsonList, objectMember, textMember } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
-import type { FrontProxyOptions } from '../auth/front-proxy.ts'
 import { readCertificateDer } from '../pki/certificate.ts'
 import { PkiError } from '../pki/errors.ts'
 import { pemBlocks, toPem } from '../pki/pem.ts'
@@ -18,10 +17,21 @@ export type AuthenticationTrust = {
   /** In PEM. null: no client certificates */
   readonly clientAuthorities: string | null
   /** null: no proxies are trusted. */
-  readonly proxies: (FrontProxyOptions & { readonly authorities: string }) | null
+  readonly proxies: ProxyTrust | null
 }
 
-/** What this member trusts, which may change while it runs. */
+export type ProxyTrust = {
+  /** In PEM. */
+  readonly authorities: string
+  /** Common names of the certificates of proxies; empty: any. */
+  readonly allowedNames: readonly string[]
+  /** Names of the headers that describe the user. */
+  readonly userHeaders: readonly string[]
+  readonly groupHeaders: readonly string[]
+  readonly extraPrefixes: readonly string[]
+}
+
+/** The trust of this member, which may change while it runs. */
 export interface AuthenticationTrustSource {
   current(): AuthenticationTrust
   /** Calls the listener after a change. */

@@ -79,8 +79,8 @@ function definitionOf(apiVersion: string, plural: string): ResourceDefinition {
 }
 
 /** The path of all objects of a kind in all namespaces. */
-function allOf(definition: Pick<ResourceDefinition, 'group' | 'version' | 'plural'>): string {
-  return collectionOf({ ...definition, scope: 'Cluster' } as ResourceDefinition)
+function allOf(definition: ResourceDefinition): string {
+  return collectionOf({ ...definition, scope: 'Cluster' })
 }
 
 /** As the metadata client of client-go: protobuf first, and whole objects as a last resort. */
@@ -177,7 +177,7 @@ async function checkReported(
   }
 }
 
-/** Everything of which the garbage collector and the quotas of the component follow the metadata. */
+/** The resources whose metadata the garbage collector and the quotas of the component follow. */
 async function metadataFollowed(
   component: Component,
   client: ComponentClient,

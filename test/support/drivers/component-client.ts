@@ -17,7 +17,7 @@ import type { AccessServer } from '../fixtures/access-server.ts'
 import { eventsAs, listSchema, readAs } from './representations.ts'
 import type { SeenEvent } from './representations.ts'
 
-/** How a component proves who it is: by a client certificate, or by a token. */
+/** The credentials of a component: a client certificate or a token. */
 export type Credentials = { readonly identity: Identity } | { readonly token: string }
 
 export type ComponentReply = {
@@ -36,14 +36,14 @@ export type ComponentCall = {
   readonly body?: JsonObject | Uint8Array
 }
 
-/** What an informer lists and watches, and the media types that it asks for. */
+/** The objects that an informer lists and watches, and the media types that it requests. */
 export type Followed = {
   readonly path: string
   /** Query parameters of both calls. */
   readonly query?: string
   readonly listAccept: string
   readonly watchAccept: string
-  /** Of one object in protobuf. */
+  /** The schema of one object in protobuf. */
   readonly schema: ObjectSchema
   /** The media type that the server has to use. */
   readonly encoding: 'json' | 'protobuf'
