@@ -49,6 +49,7 @@ import { configuredServiceAccounts } from './app/service-accounts.ts'
 import { logLeaderChanges } from './health/leader-log.ts'
 import { storeLimits } from './app/context.ts'
 import type { AppHost, MemberContext } from './app/context.ts'
+import { TrustSource } from './app/trust-source.ts'
 import { startUpkeep } from './app/upkeep.ts'
 import { CaughtUp } from './health/caught-up.ts'
 import { enabledPlugins } from './config/admission-plugins-flag.ts'
@@ -150,6 +151,7 @@ async function build(
   const pods = podInformer({ names, store: objects, clock })
   const access = accessOf({ ...site, store: objects, serviceAccounts, tokenKeys, pods })
   const rootCa = new RootCa(site.config, keys)
+  const trust = new TrustSource(site.config, keys, authorities)
   const inventory = new CertificateInventory(site, { directory, keys, renewal, authorities })
   const watches = new WatchMetrics({ clock, store })
   const caughtUp = new CaughtUp({ consensus, clock })
@@ -163,6 +165,7 @@ async function build(
     pods,
     tokens: serviceAccounts.tokens,
     rootCa,
+    trust,
     keyRing,
     watches,
     caughtUp,
@@ -196,6 +199,7 @@ async function build(
     renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),
     onRenewedKeys: (renewed) => {
       rootCa.renew(renewed)
+      trust.renew(renewed)
       fileKeys.renew(renewed)
       inventory.renew(renewed)
     },
@@ -241,6 +245,7 @@ type RegistryOptions = {
   readonly pods: Informer<PodSummary>
   readonly tokens: TokenIssuer
   readonly rootCa: RootCa
+  readonly trust: TrustSource
   readonly keyRing: OpenedKeyRing
   readonly watches: WatchMetrics
   readonly caughtUp: CaughtUp
@@ -261,7 +266,7 @@ type StartedRegistry = {
  */
 function startRegistry(site: MemberContext, options: RegistryOptions): StartedRegistry {
   const { clock, random, log, names, closing, config } = site
-  const { store, machine, consensus, access, pods, tokens, rootCa, keyRing, watches } = options
+  const { store, machine, consensus, access, pods, tokens, rootCa, trust, keyRing, watches } = options
   const { ring, shared } = keyRing
   const ranges = serviceRanges(config['service-cluster-ip-range'], config['service-node-port-range'])
   const catalog = new Catalog(definitionsFor(names, ranges))
@@ -302,7 +307,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     kindsApplied: () => custom.untilCurrent(),
     members: () => machine.configuration.members.map((member) => member.id),
     policy: policyObjects(names, defaultPolicy(names)),
-    ...{ tokens, rootCa },
+    ...{ tokens, rootCa, trust },
     onKeysChanged: (listener) => shared.onChange(listener),
     // A member whose keys come from files signs with these.
     maintainKeys: config['service-account-signing-key-file'] === '' ? () => ring.maintain() : null,

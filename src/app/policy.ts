@@ -12,6 +12,7 @@ import type { AuthenticationMethod } from '../auth/credentials.ts'
 import type { Authorizer } from '../auth/decision.ts'
 import { AuthError } from '../auth/errors.ts'
 import { frontProxy } from '../auth/front-proxy.ts'
+import type { FrontProxyOptions } from '../auth/front-proxy.ts'
 import { followNodeGraph } from '../auth/node/follow-node-graph.ts'
 import type { NodeGraphOptions } from '../auth/node/follow-node-graph.ts'
 import { nodeAuthorizer } from '../auth/node/node-authorizer.ts'
@@ -134,13 +135,16 @@ export function authenticatorOf(
 
 function proxiesOf(config: Config, clock: Clock, trust: TrustStore): readonly AuthenticationMethod[] {
   if (config['requestheader-client-ca-file'] === '') return []
-  const options = {
+  return [frontProxy(proxyOptions(config), { clock, trust })]
+}
+
+export function proxyOptions(config: Config): FrontProxyOptions {
+  return {
     allowedNames: config['requestheader-allowed-names'],
     userHeaders: config['requestheader-username-headers'],
     groupHeaders: config['requestheader-group-headers'],
     extraPrefixes: config['requestheader-extra-headers-prefix'],
   }
-  return [frontProxy(options, { clock, trust })]
 }
 
 /**

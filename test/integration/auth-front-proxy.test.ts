@@ -177,11 +177,19 @@ void test('spec 5.3: only proxies with an allowed name are trusted', async (t) =
 })
 
 void test('a replaced file of the authority for proxies counts without a restart', async (t) => {
-  const { proxy, caFile, seen } = await open(t)
+  const { api, proxies, proxy, caFile, seen } = await open(t)
   const headers = { 'x-remote-user': 'kate' }
   assert.equal(typeof (await seen({ headers, identity: proxy })), 'object')
+  const isPublished = async (...authorities: readonly TestAuthority[]): Promise<boolean> => {
+    const path = '/api/v1/namespaces/system-ns/configmaps/extension-apiserver-authentication'
+    const { data } = JSON.parse((await api.admin(path)).text) as { data?: Record<string, string> }
+    const pem = data?.['requestheader-client-ca-file'] ?? ''
+    return authorities.every((authority) => pem.includes(authority.pem.trim()))
+  }
+  await until('the authority is published', () => isPublished(proxies))
   const next = new TestAuthority('next-ca')
   writeFileSync(caFile, next.pem)
+  await until('both authorities are published', () => isPublished(proxies, next))
   await until('the old proxy is refused', async () => (await seen({ headers, identity: proxy })) === 401)
   assert.equal(typeof (await seen({ headers, identity: next.client('front', []) })), 'object')
 })

@@ -14,6 +14,8 @@ import type { Outcome } from '../../store/command.ts'
 import type { EphemeralVolumeCounts } from '../../controllers/ephemeral-volumes.ts'
 import { startAccounts } from './accounts.ts'
 import type { AccountsParts } from './accounts.ts'
+import { startAuthenticationTrust } from './authentication-trust.ts'
+import type { AuthenticationTrustParts } from './authentication-trust.ts'
 import { startGarbageCollection, startQuotas } from './all-objects.ts'
 import type { GarbageCollectionParts } from './all-objects.ts'
 import { startBootstrapTokens } from './bootstrap-tokens.ts'
@@ -42,6 +44,7 @@ export type ControllersDependencies = Omit<
     CustomDefinitionsParts &
     PolicyParts &
     AccountsParts &
+    AuthenticationTrustParts &
     IdentityLeasesParts,
   'clientOf' | 'eventsOf' | 'ephemeralVolumes' | 'serverClient' | 'switched' | 'always'
 > & {
@@ -104,6 +107,7 @@ export class Controllers {
       ...startPolicy(parts),
       ...this.#startKeys(),
       ...startAccounts(parts),
+      ...startAuthenticationTrust(parts),
       ...startPods(parts),
       ...startVolumes(parts),
       ...startQuotas(parts),

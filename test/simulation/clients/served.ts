@@ -121,6 +121,7 @@ export class Served {
       policy: [],
       ...{ tokens: noTokens, maintainKeys: null },
       rootCa: { pem: null, onChange: () => undefined },
+      trust: { current: () => ({ clientAuthorities: null, proxies: null }), onChange: () => undefined },
       onKeysChanged: () => undefined,
       enabled: new Set(CONTROLLERS),
       // Clients write no events.

@@ -49,6 +49,7 @@ export async function lead(t: TestContext, member: LeadingMember): Promise<Fixtu
     members: () => members,
     certificates: certificateIssuing(),
     rootCa,
+    trust: { current: () => ({ clientAuthorities: null, proxies: null }), onChange: () => undefined },
     log: pino({ level: 'silent' }),
     enabled: new Set(enabled),
     ...{ eventTtlMs: 0, endedPodsMax },

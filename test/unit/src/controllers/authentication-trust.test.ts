@@ -1,0 +1,137 @@
+/*
+ * Goal: the system namespace has the authorities of clients and proxies, whatever happens to their
+ * ConfigMap, and what members with other flags published stays.
+ * Method: the shipped controller on the shipped verbs.
+ */
+import assert from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { TestAuthority } from '../../../../fixtures/server-fixture.ts'
+import { systemClock } from '../../../../fixtures/system.ts'
+import type { JsonObject } from '../../../../src/api/json.ts'
+import { objectMember, textMember } from '../../../../src/api/json.ts'
+import { authenticationTrustPublisher } from '../../../../src/controllers/authentication-trust.ts'
+import type { AuthenticationTrust } from '../../../../src/controllers/authentication-trust.ts'
+import { Informer } from '../../../../src/registry/informer.ts'
+import { LocalClient } from '../../../../src/registry/local-client.ts'
+import { partsOf, prefixOf } from '../../../../src/store/key.ts'
+import { Fixture } from '../registry/fixture.ts'
+
+const NAME = 'extension-apiserver-authentication'
+const NAMESPACE = 'kube-system'
+const PLACE = { kind: 'ConfigMap', name: NAME, namespace: NAMESPACE } as const
+
+/** Certificates end with one line break there. */
+const pemOf = (authority: TestAuthority): string => `${authority.pem.trim()}\n`
+const [clients, proxies, others] = ['clients', 'proxies', 'others'].map((name) =>
+  pemOf(new TestAuthority(name)),
+) as [string, string, string]
+const expired = pemOf(new TestAuthority('expired', { expired: true }))
+
+const HEADERS = {
+  allowedNames: ['front-proxy-client'],
+  userHeaders: ['X-Remote-User'],
+  groupHeaders: ['X-Remote-Group'],
+  extraPrefixes: ['X-Remote-Extra-'],
+}
+
+async function lead(t: TestContext, first: AuthenticationTrust, before?: JsonObject) {
+  const api = await Fixture.open({ domain: 'k8s.io' })
+  const { clock, names, catalog, registry, store } = api
+  if (before !== undefined) {
+    const body = { metadata: { name: NAME }, data: before }
+    await api.create({ kind: 'ConfigMap', namespace: NAMESPACE, body })
+  }
+  let trust = first
+  let changed = (): void => undefined
+  const errors: unknown[] = []
+  const published = new Informer({
+    ...{ store, clock, parse: () => true as const },
+    prefix: prefixOf({ group: '', plural: 'configmaps', namespace: NAMESPACE }),
+    keeps: ({ key }) => partsOf(key).name === NAME,
+  })
+  const user = { name: 'system:apiserver', uid: '', groups: [], extra: {} }
+  const controller = authenticationTrustPublisher({
+    // The certificates of this test are valid now.
+    ...{ clock: systemClock, names, catalog, published },
+    client: new LocalClient({ registry, clock, user, timeoutMs: 10_000 }),
+    trust: { current: () => trust, onChange: (listener) => void (changed = listener) },
+    onError: (...failure) => void errors.push(failure),
+  })
+  published.start()
+  controller.start()
+  t.after(() => {
+    controller.stop()
+    published.close()
+    assert.deepEqual(errors, [])
+    return api.close()
+  })
+  const rest = async (): Promise<void> => {
+    for (let at = 0; at < 200; at++) await turn()
+  }
+  const data = async (): Promise<JsonObject> => {
+    await rest()
+    return objectMember((await api.get(PLACE)).object, 'data')
+  }
+  const change = (to: AuthenticationTrust): void => {
+    trust = to
+    changed()
+  }
+  return { api, data, change, rest }
+}
+
+void test('the authorities of clients and proxies are published, with the headers of proxies', async (t) => {
+  const { data, change } = await lead(t, { clientAuthorities: clients, proxies: null })
+  assert.deepEqual(await data(), { 'client-ca-file': clients })
+  change({ clientAuthorities: clients, proxies: { ...HEADERS, authorities: proxies } })
+  assert.deepEqual(await data(), {
+    'client-ca-file': clients,
+    'requestheader-client-ca-file': proxies,
+    'requestheader-username-headers': '["X-Remote-User"]',
+    'requestheader-group-headers': '["X-Remote-Group"]',
+    'requestheader-extra-headers-prefix': '["X-Remote-Extra-"]',
+    'requestheader-allowed-names': '["front-proxy-client"]',
+  })
+})
+
+void test('no ConfigMap is created while nothing is trusted', async (t) => {
+  const { api, rest } = await lead(t, { clientAuthorities: null, proxies: null })
+  await rest()
+  await assert.rejects(api.get(PLACE), /not found/)
+})
+
+void test('authorities and headers of other members stay; expired and unreadable ones are removed', async (t) => {
+  const { data } = await lead(
+    t,
+    { clientAuthorities: clients + clients, proxies: { ...HEADERS, authorities: proxies } },
+    {
+      'client-ca-file': `${expired}${others}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
+      'requestheader-client-ca-file': others,
+      'requestheader-username-headers': '["X-User","X-Remote-User"]',
+      'requestheader-group-headers': 'no JSON',
+      more: 'removed',
+    },
+  )
+  const stored = await data()
+  assert.equal(stored['client-ca-file'], others + clients)
+  assert.equal(stored['requestheader-client-ca-file'], others + proxies)
+  assert.equal(stored['requestheader-username-headers'], '["X-User","X-Remote-User"]')
+  assert.equal(stored['requestheader-group-headers'], '["X-Remote-Group"]')
+  assert.equal(stored['more'], undefined)
+})
+
+void test('a ConfigMap that was deleted or changed is restored; its labels stay', async (t) => {
+  const { api, data } = await lead(t, { clientAuthorities: clients, proxies: null })
+  await data()
+  await api.delete(PLACE)
+  assert.deepEqual(await data(), { 'client-ca-file': clients })
+  await api.patch({ ...PLACE, body: { metadata: { labels: { mine: 'yes' } }, data: null } })
+  assert.deepEqual(await data(), { 'client-ca-file': clients })
+  const { object } = await api.get(PLACE)
+  assert.deepEqual(objectMember(object, 'metadata')['labels'], { mine: 'yes' })
+  const version = textMember(objectMember(object, 'metadata'), 'resourceVersion')
+  await data()
+  const { object: again } = await api.get(PLACE)
+  assert.equal(textMember(objectMember(again, 'metadata'), 'resourceVersion'), version)
+})
