@@ -17,7 +17,7 @@ import type { ResourceDefinition } from '../../src/registry/kinds/definition.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
 import type { ComponentClient, Followed, FollowedList } from '../support/drivers/component-client.ts'
 import type { AccessServer } from '../support/fixtures/access-server.ts'
-import { CALLERS, post, start } from '../support/fixtures/component-callers.ts'
+import { CALLERS, clientOf, post, startServer } from '../support/fixtures/component-callers.ts'
 import type { Component } from '../support/fixtures/component-callers.ts'
 import { customDefinition } from '../support/fixtures/custom-definition.ts'
 import { collectionOf, nameOf } from '../support/fixtures/kind-path.ts'
@@ -178,33 +178,27 @@ async function checkReported(
 }
 
 /** The resources whose metadata the garbage collector and the quotas of the component follow. */
-async function metadataFollowed(
-  component: Component,
-  client: ComponentClient,
-  api: AccessServer,
-): Promise<readonly Followed[]> {
+async function metadataFollowed(component: Component, client: ComponentClient): Promise<readonly Followed[]> {
   if (component === 'kube-scheduler') return []
-  await post(api, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', customDefinition(names))
-  await until('the custom kind is served', async () => {
-    return (await api.admin(WIDGETS)).status === 200
-  })
   const collected = await discovered(client, ['delete', 'list', 'watch'])
   const counted = await discovered(client, ['create', 'delete', 'list', 'watch'])
   assert.ok(collected.includes(WIDGETS))
   return [...collected.map(metadataOf), ...counted.map(jsonMetadataOf)]
 }
 
-for (const { component, what, credentials } of CALLERS) {
-  void test(`every informer of ${component} lists and watches as a ${what}`, async (t) => {
-    const { api, client } = await start(t, credentials)
-    const followed = [...followedBy(component), ...(await metadataFollowed(component, client, api))]
-    const lists = await Promise.all(followed.map((one) => client.follow(one)))
-    const created = new Map(await createAll(api))
-    if (component === 'kube-controller-manager') {
-      const widget = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w' }, spec: {} }
-      await post(api, '/apis/example.com/v1/namespaces/default/widgets', widget)
-      created.set(WIDGETS, 'w')
-    }
-    await checkReported(followed, lists, created)
-  })
-}
+void test('every informer of both components lists and watches, as a user and as a service account', async (t) => {
+  const api = await startServer(t)
+  await post(api, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', customDefinition(names))
+  await until('the custom kind is served', async () => (await api.admin(WIDGETS)).status === 200)
+  const callers: { readonly followed: readonly Followed[]; readonly lists: readonly FollowedList[] }[] = []
+  for (const { component, credentials } of CALLERS) {
+    const client = await clientOf(t, api, credentials)
+    const followed = [...followedBy(component), ...(await metadataFollowed(component, client))]
+    callers.push({ followed, lists: await Promise.all(followed.map((one) => client.follow(one))) })
+  }
+  const created = new Map(await createAll(api))
+  const widget = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w' }, spec: {} }
+  await post(api, '/apis/example.com/v1/namespaces/default/widgets', widget)
+  created.set(WIDGETS, 'w')
+  for (const { followed, lists } of callers) await checkReported(followed, lists, created)
+})
