@@ -3,14 +3,18 @@ import type { AdmissionPlugin } from '../../../../src/admission/chain.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { Fixture } from '../registry/fixture.ts'
 
-/** A function that runs once, between the evaluation of a write and its commit; null: none. */
-export type Race = { before: (() => Promise<unknown>) | null }
+export type Race = {
+  /** A function that runs once, between the evaluation of a write and its commit; null: none. */
+  before: (() => Promise<unknown>) | null
+  /** Whether writes skip the plugins: for many objects that are only there. */
+  skipsPlugins: boolean
+}
 
 /** Opens a fixture whose next write is overtaken by those of `race.before`. */
 export async function openRacingFixture(
   plugins: readonly AdmissionPlugin[],
 ): Promise<{ readonly api: Fixture; readonly race: Race }> {
-  const race: Race = { before: null }
+  const race: Race = { before: null, skipsPlugins: false }
   const wrap = (real: ObjectStore): ObjectStore =>
     new Proxy(real, {
       get: (target, name) => {
@@ -26,5 +30,13 @@ export async function openRacingFixture(
         return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value
       },
     })
-  return { api: await Fixture.open({ admission: admissionChain(plugins), wrap }), race }
+  const [full, none] = [admissionChain(plugins), admissionChain([])]
+  const admission = new Proxy(full, {
+    get: (_, name) => {
+      const chain = race.skipsPlugins ? none : full
+      const value: unknown = Reflect.get(chain, name, chain)
+      return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(chain) : value
+    },
+  })
+  return { api: await Fixture.open({ admission, wrap }), race }
 }
