@@ -29,8 +29,9 @@ build-info:
 	  printf '{"gitCommit":"%s","buildDate":"%s"}\n' "$$commit" "$$date" >dist/src/build-info.json; fi
 
 lint: install ## Check style and formatting
-	@$(NODE_BIN)/eslint base raft src tools bench fixtures test
-	@$(NODE_BIN)/prettier --check --log-level warn base raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js record-compiled.js record-compiled-hook.js remove-stale.js
+	@$(NODE_BIN)/prettier --check --log-level warn base raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js record-compiled.js record-compiled-hook.js remove-stale.js & formatted=$$!; \
+	  $(NODE_BIN)/eslint base raft src tools bench fixtures test; checked=$$?; \
+	  wait $$formatted && exit $$checked
 
 fix: install ## Format, and fix what can be fixed automatically
 	@$(NODE_BIN)/eslint --fix base raft src tools bench fixtures test
