@@ -21,7 +21,7 @@ import { replayCommand, report, shrink } from './shrink.ts'
 import type { Failed } from './shrink.ts'
 import { faultProfiles } from './swarm.ts'
 
-const defaultSeeds = 200
+const defaultSeeds = 150
 const seeds = Number(process.env['SEEDS'] ?? defaultSeeds)
 /** The maximum number of additional runs to cover crashes at rare steps. */
 const furtherSeedsMax = 200
