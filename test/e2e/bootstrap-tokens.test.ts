@@ -11,7 +11,7 @@ import { ApiClient } from '../support/drivers/api-client.ts'
 import { orchctl } from '../support/drivers/orchctl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { until } from '../support/tools/until.ts'
-import { processDomains } from '../support/fixtures/process-domains.ts'
+import { someDomains } from '../support/fixtures/variants.ts'
 
 const config = {
   'enable-bootstrap-token-auth': true,
@@ -23,7 +23,7 @@ type Kubeconfig = {
   readonly clusters: readonly { readonly cluster: Readonly<Record<string, string>> }[]
 }
 
-for (const domain of processDomains) {
+for (const domain of someDomains) {
   void test(`spec 2.4: ${domain}: a token finds, checks and enters the cluster until it is deleted`, async (t) => {
     const cluster = await ProcessCluster.start({ members: 3, domain, config })
     t.after(() => cluster.remove())

@@ -1,8 +1,8 @@
 /*
  * Goal: a member that was away comes back by itself: from the log when the others still have what
  * it missed, else from a snapshot of their state; and is ready only then.
- * Method: one follower is stopped during 4,000 writes with the shipped retention, and during
- * 2,000 with a small one; afterwards its own answers are compared with the leader's.
+ * Method: one follower is stopped during 1,500 writes with the shipped retention, and during
+ * 1,000 with a small one; afterwards its own answers are compared with the leader's.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -45,10 +45,10 @@ async function comesBack(
   return { readyMs, log: away.currentLog() }
 }
 
-void test('a member away during 4,000 writes catches up from the log', async (t) => {
+void test('a member away during 1,500 writes catches up from the log', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3 })
   t.after(() => cluster.remove())
-  const { readyMs, log } = await comesBack(cluster, 4000)
+  const { readyMs, log } = await comesBack(cluster, 1500)
   assert.doesNotMatch(log, /snapshot installed/, 'the log sufficed')
   console.log(`# ready ${readyMs.toFixed(0)} ms after its start, by the log`)
 })
@@ -56,7 +56,7 @@ void test('a member away during 4,000 writes catches up from the log', async (t)
 void test('a member away longer than a small retention catches up by snapshot', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3, config: { 'log-retention-entries': 500 } })
   t.after(() => cluster.remove())
-  const { readyMs, log } = await comesBack(cluster, 2000)
+  const { readyMs, log } = await comesBack(cluster, 1000)
   assert.match(log, /snapshot installed/, 'a snapshot was needed')
   console.log(`# ready ${readyMs.toFixed(0)} ms after its start, by snapshot`)
 })

@@ -7,4 +7,4 @@ import { test } from 'node:test'
 import { contentionRun } from '../support/runs/contention-run.ts'
 
 void test('a counter that many clients add to is exact after the leader was killed', (t) =>
-  contentionRun(t, { clients: 25, additions: 10, kills: 1 }))
+  contentionRun(t, { clients: 16, additions: 8, kills: 1 }))

@@ -19,7 +19,7 @@ import type { KubectlResult } from '../support/drivers/kubectl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import type { MemberProcess } from '../support/drivers/process-cluster.ts'
 import { until } from '../support/tools/until.ts'
-import { processDomains } from '../support/fixtures/process-domains.ts'
+import { someDomains } from '../support/fixtures/variants.ts'
 
 const kubectl = Kubectl.find()
 console.log(`# kubectl ${kubectl.version}`)
@@ -54,7 +54,7 @@ function widget(name: string, more: JsonObject = {}): JsonObject {
   }
 }
 
-for (const domain of processDomains) {
+for (const domain of someDomains) {
   void describe(`custom kinds in the ${domain} domain`, () => {
     const names = namesOf(domain)
     const crds = `customresourcedefinitions.${names.group('apiextensions')}`

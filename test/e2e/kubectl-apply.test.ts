@@ -9,7 +9,7 @@ import { namesOf } from '../../src/api/metadata/names.ts'
 import { Kubectl } from '../support/drivers/kubectl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { until } from '../support/tools/until.ts'
-import { processDomains } from '../support/fixtures/process-domains.ts'
+import { someDomains } from '../support/fixtures/variants.ts'
 
 const kubectl = Kubectl.find()
 
@@ -17,7 +17,7 @@ const kubectl = Kubectl.find()
 const cm = (name: string, data: string): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, labels: {set: pruned}}\ndata: {${data}}\n`
 
-for (const domain of processDomains) {
+for (const domain of someDomains) {
   void describe(`kubectl records owners in the ${domain} domain`, () => {
     const names = namesOf(domain)
     let cluster: ProcessCluster

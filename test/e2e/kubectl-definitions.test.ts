@@ -17,7 +17,7 @@ import { gateways } from '../support/fixtures/definitions/gateways.ts'
 import { monitors } from '../support/fixtures/definitions/monitors.ts'
 import { definitionOf, objectOfSample } from '../support/fixtures/definitions/sample.ts'
 import type { DefinitionSample } from '../support/fixtures/definitions/sample.ts'
-import { processDomains } from '../support/fixtures/process-domains.ts'
+import { someDomains } from '../support/fixtures/variants.ts'
 
 const kubectl = Kubectl.find()
 console.log(`# kubectl ${kubectl.version}`)
@@ -30,7 +30,7 @@ const all = ({ plural, group }: DefinitionSample): string => `${plural}.${group}
 const documents = (objects: readonly JsonObject[]): string =>
   objects.map((object) => stringify(object, { version: '1.1', aliasDuplicateObjects: false })).join('---\n')
 
-for (const domain of processDomains) {
+for (const domain of someDomains) {
   void describe(`definitions of packages in the ${domain} domain`, () => {
     const names = namesOf(domain)
     let cluster: ProcessCluster

@@ -12,11 +12,11 @@ import { definitionsFor } from '../../src/resources/index.ts'
 import { Kubectl } from '../support/drivers/kubectl.ts'
 import type { KubectlResult } from '../support/drivers/kubectl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
-import { processDomains } from '../support/fixtures/process-domains.ts'
+import { someDomains } from '../support/fixtures/variants.ts'
 
 const kubectl = Kubectl.find()
 
-for (const domain of processDomains) {
+for (const domain of someDomains) {
   void describe(`kubectl discovery in the ${domain} domain`, () => {
     const kinds = definitionsFor(namesOf(domain))
     const storage = namesOf(domain).group('storage')

@@ -10,7 +10,7 @@ import { Kubectl } from '../support/drivers/kubectl.ts'
 import type { KubectlResult } from '../support/drivers/kubectl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { until } from '../support/tools/until.ts'
-import { processDomains } from '../support/fixtures/process-domains.ts'
+import { someDomains } from '../support/fixtures/variants.ts'
 
 const kubectl = Kubectl.find()
 const minor = Number(/^v1\.(\d+)/.exec(kubectl.version)?.[1] ?? 0)
@@ -20,7 +20,7 @@ const cm = (name: string, value: string): string =>
 
 const data = '-o=jsonpath={.data.value}'
 
-for (const domain of processDomains) {
+for (const domain of someDomains) {
   void describe(`kubectl edits existing objects in the ${domain} domain`, () => {
     let cluster: ProcessCluster
 

@@ -10,11 +10,11 @@ import { namesOf } from '../../src/api/metadata/names.ts'
 import { Kubectl } from '../support/drivers/kubectl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { until } from '../support/tools/until.ts'
-import { processDomains } from '../support/fixtures/process-domains.ts'
+import { someDomains } from '../support/fixtures/variants.ts'
 
 const kubectl = Kubectl.find()
 
-for (const domain of processDomains) {
+for (const domain of someDomains) {
   void describe(`kubectl and events in ${domain}`, () => {
     const group = namesOf(domain).group('events')
     let cluster: ProcessCluster

@@ -6,11 +6,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Kubectl } from '../support/drivers/kubectl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
-import { processDomains } from '../support/fixtures/process-domains.ts'
+import { someDomains } from '../support/fixtures/variants.ts'
 
 const kubectl = Kubectl.find()
 
-for (const domain of processDomains) {
+for (const domain of someDomains) {
   void describe(`kubectl and Pods in ${domain}`, () => {
     let cluster: ProcessCluster
 

@@ -14,7 +14,7 @@ import type { Credentials } from '../support/drivers/api-client.ts'
 import { orchctl } from '../support/drivers/orchctl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { until } from '../support/tools/until.ts'
-import { processDomains } from '../support/fixtures/process-domains.ts'
+import { someDomains } from '../support/fixtures/variants.ts'
 
 const config = {
   'enable-bootstrap-token-auth': true,
@@ -30,7 +30,7 @@ type Request = {
   readonly status: { readonly certificate?: string; readonly conditions?: readonly unknown[] }
 }
 
-for (const domain of processDomains) {
+for (const domain of someDomains) {
   void test(`${domain}: a node joins by a token, gets and renews its certificates, and may change no other node`, async (t) => {
     const names = namesOf(domain)
     const cluster = await ProcessCluster.start({ members: 3, domain, config })

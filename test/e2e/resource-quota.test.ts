@@ -6,4 +6,4 @@ import { test } from 'node:test'
 import { quotaRun } from '../support/runs/quota-run.ts'
 
 void test('a quota that many clients use up is exact after the leader was killed', (t) =>
-  quotaRun(t, { clients: 24, limit: 150, kills: 1 }))
+  quotaRun(t, { clients: 16, limit: 80, kills: 1 }))

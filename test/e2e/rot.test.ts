@@ -10,7 +10,7 @@ import { rotRows, runRot } from '../support/runs/rot-run.ts'
 
 void test('a member with a corrupted file repairs it or refuses to start, and serves nothing wrong', async () => {
   const seed = Number(process.env['ROT_SEED'] ?? 1)
-  const { changes, losses } = await runRot({ seed, changes: 12, losses: 4, traffic: 1 })
+  const { changes, losses } = await runRot({ seed, changes: 10, losses: 3, traffic: 1 })
   for (const [what, table] of [
     ['byte changed', changes],
     ['file lost', losses],

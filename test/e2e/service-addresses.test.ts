@@ -7,4 +7,4 @@ import { test } from 'node:test'
 import { servicesRun } from '../support/runs/services-run.ts'
 
 void test('Services that many clients create get addresses and ports of their own after the leader was killed', (t) =>
-  servicesRun(t, { clients: 16, services: 120 }))
+  servicesRun(t, { clients: 12, services: 60 }))

@@ -9,4 +9,4 @@
 import { test } from 'node:test'
 import { judgedSoak } from '../support/runs/soak-run.ts'
 
-void test('any mixture of requests leaves the member serving others', () => judgedSoak(12))
+void test('any mixture of requests leaves the member serving others', () => judgedSoak(8))

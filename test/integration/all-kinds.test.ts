@@ -22,6 +22,7 @@ import { ObjectLife } from '../support/runs/object-lifecycle.ts'
 import { SaidMembers } from '../support/runs/member-coverage.ts'
 import { SpecServer } from '../support/fixtures/spec-server.ts'
 import { createOperatedPod } from '../support/fixtures/subresource-target.ts'
+import { someDomains } from '../support/fixtures/variants.ts'
 
 const seed = Number(process.env['SEED'] ?? 1)
 
@@ -65,7 +66,7 @@ const neverSet = [
   ),
 ]
 
-for (const domain of ['orch.io', 'k8s.io'] as const) {
+for (const domain of someDomains) {
   void test(`spec 2, 9.4: nothing is lost of any kind of ${domain}`, async (t) => {
     const api = await SpecServer.start(t, { domain })
     const names = namesOf(domain)

@@ -74,7 +74,7 @@ export const suites: readonly Suite[] = [
       budgetSeconds: 1400,
       fileSeconds: 400,
       parallel: cores + 2,
-      alone: ['stalls', 'failover', 'soak'],
+      alone: ['stalls', 'failover'],
       first: [
         ...['chaos', 'documents', 'catch-up', 'rot', 'repair', 'kubectl-kinds', 'founding', 'orchctl'],
         ...['membership', 'custom-kinds', 'feature-level', 'bench', 'kubectl-deletes'],

@@ -21,10 +21,10 @@ import { replayCommand, report, shrink } from './shrink.ts'
 import type { Failed } from './shrink.ts'
 import { faultProfiles } from './swarm.ts'
 
-const defaultSeeds = 150
+const defaultSeeds = 100
 const seeds = Number(process.env['SEEDS'] ?? defaultSeeds)
 /** The maximum number of additional runs to cover crashes at rare steps. */
-const furtherSeedsMax = 200
+const furtherSeedsMax = 300
 const mutantSeedsMax = 40
 const divergentRuns = 5
 const shrinkMsMax = 60_000
