@@ -183,7 +183,8 @@ function compiledBefore(outputs) {
   const found = new Map()
   for (const { path, text } of outputs) {
     const old = `${path}.compiled`
-    if (!existsSync(old) || readFileSync(path, 'latin1') !== scriptOf(path, text)) continue
+    if (!existsSync(old) || !existsSync(path)) continue
+    if (readFileSync(path, 'latin1') !== scriptOf(path, text)) continue
     const cachedData = readFileSync(old)
     const { cachedDataRejected } = new Script(scriptOf(path, text), { cachedData })
     if (cachedDataRejected === false) found.set(old, cachedData)
