@@ -8,7 +8,7 @@ process.env['EVERY_VARIANT'] = 'yes'
 for (const name of [
   ...['bootstrap-tokens', 'custom-kinds', 'kubectl-apply', 'kubectl-definitions', 'kubectl-discovery'],
   ...['kubectl-edits', 'kubectl-events', 'kubectl-kinds', 'kubectl-pods', 'node-life'],
-  ...['feature-level', 'repair'],
+  ...['catch-up', 'feature-level', 'repair'],
 ])
   await import(`../e2e/${name}.test.js`)
 await import('../integration/all-kinds.test.ts')
