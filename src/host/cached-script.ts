@@ -14,8 +14,9 @@ type Bundled = (
 
 /**
  * Runs a bundled program with the compiled form that the build recorded: compiling a program took a
- * quarter of its start time. The engine rejects a form of another text or by another version of
- * itself, and compiles the text.
+ * quarter of its start time. The engine rejects a form by another version of itself, or of a text
+ * of another length, and compiles the text. It does not compare the texts: the build writes both
+ * files together, and keeps no form of another text.
  *
  * @param address of the script, a file URL. Its compiled form has the same name with `.compiled`.
  * @throws Error when the script cannot be read, and what the script throws
