@@ -38,7 +38,7 @@ export function addKeys(program: Command, terminal: Terminal, shared: SharedOpti
     .description(
       'remove a key: its tokens are invalid on all members within a second, and Secrets with such tokens get new ones',
     )
-    .argument('<id>', 'ID of the key, as keys list shows it')
+    .argument('<id>', 'ID of the key, as keys list shows it; write -- before an ID that begins with -')
     .addOption(shared.kubeconfig())
     .addOption(shared.output())
     .action((id: string, options: Options) => change(terminal, options, { change: 'revoke', id }))

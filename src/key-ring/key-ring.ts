@@ -1,10 +1,9 @@
 import type { KeyObject } from 'node:crypto'
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Configuration } from '../../raft/index.ts'
-import { signingKeyOf } from '../auth/service-accounts/token-keys.ts'
-import type { SigningKey } from '../auth/service-accounts/token-keys.ts'
+import { generateSigningKey } from '../auth/service-accounts/token-keys.ts'
 import { limits } from '../config/limits.ts'
-import { generateKeyPair, publicKeyPem, samePublicKey } from '../pki/keys.ts'
+import { publicKeyPem, samePublicKey } from '../pki/keys.ts'
 import type { KeyPair } from '../pki/keys.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
@@ -181,7 +180,7 @@ export class KeyRing {
     recipients: readonly Recipient[],
     start: 'at-once' | 'after-publication',
   ): Promise<SharedKey> {
-    const key: SigningKey = signingKeyOf(generateKeyPair().privateKey, 'a new key')
+    const key = generateSigningKey()
     const { id, publicKey } = key.verification
     const createdMs = Math.floor(this.#dependencies.clock.wallMs())
     return {

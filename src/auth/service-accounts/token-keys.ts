@@ -2,6 +2,7 @@ import { createHash, createPrivateKey, createPublicKey } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { limits } from '../../config/limits.ts'
 import { PkiError } from '../../pki/errors.ts'
+import { generateKeyPair } from '../../pki/keys.ts'
 import { pemBlocks, toPem } from '../../pki/pem.ts'
 import { AuthError } from '../errors.ts'
 
@@ -105,6 +106,21 @@ export function readSigningKey(pem: string, source: string): SigningKey {
 /** Returns a private key with its public key. @throws AuthError `token-key-unusable` */
 export function signingKeyOf(privateKey: KeyObject, source: string): SigningKey {
   return Object.freeze({ verification: verificationKeyOf(createPublicKey(privateKey), source), privateKey })
+}
+
+/**
+ * Creates a key pair for tokens.
+ *
+ * @param draw creates a key pair; called until the ID of one does not begin with `-`, because a
+ *   command line takes such an ID for an option. One ID in 64 begins so
+ *
+ * @throws AuthError `token-key-unusable`
+ */
+export function generateSigningKey(draw = generateKeyPair): SigningKey {
+  for (;;) {
+    const key = signingKeyOf(draw().privateKey, 'a new key')
+    if (!key.verification.id.startsWith('-')) return key
+  }
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { generateSigningKey, signingKeyOf } from '../../../../src/auth/service-accounts/token-keys.ts'
 import { limits } from '../../../../src/config/limits.ts'
 import { fingerprint } from '../../../../src/key-ring/sealing.ts'
 import type { Recipient } from '../../../../src/key-ring/sealing.ts'
@@ -12,6 +13,7 @@ import { signingKeysOf, signingOrder, useOf, withKey } from '../../../../src/key
 import { withSealed, withoutKey, withoutOldPrivateKeys } from '../../../../src/key-ring/signing-keys.ts'
 import type { SharedKey, SigningKeys } from '../../../../src/key-ring/signing-keys.ts'
 import { generateKeyPair } from '../../../../src/pki/keys.ts'
+import type { KeyPair } from '../../../../src/pki/keys.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const members: readonly Recipient[] = ['1', '2'].map((member) => ({
@@ -126,4 +128,15 @@ void test('the stored form is read back, and anything else refused', () => {
   for (const wrong of [undefined, null, {}, { rotationMs: 1, keys: 1 }, bad]) {
     assert.equal(signingKeysOf(wrong), null)
   }
+})
+
+void test('the ID of a new key is not an option for a command line', () => {
+  const pairs = Array.from({ length: 2_000 }, generateKeyPair)
+  const idOf = ({ privateKey }: KeyPair): string => signingKeyOf(privateKey, 'a key').verification.id
+  const bad = pairs.find((pair) => idOf(pair).startsWith('-'))
+  const good = pairs.find((pair) => !idOf(pair).startsWith('-'))
+  assert.ok(bad !== undefined && good !== undefined)
+  const drawn = [bad, bad, good]
+  const key = generateSigningKey(() => drawn.shift() ?? assert.fail('drawn once too often'))
+  assert.equal(key.verification.id, idOf(good))
 })
