@@ -22,6 +22,7 @@ import { MemberDisk } from './health/disk-check.ts'
 import { checkIdentity } from './membership/check-identity.ts'
 import { memberKeys } from './pki/member-keys.ts'
 import type { CertificateRenewal } from './pki/renewal/certificate-renewal.ts'
+import { EventLoopLag } from './metrics/event-loop-lag.ts'
 import { registerLogMetrics } from './metrics/log-metrics.ts'
 import { watchHealth } from './health/member-health.ts'
 import { MemberChanges } from './membership/member-changes.ts'
@@ -54,7 +55,6 @@ import { startUpkeep } from './app/upkeep.ts'
 import { CaughtUp } from './health/caught-up.ts'
 import { enabledPlugins } from './config/admission-plugins-flag.ts'
 import type { Config } from './config/config.ts'
-import { limits } from './config/limits.ts'
 import { definitionsPrefix, knownDefinition } from './controllers/custom-definition-summary.ts'
 import type { EncryptedStore } from './encryption/encrypted-store.ts'
 import type { Admission } from './registry/calls/admission.ts'
@@ -179,7 +179,12 @@ async function build(
     kmsFailure: () => encryption.kmsFailure,
   })
   closing.add(() => health.close())
-  collectDefaultMetrics({ register: metrics, eventLoopMonitoringPrecision: limits.eventLoopLookMs })
+  // The library's own timer cannot be switched off.
+  collectDefaultMetrics({ register: metrics, eventLoopMonitoringPrecision: 3_600_000 })
+  const lag = new EventLoopLag(clock)
+  lag.register(metrics)
+  lag.start()
+  closing.add(() => lag.close())
   disk?.register(metrics)
   registerLogMetrics(metrics, site.output)
   threads.register(metrics)

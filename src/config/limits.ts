@@ -121,8 +121,9 @@ export const limits = Object.freeze({
   /** Intervals of checking the free space, and of logging it. */
   diskSpaceLookMs: 15_000,
   diskSpaceLogMs: 600_000,
-  /** Resolution of the metrics of the event loop's lag, which are never less. */
-  eventLoopLookMs: 20,
+  /** Interval of measuring the event loop's lag, and the measurements kept for a scrape. */
+  eventLoopLookMs: 100,
+  eventLoopLagsMax: 1024,
   /** Pending join tokens. When full: 429. */
   joinTokensMax: 32,
   joinTokenMsMax: 3_600_000,

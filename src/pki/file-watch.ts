@@ -69,12 +69,10 @@ export class FileWatch {
 
   async #version(): Promise<string | null> {
     const { paths, mayBeMissing } = this.#options
-    const texts: string[] = []
-    for (const path of paths()) {
-      const text = textOf(await stat(path).catch(() => null))
-      if (text === null || (text === missing && !mayBeMissing)) return null
-      texts.push(text)
-    }
+    // At once: each file that is awaited by itself would wake an idle process again.
+    const found = await Promise.all(paths().map((path) => stat(path).catch(() => null)))
+    const texts = found.map(textOf)
+    if (texts.some((text) => text === null || (text === missing && !mayBeMissing))) return null
     return texts.join('\n')
   }
 }
