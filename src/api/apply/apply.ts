@@ -4,10 +4,10 @@ import { difference, intersection, isEmptySet, sizeOf, union, unionOfAll } from 
 import type { FieldSet } from './field-set.ts'
 import { fieldsOf } from './fields-of.ts'
 import { identityOf } from './managers.ts'
-import type { KindVersions } from './kind-versions.ts'
+import type { Change, KindVersions } from './kind-versions.ts'
 import type { ManagedEntry, Managers } from './managers.ts'
 import type { MergeType } from './merge-type.ts'
-import { mergeValues } from './merge-values.ts'
+import { mergeValues, withoutNulls } from './merge-values.ts'
 import { transferFields, withDeclaredMembers } from './ownership.ts'
 import type { Conflicts, Writer } from './ownership.ts'
 import { removeFields } from './remove-fields.ts'
@@ -54,8 +54,23 @@ export function applyConfig(application: Application, live: JsonObject, managers
   const merged = conform(isJsonObject(value) ? value : {})
   const pruned = last === undefined ? merged : prune(versions, merged, { last, entry, managers: claimed })
   const after = pruned === merged ? merged : conform(pruned)
-  const transfer = transferFields({ type, before: live, after, versions }, claimed, manager)
+  const change = { type, before: live, after, versions }
+  const transfer = transferFields(change, claimed, manager, unset(application, live, merged))
   return { object: after, managers: transfer.managers, conflicts: transfer.conflicts }
+}
+
+/**
+ * Returns the change that the `null` of an applied object makes. It unsets a field, which is a
+ * conflict with the owners of the field, as another value is.
+ */
+function unset(
+  { type, versions, config, conform }: Application,
+  live: JsonObject,
+  merged: JsonObject,
+): Change | null {
+  if (!JSON.stringify(config).includes('null')) return null
+  const kept = mergeValues(type, live, withoutNulls(type, config))
+  return { type, versions, before: conform(isJsonObject(kept) ? kept : {}), after: merged }
 }
 
 type Pruning = {

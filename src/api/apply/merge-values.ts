@@ -15,7 +15,9 @@ import type { MergeType } from './merge-type.ts'
 export function mergeValues(type: MergeType, live: Json | undefined, config: Json | undefined): Json {
   if (config === undefined) return live ?? null
   if (live === undefined) return config
-  const of = resolved(type, config)
+  // `null` sets no member, so it leaves those of a map or a list with owners for parts of it.
+  const of = resolved(type, config ?? live)
+  if (config === null && of.kind !== 'leaf' && hasParts(live)) return live
   if (of.kind === 'leaf') return config
   if (of.kind === 'struct') {
     if (!isJsonObject(live) || !isJsonObject(config)) return config
@@ -23,6 +25,10 @@ export function mergeValues(type: MergeType, live: Json | undefined, config: Jso
   }
   if (!isJsonList(live) || !isJsonList(config)) return config
   return mergeElements(of, live, config)
+}
+
+function hasParts(value: Json): boolean {
+  return isJsonList(value) ? value.length > 0 : isJsonObject(value) && Object.keys(value).length > 0
 }
 
 function mergeMembers(
@@ -55,4 +61,24 @@ function mergeElements(
   }
   for (const [step, value] of wanted) if (!present.has(step)) merged.push(value)
   return merged
+}
+
+/** Returns an applied object without the fields that it sets to `null`. */
+export function withoutNulls(type: MergeType, config: JsonObject): JsonObject {
+  const of = resolved(type, config)
+  if (of.kind !== 'struct') return config
+  const draft: JsonObjectDraft = {}
+  for (const name of Object.keys(config)) {
+    const value = memberOf(config, name)
+    if (value === undefined || value === null) continue
+    setMember(draft, name, withoutNullsIn(of.member(name) ?? of.other, value))
+  }
+  return draft
+}
+
+function withoutNullsIn(type: MergeType, value: Json): Json {
+  if (isJsonObject(value)) return withoutNulls(type, value)
+  const of = resolved(type, value)
+  if (!isJsonList(value) || of.kind !== 'keyed') return value
+  return value.map((item) => withoutNullsIn(of.items, item))
 }

@@ -26,10 +26,17 @@ export type Transfer = {
  * Takes added, changed and removed fields from all managers but the writer.
  *
  * @param manager identity of the writer, whose entry stays as it is
+ * @param unset the part of the change that conflicts also where it removes fields
  * @source structured-merge-diff `merge/update.go`
  */
-export function transferFields(change: Change, managers: Managers, manager: string): Transfer {
+export function transferFields(
+  change: Change,
+  managers: Managers,
+  manager: string,
+  unset: Change | null = null,
+): Transfer {
   const comparison = new VersionedComparison(change)
+  const unsetComparison = unset === null ? null : new VersionedComparison(unset)
   const conflicts = new Map<string, ManagedEntry>()
   const left = new Map<string, ManagedEntry>()
   // Made once for each version, because there may be thousands of managers.
@@ -41,7 +48,9 @@ export function transferFields(change: Change, managers: Managers, manager: stri
       left.set(identity, entry)
       continue
     }
-    const changed = taken.get(compared) ?? union(compared.modified, compared.added)
+    const changed =
+      taken.get(compared) ??
+      union(union(compared.modified, compared.added), removedIn(unsetComparison, entry))
     taken.set(compared, changed)
     const lost = intersection(entry.fields, changed)
     if (!isEmptySet(lost)) conflicts.set(identity, { ...entry, fields: lost })
@@ -49,6 +58,11 @@ export function transferFields(change: Change, managers: Managers, manager: stri
     if (!isEmptySet(fields)) left.set(identity, fields === entry.fields ? entry : { ...entry, fields })
   }
   return { managers: left, conflicts, comparison: comparison.requested }
+}
+
+function removedIn(comparison: VersionedComparison | null, { apiVersion }: ManagedEntry): FieldSet {
+  const compared = comparison?.in(apiVersion) ?? 'unknown'
+  return typeof compared === 'string' ? emptySet : compared.removed
 }
 
 /** A writer and the time of its write. */

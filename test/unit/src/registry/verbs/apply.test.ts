@@ -348,3 +348,34 @@ void test('an element with a very long key is named by the beginning of its key'
   assert.match(seen.message, /^\.spec\.containers\[\{"name":"x+.{0,40}\]\.ports: duplicate entries for key/)
   assert.ok(seen.message.length < 1000)
 })
+
+void test('spec 4.10: null leaves a map and a list of others as they are, and its applier owns the field', async (t) => {
+  const { apply } = await open(t)
+  await apply(configMap({ k: '1' }, { labels: { l: '1' }, finalizers: ['x.io/a'] }))
+  const before = await apply(configMap({ k: '1' }, { labels: { l: '1' }, finalizers: ['x.io/a'] }))
+  const nulls = { ...configMap(null, { labels: null, finalizers: null }), data: null }
+  const got = await apply(nulls, { manager: 'other' })
+  assert.equal(got.code, 200)
+  assert.deepEqual(got.object['data'], { k: '1' })
+  assert.deepEqual(got.object.metadata.labels, { l: '1' })
+  assert.deepEqual(got.object.metadata.finalizers, ['x.io/a'])
+  const [mine, other] = owners(got) as readonly Json[]
+  assert.deepEqual(mine, (owners(before) as readonly Json[])[0])
+  assert.deepEqual(other, [
+    ...['other', 'Apply'],
+    { 'f:data': {}, 'f:metadata': { 'f:finalizers': {}, 'f:labels': {} } },
+  ])
+})
+
+void test('spec 4.10: null for a field of another manager is a conflict; force unsets it', async (t) => {
+  const { apply } = await open(t)
+  await apply(configMap({ k: '1', l: '1' }))
+  const unsetting = configMap({ k: null })
+  const error = await refused(apply(unsetting, { manager: 'other' }))
+  assert.equal(error.code, 409)
+  assert.deepEqual(causes(error), ['FieldManagerConflict .data.k'])
+  const forced = await apply(unsetting, { manager: 'other', force: true })
+  assert.deepEqual(forced.object['data'], { k: '', l: '1' }, 'a text that is null is empty')
+  const own = await apply(configMap({ l: null }))
+  assert.deepEqual(own.object['data'], { k: '', l: '' }, 'its own field needs no force')
+})
