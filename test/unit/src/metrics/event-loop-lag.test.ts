@@ -1,6 +1,6 @@
 /*
  * Goal: the gauges state how late timers were since the last scrape, and nothing of an earlier one.
- * Method: a clock that moves by hand, beside the gauges of the library.
+ * Method: a clock that moves by hand, and a registry that has the gauges of the library.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
