@@ -69,7 +69,7 @@ type Evidence = {
   readonly holders: readonly ClaimedService[]
   /** The Service that the claim belongs to. null: it is gone, or does not have the value */
   readonly owner: ClaimedService | null
-  /** What a repair depends on. */
+  /** The conditions of a repair: what it is based on has not changed. */
   readonly conditions: readonly Condition[]
 }
 

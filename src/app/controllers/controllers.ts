@@ -37,6 +37,8 @@ import type { PodControllersParts } from './pods-and-volumes.ts'
 import { startPolicy } from './policy.ts'
 import type { PolicyParts } from './policy.ts'
 import { queueNames } from './queue-names.ts'
+import { startServerService } from './server-service.ts'
+import type { ServerServiceParts } from './server-service.ts'
 import { startServiceClaims } from './service-claims.ts'
 import type { ServiceClaimsParts } from './service-claims.ts'
 
@@ -49,7 +51,8 @@ export type ControllersDependencies = Omit<
     AccountsParts &
     AuthenticationTrustParts &
     IdentityLeasesParts &
-    ServiceClaimsParts,
+    ServiceClaimsParts &
+    ServerServiceParts,
   'clientOf' | 'eventsOf' | 'ephemeralVolumes' | 'claimRepairs' | 'serverClient' | 'switched' | 'always'
 > & {
   readonly registry: Registry
@@ -125,6 +128,7 @@ export class Controllers {
       ...startBootstrapTokens(parts),
       ...startIdentityLeases(parts),
       ...startServiceClaims(parts),
+      ...startServerService(parts),
     ]
   }
 

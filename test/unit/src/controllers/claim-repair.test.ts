@@ -1,6 +1,6 @@
 /*
- * Goal: the claims of Services are those of the values that Services have, whatever an older version
- * of the program stored; what cannot be repaired is reported.
+ * Goal: the claims of Services are those of the values that Services have, whatever an older
+ * version of the program stored; what cannot be repaired is reported.
  * Method: the shipped controllers of a member that begins to lead over states that this version
  * does not write.
  */
