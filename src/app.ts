@@ -320,6 +320,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     enabled: config.controllers,
     eventTtlMs: config['event-ttl'],
     endedPodsMax: config['terminated-pod-gc-threshold'],
+    ranges,
   })
   controllers.start()
   if (needsPods(config)) pods.start()

@@ -2,7 +2,10 @@ import { ConfigError } from './errors.ts'
 import { custom } from './flag.ts'
 import type { Flag } from './flag.ts'
 
-/** The controllers that `--controllers` switches, under upstream's names. */
+/**
+ * The controllers that `--controllers` switches, under upstream's names. Upstream runs those of the
+ * claims of Services in its API server, without a switch: theirs are the names in their Events.
+ */
 export const CONTROLLERS = [
   'bootstrapsigner',
   'clusterrole-aggregation',
@@ -11,8 +14,10 @@ export const CONTROLLERS = [
   'csrsigning',
   'ephemeral-volume',
   'garbagecollector',
+  'ipallocator-repair-controller',
   'namespace',
   'podgc',
+  'portallocator-repair-controller',
   'pv-protection',
   'pvc-protection',
   'resourcequota',

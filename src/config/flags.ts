@@ -62,7 +62,7 @@ export const flags = {
     'Port for clients (HTTPS). 0 takes any free port, the same one at later starts; only for a member that founds a cluster alone.',
   ),
   'advertise-address': addressFlag(
-    'Address that clients connect to. Unset: --bind-address at --secure-port, or 127.0.0.1 where that is every address.',
+    'Address that clients connect to, also in the endpoints of the Service of the API server unless it is a loopback address or a name. Unset: --bind-address at --secure-port, or 127.0.0.1 where that is every address.',
   ),
   http2: toggle(
     true,

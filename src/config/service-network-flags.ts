@@ -7,7 +7,7 @@ export const serviceNetworkFlags = {
   'service-cluster-ip-range': custom<readonly string[]>({
     fallback: ['10.96.0.0/12'],
     placeholder: 'CIDR,…',
-    help: 'Range of cluster IPs, or two of different families for dual-stack Services; the first one is the default family. The first address of each is not assigned. Use the same ranges on all members: a member with others assigns from them, but never an address that a Service has.',
+    help: 'Range of cluster IPs, or two of different families for dual-stack Services; the first one is the default family. The first address is that of the Service of the API server; the first one of each range is not picked for others. Use the same ranges on all members: a member with others assigns from them, but never an address that a Service has.',
     parse: (values) => checkRanges(values.flatMap((value) => value.split(','))),
   }),
   'service-node-port-range': custom<string>({

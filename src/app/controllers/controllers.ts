@@ -11,6 +11,7 @@ import { WorkQueueMetrics } from '../../metrics/work-queue-metrics.ts'
 import type { Registry } from '../../registry/calls/verb.ts'
 import { LocalClient } from '../../registry/local-client.ts'
 import type { Outcome } from '../../store/command.ts'
+import type { ClaimRepairCounts } from '../../controllers/claim-repair.ts'
 import type { EphemeralVolumeCounts } from '../../controllers/ephemeral-volumes.ts'
 import { startAccounts } from './accounts.ts'
 import type { AccountsParts } from './accounts.ts'
@@ -36,6 +37,10 @@ import type { PodControllersParts } from './pods-and-volumes.ts'
 import { startPolicy } from './policy.ts'
 import type { PolicyParts } from './policy.ts'
 import { queueNames } from './queue-names.ts'
+import { startServerService } from './server-service.ts'
+import type { ServerServiceParts } from './server-service.ts'
+import { startServiceClaims } from './service-claims.ts'
+import type { ServiceClaimsParts } from './service-claims.ts'
 
 /** The dependencies of all groups of controllers, without how they are run. */
 export type ControllersDependencies = Omit<
@@ -45,8 +50,10 @@ export type ControllersDependencies = Omit<
     PolicyParts &
     AccountsParts &
     AuthenticationTrustParts &
-    IdentityLeasesParts,
-  'clientOf' | 'eventsOf' | 'ephemeralVolumes' | 'serverClient' | 'switched' | 'always'
+    IdentityLeasesParts &
+    ServiceClaimsParts &
+    ServerServiceParts,
+  'clientOf' | 'eventsOf' | 'ephemeralVolumes' | 'claimRepairs' | 'serverClient' | 'switched' | 'always'
 > & {
   readonly registry: Registry
   readonly consensus: Consensus<Outcome>
@@ -69,6 +76,7 @@ export class Controllers {
   #collected: { readonly failures: number } | null = null
   readonly #recorders = new Map<ControllerName, EventRecorder>()
   readonly #ephemeralVolumes: EphemeralVolumeCounts = { created: 0, failed: 0 }
+  readonly #claimRepairs: ClaimRepairCounts = { restored: 0, released: 0 }
   #stops: Stop[] = []
 
   constructor(dependencies: ControllersDependencies) {
@@ -90,12 +98,17 @@ export class Controllers {
     const refused = 'Calls to create the claim of an ephemeral volume that failed.'
     const refusedName = 'ephemeral_volume_controller_create_failures'
     counter(metrics, refusedName, refused, () => this.#ephemeralVolumes.failed)
+    const restored =
+      'Claims of addresses and ports of Services that were missing and that this member restored.'
+    counter(metrics, 'orch_service_claims_restored', restored, () => this.#claimRepairs.restored)
+    const released = 'Claims of addresses and ports that no Service had and that this member deleted.'
+    counter(metrics, 'orch_service_claims_released', released, () => this.#claimRepairs.released)
     this.#queues.register(metrics)
   }
 
   start(): void {
-    const ephemeralVolumes = this.#ephemeralVolumes
-    const parts = { ...this.#dependencies, ...this.#running(), ephemeralVolumes }
+    const counts = { ephemeralVolumes: this.#ephemeralVolumes, claimRepairs: this.#claimRepairs }
+    const parts = { ...this.#dependencies, ...this.#running(), ...counts }
     const collection = startGarbageCollection(parts)
     this.#collected = collection.informer
     this.#stops = [
@@ -114,6 +127,8 @@ export class Controllers {
       ...startCertificates({ ...parts, ...parts.certificates }),
       ...startBootstrapTokens(parts),
       ...startIdentityLeases(parts),
+      ...startServiceClaims(parts),
+      ...startServerService(parts),
     ]
   }
 

@@ -1,11 +1,14 @@
 import { keyOf, prefixOf } from '../../store/key.ts'
 import type { Key, KeyPrefix } from '../../store/key.ts'
-import type { Operation } from '../../store/command.ts'
+import type { Condition, Operation } from '../../store/command.ts'
+import type { StoredObject } from '../../store/object-store.ts'
 import type { WriteRequest } from '../calls/verb.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ClaimedValue, ClaimRules } from '../kinds/claim-rules.ts'
 import type { AnyObject, BodyKind } from '../kinds/definition.ts'
-import { encode } from '../kinds/encode.ts'
+import { objectMember, textMember } from '../../api/json.ts'
+import type { ObjectMeta } from '../../api/metadata/object.ts'
+import { encode, parsedJson } from '../kinds/encode.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 import { withExtraOperations } from './plan.ts'
 import type { Plan } from './plan.ts'
@@ -14,11 +17,11 @@ import type { Plan } from './plan.ts'
 const group = 'internal'
 
 /** The prefix of all claims of a kind. */
-export function claimsPrefix({ plural }: ClaimRules): KeyPrefix {
+export function claimsPrefix({ plural }: Pick<ClaimRules, 'plural'>): KeyPrefix {
   return prefixOf({ group, plural, namespace: null })
 }
 
-export function claimKey({ plural }: ClaimRules, { set, value }: ClaimedValue): Key {
+export function claimKey({ plural }: Pick<ClaimRules, 'plural'>, { set, value }: ClaimedValue): Key {
   return keyOf({ group, plural, namespace: set, name: value })
 }
 
@@ -39,7 +42,7 @@ export function assignValues(
 ): AnyObject {
   const { claims } = definition.hooks
   if (claims === undefined) return object
-  const own = claimUid(object)
+  const own = claimUid(object.metadata)
   const isTaken = (value: ClaimedValue): boolean => {
     const claim = reads.getOther(claimKey(claims, value))
     return claim !== null && claim.uid !== own
@@ -72,7 +75,7 @@ export function withClaims(evaluated: Evaluated, draft: Drafted, object: AnyObje
   const stays = draft.operation === 'DELETE' ? draft.current : object
   const after = first.kind === 'delete' || stays === null ? [] : claims.valuesOf(stays)
   const before = draft.current === null ? [] : claims.valuesOf(draft.current)
-  const uid = claimUid(draft.object)
+  const uid = claimUid(draft.object.metadata)
   if (draft.operation === 'DELETE' && draft.current === null)
     return withExtraOperations(plan, releaseAll(claims, reads, uid))
   const kept = new Set(after.map((value) => claimKey(claims, value)))
@@ -86,8 +89,10 @@ export function withClaims(evaluated: Evaluated, draft: Drafted, object: AnyObje
       const key = claimKey(claims, value)
       const claim = reads.getOther(key)
       // Objects of an older version may share a value: the claim is that of the first.
-      if (claim !== null && (claim.uid === uid || held.has(key))) return []
-      return [claimOperation(key, object)]
+      if (claim !== null && held.has(key)) return []
+      // A claim that an older version left behind may be released at any moment.
+      if (claim?.uid === uid) return [claimOperation(key, object.metadata, [{ kind: 'uid-is', uid }])]
+      return [claimOperation(key, object.metadata)]
     }),
   ]
   return withExtraOperations(plan, operations)
@@ -98,19 +103,39 @@ export function withClaims(evaluated: Evaluated, draft: Drafted, object: AnyObje
  * claims of an object that cannot be read are found. It is another one, because the garbage
  * collector would take the end of a claim for that of the object.
  */
-export function claimUid(owner: AnyObject): string {
-  return `claim-${owner.metadata.uid ?? ''}`
+export function claimUid({ uid = '' }: Pick<ObjectMeta, 'uid'>): string {
+  return `claim-${uid}`
 }
 
-/** Returns the operation that claims a value for an object, unless it is taken. */
-export function claimOperation(key: Key, owner: AnyObject): Operation {
-  const { name = '', namespace = '', creationTimestamp } = owner.metadata
+/**
+ * Returns the operation that claims a value for an object.
+ *
+ * @param conditions unset: the value must not be claimed
+ */
+export function claimOperation(
+  key: Key,
+  owner: ClaimOwner,
+  conditions: readonly Condition[] = [{ kind: 'absent' }],
+): Operation {
+  const { name = '', namespace = '', creationTimestamp } = owner
   const metadata = {
     ...{ name: key.slice(key.lastIndexOf('/') + 1), uid: claimUid(owner) },
     ...(typeof creationTimestamp === 'string' ? { creationTimestamp } : {}),
   }
   const object = encode({ kind: 'Claim', apiVersion: 'internal/v1', metadata, owner: { namespace, name } })
-  return { kind: 'put', key, conditions: [{ kind: 'absent' }], object }
+  return { kind: 'put', key, conditions, object }
+}
+
+/** The metadata of an object that a claim depends on. */
+export type ClaimOwner = Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'creationTimestamp'>
+
+/** Returns the namespace and the name of the object that a stored claim was made for. */
+export function ownerOfClaim(claim: Pick<StoredObject, 'bytes'>): {
+  readonly namespace: string
+  readonly name: string
+} {
+  const owner = objectMember(parsedJson(claim.bytes), 'owner')
+  return { namespace: textMember(owner, 'namespace'), name: textMember(owner, 'name') }
 }
 
 function release(reads: ReadSet, key: Key, uid: string): readonly Operation[] {

@@ -17,6 +17,11 @@ import { defaultRegistryLimits } from '../../../src/registry/shared/registry-lim
 import type { RegistryLimits } from '../../../src/registry/shared/registry-limits.ts'
 import { registry } from '../../../src/registry/registry.ts'
 import { definitionsFor } from '../../../src/resources/index.ts'
+import {
+  defaultAddressRanges,
+  defaultNodePorts,
+  serviceRanges,
+} from '../../../src/resources/services/service-ranges.ts'
 import type { Settings } from '../../../src/store/command.ts'
 import type { StoreLimits } from '../../../src/store/store-limits.ts'
 import type { ObjectStore } from '../../../src/store/object-store.ts'
@@ -127,6 +132,7 @@ export class Served {
       // Clients write no events.
       eventTtlMs: 0,
       endedPodsMax: 0,
+      ranges: serviceRanges(defaultAddressRanges, defaultNodePorts),
     })
     bootstrap.start(onFailure)
     trimmer.start()

@@ -22,6 +22,7 @@ import type { Fixture } from '../registry/fixture.ts'
 import { nodeRequestBody } from '../controllers/certificates/request-bodies.ts'
 import { storeClusterInfo, storeToken } from '../controllers/token-bodies.ts'
 import { claimBody, volumeBody } from '../controllers/volume-bodies.ts'
+import { storedPort, storeOlder } from '../resources/services/stored-services.ts'
 import { lead, rest } from './leading-member.ts'
 
 const DOMAINS = ['orch.io', 'k8s.io'] as const
@@ -96,6 +97,13 @@ async function work(api: Fixture): Promise<void> {
   await storeToken(api, 'expire', { expiration: '2020-01-01T00:00:00Z' })
   await storeToken(api, 'signer', {})
   await storeClusterInfo(api)
+  const ports = [{ ...storedPort, nodePort: 30_001 }]
+  await storeOlder(api, 'unclaimed', {
+    type: 'NodePort',
+    clusterIP: '10.9.9.9',
+    clusterIPs: ['10.9.9.9'],
+    ports,
+  })
   await rest(api)
   await api.delete({ kind: 'Namespace', name: 'short-lived' })
   for (let at = 0; at < 5; at++) await rest(api)
@@ -115,8 +123,10 @@ function usersIn(names: Names): Readonly<Record<ControllerName, string>> {
     csrsigning: account('certificate-controller'),
     'ephemeral-volume': account('ephemeral-volume-controller'),
     garbagecollector: account('generic-garbage-collector'),
+    'ipallocator-repair-controller': 'system:kube-controller-manager',
     namespace: account('namespace-controller'),
     podgc: account('pod-garbage-collector'),
+    'portallocator-repair-controller': 'system:kube-controller-manager',
     'pv-protection': account('pv-protection-controller'),
     'pvc-protection': account('pvc-protection-controller'),
     resourcequota: account('resourcequota-controller'),

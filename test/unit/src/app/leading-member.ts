@@ -11,6 +11,8 @@ import type { ControllerName } from '../../../../src/config/controllers-flag.ts'
 import { definitionsPrefix, knownDefinition } from '../../../../src/controllers/custom-definition-summary.ts'
 import type { Admission } from '../../../../src/registry/calls/admission.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
+import type { ServiceRanges } from '../../../../src/resources/services/service-ranges.ts'
+import { dualStackRanges } from '../../../../fixtures/service-ranges.ts'
 import { certificateIssuing } from '../../../support/fixtures/certificate-issuing.ts'
 import { Fixture } from '../registry/fixture.ts'
 
@@ -24,6 +26,12 @@ export type LeadingMember = {
   readonly members?: readonly NodeId[]
   /** Unset: one that never changes. */
   readonly rootCa?: RootCaSource
+  /** Unset: large ranges of both families. */
+  readonly ranges?: ServiceRanges
+  /** Unset: nothing is logged. */
+  readonly log?: pino.Logger
+  /** Called before the member begins to lead. */
+  readonly prepare?: (api: Fixture) => Promise<void>
 }
 
 const steady: RootCaSource = { pem: 'CA', onChange: () => undefined }
@@ -31,8 +39,10 @@ const steady: RootCaSource = { pem: 'CA', onChange: () => undefined }
 /** Starts the controllers of a member that leads. */
 export async function lead(t: TestContext, member: LeadingMember): Promise<Fixture> {
   const { domain, enabled, admission, endedPodsMax = 0, members = [], rootCa = steady } = member
+  const { ranges = dualStackRanges, prepare, log = pino({ level: 'silent' }) } = member
   const names = namesOf(domain)
-  const api = await Fixture.open({ domain, ...(admission === undefined ? {} : { admission }) })
+  const api = await Fixture.open({ domain, ranges, ...(admission === undefined ? {} : { admission }) })
+  await prepare?.(api)
   const { registry, store, consensus, clock, catalog } = api
   const definitions = new Informer({ store, clock, prefix: definitionsPrefix(names), parse: knownDefinition })
   const pods = podInformer({ names, store, clock })
@@ -50,9 +60,10 @@ export async function lead(t: TestContext, member: LeadingMember): Promise<Fixtu
     certificates: certificateIssuing(),
     rootCa,
     trust: { current: () => ({ clientAuthorities: null, proxies: null }), onChange: () => undefined },
-    log: pino({ level: 'silent' }),
+    log,
     enabled: new Set(enabled),
     ...{ eventTtlMs: 0, endedPodsMax },
+    ranges,
   })
   definitions.start()
   controllers.start()

@@ -17,11 +17,16 @@ import {
 } from '../../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import type { AnyObject } from '../../../../../src/registry/kinds/definition.ts'
-import { encode, parseStored } from '../../../../../src/registry/kinds/encode.ts'
+import { parseStored } from '../../../../../src/registry/kinds/encode.ts'
+import { claimOperation } from '../../../../../src/registry/writing/claims.ts'
 import { serviceRanges } from '../../../../../src/resources/services/service-ranges.ts'
-import { keyOf, partsOf, prefixOf } from '../../../../../src/store/key.ts'
+import type { Command, Outcome } from '../../../../../src/store/command.ts'
+import { prefixOf } from '../../../../../src/store/key.ts'
+import type { ObjectStore } from '../../../../../src/store/object-store.ts'
+import { ForwardingStore } from '../../../../../src/registry/kinds/forwarding-store.ts'
 import { Fixture, refused } from '../../registry/fixture.ts'
 import type { FixtureOptions } from '../../registry/fixture.ts'
+import { claimsOf, keyOfClaim, storedPort, storeOlder, writeRaw } from './stored-services.ts'
 
 const kind = 'Service'
 const ports = [{ port: 80 }]
@@ -53,12 +58,6 @@ function valuesOf(object: AnyObject): readonly string[] {
   numbers.push(numberMember(spec, 'healthCheckNodePort') ?? 0)
   const ips = textsMember(spec, 'clusterIPs').filter((ip) => ip !== 'None')
   return [...ips, ...new Set(numbers.filter((port) => port > 0).map(String))]
-}
-
-function claimsOf(api: Fixture): readonly string[] {
-  const prefix = prefixOf({ group: 'internal', plural: 'serviceclaims', namespace: null })
-  const { objects } = api.store.view().list(prefix, { after: null, limit: null })
-  return objects.map(({ key }) => partsOf(key).name).sort()
 }
 
 /** Asserts that exactly the values of the stored Services are claimed. */
@@ -285,22 +284,6 @@ void test('concurrent creations get different values, and one of those that name
   assertClaimed(api)
 })
 
-/** Stores a Service as a version without claims stored it. */
-async function storeOlder(api: Fixture, name: string, spec: JsonObject): Promise<void> {
-  const { metadata } = await create(api, name, { clusterIP: 'None' })
-  const key = keyOf({ group: '', plural: 'services', namespace: 'default', name })
-  const older = { type: 'ClusterIP', sessionAffinity: 'None', ports: [stored], ...spec }
-  const object = encode({
-    ...{ apiVersion: 'v1', kind, metadata: { ...metadata, resourceVersion: '' }, spec: older },
-  })
-  await api.store.write(
-    { kind: 'write', operations: [{ kind: 'put', key, conditions: [], object }] },
-    api.clock.monotonicMs() + 1000,
-  )
-}
-
-const stored = { port: 80, protocol: 'TCP', targetPort: 80 }
-
 async function touch(api: Fixture, name: string): Promise<JsonObject> {
   const body = { metadata: { labels: { touched: 'true' } } }
   return specOf((await api.patch({ kind, name, body })).object)
@@ -308,7 +291,7 @@ async function touch(api: Fixture, name: string): Promise<JsonObject> {
 
 void test('a Service of an older version without values and claims gets them when it is changed', async (t) => {
   const api = await opened(t)
-  await storeOlder(api, 'old', { type: 'NodePort', ports: [{ ...stored, nodePort: 30_001 }] })
+  await storeOlder(api, 'old', { type: 'NodePort', ports: [{ ...storedPort, nodePort: 30_001 }] })
   await touch(api, 'old')
   assert.equal(claimsOf(api).length, 2)
   assertClaimed(api)
@@ -336,3 +319,32 @@ void test('a Service of an older version keeps its addresses, whichever families
     assertClaimed(api)
   }
 })
+
+void test('a Service whose own leftover claim is released while it takes the value claims it again', async (t) => {
+  const interference = { before: async (): Promise<void> => undefined }
+  const api = await opened(t, { wrap: (store) => new InterruptedStore(store, interference) })
+  const { metadata } = await create(api, 'web', { type: 'NodePort' })
+  const key = keyOfClaim('nodeport', '30123')
+  await writeRaw(api, [claimOperation(key, metadata)])
+  interference.before = async () => {
+    interference.before = async () => undefined
+    await writeRaw(api, [{ kind: 'delete', key, conditions: [] }])
+  }
+  await change(api, 'web', { ports: [{ port: 80, nodePort: 30_123 }] })
+  assertClaimed(api)
+})
+
+/** Another write comes first. */
+class InterruptedStore extends ForwardingStore {
+  readonly #interference: { before: () => Promise<void> }
+
+  constructor(store: ObjectStore, interference: { before: () => Promise<void> }) {
+    super(store)
+    this.#interference = interference
+  }
+
+  override async write(command: Command, deadlineMs: number): Promise<Outcome> {
+    await this.#interference.before()
+    return super.write(command, deadlineMs)
+  }
+}
