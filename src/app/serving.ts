@@ -36,6 +36,7 @@ import type { OperatedKeys } from '../server/routes/signing-keys.ts'
 import type { OperatedWebhooks } from '../server/routes/webhooks.ts'
 import { MemberSnapshots } from '../server/routes/snapshot-provider.ts'
 import type { StateWatch } from '../state-agreement/state-watch.ts'
+import { backendsOf } from './backends.ts'
 import { credentialsOf } from './peer-credentials.ts'
 
 export type ServingDependencies = {
@@ -139,6 +140,7 @@ function serverOf(
       { catalog: served, names, version: programVersion, turn: () => yieldToEventLoop(clock) },
       config['feature-gates'].isOn.OpenAPIV3,
     ),
+    backends: backendsOf(site),
     version: buildInfo(),
     tls: dependencies.keys.server,
     tlsPolicy: { minVersion: tlsVersions[config['tls-min-version']], ciphers: config['tls-cipher-suites'] },
@@ -147,6 +149,7 @@ function serverOf(
       requestsReadingMax: config['max-requests-inflight'],
       requestsWritingMax: config['max-mutating-requests-inflight'],
       watchesMax: limits.watchesMax,
+      backendStreamsMax: limits.backendStreamsMax,
       requestMsMax: config['request-timeout'],
       requestBytesMax: limits.requestBytesMax,
       uploadsMax: limits.uploadsMax,

@@ -21,6 +21,7 @@ import { binding } from './binding.ts'
 import { eviction } from './eviction.ts'
 import { checkPodAnnotations, checkPodAnnotationsKept, checkPodCost } from './pods/pod-annotations.ts'
 import { podColumns } from './pods/pod-columns.ts'
+import { podConnections } from './pods/connect-options.ts'
 import { withSeccompOnBothSides } from './pods/pod-seccomp.ts'
 
 /**
@@ -67,6 +68,7 @@ export function podDefinition(names: Names): ResourceDefinition {
       },
     },
     subresources: [
+      ...podConnections,
       binding,
       eviction,
       {

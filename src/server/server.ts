@@ -116,6 +116,7 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
       heavy: new HeavyWork(clock),
       authorizer: dependencies.authorizer,
       upgradeOf: (raw) => listener.upgradeOf(raw),
+      connecting: { backends: dependencies.backends, clock, domain: dependencies.names.domain },
       ...errorParts,
     })
     const issuer = dependencies.issuer ?? null

@@ -47,7 +47,17 @@ export type RequestInfo = {
    * upstream's old `watch` and `proxy` prefixes.
    */
   readonly shape: 'plain' | 'odd'
+  /**
+   * The subresource connects the caller to another server: the call may last, and has limits of its
+   * own.
+   */
+  readonly connects: boolean
 }
+
+/** The subresources of the core group that connect. */
+const CONNECTING: ReadonlySet<string> = new Set([
+  ...['pods/attach', 'pods/exec', 'pods/log', 'pods/portforward'],
+])
 
 /**
  * Parses the target of a request to verb, resource and location. The whole path is decoded before
@@ -66,7 +76,7 @@ export function requestInfo(method: string, target: string): RequestInfo {
   const core = parts[0] === 'api'
   if ((!core && parts[0] !== 'apis') || parts.length < (core ? 3 : 4)) {
     const action: Action = { kind: 'path', verb: method.toLowerCase(), path }
-    return { action, path, query, named: false, shape: 'plain' }
+    return { action, path, query, named: false, shape: 'plain', connects: false }
   }
   const group = core ? '' : (parts[1] as string)
   const version = parts[core ? 1 : 2] as string
@@ -137,7 +147,8 @@ function resourceInfo(of: {
     namespace,
     name,
   }
-  return { action, path, query, named, shape: odd ? 'odd' : 'plain' }
+  const connects = group === '' && named && !odd && CONNECTING.has(`${resource}/${subresource}`)
+  return { action, path, query, named, shape: odd ? 'odd' : 'plain', connects }
 }
 
 /** A collection narrowed to one name counts as that name for rules with resource names. */

@@ -36,7 +36,10 @@ import { answerWebSocket } from '../responses/websocket-watch.ts'
 import type { WebSocketUpgrade } from '../responses/websocket-watch.ts'
 import { baseHeaders, sendBytes } from '../responses/wire.ts'
 import type { RawRequest } from '../http/raw-http.ts'
+import { connectionOf } from '../../registry/calls/subresource.ts'
 import type { ErrorParts } from '../responses/error-reply.ts'
+import { answerConnection } from '../connect/answer-connection.ts'
+import type { ConnectDependencies } from '../connect/connection.ts'
 
 /**
  * Serves all paths of spec 4.1 with one dispatcher: the target is parsed already, only the kind is
@@ -55,6 +58,7 @@ type DispatchDependencies = ErrorParts & {
   readonly authorizer: Authorizer
   /** Returns the connection of a WebSocket request, or null. */
   readonly upgradeOf: (raw: RawRequest) => WebSocketUpgrade | null
+  readonly connecting: Omit<ConnectDependencies, keyof ErrorParts | 'upgradeOf' | 'connect'>
 }
 
 function dispatcher(dependencies: DispatchDependencies): (request: Request, reply: Reply) => Promise<void> {
@@ -101,6 +105,16 @@ function dispatcher(dependencies: DispatchDependencies): (request: Request, repl
     const words = deprecationWords(definition)
     if (words !== null) call.warn(words)
     call.deprecated = definition.deprecated ?? null
+    const subresource = connectionOf(definition, target.subresource)
+    if (subresource !== null && registry.connect !== undefined) {
+      const verbRequest = { definition, context: call, target, query, body: NO_BODY, contentType: '' }
+      const { name, namespace } = target
+      await answerConnection(
+        { ...{ call, request, reply, subresource, verbRequest }, name: name ?? '', namespace },
+        { ...dependencies, ...dependencies.connecting, connect: registry.connect },
+      )
+      return
+    }
     const wanted = representationWanted(request.raw.headers.accept, verb, definition, query)
     // Only a watch can use a WebSocket; for other verbs the offer is ignored.
     const webSocket = verb === 'watch' ? webSocketOf(call, request, reply, dependencies) : null

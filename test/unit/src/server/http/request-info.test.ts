@@ -38,6 +38,17 @@ function check(method: string, target: string, wanted: Wanted): void {
   )
 }
 
+void test('subresources of the core group that connect to other servers are known by their path', () => {
+  const connects = (method: string, target: string): boolean => requestInfo(method, target).connects
+  const pod = '/api/v1/namespaces/a/pods/b'
+  for (const name of ['log', 'exec', 'attach', 'portforward'])
+    for (const method of ['GET', 'POST']) assert.equal(connects(method, `${pod}/${name}?x=y`), true, name)
+  for (const target of [pod, `${pod}/status`, `${pod}/log/more`, `${pod}/`, '/api/v1/pods', '/log'])
+    assert.equal(connects('GET', target), false, target)
+  assert.equal(connects('GET', '/apis/example.io/v1/namespaces/a/pods/b/log'), false)
+  assert.equal(connects('GET', '/api/v1/namespaces/a/services/b/log'), false)
+})
+
 void test('spec 5.7: resource paths give verb, group, version, namespace, resource, name and subresource', () => {
   const other = 'other'
   const cases: readonly [string, string, Wanted][] = [

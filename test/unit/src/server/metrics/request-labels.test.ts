@@ -46,6 +46,8 @@ const cases: readonly (readonly [string, string, string, string])[] = [
   ['DELETE', all, '', 'DELETE||pods||namespace'],
   ['DELETE', `${one}?dryRun=Made-up`, '', 'DELETE|invalid|pods||resource'],
   ['GET', `${one}?dryRun=All`, '', 'GET||pods||resource'],
+  ['GET', `${one}/log?follow=true`, '', 'CONNECT||pods|log|resource'],
+  ['POST', `${one}/exec?dryRun=All`, '', 'CONNECT||pods|exec|resource'],
   ['GET', `${one}/made-up`, '', 'GET||pods||resource'],
   ['GET', '/api/v1/made-ups/b', '', 'GET||||'],
   ['MADEUP', one, '', 'other||pods||resource'],
