@@ -28,7 +28,7 @@ import { joinTokens } from '../membership/join-authentication.ts'
 import { KeyWatch } from '../pki/key-watch.ts'
 import type { MemberKeys } from '../pki/member-keys.ts'
 import { membershipServices } from './membership-services.ts'
-import { authenticatorOf, staleAccess } from './policy.ts'
+import { authenticatorOf, proxyOptions, staleAccess } from './policy.ts'
 import type { Access } from './policy.ts'
 import { buildInfo } from '../build-info.ts'
 import type { MemberContext } from './context.ts'
@@ -141,6 +141,7 @@ function serverOf(
       config['feature-gates'].isOn.OpenAPIV3,
     ),
     backends: backendsOf(site),
+    userHeaders: userHeadersOf(config),
     version: buildInfo(),
     tls: dependencies.keys.server,
     tlsPolicy: { minVersion: tlsVersions[config['tls-min-version']], ciphers: config['tls-cipher-suites'] },
@@ -159,6 +160,15 @@ function serverOf(
     },
     crash: onFatal,
   })
+}
+
+/** Returns the beginnings of headers that name users, which a proxy must not pass on. */
+function userHeadersOf(config: Config): readonly string[] {
+  const { userHeaders, groupHeaders, extraPrefixes } = proxyOptions(config)
+  return [
+    'x-remote-',
+    ...[...userHeaders, ...groupHeaders, ...extraPrefixes].map((name) => name.toLowerCase()),
+  ]
 }
 
 /**

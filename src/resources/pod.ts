@@ -21,7 +21,7 @@ import { binding } from './binding.ts'
 import { eviction } from './eviction.ts'
 import { checkPodAnnotations, checkPodAnnotationsKept, checkPodCost } from './pods/pod-annotations.ts'
 import { podColumns } from './pods/pod-columns.ts'
-import { podConnections } from './pods/connect-options.ts'
+import { podConnections, proxyOf } from './pods/connect-options.ts'
 import { withSeccompOnBothSides } from './pods/pod-seccomp.ts'
 
 /**
@@ -69,6 +69,7 @@ export function podDefinition(names: Names): ResourceDefinition {
     },
     subresources: [
       ...podConnections,
+      proxyOf('Pod'),
       binding,
       eviction,
       {

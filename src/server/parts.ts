@@ -56,6 +56,8 @@ export type ServerDependencies = {
   readonly issuer?: IssuerDocuments | null
   /** The servers that callers reach through this one. */
   readonly backends: Backends
+  /** See `ConnectDependencies`. Unset: those that are usual. */
+  readonly userHeaders?: readonly string[]
   /** For backups. */
   readonly snapshots: SnapshotProvider
   readonly openapi: OpenApiDocuments

@@ -112,6 +112,7 @@ void test('operations on Pods are create-only, and unknown ones are not found', 
 const subresources = `
   namespaces/finalize Namespace update
   namespaces/status Namespace get,patch,update
+  nodes/proxy NodeProxyOptions create,delete,get,patch,update
   nodes/status Node get,patch,update
   persistentvolumeclaims/status PersistentVolumeClaim get,patch,update
   persistentvolumes/status PersistentVolume get,patch,update
@@ -122,9 +123,11 @@ const subresources = `
   pods/exec PodExecOptions create,get
   pods/log Pod get
   pods/portforward PodPortForwardOptions create,get
+  pods/proxy PodProxyOptions create,delete,get,patch,update
   pods/status Pod get,patch,update
   replicationcontrollers/scale autoscaling/v1/Scale get,patch,update
   replicationcontrollers/status ReplicationController get,patch,update
+  services/proxy ServiceProxyOptions create,delete,get,patch,update
   services/status Service get,patch,update
   daemonsets/status DaemonSet get,patch,update
   deployments/scale autoscaling/v1/Scale get,patch,update

@@ -312,8 +312,8 @@ export type OperationSubresource = {
  */
 export type ConnectSubresource = {
   readonly name: string
-  readonly verbs: readonly ('get' | 'create')[]
-  readonly connects: 'log' | 'exec' | 'attach' | 'portforward'
+  readonly verbs: readonly ('get' | 'create' | 'update' | 'patch' | 'delete')[]
+  readonly connects: 'log' | 'exec' | 'attach' | 'portforward' | 'proxy'
   /** The kind of its options, which are query parameters; null: it is not admitted. */
   readonly options: BodyKind | null
   readonly body?: undefined

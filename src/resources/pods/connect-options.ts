@@ -51,3 +51,14 @@ export const podConnections: readonly ConnectSubresource[] = [
     options: optionsKind('PodPortForwardOptions', portForwardOptionsSchema),
   },
 ]
+
+/** Returns the proxy of a kind, to the target itself. */
+export function proxyOf(kind: 'Pod' | 'Service' | 'Node'): ConnectSubresource {
+  const schema = struct(`core.v1.${kind}ProxyOptions`, `Parameters of a proxy of a ${kind}.`, {
+    path: text(1, 'The path at the target.'),
+  })
+  return {
+    ...{ name: 'proxy', verbs: ['create', 'delete', 'get', 'patch', 'update'], connects: 'proxy' },
+    options: optionsKind(`${kind}ProxyOptions`, schema),
+  }
+}

@@ -1,5 +1,6 @@
 import { assertNever } from '../../../base/assert.ts'
 import { answerLogs } from './answer-logs.ts'
+import { answerProxy } from './answer-proxy.ts'
 import { answerStreams } from './answer-streams.ts'
 import type { ConnectDependencies, Connection } from './connection.ts'
 
@@ -13,6 +14,8 @@ export function answerConnection(connection: Connection, dependencies: ConnectDe
     case 'attach':
     case 'portforward':
       return answerStreams(connects, connection, dependencies)
+    case 'proxy':
+      return answerProxy(connection, dependencies)
     default:
       return assertNever(connects)
   }

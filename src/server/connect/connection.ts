@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
+import type { Random } from '../../../base/random.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
 import type { Backend, Backends } from '../../backends/backends.ts'
 import type { ConnectHandler, VerbRequest } from '../../registry/calls/verb.ts'
@@ -15,6 +16,9 @@ export type ConnectDependencies = ErrorParts & {
   readonly clock: Clock
   /** The domain of the subprotocol that carries a bearer token. */
   readonly domain: string
+  /** Beginnings of headers, in lower case, with which an authenticating proxy names users. */
+  readonly userHeaders: readonly string[]
+  readonly random: Random
   /** Returns the connection of a request with `Upgrade`, or null. */
   readonly upgradeOf: (raw: RawRequest) => WebSocketUpgrade | null
 }

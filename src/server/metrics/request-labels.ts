@@ -104,5 +104,5 @@ const pathVerbs: ReadonlyMap<string, string> = new Map([
 const healthPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz'])
 
 const knownSubresources: ReadonlySet<string> = new Set(
-  'status finalize scale approval binding eviction attach exec log portforward'.split(' '),
+  'status finalize scale approval binding eviction attach exec log portforward proxy'.split(' '),
 )

@@ -101,12 +101,13 @@ function dispatcher(dependencies: DispatchDependencies): (request: Request, repl
     const target = targetOf(definition, action, named)
     const { verb } = action
     if (request.raw.headers[TRACE_HEADER] !== undefined) await trace(call, dependencies.authorizer)
-    if (!isOneOf(verbsAt(definition, target), verb)) throw dependencies.noRoute.refusal(call.info)
-    const words = deprecationWords(definition)
-    if (words !== null) call.warn(words)
-    call.deprecated = definition.deprecated ?? null
     const subresource = connectionOf(definition, target.subresource)
+    const verbs = verbsAt(definition, target)
     if (subresource !== null && registry.connect !== undefined) {
+      // A proxy passes on methods that are no verbs, too.
+      if (!isOneOf(verbs, verb) && subresource.connects !== 'proxy') {
+        throw dependencies.noRoute.refusal(call.info)
+      }
       const verbRequest = { definition, context: call, target, query, body: NO_BODY, contentType: '' }
       const { name, namespace } = target
       await answerConnection(
@@ -115,6 +116,10 @@ function dispatcher(dependencies: DispatchDependencies): (request: Request, repl
       )
       return
     }
+    if (!isOneOf(verbs, verb)) throw dependencies.noRoute.refusal(call.info)
+    const words = deprecationWords(definition)
+    if (words !== null) call.warn(words)
+    call.deprecated = definition.deprecated ?? null
     const wanted = representationWanted(request.raw.headers.accept, verb, definition, query)
     // Only a watch can use a WebSocket; for other verbs the offer is ignored.
     const webSocket = verb === 'watch' ? webSocketOf(call, request, reply, dependencies) : null

@@ -49,6 +49,28 @@ void test('subresources of the core group that connect to other servers are know
   assert.equal(connects('GET', '/api/v1/namespaces/a/services/b/log'), false)
 })
 
+void test('the path below a proxy is that of its target, and only there', () => {
+  const rows: readonly (readonly [target: string, below: string | null])[] = [
+    ['/api/v1/namespaces/a/pods/b/proxy', ''],
+    ['/api/v1/namespaces/a/pods/b/proxy/', '/'],
+    ['/api/v1/namespaces/a/pods/http:b:80/proxy/x/', '/x/'],
+    ['/api/v1/namespaces/a/services/b/proxy/x//y?z=/', '/x//y'],
+    ['/api/v1/nodes/b/proxy/%2e%2e/x', '/../x'],
+    // Not served.
+    ['/api/v1/namespaces/a/pods//proxy/x', null],
+    ['/api/v1/namespaces//pods/b/proxy/x', null],
+    ['/api/v1/namespaces/a/configmaps/b/proxy/x', null],
+    ['/apis/example.io/v1/nodes/b/proxy/x', null],
+    ['/api/v1/proxy/nodes/b/proxy/x', null],
+  ]
+  for (const [target, below] of rows) {
+    const info = requestInfo('GET', target)
+    assert.deepEqual([info.connects, info.shape], below === null ? [false, 'odd'] : [true, 'plain'], target)
+    assert.equal(info.below, below ?? '', target)
+    if (below !== null) assert.equal(info.action.kind === 'resource' && info.action.subresource, 'proxy')
+  }
+})
+
 void test('spec 5.7: resource paths give verb, group, version, namespace, resource, name and subresource', () => {
   const other = 'other'
   const cases: readonly [string, string, Wanted][] = [

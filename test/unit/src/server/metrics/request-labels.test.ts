@@ -48,6 +48,7 @@ const cases: readonly (readonly [string, string, string, string])[] = [
   ['GET', `${one}?dryRun=All`, '', 'GET||pods||resource'],
   ['GET', `${one}/log?follow=true`, '', 'CONNECT||pods|log|resource'],
   ['POST', `${one}/exec?dryRun=All`, '', 'CONNECT||pods|exec|resource'],
+  ['DELETE', `${one}/proxy/x`, '', 'CONNECT||pods|proxy|resource'],
   ['GET', `${one}/made-up`, '', 'GET||pods||resource'],
   ['GET', '/api/v1/made-ups/b', '', 'GET||||'],
   ['MADEUP', one, '', 'other||pods||resource'],
