@@ -28,7 +28,7 @@ import { joinTokens } from '../membership/join-authentication.ts'
 import { KeyWatch } from '../pki/key-watch.ts'
 import type { MemberKeys } from '../pki/member-keys.ts'
 import { membershipServices } from './membership-services.ts'
-import { authenticatorOf, staleAccess } from './policy.ts'
+import { authenticatorOf, proxyOptions, staleAccess } from './policy.ts'
 import type { Access } from './policy.ts'
 import { buildInfo } from '../build-info.ts'
 import type { MemberContext } from './context.ts'
@@ -36,6 +36,7 @@ import type { OperatedKeys } from '../server/routes/signing-keys.ts'
 import type { OperatedWebhooks } from '../server/routes/webhooks.ts'
 import { MemberSnapshots } from '../server/routes/snapshot-provider.ts'
 import type { StateWatch } from '../state-agreement/state-watch.ts'
+import { backendsOf } from './backends.ts'
 import { credentialsOf } from './peer-credentials.ts'
 
 export type ServingDependencies = {
@@ -139,6 +140,8 @@ function serverOf(
       { catalog: served, names, version: programVersion, turn: () => yieldToEventLoop(clock) },
       config['feature-gates'].isOn.OpenAPIV3,
     ),
+    backends: backendsOf(site),
+    userHeaders: userHeadersOf(config),
     version: buildInfo(),
     tls: dependencies.keys.server,
     tlsPolicy: { minVersion: tlsVersions[config['tls-min-version']], ciphers: config['tls-cipher-suites'] },
@@ -147,6 +150,7 @@ function serverOf(
       requestsReadingMax: config['max-requests-inflight'],
       requestsWritingMax: config['max-mutating-requests-inflight'],
       watchesMax: limits.watchesMax,
+      backendStreamsMax: limits.backendStreamsMax,
       requestMsMax: config['request-timeout'],
       requestBytesMax: limits.requestBytesMax,
       uploadsMax: limits.uploadsMax,
@@ -156,6 +160,15 @@ function serverOf(
     },
     crash: onFatal,
   })
+}
+
+/** Returns the beginnings of headers that name users, which a proxy must not pass on. */
+function userHeadersOf(config: Config): readonly string[] {
+  const { userHeaders, groupHeaders, extraPrefixes } = proxyOptions(config)
+  return [
+    'x-remote-',
+    ...[...userHeaders, ...groupHeaders, ...extraPrefixes].map((name) => name.toLowerCase()),
+  ]
 }
 
 /**

@@ -6,6 +6,7 @@ import type { InitialMember } from './address.ts'
 import { controllersFlag } from './controllers-flag.ts'
 import { featureGatesFlag } from './feature-gates.ts'
 import { choice, custom, duration, size, text, toggle, wholeNumber } from './flag.ts'
+import { nodeAgentFlags } from './node-agent-flags.ts'
 import { featureLevelMax } from '../version.ts'
 import { limits } from './limits.ts'
 import { runtimeConfigFlag } from './runtime-config.ts'
@@ -178,6 +179,7 @@ export const flags = {
     'Delay before the first retry of a list that was not accepted; it grows exponentially, with five attempts in total.',
   ),
 
+  ...nodeAgentFlags,
   ...serviceNetworkFlags,
 
   'runtime-config': runtimeConfigFlag(),

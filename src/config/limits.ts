@@ -62,6 +62,17 @@ export const limits = Object.freeze({
   heavyWaitMsMax: 10_000,
   /** Watches of the clients of one member. When full: 429, `Retry-After: 1`. */
   watchesMax: 20_000,
+  /**
+   * Logs, tunnels and proxied requests to node agents, Pods and Services, of one member. When full:
+   * 429, `Retry-After: 1`.
+   */
+  backendStreamsMax: 1000,
+  /** Bytes of the headers of a response of a backend. More: the call fails. */
+  backendHeaderBytesMax: 16 * KiB,
+  /** Bytes of a response of a node agent that refuses an upgrade or logs. More: it is cut. */
+  backendErrorBytesMax: 50_000,
+  /** Ms for the rest of such a response. Longer: it is cut. */
+  backendErrorMsMax: 5000,
   /** Snapshots being sent to clients. When full: 429, `Retry-After: 5`. */
   snapshotsMax: 2,
   /** Ms without contact to a quorum after which a member ends its watches. */

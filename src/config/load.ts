@@ -198,6 +198,8 @@ function checkTogether(config: Config): void {
   for (const [one, other] of pairs) {
     if ((config[one] === '') !== (config[other] === '')) wrong(`--${one} and --${other} go together`)
   }
+  if (config['kubelet-certificate-authority'] !== '' && config['kubelet-client-certificate'] === '')
+    wrong('--kubelet-certificate-authority needs --kubelet-client-certificate and --kubelet-client-key')
   checkAccess(config, wrong)
   checkAdmissionPlugins(config, wrong)
 }
@@ -253,4 +255,5 @@ const pairs = [
   ['tls-cert-file', 'tls-private-key-file'],
   ['peer-cert-file', 'peer-key-file'],
   ['peer-cert-file', 'peer-ca-file'],
+  ['kubelet-client-certificate', 'kubelet-client-key'],
 ] as const

@@ -104,8 +104,8 @@ function wholeResponse(
   isSecure: boolean,
 ): Promise<HttpResult> {
   return new Promise((resolve) => {
-    const phase = phaseOf(outgoing, isSecure)
-    const fail = (cause: Error): void => resolve(failureOf(cause, outgoing.reusedSocket, phase()))
+    const phase = followPhase(outgoing, isSecure)
+    const fail = (cause: Error): void => resolve(httpFailureOf(cause, outgoing.reusedSocket, phase()))
     outgoing.on('error', fail)
     // Without a listener, Node.js closes the connection and reports nothing.
     outgoing.on('upgrade', (_, socket) => {
@@ -144,7 +144,7 @@ class ResponseTooLarge extends Error {
 export type HttpPhase = 'queue' | 'dns' | 'connect' | 'tls' | 'response'
 
 /** Follows a request, to report where it was when it timed out. */
-function phaseOf(outgoing: ClientRequest, isSecure: boolean): () => HttpPhase {
+export function followPhase(outgoing: ClientRequest, isSecure: boolean): () => HttpPhase {
   let phase: HttpPhase = 'queue'
   outgoing.once('socket', (socket) => {
     // A reused connection, or one through a proxy.
@@ -162,10 +162,11 @@ function phaseOf(outgoing: ClientRequest, isSecure: boolean): () => HttpPhase {
 
 /** Returns the result of a call that ended before it was sent. */
 export function failureInQueue(cause: Error): HttpResult {
-  return failureOf(cause, false, 'queue')
+  return httpFailureOf(cause, false, 'queue')
 }
 
-function failureOf(cause: Error, wasReused: boolean, phase: HttpPhase): HttpResult {
+/** Returns the result of a call that ended with an error. */
+export function httpFailureOf(cause: Error, wasReused: boolean, phase: HttpPhase): HttpResult {
   const code = 'code' in cause ? String(cause.code) : ''
   const line = cause.message.split('\n')[0]?.slice(0, WHY_CHARACTERS_MAX)
   const isLate = isTimeout(cause) || isTimeout(cause.cause)

@@ -11,7 +11,11 @@ export function unreachableWords(url: URL, failure: OutwardFailure): string {
   return `failed to call webhook: Post ${JSON.stringify(url.href)}: ${causeWords(url, failure)}`
 }
 
-function causeWords(url: URL, { reason, why, phase }: OutwardFailure): string {
+/** Returns why a server was not reached. */
+export function causeWords(
+  url: URL,
+  { reason, why, phase }: Pick<OutwardFailure, 'reason' | 'why' | 'phase'>,
+): string {
   const server = `${url.hostname}:${url.port === '' ? '443' : url.port}`
   switch (reason) {
     case 'dns': {

@@ -4,6 +4,7 @@ import { StoreError } from '../store/store-errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { AdmissionContext } from './calls/admission-context.ts'
 import type { VerbResponse, Registry, VerbRequest, WriteRequest } from './calls/verb.ts'
+import { connect } from './verbs/connect.ts'
 import { create } from './verbs/create.ts'
 import { removeCollection } from './verbs/delete-collection.ts'
 import { remove } from './verbs/delete.ts'
@@ -160,6 +161,12 @@ export function registry(given: RegistryOptions): Registry {
     patch: writing('patch', patch),
     delete: writing('delete', remove),
     deleteCollection: writing('deletecollection', removeCollection),
+    connect: (request, options) => {
+      const admission = new AdmissionContext(request.context, dependencies)
+      return onceOpened(dependencies, request, () =>
+        connect(dependencies, { ...request, admission }, options),
+      )
+    },
   }
 }
 

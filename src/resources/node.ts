@@ -12,6 +12,7 @@ import { nodeColumns } from './nodes/node-columns.ts'
 import { nodeSpecSchema, withBothRanges } from './nodes/node-spec.ts'
 import { nodeStatusSchema } from './nodes/node-status.ts'
 import { keeping, statusSubresource } from './common/status-subresource.ts'
+import { proxyOf } from './pods/connect-options.ts'
 
 /** A machine that runs pods. The status may be set on create. */
 export function nodeDefinition(names: Names): ResourceDefinition {
@@ -42,6 +43,7 @@ export function nodeDefinition(names: Names): ResourceDefinition {
       },
     },
     subresources: [
+      proxyOf('Node'),
       {
         ...statusSubresource((object, found) => {
           checkAmounts(object, found)

@@ -21,6 +21,7 @@ import { binding } from './binding.ts'
 import { eviction } from './eviction.ts'
 import { checkPodAnnotations, checkPodAnnotationsKept, checkPodCost } from './pods/pod-annotations.ts'
 import { podColumns } from './pods/pod-columns.ts'
+import { podConnections, proxyOf } from './pods/connect-options.ts'
 import { withSeccompOnBothSides } from './pods/pod-seccomp.ts'
 
 /**
@@ -67,6 +68,8 @@ export function podDefinition(names: Names): ResourceDefinition {
       },
     },
     subresources: [
+      ...podConnections,
+      proxyOf('Pod'),
       binding,
       eviction,
       {

@@ -18,6 +18,7 @@ import type { ServiceRanges } from './services/service-ranges.ts'
 import { checkService } from './services/service-rules.ts'
 import { serviceSchema } from './services/service-schema.ts'
 import { labelsOf, selectorColumn } from './workloads/pod-owner.ts'
+import { proxyOf } from './pods/connect-options.ts'
 
 /** A name and addresses for a set of Pods. */
 export function serviceDefinition(names: Names, ranges: ServiceRanges): ResourceDefinition {
@@ -48,7 +49,7 @@ export function serviceDefinition(names: Names, ranges: ServiceRanges): Resource
       validateUpdate: checkUpdate,
       claims: serviceClaims(ranges),
     },
-    subresources: [statusSubresource()],
+    subresources: [proxyOf('Service'), statusSubresource()],
   } satisfies ResourceDefinition)
 }
 

@@ -5,6 +5,7 @@ import type { Names } from '../api/metadata/names.ts'
 import type { Authenticator } from '../auth/authenticate.ts'
 import type { Authorizer } from '../auth/decision.ts'
 import type { IssuerDocuments } from '../auth/service-accounts/issuer-documents.ts'
+import type { Backends } from '../backends/backends.ts'
 import type { Health } from '../health/health.ts'
 import type { JoinService } from '../membership/join-service.ts'
 import type { MemberAdmin } from '../membership/member-admin.ts'
@@ -53,6 +54,10 @@ export type ServerDependencies = {
   readonly webhooks?: OperatedWebhooks
   /** The documents of the issuer of service account tokens. Unset or null: not served. */
   readonly issuer?: IssuerDocuments | null
+  /** The servers that callers reach through this one. */
+  readonly backends: Backends
+  /** See `ConnectDependencies`. Unset: those that are usual. */
+  readonly userHeaders?: readonly string[]
   /** For backups. */
   readonly snapshots: SnapshotProvider
   readonly openapi: OpenApiDocuments

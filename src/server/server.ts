@@ -116,6 +116,13 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
       heavy: new HeavyWork(clock),
       authorizer: dependencies.authorizer,
       upgradeOf: (raw) => listener.upgradeOf(raw),
+      connecting: {
+        ...{ backends: dependencies.backends, clock, random: dependencies.random },
+        ...{
+          domain: dependencies.names.domain,
+          userHeaders: dependencies.userHeaders ?? DEFAULT_USER_HEADERS,
+        },
+      },
       ...errorParts,
     })
     const issuer = dependencies.issuer ?? null
@@ -148,6 +155,9 @@ function countsOf(places: Places, outgoing: OutgoingBytes): InFlightCounts {
   const { bytes: outgoingBytes, cutOff } = outgoing
   return { reading, writing, watching, uploading, bodyBytes, outgoingBytes, cutOff }
 }
+
+/** The usual headers of authenticating proxies. */
+const DEFAULT_USER_HEADERS = ['x-remote-']
 
 const NO_QUERY = Object.freeze({})
 

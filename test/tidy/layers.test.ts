@@ -48,6 +48,8 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/host': ['base'],
   'src/outward': ['base', 'src/api', 'src/config', 'src/host', 'src/pki'],
+  // Node agents, Pods and Services that callers reach through a server.
+  'src/backends': ['base', 'src/api', 'src/config', 'src/host', 'src/outward', 'src/pki'],
   'src/audit': ['base', 'src/api', 'src/config', 'src/outward', 'src/pki'],
   'src/config': ['base'],
   'src/api': ['base'],
@@ -133,6 +135,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/health',
     'src/config',
     'src/audit',
+    'src/backends',
     'src/metrics',
   ],
   // Builds a member from all of these; nothing but the entry points imports it.
@@ -159,6 +162,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/pki',
     'src/outward',
     'src/audit',
+    'src/backends',
     'src/server',
   ],
   'src/main': ['base', 'src/app', 'src/config', 'src/membership', 'src/host', 'src/pki'],
@@ -217,10 +221,11 @@ const maySeeWithin: Readonly<Record<string, readonly string[]>> = {
   'src/server/calls': ['http', 'load'],
   'src/server/metrics': ['http', 'calls'],
   'src/server/responses': ['http', 'load', 'calls'],
+  'src/server/connect': ['http', 'load', 'calls', 'responses'],
   'src/server/discovery': ['http', 'responses'],
   'src/server/openapi': ['http', 'responses'],
   'src/server/plugins': ['http', 'load', 'calls', 'metrics', 'responses'],
-  'src/server/routes': ['http', 'load', 'calls', 'responses', 'discovery', 'openapi', 'plugins'],
+  'src/server/routes': ['http', 'load', 'calls', 'responses', 'connect', 'discovery', 'openapi', 'plugins'],
 }
 
 /** Leaves with no imports of their own, seen by everyone in src. */

@@ -1,6 +1,7 @@
 import { methodNotSupported, pathNotFound } from '../../api/errors/standard-errors.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import type {
+  ConnectSubresource,
   OperationSubresource,
   PartSubresource,
   PartVerb,
@@ -23,7 +24,7 @@ export function partOf(
 ): PartSubresource | null {
   if (target.subresource === null) return null
   const found = subresourceOf(definition, target)
-  if (found.body !== undefined || !found.verbs.includes(verb)) {
+  if (found.body !== undefined || 'connects' in found || !found.verbs.includes(verb)) {
     throw methodNotSupported(resourceOf(definition), verb)
   }
   return found
@@ -57,6 +58,15 @@ export function operationOf(definition: ResourceDefinition, target: Target): Ope
   if (found.body === undefined || found.view !== undefined)
     throw methodNotSupported(resourceOf(definition), 'create')
   return found
+}
+
+/** Returns the connection that a path of a kind makes; null: none. */
+export function connectionOf(
+  { subresources }: Pick<ResourceDefinition, 'subresources'>,
+  name: string | null,
+): ConnectSubresource | null {
+  const found = subresources.find((one) => one.name === name)
+  return found !== undefined && 'connects' in found ? found : null
 }
 
 function subresourceOf({ subresources }: ResourceDefinition, { subresource }: Target): SubresourceDefinition {

@@ -3,7 +3,7 @@ import type { OtherRevision } from '../../store/command.ts'
 import type { AdmissionContext } from './admission-context.ts'
 import type { Catalog } from '../kinds/catalog.ts'
 import type { RequestContext, Target } from './request.ts'
-import type { ResourceDefinition } from '../kinds/definition.ts'
+import type { AnyObject, BodyKind, ResourceDefinition } from '../kinds/definition.ts'
 import type { CatalogSync } from '../kinds/catalog-sync.ts'
 import type { Representation } from '../representations/representation.ts'
 
@@ -98,4 +98,29 @@ export type Registry = {
   readonly patch: VerbHandler
   readonly delete: VerbHandler
   readonly deleteCollection: VerbHandler
+  /** Unset: this registry has no objects to connect to. */
+  readonly connect?: ConnectHandler
 }
+
+/** The options of a connection: query parameters as an object. */
+export type ConnectOptions = { readonly kind: BodyKind; readonly object: AnyObject }
+
+/** The options and objects of a connection. */
+export type Connecting = {
+  /** The options as admission left them; null: connections of this kind are not admitted. */
+  readonly options: AnyObject | null
+  /**
+   * Returns an object of the core group, as the most recent state has it.
+   *
+   * @param namespace null: a cluster-scoped kind
+   * @throws ApiError `NotFound`
+   */
+  readonly find: (plural: string, namespace: string | null, name: string) => AnyObject
+}
+
+/**
+ * Admits a connection to an object, and then reads the most recent state.
+ *
+ * @param options null: the connection is a read, such as that of logs. @throws ApiError
+ */
+export type ConnectHandler = (request: VerbRequest, options: ConnectOptions | null) => Promise<Connecting>

@@ -240,7 +240,8 @@ export type ResourceHooks = {
 }
 
 /** A path below an object. */
-export type SubresourceDefinition = PartSubresource | ViewSubresource | OperationSubresource
+export type SubresourceDefinition =
+  PartSubresource | ViewSubresource | OperationSubresource | ConnectSubresource
 
 /** Reads or writes part of the object (`status`, `finalize`). */
 export type PartSubresource = {
@@ -304,6 +305,19 @@ export type OperationSubresource = {
    * memory that is current. Pure. @throws ApiError to refuse
    */
   readonly jointChange?: (context: JointContext) => JointChange
+}
+
+/**
+ * Connects the caller to another server: the agent of a node, a Pod or a Service.
+ */
+export type ConnectSubresource = {
+  readonly name: string
+  readonly verbs: readonly ('get' | 'create' | 'update' | 'patch' | 'delete')[]
+  readonly connects: 'log' | 'exec' | 'attach' | 'portforward' | 'proxy'
+  /** The kind of its options, which are query parameters; null: it is not admitted. */
+  readonly options: BodyKind | null
+  readonly body?: undefined
+  readonly view?: undefined
 }
 
 export type JointContext = {

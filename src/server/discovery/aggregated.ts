@@ -45,11 +45,15 @@ function resourceEntry(definition: ResourceDefinition): object {
 function subresourceEntries({ group, version, kind, subresources }: ResourceDefinition): readonly object[] {
   return subresources
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, verbs, body }) => ({
-      subresource: name,
-      responseKind: kindOf(body ?? { group, version, kind }),
-      verbs: verbs.toSorted(),
-    }))
+    .map((subresource) => {
+      const { name, verbs, body } = subresource
+      const options = 'connects' in subresource ? subresource.options : null
+      return {
+        subresource: name,
+        responseKind: kindOf(body ?? options ?? { group, version, kind }),
+        verbs: verbs.toSorted(),
+      }
+    })
 }
 
 function kindOf({ group, version, kind }: Kind): Kind {

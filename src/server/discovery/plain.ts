@@ -80,10 +80,15 @@ function resourceEntry(definition: ResourceDefinition): { readonly name: string 
 }
 
 function subresourceEntries(definition: ResourceDefinition): readonly { readonly name: string }[] {
-  return definition.subresources.map(({ name, verbs, body }) => ({
-    name: `${definition.plural}/${name}`,
-    ...{ singularName: '', namespaced: definition.scope === 'Namespaced' },
-    ...(body === undefined ? {} : { group: body.group, version: body.version }),
-    ...{ kind: body?.kind ?? definition.kind, verbs: verbs.toSorted() },
-  }))
+  return definition.subresources.map((subresource) => {
+    const { name, verbs, body } = subresource
+    // Options are of the group of the kind, which is not repeated.
+    const options = 'connects' in subresource ? subresource.options : null
+    return {
+      name: `${definition.plural}/${name}`,
+      ...{ singularName: '', namespaced: definition.scope === 'Namespaced' },
+      ...(body === undefined ? {} : { group: body.group, version: body.version }),
+      ...{ kind: (body ?? options ?? definition).kind, verbs: verbs.toSorted() },
+    }
+  })
 }

@@ -43,11 +43,24 @@ export type RequestInfo = {
   readonly named: boolean
   /**
    * `plain`: a path of spec 4.1. `odd`: authorized as `action`, but nothing is found there: more
-   * segments than a subresource, an empty segment in the middle, a namespace in another, or
-   * upstream's old `watch` and `proxy` prefixes.
+   * segments than a subresource that is no proxy, an empty segment in the middle, a namespace in
+   * another, or upstream's old `watch` and `proxy` prefixes.
    */
   readonly shape: 'plain' | 'odd'
+  /**
+   * The subresource connects the caller to another server: the call may last, and has limits of its
+   * own.
+   */
+  readonly connects: boolean
+  /** The path at the target of a proxy, decoded: empty, or with a leading slash. */
+  readonly below: string
 }
+
+/** The subresources of the core group that connect. */
+const CONNECTING: ReadonlySet<string> = new Set([
+  ...['pods/attach', 'pods/exec', 'pods/log', 'pods/portforward'],
+])
+const PROXIES: ReadonlySet<string> = new Set(['nodes/proxy', 'pods/proxy', 'services/proxy'])
 
 /**
  * Parses the target of a request to verb, resource and location. The whole path is decoded before
@@ -66,7 +79,7 @@ export function requestInfo(method: string, target: string): RequestInfo {
   const core = parts[0] === 'api'
   if ((!core && parts[0] !== 'apis') || parts.length < (core ? 3 : 4)) {
     const action: Action = { kind: 'path', verb: method.toLowerCase(), path }
-    return { action, path, query, named: false, shape: 'plain' }
+    return { action, path, query, named: false, shape: 'plain', connects: false, below: '' }
   }
   const group = core ? '' : (parts[1] as string)
   const version = parts[core ? 1 : 2] as string
@@ -101,7 +114,7 @@ function resourceInfo(of: {
   if (special && parts.length < 2) {
     throw badRequest(`unable to determine kind and namespace from url, ${path}`)
   }
-  let odd = special || parts.includes('')
+  let odd = special
   let verb = special ? (parts[0] as string) : (METHOD_VERBS.get(of.method) ?? '')
   if (special) parts = parts.slice(1)
 
@@ -116,10 +129,13 @@ function resourceInfo(of: {
   }
   const resource = parts[0] as string
   let name = parts[1] ?? ''
-  // The segments after a proxied name are the path at the target.
   const subresource = verb === 'proxy' ? '' : (parts[2] ?? '')
-  if (parts.length > 3) odd = true
   const named = name !== ''
+  // The segments after a proxied name are the path at the target, which may have empty ones.
+  const isProxy = group === '' && named && !special && PROXIES.has(`${resource}/${subresource}`)
+  const pathParts = isProxy ? parts.slice(3) : []
+  if (parts.length > 3 && !isProxy) odd = true
+  if (of.parts.slice(0, of.parts.length - pathParts.length).includes('')) odd = true
   // `watch` of a single object is not a watch; upstream returns the object, too.
   if (!named) {
     if (verb === 'get') {
@@ -137,7 +153,16 @@ function resourceInfo(of: {
     namespace,
     name,
   }
-  return { action, path, query, named, shape: odd ? 'odd' : 'plain' }
+  const isStream = group === '' && named && CONNECTING.has(`${resource}/${subresource}`)
+  const connects = !odd && (isStream || isProxy)
+  const below = isProxy && !odd ? pathBelow(pathParts, path) : ''
+  return { action, path, query, named, shape: odd ? 'odd' : 'plain', connects, below }
+}
+
+/** @param parts without those of slashes at the end @param path the whole one */
+function pathBelow(parts: readonly string[], path: string): string {
+  const end = path.endsWith('/') ? '/' : ''
+  return parts.length === 0 ? end : `/${parts.join('/')}${end}`
 }
 
 /** A collection narrowed to one name counts as that name for rules with resource names. */

@@ -6,6 +6,7 @@ export type ServerLimits = {
   readonly requestsReadingMax: number
   readonly requestsWritingMax: number
   readonly watchesMax: number
+  readonly backendStreamsMax: number
   readonly requestMsMax: number
   readonly requestBytesMax: number
   readonly uploadsMax: number

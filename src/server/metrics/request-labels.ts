@@ -19,7 +19,8 @@ export type RequestLabels = {
  * clients cannot create series: unknown resources are counted together, without a name.
  *
  * @source apiserver `pkg/endpoints/metrics/metrics.go` of 1.24: a deleted collection is a `DELETE`
- * with the scope of a collection, and `HEAD` counts as the read that it stands for
+ * with the scope of a collection, `HEAD` counts as the read that it stands for, and connections to
+ * other servers are `CONNECT`
  */
 export function labelsOf({ info, raw }: Call, series: Pick<KindSeries, 'has'>): RequestLabels {
   const { action } = info
@@ -28,7 +29,7 @@ export function labelsOf({ info, raw }: Call, series: Pick<KindSeries, 'has'>): 
     const subresource = healthPaths.has(action.path) ? action.path : ''
     return { ...nothing, verb, subresource }
   }
-  const verb = verbOf(action.verb, raw.headers['content-type'])
+  const verb = info.connects ? 'CONNECT' : verbOf(action.verb, raw.headers['content-type'])
   const { group, version, resource } = action
   if (!series.has(group, version, resource)) return withoutResource(verb)
   return {
@@ -49,6 +50,11 @@ export function isSizedRead(verb: string): boolean {
   return verb === 'GET' || verb === 'LIST'
 }
 
+/** Whether requests with a verb of `labelsOf` may last for long. */
+export function isLong(verb: string): boolean {
+  return verb === 'WATCH' || verb === 'CONNECT'
+}
+
 const component = 'apiserver'
 const nothing = {
   ...{ verb: '', dry_run: '', group: '', version: '', resource: '', subresource: '', scope: '', component },
@@ -56,7 +62,7 @@ const nothing = {
 
 /** For reads `dryRun` has no meaning. */
 function isRead(verb: string): boolean {
-  return isSizedRead(verb) || verb === 'WATCH'
+  return isSizedRead(verb) || isLong(verb)
 }
 
 function verbOf(verb: string, contentType: string | undefined): string {
@@ -98,5 +104,5 @@ const pathVerbs: ReadonlyMap<string, string> = new Map([
 const healthPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz'])
 
 const knownSubresources: ReadonlySet<string> = new Set(
-  'status finalize scale approval binding eviction'.split(' '),
+  'status finalize scale approval binding eviction attach exec log portforward proxy'.split(' '),
 )

@@ -6,7 +6,7 @@ import type { BucketSeries } from '../../metrics/bucket-histogram.ts'
 import type { Call } from '../calls/call.ts'
 import type { KindSeries } from './kind-series.ts'
 import { ReadMetrics } from './read-metrics.ts'
-import { isSizedRead, labelsOf, withoutResource } from './request-labels.ts'
+import { isLong, isSizedRead, labelsOf, withoutResource } from './request-labels.ts'
 import type { RequestLabels } from './request-labels.ts'
 
 export type InFlightCounts = {
@@ -100,9 +100,9 @@ export class RequestMetrics {
   }
 
   /**
-   * Counts a watch as in progress.
+   * Counts a watch, or a connection to another server, as in progress.
    *
-   * @returns a function that the caller calls once, when the watch has ended
+   * @returns a function that the caller calls once, when it has ended
    */
   watching(call: Call): () => void {
     const series = this.#seriesOf(call)
@@ -212,13 +212,13 @@ function registerSeries(registry: Registry, series: ReadonlyMap<string, RequestS
   })
   new Gauge({
     name: 'apiserver_longrunning_requests',
-    help: 'Open watches.',
+    help: 'Open watches, and connections to other servers.',
     labelNames: streamLabelNames,
     registers,
     collect() {
       this.reset()
       for (const { labels, watching } of series.values()) {
-        if (labels.verb === 'WATCH') this.set(withoutDryRun(labels), watching)
+        if (isLong(labels.verb)) this.set(withoutDryRun(labels), watching)
       }
     },
   })

@@ -58,6 +58,8 @@ export function pathsOf(definition: ResourceDefinition, names: Names): readonly 
     paths.push({ path: `${base}/${plural}`, parameters: [parameters.pretty], definition, operations: [all] })
   }
   for (const subresource of definition.subresources) {
+    // The bodies of connections have no schema.
+    if ('connects' in subresource) continue
     const { name, verbs, body } = subresource
     paths.push({
       path: `${collection}/{name}/${name}`,

@@ -1,5 +1,6 @@
 import { ApiError } from '../../api/errors/api-error.ts'
 import { tooLarge } from '../../api/errors/standard-errors.ts'
+import { callOf } from '../calls/fastify-types.ts'
 import type { App, Reply, Request } from '../calls/fastify-types.ts'
 import type { RawRequest } from '../http/raw-http.ts'
 
@@ -15,7 +16,8 @@ export function bodies(app: App, requestBytesMax: number): void {
     const { headers } = request.raw
     // An empty Content-Type counts as absent: fastify would treat it as a type of its own.
     if (headers['content-type']?.trim() === '') delete headers['content-type']
-    const coding = codingOf(request)
+    // A proxy passes a body on as it is.
+    const coding = callOf(request).info.connects ? null : codingOf(request)
     if (coding !== null) {
       done(new ApiError('UnsupportedMediaType', `a body must not have a Content-Encoding: ${coding}`))
       return

@@ -24,6 +24,7 @@ export class Places {
       reading: sharedPlaces(limits.requestsReadingMax, placesPerUserShare),
       writing: sharedPlaces(limits.requestsWritingMax, placesPerUserShare),
       watching: sharedPlaces(limits.watchesMax, placesPerUserShare),
+      connecting: sharedPlaces(limits.backendStreamsMax, placesPerUserShare),
     }
     this.#uploads = sharedPlaces(limits.uploadsMax, uploadsPerUserShare)
     this.#bodies = new BodyMemory(limits.bodyMemoryBytesMax)
@@ -39,6 +40,10 @@ export class Places {
 
   get watching(): number {
     return this.#budgets.watching.held
+  }
+
+  get connecting(): number {
+    return this.#budgets.connecting.held
   }
 
   get uploading(): number {
@@ -87,8 +92,8 @@ function sharedPlaces(max: number, share: number): UserBudget {
 /**
  * Rejects requests while too many are in progress, or their bodies take too much memory: a quick
  * 429 for some is better than a slow response for all. No user can hold all of a resource. Watches
- * are idle most of the time, so they are counted separately; so are uploads: a request takes its
- * slot when its body has arrived.
+ * are idle most of the time, so they are counted separately; so are connections
+ * to other servers, and uploads: a request takes its slot when its body has arrived.
  */
 export function flowControl(
   app: App,
@@ -98,7 +103,7 @@ export function flowControl(
 ): void {
   const take = (call: Call, kind: Kind): boolean => {
     if (!places.take(call, kind)) return false
-    if (kind === 'watching') call.hold(metrics.watching(call))
+    if (kind === 'watching' || kind === 'connecting') call.hold(metrics.watching(call))
     return true
   }
   const drop = (call: Call, kind: Kind): ApiError => {
@@ -112,7 +117,7 @@ export function flowControl(
       reply.hijack()
       return
     }
-    const kind = kindOf(request.method, call.info.action.verb)
+    const kind = kindOf(request.method, call)
     if (!BODIES_UNREAD.has(request.method) && hasBody(request.raw)) {
       call.upload = places.beginUpload(call, expectedBytes(request, limits), limits.uploadGraceMs)
       done(call.upload === null ? drop(call, kind) : undefined)
@@ -142,7 +147,7 @@ export function flowControl(
     call.upload = null
     upload.end()
     const body = Buffer.isBuffer(request.body) ? request.body : NO_BODY
-    const kind = kindOf(request.method, call.info.action.verb)
+    const kind = kindOf(request.method, call)
     const isRoom = upload.charge.growTo(bodyMemoryBytesMin(body)) && take(call, kind)
     call.bodyMemoryBytes = isRoom ? bodyMemoryBytes(body, request.raw.headers['content-type'] ?? '') : 0
     const isTaken = isRoom && upload.charge.growTo(call.bodyMemoryBytes)
@@ -169,9 +174,10 @@ function isSmall({ raw }: Request): boolean {
 const NO_BODY = new Uint8Array(0)
 const RETRY_AFTER_SECONDS = 1
 
-type Kind = 'reading' | 'writing' | 'watching'
+type Kind = 'reading' | 'writing' | 'watching' | 'connecting'
 
-function kindOf(method: string, verb: string): Kind {
-  if (verb === 'watch') return 'watching'
+function kindOf(method: string, { info }: Call): Kind {
+  if (info.connects) return 'connecting'
+  if (info.action.verb === 'watch') return 'watching'
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? 'reading' : 'writing'
 }

@@ -200,8 +200,8 @@ const DEADLINE_GRACE_MS = 1000
 export function deadline(app: App): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const call = callOf(request)
-    const { query, action } = call.info
-    const text = query.size === 0 ? null : firstOf(query, 'timeout')
+    const { query, action, connects } = call.info
+    const text = query.size === 0 || connects ? null : firstOf(query, 'timeout')
     if (text !== null && text !== '' && action.verb !== 'watch') {
       const wantedMs = parseDuration(text)
       if (wantedMs === null || wantedMs < 0) {

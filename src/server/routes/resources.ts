@@ -36,7 +36,10 @@ import { answerWebSocket } from '../responses/websocket-watch.ts'
 import type { WebSocketUpgrade } from '../responses/websocket-watch.ts'
 import { baseHeaders, sendBytes } from '../responses/wire.ts'
 import type { RawRequest } from '../http/raw-http.ts'
+import { connectionOf } from '../../registry/calls/subresource.ts'
 import type { ErrorParts } from '../responses/error-reply.ts'
+import { answerConnection } from '../connect/answer-connection.ts'
+import type { ConnectDependencies } from '../connect/connection.ts'
 
 /**
  * Serves all paths of spec 4.1 with one dispatcher: the target is parsed already, only the kind is
@@ -55,6 +58,7 @@ type DispatchDependencies = ErrorParts & {
   readonly authorizer: Authorizer
   /** Returns the connection of a WebSocket request, or null. */
   readonly upgradeOf: (raw: RawRequest) => WebSocketUpgrade | null
+  readonly connecting: Omit<ConnectDependencies, keyof ErrorParts | 'upgradeOf' | 'connect'>
 }
 
 function dispatcher(dependencies: DispatchDependencies): (request: Request, reply: Reply) => Promise<void> {
@@ -97,7 +101,22 @@ function dispatcher(dependencies: DispatchDependencies): (request: Request, repl
     const target = targetOf(definition, action, named)
     const { verb } = action
     if (request.raw.headers[TRACE_HEADER] !== undefined) await trace(call, dependencies.authorizer)
-    if (!isOneOf(verbsAt(definition, target), verb)) throw dependencies.noRoute.refusal(call.info)
+    const subresource = connectionOf(definition, target.subresource)
+    const verbs = verbsAt(definition, target)
+    if (subresource !== null && registry.connect !== undefined) {
+      // A proxy passes on methods that are no verbs, too.
+      if (!isOneOf(verbs, verb) && subresource.connects !== 'proxy') {
+        throw dependencies.noRoute.refusal(call.info)
+      }
+      const verbRequest = { definition, context: call, target, query, body: NO_BODY, contentType: '' }
+      const { name, namespace } = target
+      await answerConnection(
+        { ...{ call, request, reply, subresource, verbRequest }, name: name ?? '', namespace },
+        { ...dependencies, ...dependencies.connecting, connect: registry.connect },
+      )
+      return
+    }
+    if (!isOneOf(verbs, verb)) throw dependencies.noRoute.refusal(call.info)
     const words = deprecationWords(definition)
     if (words !== null) call.warn(words)
     call.deprecated = definition.deprecated ?? null

@@ -10,10 +10,11 @@ import { compileConfiguration } from '../../../../../src/admission/webhooks/comp
 import { objectMember, textMember } from '../../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import { namesOf } from '../../../../../src/api/metadata/names.ts'
+import { connectionOf } from '../../../../../src/registry/calls/subresource.ts'
 import type { AnyObject } from '../../../../../src/registry/kinds/definition.ts'
 import { encode } from '../../../../../src/registry/kinds/encode.ts'
 import { keyOf } from '../../../../../src/store/key.ts'
-import { allow } from '../../../../support/fixtures/webhook-answers.ts'
+import { allow, deny } from '../../../../support/fixtures/webhook-answers.ts'
 import type { Got } from '../../registry/fixture.ts'
 import { refused } from '../../registry/fixture.ts'
 import { WebhookKit } from './webhook-kit.ts'
@@ -56,14 +57,31 @@ void test('spec 4.6.2: the operation of each verb is CREATE, UPDATE or DELETE, w
   }
 })
 
-void test('spec 4.6.2: no kind has a subresource that connects, so no call has the operation CONNECT', async (t) => {
-  const { api } = await WebhookKit.open(t)
-  const connecting = ['attach', 'exec', 'portforward', 'proxy']
-  const found = api.catalog
-    .all()
-    .flatMap(({ kind, subresources }) => subresources.map(({ name }) => `${kind}/${name}`))
-    .filter((one) => connecting.some((name) => one.endsWith(`/${name}`)))
-  assert.deepEqual(found, [])
+void test('spec 4.6.2: a connection has the operation CONNECT, its options as the object, and no old object', async (t) => {
+  const kit = await WebhookKit.open(t, { domain: 'k8s.io' })
+  const { api } = kit
+  await kit.configure('validating', 'all', [kit.webhook('all.example.com', { rules: everything })])
+  const exec = connectionOf(api.definition('Pod'), 'exec')
+  assert.ok(exec?.options !== null && exec?.options !== undefined)
+  const object = { apiVersion: 'v1', kind: 'PodExecOptions', metadata: {}, stdin: true, command: ['sh'] }
+  const request = api.request({ kind: 'Pod', name: 'a', subresource: 'exec' })
+  const connect = api.registry.connect ?? assert.fail('the registry connects')
+  kit.clear()
+  await connect(request, { kind: exec.options, object })
+  const [review, ...others] = kit.reviews()
+  assert.deepEqual([others.length, review?.['operation'], review?.['options']], [0, 'CONNECT', null])
+  assert.deepEqual([review?.['object'], review?.['oldObject']], [object, null])
+  assert.deepEqual(review?.['kind'], { group: '', version: 'v1', kind: 'PodExecOptions' })
+  assert.deepEqual(
+    [review?.['resource'], review?.['subResource'], review?.['name'], review?.['namespace']],
+    [{ group: '', version: 'v1', resource: 'pods' }, 'exec', 'a', 'default'],
+  )
+  kit.answer = (call) => deny(call)
+  await refused(connect(request, { kind: exec.options, object }))
+  // Logs are a read.
+  kit.clear()
+  await connect(request, null)
+  assert.equal(kit.reviews().length, 0)
 })
 
 void test('spec 4.6.2: a response counts with the status 200, whatever its content type, and with no other status', async (t) => {

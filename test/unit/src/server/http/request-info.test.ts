@@ -38,6 +38,39 @@ function check(method: string, target: string, wanted: Wanted): void {
   )
 }
 
+void test('subresources of the core group that connect to other servers are known by their path', () => {
+  const connects = (method: string, target: string): boolean => requestInfo(method, target).connects
+  const pod = '/api/v1/namespaces/a/pods/b'
+  for (const name of ['log', 'exec', 'attach', 'portforward'])
+    for (const method of ['GET', 'POST']) assert.equal(connects(method, `${pod}/${name}?x=y`), true, name)
+  for (const target of [pod, `${pod}/status`, `${pod}/log/more`, `${pod}/`, '/api/v1/pods', '/log'])
+    assert.equal(connects('GET', target), false, target)
+  assert.equal(connects('GET', '/apis/example.io/v1/namespaces/a/pods/b/log'), false)
+  assert.equal(connects('GET', '/api/v1/namespaces/a/services/b/log'), false)
+})
+
+void test('the path below a proxy is that of its target, and only there', () => {
+  const rows: readonly (readonly [target: string, below: string | null])[] = [
+    ['/api/v1/namespaces/a/pods/b/proxy', ''],
+    ['/api/v1/namespaces/a/pods/b/proxy/', '/'],
+    ['/api/v1/namespaces/a/pods/http:b:80/proxy/x/', '/x/'],
+    ['/api/v1/namespaces/a/services/b/proxy/x//y?z=/', '/x//y'],
+    ['/api/v1/nodes/b/proxy/%2e%2e/x', '/../x'],
+    // Not served.
+    ['/api/v1/namespaces/a/pods//proxy/x', null],
+    ['/api/v1/namespaces//pods/b/proxy/x', null],
+    ['/api/v1/namespaces/a/configmaps/b/proxy/x', null],
+    ['/apis/example.io/v1/nodes/b/proxy/x', null],
+    ['/api/v1/proxy/nodes/b/proxy/x', null],
+  ]
+  for (const [target, below] of rows) {
+    const info = requestInfo('GET', target)
+    assert.deepEqual([info.connects, info.shape], below === null ? [false, 'odd'] : [true, 'plain'], target)
+    assert.equal(info.below, below ?? '', target)
+    if (below !== null) assert.equal(info.action.kind === 'resource' && info.action.subresource, 'proxy')
+  }
+})
+
 void test('spec 5.7: resource paths give verb, group, version, namespace, resource, name and subresource', () => {
   const other = 'other'
   const cases: readonly [string, string, Wanted][] = [

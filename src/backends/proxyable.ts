@@ -1,0 +1,48 @@
+import { BlockList, isIP } from 'node:net'
+import type { LookupFunction } from 'node:net'
+import { hostLookup } from '../outward/host-lookup.ts'
+
+/** The error of an address that callers of a proxy must not reach, in upstream's words. */
+export const ADDRESS_NOT_ALLOWED = 'address not allowed'
+
+/**
+ * Whether the proxies of nodes, Pods and Services may connect to an address: not to this machine,
+ * to neighbours that only it can reach, such as the metadata service of a cloud, or to groups.
+ *
+ * @source apimachinery `pkg/util/proxy`, IsProxyableIP; Go `net.IP.IsGlobalUnicast`
+ */
+export function isProxyable(address: string): boolean {
+  const family = isIP(address)
+  if (family === 0) return false
+  return !FORBIDDEN.check(address, family === 6 ? 'ipv6' : 'ipv4')
+}
+
+/** `BlockList` compares IPv4 addresses that are mapped to IPv6 with the rules for IPv4. */
+const FORBIDDEN = new BlockList()
+FORBIDDEN.addAddress('0.0.0.0')
+FORBIDDEN.addSubnet('127.0.0.0', 8)
+FORBIDDEN.addSubnet('169.254.0.0', 16)
+FORBIDDEN.addSubnet('224.0.0.0', 4)
+FORBIDDEN.addAddress('255.255.255.255')
+FORBIDDEN.addAddress('::', 'ipv6')
+FORBIDDEN.addAddress('::1', 'ipv6')
+FORBIDDEN.addSubnet('fe80::', 10, 'ipv6')
+FORBIDDEN.addSubnet('ff00::', 8, 'ipv6')
+
+/**
+ * Resolves a host name to addresses of which all are allowed. The connection uses the addresses
+ * that were checked, so a name server cannot exchange them in between.
+ */
+export function lookupAmong(isAllowed: (address: string) => boolean): LookupFunction {
+  return (host, options, done) => {
+    hostLookup(host, { ...options, all: true }, (error, found) => {
+      const addresses = Array.isArray(found) ? found : []
+      const [first] = addresses
+      if (error !== null) done(error, '')
+      else if (first === undefined || !addresses.every(({ address }) => isAllowed(address)))
+        done(Object.assign(new Error(ADDRESS_NOT_ALLOWED), { code: 'EADDRNOTALLOWED' }), '')
+      else if (options.all === true) done(null, addresses)
+      else done(null, first.address, first.family)
+    })
+  }
+}

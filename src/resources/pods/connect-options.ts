@@ -1,0 +1,64 @@
+import { flag, listOf, struct, text, texts } from '../../api/schema/build.ts'
+import type { BodyKind, ConnectSubresource } from '../../registry/kinds/definition.ts'
+
+const stdin = 'Whether the standard input of the caller is passed on.'
+const stdout = 'Whether the standard output is returned.'
+const stderr = 'Whether the standard error is returned.'
+const tty = 'Whether a terminal is allocated.'
+const container = 'The container; unset: the only one of the Pod.'
+
+const streams = {
+  stdin: flag(1, stdin),
+  stdout: flag(2, stdout),
+  stderr: flag(3, stderr),
+  tty: flag(4, tty),
+  container: text(5, container),
+}
+
+const execOptionsSchema = struct('core.v1.PodExecOptions', 'Parameters of a command in a container.', {
+  ...streams,
+  command: texts(6, 'The command and its arguments; it is not run in a shell.', { required: true }),
+})
+
+const attachOptionsSchema = struct('core.v1.PodAttachOptions', 'Parameters of an attachment.', streams)
+
+const portForwardOptionsSchema = struct('core.v1.PodPortForwardOptions', 'Ports of a Pod.', {
+  ports: listOf(1, { type: 'integer', format: 'int32' }, 'The ports; WebSockets need them.'),
+})
+
+function optionsKind(kind: string, schema: BodyKind['schema']): BodyKind {
+  return { group: '', version: 'v1', kind, schema }
+}
+
+/** Logs are read, not connected to: admission does not see them, as upstream. */
+const log: ConnectSubresource = { name: 'log', verbs: ['get'], connects: 'log', options: null }
+
+const streamVerbs = ['create', 'get'] as const
+
+/** The connections to containers of a Pod, through the agent of its node. */
+export const podConnections: readonly ConnectSubresource[] = [
+  {
+    ...{ name: 'attach', verbs: streamVerbs, connects: 'attach' },
+    options: optionsKind('PodAttachOptions', attachOptionsSchema),
+  },
+  {
+    ...{ name: 'exec', verbs: streamVerbs, connects: 'exec' },
+    options: optionsKind('PodExecOptions', execOptionsSchema),
+  },
+  log,
+  {
+    ...{ name: 'portforward', verbs: streamVerbs, connects: 'portforward' },
+    options: optionsKind('PodPortForwardOptions', portForwardOptionsSchema),
+  },
+]
+
+/** Returns the proxy of a kind, to the target itself. */
+export function proxyOf(kind: 'Pod' | 'Service' | 'Node'): ConnectSubresource {
+  const schema = struct(`core.v1.${kind}ProxyOptions`, `Parameters of a proxy of a ${kind}.`, {
+    path: text(1, 'The path at the target.'),
+  })
+  return {
+    ...{ name: 'proxy', verbs: ['create', 'delete', 'get', 'patch', 'update'], connects: 'proxy' },
+    options: optionsKind(`${kind}ProxyOptions`, schema),
+  }
+}

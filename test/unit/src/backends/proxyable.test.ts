@@ -1,0 +1,47 @@
+/*
+ * Goal: the proxies reach no address that only this machine can reach.
+ * Method: addresses of every special range, in every spelling; names that resolve to them.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isProxyable, lookupAmong } from '../../../../src/backends/proxyable.ts'
+
+void test('loopback, link-local, multicast and unspecified addresses are not allowed, in any spelling', () => {
+  const forbidden = [
+    ...[
+      '127.0.0.1',
+      '127.255.0.9',
+      '0.0.0.0',
+      '169.254.169.254',
+      '224.0.0.1',
+      '239.1.2.3',
+      '255.255.255.255',
+    ],
+    ...['::1', '::', 'fe80::1', 'febf::1', 'ff02::1', '::ffff:127.0.0.1', '::ffff:169.254.169.254'],
+    ...['::ffff:7f00:1', '0:0:0:0:0:0:0:1', ''],
+    ...['localhost', '10.0.0.1:80', '127.1', '0x7f000001'],
+  ]
+  for (const address of forbidden) assert.equal(isProxyable(address), false, address)
+  for (const address of [
+    '10.0.0.1',
+    '192.168.1.1',
+    '172.16.0.1',
+    '8.8.8.8',
+    'fd00::1',
+    '2001:db8::1',
+    '::ffff:10.0.0.1',
+  ])
+    assert.equal(isProxyable(address), true, address)
+})
+
+void test('a name is refused if any of its addresses is not allowed', async () => {
+  const resolved = (isAllowed: (address: string) => boolean, all: boolean): Promise<string> =>
+    new Promise((resolve) => {
+      lookupAmong(isAllowed)('localhost', { all }, (error, address) => {
+        resolve(error === null ? JSON.stringify(address) : error.message)
+      })
+    })
+  assert.equal(await resolved(isProxyable, true), 'address not allowed')
+  assert.equal(await resolved(isProxyable, false), 'address not allowed')
+  assert.match(await resolved(() => true, false), /127\.0\.0\.1|::1/)
+})
