@@ -109,7 +109,7 @@ export class PendingConnection {
   }
 }
 
-/** What an agent gets to make a connection. */
+/** The options with which an agent makes a connection. */
 export type ConnectionOptions = RequestOptions & {
   /** Unset: the call waits as long as the agent does. */
   readonly pending?: PendingConnection

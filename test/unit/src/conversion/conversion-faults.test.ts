@@ -139,7 +139,7 @@ void test('an object that its conversion webhook answers wrongly does not keep t
     kit.answer = answer
     for (let at = 0; at < 6; at++) await refused(api.get({ kind: v2, name: 'poison' }))
     kit.answer = converts
-    // What was converted before is cached.
+    // Earlier conversions are cached.
     const name = `good-${++round}`
     await api.create({ kind: v1, body: gadget(name) })
     assert.equal((await api.get({ kind: v2, name })).code, 200)
