@@ -11,6 +11,7 @@ import { operatedWebhooks } from './app/operated-webhooks.ts'
 import type { OperatedWebhooks } from './server/routes/webhooks.ts'
 import { openAuditTrail } from './app/open-audit-trail.ts'
 import { logCatchUp } from './membership/catch-up-log.ts'
+import { componentHealth } from './membership/component-health.ts'
 import { withClientPort } from './data-dir/client-port.ts'
 import { ShutdownStack } from './app/shutdown-stack.ts'
 import { ConsensusMetrics } from './metrics/consensus-metrics.ts'
@@ -60,6 +61,7 @@ import type { EncryptedStore } from './encryption/encrypted-store.ts'
 import type { Admission } from './registry/calls/admission.ts'
 import type { AccessReviewer } from './registry/kinds/access-reviewer.ts'
 import { Catalog } from './registry/kinds/catalog.ts'
+import type { ComponentHealth } from './registry/kinds/component-health.ts'
 import type { PodSummary } from './controllers/pod-summary.ts'
 import { Informer } from './registry/informer.ts'
 import { registry as registryOf } from './registry/registry.ts'
@@ -170,6 +172,7 @@ async function build(
     watches,
     caughtUp,
     metrics,
+    components: () => componentHealth({ store: objects, names, checks: health.readyz }),
   })
   const health = watchHealth({
     ...{ clock, store, machine, consensus, watch, caughtUp },
@@ -255,6 +258,7 @@ type RegistryOptions = {
   readonly watches: WatchMetrics
   readonly caughtUp: CaughtUp
   readonly metrics: MetricsRegistry
+  readonly components: () => readonly ComponentHealth[]
 }
 
 type StartedRegistry = {
@@ -303,6 +307,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
       requireReadable: (stored) => store.requireReadable(stored),
     },
     observeWatch: (kind) => watches.begin(kind),
+    components: options.components,
     definitionsApplied: () => custom.untilCurrent(),
   })
   webhooks.reportTo(registry)

@@ -122,7 +122,7 @@ export class Backends {
         resolve({ kind: 'failed', why: cause instanceof Error ? cause.message : String(cause) })
         return
       }
-      const phase = followPhase(outgoing, isSecure)
+      const phase = followPhase(outgoing, { isSecure, pending: null })
       const url = new URL(`${isSecure ? 'https' : 'http'}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`)
       const timer = this.#clock.after(this.#options.connectMsMax, () =>
         outgoing.destroy(new DOMException('no connection in time', 'TimeoutError')),

@@ -11,6 +11,7 @@ import type { Catalog } from '../registry/kinds/catalog.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import { isLostRace } from './lost-race.ts'
 
 /** How the members verify clients and authenticating proxies. */
 export type AuthenticationTrust = {
@@ -78,10 +79,10 @@ async function reconcile(dependencies: AuthenticationTrustDependencies): Promise
   if (definition === null) return { kind: 'done' }
   const namespace = names.systemNamespace
   const target = { namespace, name: trustConfigMapName, subresource: null }
+  const found = await client.get(definition, target)
+  const stored = objectMember(found ?? {}, 'data')
+  const data = publishedData(stored, trust.current(), clock.wallMs())
   try {
-    const found = await client.get(definition, target)
-    const stored = objectMember(found ?? {}, 'data')
-    const data = publishedData(stored, trust.current(), clock.wallMs())
     if (found === null && Object.keys(data).length > 0) {
       const metadata = { name: trustConfigMapName, namespace }
       await client.create(definition, namespace, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data })
@@ -89,9 +90,10 @@ async function reconcile(dependencies: AuthenticationTrustDependencies): Promise
       await client.update(definition, target, { ...found, data })
     }
   } catch (cause) {
-    const isRace = cause instanceof ApiError && (cause.code === 'AlreadyExists' || cause.code === 'Conflict')
-    if (isRace) return { kind: 'again' }
-    throw cause
+    // A create without its namespace is reported each time, as that lasts.
+    const isReported = found === null && cause instanceof ApiError && cause.code === 'NotFound'
+    if (isReported || !isLostRace(cause)) throw cause
+    return { kind: 'again' }
   }
   return { kind: 'done' }
 }

@@ -1,6 +1,11 @@
 import { ApiError } from '../api/errors/api-error.ts'
 
-/** Whether a write failed because another one came first: the object has changed or is gone. */
+/**
+ * Whether a write failed because another one came first: the object has changed, is gone, or exists
+ * already. `NotFound` of a create means something else: its namespace is missing.
+ */
 export function isLostRace(cause: unknown): boolean {
-  return cause instanceof ApiError && (cause.code === 'Conflict' || cause.code === 'NotFound')
+  return cause instanceof ApiError && LOST.has(cause.code)
 }
+
+const LOST: ReadonlySet<string> = new Set(['AlreadyExists', 'Conflict', 'NotFound'])

@@ -4,7 +4,7 @@ import { conversionFailed } from '../api/errors/standard-errors.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { isAboutRequest, unreachableWords, wrongStatusWords } from '../outward/call-errors.ts'
 import type { FailureLog } from '../outward/failure-log.ts'
-import type { OutwardResult } from '../outward/outward-client.ts'
+import type { OutwardFailure, OutwardResult } from '../outward/outward-client.ts'
 import type { WebhookClients } from '../outward/webhook-clients.ts'
 import { WebhookStatistics } from '../outward/webhook-statistics.ts'
 import type { CallOutcome, WebhookSummary } from '../outward/webhook-statistics.ts'
@@ -99,9 +99,9 @@ export class ConversionWebhooks implements ObjectConverter {
     calls.failedBecause(made.why, clock.wallMs())
     // A call that the client did not wait for proves nothing about the webhook.
     const isCut = leftMs < limits.webhookMsMax && nowMs >= deadlineMs
-    if (made.responds) breaker.succeeded()
-    else if (isCut || made.isIgnored) breaker.abandon()
-    else breaker.failed(nowMs)
+    if (made.breaker === 'closes') breaker.succeeded()
+    else if (isCut || made.breaker === 'ignores') breaker.abandon()
+    else breaker.failed(nowMs, made.breaker === 'counts' ? null : originOf(call.sent))
     throw failure(webhook, call, made.why)
   }
 
@@ -123,25 +123,26 @@ export class ConversionWebhooks implements ObjectConverter {
       return failed(`could not get REST client: ${cause instanceof Error ? cause.message : String(cause)}`)
     }
     if (result.kind === 'failed') {
-      const isIgnored = ['busy', 'closed', 'too-large'].includes(result.reason)
-      return { ...failed(unreachableWords(url, result)), isIgnored }
+      return { ...failed(unreachableWords(url, result)), breaker: breakerOf(result) }
     }
     const wrong = wrongStatusWords(result.status)
-    if (wrong !== null) return { ...failed(wrong), isIgnored: isAboutRequest(result.status) }
+    if (wrong !== null) {
+      return { ...failed(wrong), breaker: isAboutRequest(result.status) ? 'ignores' : 'counts-once' }
+    }
     const read = readConversionReview(result.body, { group, version, uid })
-    if (read.kind === 'refused') return { ...failed(read.why), responds: true }
-    if (read.kind === 'invalid') return { ...failed(read.why), isIgnored: true }
+    if (read.kind === 'refused') return { ...failed(read.why), breaker: 'closes' }
+    if (read.kind === 'invalid') return { ...failed(read.why), breaker: 'counts-once' }
     const { objects } = read
     if (objects.length !== sent.length) {
       const why = `returned ${objects.length} objects, expected ${sent.length}`
-      return { ...failed(''), why, isIgnored: true }
+      return { kind: 'failed', why, breaker: 'ignores' }
     }
     const converted: AnyObject[] = []
     for (const [at, before] of sent.entries()) {
       const checked = convertedObject(before, objects[at], apiVersion)
       if (checked.kind === 'invalid') {
         const why = `returned invalid ${checked.what} at index ${at}: ${checked.why}`
-        return { ...failed(''), why, isIgnored: true }
+        return { kind: 'failed', why, breaker: 'ignores' }
       }
       converted.push(checked.object)
     }
@@ -171,24 +172,50 @@ type Made =
       readonly kind: 'failed'
       /** Follows the name of the kind, as upstream words it. */
       readonly why: string
-      /** The webhook responded properly: it cannot convert these objects. */
-      readonly responds: boolean
-      /**
-       * The circuit breaker ignores the failure, because it may be due to the objects or to this
-       * server: users could otherwise keep the webhook from converting the objects of others.
-       */
-      readonly isIgnored: boolean
+      readonly breaker: BreakerEffect
     }
+
+/**
+ * The effect of a failure on the circuit breaker. Users must not be able to keep the webhook from
+ * converting the objects of others.
+ *
+ * - `closes`: the webhook responded properly, it cannot convert these objects
+ * - `ignores`: it is due to single objects, or to this server
+ * - `counts`: the webhook cannot be reached
+ * - `counts-once`: after the objects were sent, so it may be due to them: counts once for each
+ *   origin, see `originOf`
+ */
+type BreakerEffect = 'closes' | 'ignores' | 'counts' | 'counts-once'
 
 /** A proper response that the objects cannot be converted counts as a denial. */
 function outcomeOf(made: Made): CallOutcome {
   if (made.kind === 'objects') return 'allowed'
-  return made.responds ? 'denied' : 'failed'
+  return made.breaker === 'closes' ? 'denied' : 'failed'
 }
 
 function failed(why: string): Extract<Made, { readonly kind: 'failed' }> {
-  return { kind: 'failed', why: `failed: ${why}`, responds: false, isIgnored: false }
+  return { kind: 'failed', why: `failed: ${why}`, breaker: 'counts' }
 }
+
+function breakerOf({ reason, phase }: OutwardFailure): BreakerEffect {
+  if (reason === 'busy' || reason === 'closed' || reason === 'too-large') return 'ignores'
+  return phase === 'queue' || phase === 'response' ? 'counts-once' : 'counts'
+}
+
+/**
+ * Returns where the objects of a call are from: a namespace, in which one user may have many, or a
+ * single object without one; objects of several origins count as one.
+ */
+function originOf(sent: readonly AnyObject[]): string {
+  const origins = new Set(
+    sent.map(({ metadata: { namespace = '', name = '' } }) => `${namespace}/${namespace === '' ? name : ''}`),
+  )
+  const [first = '', ...others] = origins
+  return others.length === 0 ? first : SEVERAL
+}
+
+/** No origin: it has no slash. */
+const SEVERAL = 'several'
 
 function failure(
   { definition, group, plural }: ConversionWebhook,

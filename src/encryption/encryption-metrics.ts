@@ -12,6 +12,8 @@ export type EncryptionFigures = {
   /** Whether the files of database and log have no plain text; null: nothing is encrypted. */
   readonly plainTextRemoved: boolean | null
   readonly reloads: { readonly taken: number; readonly refused: number }
+  /** Whether a start could use the file of the configuration; null: there is none. */
+  readonly isFileUsable: boolean | null
 }
 
 /** Registers the metrics of encryption at rest, which are read on collection. */
@@ -67,9 +69,20 @@ export function registerEncryptionMetrics(register: MetricsRegistry, read: () =>
       if (plainTextRemoved !== null) this.set(plainTextRemoved ? 1 : 0)
     },
   })
+  new Gauge({
+    name: 'orch_encryption_config_usable',
+    help: 'Whether the file of the encryption configuration can be used. 0: it is missing, invalid or loses a key in use, so that the next start would fail.',
+    registers: [register],
+    collect() {
+      const { isFileUsable } = read()
+      // Without a value the library shows 0, which would raise an alarm.
+      if (isFileUsable === null) this.remove()
+      else this.set(isFileUsable ? 1 : 0)
+    },
+  })
   new Counter({
     name: 'orch_encryption_config_reloads_total',
-    help: 'Changes of the encryption configuration by result: taken, or refused as it is invalid or loses a key in use.',
+    help: 'Changes of the encryption configuration by result: taken, or refused as it is missing, invalid or loses a key in use.',
     labelNames: ['result'],
     registers: [register],
     collect() {

@@ -62,6 +62,7 @@ export class Encryption {
   #entries: readonly SurveyEntry[] = []
   #sealedReads = 0
   #reloads = { taken: 0, refused: 0 }
+  #isFileUsable = true
   #removal: PlainTextRemoval | null = null
   readonly #plainTextWatch: PlainTextWatch
   /** In use. */
@@ -105,7 +106,8 @@ export class Encryption {
     }
     this.#removal = removal
     const paths = (): readonly string[] => [path]
-    this.#watch = new FileWatch({ paths, mayBeMissing: false, read, clock, onChange: () => this.#reload() })
+    // A missing file is reported like an invalid one: the next start needs it.
+    this.#watch = new FileWatch({ paths, mayBeMissing: true, read, clock, onChange: () => this.#reload() })
     this.#watch.start()
     this.#configured()
     await this.#look()
@@ -116,6 +118,7 @@ export class Encryption {
       ...{ entries: this.#entries, sealedReads: this.#sealedReads, reloads: this.#reloads },
       kms: this.#kms.health,
       plainTextRemoved: this.isPlainTextRemoved,
+      isFileUsable: this.#watch === null ? null : this.#isFileUsable,
     }))
   }
 
@@ -206,6 +209,7 @@ export class Encryption {
       this.#configured()
       this.#loggedMs.clear()
       this.#reloads.taken++
+      this.#isFileUsable = true
       log.info(
         { resources: rules.map(({ resource }) => resource) },
         'the encryption configuration changed: it is in use',
@@ -214,9 +218,10 @@ export class Encryption {
     } catch (cause) {
       if (!(cause instanceof ConfigError)) throw cause
       this.#reloads.refused++
+      this.#isFileUsable = false
       log.warn(
         { cause: cause.message },
-        'the changed encryption configuration is refused: the present one stays in use',
+        'the changed encryption configuration is refused: the present one stays in use, and a start would fail',
       )
     }
     this.#kms.retain(this.#rules.flatMap(({ providers }) => providers))

@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import type { RequestOptions } from 'node:https'
 import type { Cancellation } from './cancellation.ts'
 
 type Call = {
@@ -59,7 +60,7 @@ export async function httpCall(url: URL, call: HttpCall): Promise<HttpResult> {
   const headers = { ...call.headers, ...length }
   const send = url.protocol === 'http:' ? httpRequest : httpsRequest
   const outgoing = send(url, { ...tls, method, headers, signal, agent: agent ?? false })
-  return wholeResponse(outgoing, call, url.protocol === 'https:')
+  return wholeResponse(outgoing, call, { isSecure: url.protocol === 'https:', pending: null })
 }
 
 /** The server of many calls. */
@@ -82,6 +83,39 @@ export type PooledCall = Call & {
 }
 
 /**
+ * A connection that an agent takes time to make for one call, such as through a proxy. Node.js ends
+ * a call without a connection only when the agent has made or given up the connection.
+ */
+export class PendingConnection {
+  #giveUp: ((cause: Error) => void) | null = null
+
+  /** @param giveUp ends the attempt to connect */
+  begin(giveUp: (cause: Error) => void): void {
+    this.#giveUp = giveUp
+  }
+
+  /** Called when the connection is made. */
+  end(): void {
+    this.#giveUp = null
+  }
+
+  /** Whether the agent is connecting, or failed to. */
+  get hasBegun(): boolean {
+    return this.#giveUp !== null
+  }
+
+  abandon(cause: Error): void {
+    this.#giveUp?.(cause)
+  }
+}
+
+/** The options with which an agent makes a connection. */
+export type ConnectionOptions = RequestOptions & {
+  /** Unset: the call waits as long as the agent does. */
+  readonly pending?: PendingConnection
+}
+
+/**
  * Does what `httpCall` does with less CPU time: it has no URL to parse, no header names to
  * compare, and no AbortSignal.
  */
@@ -90,21 +124,33 @@ export async function pooledCall(server: HttpServer, call: PooledCall): Promise<
   const { method, path, body, cancellation } = call
   const length = body === null ? [] : ['content-length', String(body.byteLength)]
   const headers = [...call.headers, ...length]
-  const outgoing = (isSecure ? httpsRequest : httpRequest)({ host, port, path, method, headers, agent })
-  const ended = wholeResponse(outgoing, call, isSecure)
-  cancellation.onCancel((cause) => outgoing.destroy(cause))
+  const pending = new PendingConnection()
+  const options: ConnectionOptions = { host, port, path, method, headers, agent, pending }
+  const outgoing = (isSecure ? httpsRequest : httpRequest)(options)
+  const ended = wholeResponse(outgoing, call, { isSecure, pending })
+  cancellation.onCancel((cause) => {
+    outgoing.destroy(cause)
+    pending.abandon(cause)
+  })
   const result = await ended
   cancellation.onCancel(null)
   return result
 }
 
+/** How the connection of a call is made. */
+export type HttpConnection = {
+  readonly isSecure: boolean
+  /** null: the agent connects directly. */
+  readonly pending: PendingConnection | null
+}
+
 function wholeResponse(
   outgoing: ClientRequest,
   { body, responseBytesMax }: Call,
-  isSecure: boolean,
+  connection: HttpConnection,
 ): Promise<HttpResult> {
   return new Promise((resolve) => {
-    const phase = followPhase(outgoing, isSecure)
+    const phase = followPhase(outgoing, connection)
     const fail = (cause: Error): void => resolve(httpFailureOf(cause, outgoing.reusedSocket, phase()))
     outgoing.on('error', fail)
     // Without a listener, Node.js closes the connection and reports nothing.
@@ -144,7 +190,10 @@ class ResponseTooLarge extends Error {
 export type HttpPhase = 'queue' | 'dns' | 'connect' | 'tls' | 'response'
 
 /** Follows a request, to report where it was when it timed out. */
-export function followPhase(outgoing: ClientRequest, isSecure: boolean): () => HttpPhase {
+export function followPhase(
+  outgoing: ClientRequest,
+  { isSecure, pending }: HttpConnection,
+): () => HttpPhase {
   let phase: HttpPhase = 'queue'
   outgoing.once('socket', (socket) => {
     // A reused connection, or one through a proxy.
@@ -157,7 +206,7 @@ export function followPhase(outgoing: ClientRequest, isSecure: boolean): () => H
     socket.once('connect', () => (phase = isSecure ? 'tls' : 'response'))
     socket.once('secureConnect', () => (phase = 'response'))
   })
-  return () => phase
+  return () => (phase === 'queue' && pending?.hasBegun === true ? 'connect' : phase)
 }
 
 /** Returns the result of a call that ended before it was sent. */

@@ -4,6 +4,7 @@ import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import type { ConnectionOptions as ConnectionSettings } from 'node:tls'
+import type { ConnectionOptions as Connecting } from '../host/http-call.ts'
 import { hostLookup } from './host-lookup.ts'
 import type { Proxy } from './proxy.ts'
 
@@ -33,8 +34,6 @@ export function connectionsTo(url: URL, options: ConnectionOptions): http.Agent 
   return agent
 }
 
-/** The details of a connection that this file needs. */
-type Connecting = https.RequestOptions
 type Connected = (error: Error | null, socket?: Duplex) => void
 
 /** Connects through a proxy: `CONNECT`, and TLS with the server inside. */
@@ -59,22 +58,33 @@ class TunnelAgent extends https.Agent {
 
   /** Called by the base class for each connection. */
   override createConnection(options: Connecting, done?: (error: Error | null, socket: Duplex) => void): null {
-    const { host, port } = options
+    const { host, port, pending } = options
     const name = host ?? ''
     const target = `${name.includes(':') ? `[${name}]` : name}:${port ?? (this.#isPlain ? 80 : 443)}`
-    openTunnel(this.#proxy, target, this.#tunnelMsMax, (error, tunnel) => {
-      if (error !== null || tunnel === undefined) done?.(error, new Socket())
-      else
-        done?.(
-          null,
-          this.#isPlain ? tunnel : connectTls({ ...(options as ConnectionSettings), socket: tunnel }),
-        )
+    const giveUp = openTunnel(this.#proxy, target, this.#tunnelMsMax, (error, tunnel) => {
+      if (error !== null || tunnel === undefined) {
+        done?.(error, new Socket())
+        return
+      }
+      pending?.end()
+      done?.(
+        null,
+        this.#isPlain ? tunnel : connectTls({ ...(options as ConnectionSettings), socket: tunnel }),
+      )
     })
+    // The call that needs the connection may have less time than a proxy.
+    pending?.begin(giveUp)
     return null
   }
 }
 
-function openTunnel({ url, authorization }: Proxy, target: string, msMax: number, done: Connected): void {
+/** @returns a function that gives it up; then `done` is called with an error */
+function openTunnel(
+  { url, authorization }: Proxy,
+  target: string,
+  msMax: number,
+  done: Connected,
+): (cause: Error) => void {
   const send = url.protocol === 'http:' ? http.request : https.request
   const headers = {
     host: target,
@@ -83,8 +93,8 @@ function openTunnel({ url, authorization }: Proxy, target: string, msMax: number
   const outgoing = send(url, {
     ...{ method: 'CONNECT', path: target, headers, agent: false, timeout: msMax, lookup: hostLookup },
   })
-  const fail = (why: string): void =>
-    done(Object.assign(new Error(`proxy ${url.host}: ${why}`), { code: 'EPROXY' }))
+  const fail = (why: string, cause?: Error): void =>
+    done(Object.assign(new Error(`proxy ${url.host}: ${why}`, { cause }), { code: 'EPROXY' }))
   const refuse = (statusCode: number | undefined, socket: Duplex): void => {
     socket.destroy()
     fail(`it answers ${statusCode ?? 0} to CONNECT ${target}`)
@@ -99,6 +109,7 @@ function openTunnel({ url, authorization }: Proxy, target: string, msMax: number
   })
   outgoing.once('response', ({ statusCode, socket }) => refuse(statusCode, socket))
   outgoing.once('timeout', () => outgoing.destroy(new Error('no connection in time')))
-  outgoing.on('error', (cause) => fail(cause.message))
+  outgoing.on('error', (cause) => fail(cause.message, cause))
   outgoing.end()
+  return (cause) => void outgoing.destroy(cause)
 }

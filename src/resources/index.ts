@@ -10,6 +10,7 @@ import { bindingDefinition } from './binding.ts'
 import { certificateSigningRequestDefinition } from './certificate-signing-request.ts'
 import { clusterRoleBindingDefinition } from './cluster-role-binding.ts'
 import { clusterRoleDefinition } from './cluster-role.ts'
+import { componentStatusDefinition } from './component-status.ts'
 import { configMapDefinition } from './config-map.ts'
 import { csiDriverDefinition } from './csi-driver.ts'
 import { csiNodeDefinition } from './csi-node.ts'
@@ -82,6 +83,7 @@ export function definitionsFor(
 ): readonly ResourceDefinition[] {
   return [
     bindingDefinition(names),
+    componentStatusDefinition(names),
     configMapDefinition(names),
     endpointsDefinition(),
     eventDefinition(names),

@@ -207,6 +207,12 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
     assert.equal(old.annotations?.[`${domain}/deprecated`], 'true')
     assert.equal(old.annotations[`${domain}/removed-release`], '1.27')
     const stable = only(await requested(1, 'GET', `${group}/v1/csistoragecapacities`))
+    const observed = only(await requested(1, 'GET', '/api/v1/componentstatuses/store'))
+    assert.deepEqual(observed.objectRef, {
+      ...{ resource: 'componentstatuses', name: 'store', apiVersion: 'v1' },
+    })
+    assert.equal(observed.annotations?.[`${domain}/deprecated`], 'true')
+    assert.equal(observed.annotations[`${domain}/removed-release`], undefined)
     assert.equal(stable.annotations?.[`${domain}/deprecated`], undefined)
   })
 }

@@ -7,6 +7,7 @@ import type { ObjectStore, StoredObject } from '../../store/object-store.ts'
 import type { Admission } from './admission.ts'
 import type { Catalog } from '../kinds/catalog.ts'
 import type { ConvertibleStore } from '../shared/convertible-store.ts'
+import type { ComponentHealth } from '../kinds/component-health.ts'
 import type { DefinitionState } from '../kinds/definition-basis.ts'
 import type { ResourceDefinition } from '../kinds/definition.ts'
 import type { ObjectConverter } from '../kinds/object-converter.ts'
@@ -65,6 +66,8 @@ export type VerbDependencies = {
   readonly membership?: MembershipChanges
   /** Unset: this server cannot evaluate reviews. */
   readonly reviewers?: AccessReviewer
+  /** Returns the health of the components of the cluster. Unset: this server knows none. */
+  readonly components?: () => readonly ComponentHealth[]
   /** Unset: this server cannot call conversion webhooks. */
   readonly converter?: ObjectConverter
   /** Unset: this server cannot issue tokens. */

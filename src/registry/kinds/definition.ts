@@ -9,6 +9,7 @@ import type { Key } from '../../store/key.ts'
 import type { MembershipChange } from '../shared/membership-changes.ts'
 import type { AccessReviewer } from './access-reviewer.ts'
 import type { ClaimRules } from './claim-rules.ts'
+import type { ComponentHealth } from './component-health.ts'
 import type { ConversionWebhook } from './conversion-webhook.ts'
 import type { Deprecation } from './deprecation.ts'
 import type { TokenIssuer } from './token-issuer.ts'
@@ -81,6 +82,11 @@ export type ResourceDefinition = {
   readonly hooks: ResourceHooks
   /** Evaluates an object that is not stored: the response to a create is the result. */
   readonly review?: (object: AnyObject, asking: ReviewContext) => AnyObject | Promise<AnyObject>
+  /**
+   * Its objects are not stored: a read returns what this member observes. They have a name, and no
+   * uid or version. Only for cluster-scoped kinds with few objects and without writes and watches.
+   */
+  readonly observe?: (components: readonly ComponentHealth[]) => readonly AnyObject[]
   /**
    * Its objects are not stored: a create is a create of that subresource, on the object of the same
    * name.
@@ -366,8 +372,8 @@ export type OperationContext = {
 }
 
 /** Whether the store has objects of the kind. */
-export function isStored({ review, aliasOfSubresource }: ResourceDefinition): boolean {
-  return review === undefined && aliasOfSubresource === undefined
+export function isStored({ review, observe, aliasOfSubresource }: ResourceDefinition): boolean {
+  return review === undefined && observe === undefined && aliasOfSubresource === undefined
 }
 
 /** A kind with the names of one domain. */

@@ -18,7 +18,8 @@ import { apiErrorOf } from '../shared/store-error-mapping.ts'
 
 /** The result of one list request. */
 export type ListPage = {
-  readonly revision: Revision
+  /** null: the objects are not stored. */
+  readonly revision: Revision | null
   /**
    * The selected objects in key order. The first batch is read already, so that errors are found
    * before the response begins; a later one throws StoreError `compacted` if the history is

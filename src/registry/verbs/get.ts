@@ -4,6 +4,7 @@ import { wantedBy } from '../calls/consistency.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import { readGetOptions } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
+import { observedObjects } from '../reading/observed-objects.ts'
 import { readState } from '../reading/read-state.ts'
 import { keyOfTarget } from '../calls/request.ts'
 import { partOf, viewOf } from '../calls/subresource.ts'
@@ -14,11 +15,14 @@ export async function get(dependencies: VerbDependencies, request: VerbRequest):
   const { definition, target, context } = request
   const view = viewOf(definition, target, 'get')
   if (view === null) partOf(definition, target, 'get')
-  const wanted = wantedBy(request, readGetOptions(request.query))
+  const options = readGetOptions(request.query)
   const key = keyOfTarget(definition, target)
-  const stored = await readState(dependencies, context, wanted, {
-    take: () => dependencies.store.view().get(key),
-  })
+  const stored =
+    definition.observe === undefined
+      ? await readState(dependencies, context, wantedBy(request, options), {
+          take: () => dependencies.store.view().get(key),
+        })
+      : ((await observedObjects(dependencies, request)).find((object) => object.key === key) ?? null)
   if (stored === null) throw notFound(resourceOf(definition), target.name ?? '')
   const { conversions } = dependencies.store
   const [shown = stored] =

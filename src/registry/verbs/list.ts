@@ -3,24 +3,47 @@ import type { VerbResponse, VerbRequest } from '../calls/verb.ts'
 import { apiVersionOf, listKindOf } from '../kinds/definition.ts'
 import type { ResourceDefinition } from '../kinds/definition.ts'
 import { readListOptions } from '../calls/query-options.ts'
+import type { ListOptions, RegistrySwitches } from '../calls/query-options.ts'
 import { readPage } from '../reading/list-page.ts'
 import type { ListPage } from '../reading/list-page.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
+import { observedObjects } from '../reading/observed-objects.ts'
 import { listPieces } from '../reading/pieces.ts'
 import { readablePage } from '../reading/readable-page.ts'
 import { protobufPieces } from '../reading/protobuf-pieces.ts'
 import { STORED_FORM, formOf, isStoredForm } from '../representations/representation.ts'
 import { selectionOf } from '../reading/selection.ts'
-import type { RegistrySwitches } from '../calls/query-options.ts'
+import type { Selection } from '../reading/selection.ts'
 import { jsonList, jsonTable, textPieces, yamlList, yamlTable } from '../reading/text-pieces.ts'
 
 /** All pages of a list show one revision; members keep no state between pages. @source spec 4.8 */
 export async function list(dependencies: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
   const options = readListOptions(request.query)
   const selection = selectionOf(request.definition, request.target, options)
-  const page = await readPage(dependencies, request, options, selection)
+  const page = await pageOf(dependencies, request, options, selection)
   const shown = await readablePage(dependencies, request.context, page)
   return { kind: 'pieces', code: 200, pieces: piecesOf(dependencies, request, shown) }
+}
+
+function pageOf(
+  dependencies: VerbDependencies,
+  request: VerbRequest,
+  options: ListOptions,
+  selection: Selection,
+): Promise<ListPage> {
+  return request.definition.observe === undefined
+    ? readPage(dependencies, request, options, selection)
+    : observedPage(dependencies, request, selection)
+}
+
+/** As upstream, `limit` and `continue` do not matter: there are few objects. */
+async function observedPage(
+  dependencies: VerbDependencies,
+  request: VerbRequest,
+  selection: Selection,
+): Promise<ListPage> {
+  const objects = await observedObjects(dependencies, request)
+  return { revision: null, batches: [objects.filter(selection.matches)], next: null }
 }
 
 function piecesOf(
@@ -54,7 +77,7 @@ function piecesOf(
 function listMetadata({ revision, next }: ListPage, { remainingItemCount }: RegistrySwitches): JsonObject {
   const remaining = remainingItemCount ? (next?.remaining ?? null) : null
   return {
-    resourceVersion: String(revision),
+    ...(revision === null ? {} : { resourceVersion: String(revision) }),
     ...(next === null ? {} : { continue: next.token }),
     ...(remaining === null ? {} : { remainingItemCount: remaining }),
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { storedTypeOf } from '../../registry/kinds/definition.ts'
+import { isStored, storedTypeOf } from '../../registry/kinds/definition.ts'
 import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 
 /**
@@ -10,7 +10,7 @@ import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
  * @source apiserver `pkg/endpoints/discovery` StorageVersionHash
  */
 export function storageVersionHash(definition: ResourceDefinition): string | null {
-  if (!definition.verbs.includes('get')) return null
+  if (!isStored(definition) || !definition.verbs.includes('get')) return null
   const { group, version } = storedTypeOf(definition)
   const digest = createHash('sha256').update(`${group}/${version}/${definition.kind}`).digest()
   return digest.subarray(0, 8).toString('base64')

@@ -129,3 +129,14 @@ export async function listed(client: ApiClient, path: string): Promise<readonly 
   const { status, text } = await client.get(path)
   return status === 200 ? (JSON.parse(text) as { readonly items: readonly unknown[] }).items : ['unknown']
 }
+
+/** Counts events of a type; a second one about the same object fails. */
+export function once(type: string, done: string): (seen: Seen) => number {
+  const names = new Set<string>()
+  return (seen) => {
+    if (seen.type !== type) return 0
+    assert.ok(!names.has(seen.name), `${seen.name} was ${done} twice`)
+    names.add(seen.name)
+    return 1
+  }
+}

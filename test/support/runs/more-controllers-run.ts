@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { ProcessCluster } from '../drivers/process-cluster.ts'
 import { until } from '../tools/until.ts'
-import { KilledLeader, listed } from './killed-leader.ts'
+import { KilledLeader, listed, once } from './killed-leader.ts'
 import type { Seen } from './killed-leader.ts'
 
 const namespaces = '/api/v1/namespaces'
@@ -146,17 +146,6 @@ class Run {
     for (const { client } of this.#cluster.members) {
       await until('no Pod is left', async () => (await listed(client, pods)).length === 0)
     }
-  }
-}
-
-/** Counts events of a type; a second one about the same object fails. */
-function once(type: string, done: string): (seen: Seen) => number {
-  const names = new Set<string>()
-  return (seen) => {
-    if (seen.type !== type) return 0
-    assert.ok(!names.has(seen.name), `${seen.name} was ${done} twice`)
-    names.add(seen.name)
-    return 1
   }
 }
 

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import type { Clock } from '../../../../base/clock.ts'
 import { TestAuthority } from '../../../../fixtures/server-fixture.ts'
 import { systemClock } from '../../../../fixtures/system.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
@@ -15,7 +16,9 @@ import { authenticationTrustPublisher } from '../../../../src/controllers/authen
 import type { AuthenticationTrust } from '../../../../src/controllers/authentication-trust.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
 import { LocalClient } from '../../../../src/registry/local-client.ts'
-import { partsOf, prefixOf } from '../../../../src/store/key.ts'
+import type { LocalClientOptions } from '../../../../src/registry/local-client.ts'
+import { keyOf, partsOf, prefixOf } from '../../../../src/store/key.ts'
+import { until } from '../../../support/tools/until.ts'
 import { Fixture } from '../registry/fixture.ts'
 
 const NAME = 'extension-apiserver-authentication'
@@ -36,7 +39,19 @@ const HEADERS = {
   extraPrefixes: ['X-Remote-Extra-'],
 }
 
-async function lead(t: TestContext, first: AuthenticationTrust, before?: JsonObject) {
+type Situation = {
+  /** The content of the ConfigMap. Unset: there is none. */
+  readonly before?: JsonObject
+  readonly clientOf?: (api: Fixture, options: LocalClientOptions) => LocalClient
+  /** Unset: that of the system. The certificates of this test are valid now. */
+  readonly clockOf?: (api: Fixture) => Clock
+}
+
+async function lead(
+  t: TestContext,
+  first: AuthenticationTrust,
+  { before, clientOf, clockOf }: Situation = {},
+) {
   const api = await Fixture.open({ domain: 'k8s.io' })
   const { clock, names, catalog, registry, store } = api
   if (before !== undefined) {
@@ -52,10 +67,10 @@ async function lead(t: TestContext, first: AuthenticationTrust, before?: JsonObj
     keeps: ({ key }) => partsOf(key).name === NAME,
   })
   const user = { name: 'system:apiserver', uid: '', groups: [], extra: {} }
+  const calls = { registry, clock, user, timeoutMs: 10_000 }
   const controller = authenticationTrustPublisher({
-    // The certificates of this test are valid now.
-    ...{ clock: systemClock, names, catalog, published },
-    client: new LocalClient({ registry, clock, user, timeoutMs: 10_000 }),
+    ...{ clock: clockOf?.(api) ?? systemClock, names, catalog, published },
+    client: clientOf?.(api, calls) ?? new LocalClient(calls),
     trust: { current: () => trust, onChange: (listener) => void (changed = listener) },
     onError: (...failure) => void errors.push(failure),
   })
@@ -78,7 +93,7 @@ async function lead(t: TestContext, first: AuthenticationTrust, before?: JsonObj
     trust = to
     changed()
   }
-  return { api, data, change, rest }
+  return { api, data, change, rest, errors }
 }
 
 void test('the authorities of clients and proxies are published, with the headers of proxies', async (t) => {
@@ -106,11 +121,13 @@ void test('authorities and headers of other members stay; expired and unreadable
     t,
     { clientAuthorities: clients + clients, proxies: { ...HEADERS, authorities: proxies } },
     {
-      'client-ca-file': `${expired}${others}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
-      'requestheader-client-ca-file': others,
-      'requestheader-username-headers': '["X-User","X-Remote-User"]',
-      'requestheader-group-headers': 'no JSON',
-      more: 'removed',
+      before: {
+        'client-ca-file': `${expired}${others}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
+        'requestheader-client-ca-file': others,
+        'requestheader-username-headers': '["X-User","X-Remote-User"]',
+        'requestheader-group-headers': 'no JSON',
+        more: 'removed',
+      },
     },
   )
   const stored = await data()
@@ -134,4 +151,78 @@ void test('a ConfigMap that was deleted or changed is restored; its labels stay'
   await data()
   const { object: again } = await api.get(PLACE)
   assert.equal(textMember(objectMember(again, 'metadata'), 'resourceVersion'), version)
+})
+
+/** Deletes the ConfigMap before its first update. */
+class DeletingClient extends LocalClient {
+  readonly #api: Fixture
+  updates = 0
+
+  constructor(api: Fixture, options: LocalClientOptions) {
+    super(options)
+    this.#api = api
+  }
+
+  override async update(...given: Parameters<LocalClient['update']>): ReturnType<LocalClient['update']> {
+    if (this.updates++ === 0) await this.#api.delete(PLACE)
+    return super.update(...given)
+  }
+}
+
+void test('a ConfigMap that is deleted before its update is created again, and nothing is reported', async (t) => {
+  const { api } = await lead(
+    t,
+    { clientAuthorities: clients, proxies: null },
+    { before: { 'client-ca-file': others }, clientOf: (of, options) => new DeletingClient(of, options) },
+  )
+  await until('it is there again', async () => {
+    const { items } = await api.list({ kind: 'ConfigMap', namespace: NAMESPACE })
+    const found = items.find(({ metadata }) => metadata.name === NAME)
+    return objectMember(found ?? {}, 'data')['client-ca-file'] === clients
+  })
+})
+
+/** Counts the creations that are tried. */
+class CountingClient extends LocalClient {
+  creations = 0
+
+  override create(...given: Parameters<LocalClient['create']>): ReturnType<LocalClient['create']> {
+    this.creations++
+    return super.create(...given)
+  }
+}
+
+void test('while the namespace is missing, it is tried again with increasing delays and reported each time', async (t) => {
+  let client: CountingClient | null = null
+  const { api, rest, errors, change } = await lead(
+    t,
+    { clientAuthorities: null, proxies: null },
+    {
+      clientOf: (_, options) => (client = new CountingClient(options)),
+      clockOf: ({ clock }) => ({
+        monotonicMs: () => clock.monotonicMs(),
+        wallMs: () => systemClock.wallMs(),
+        after: (ms, action) => clock.after(ms, action),
+        every: (ms, action) => clock.every(ms, action),
+        soon: (action) => clock.soon(action),
+      }),
+    },
+  )
+  const counted = (): number => client?.creations ?? assert.fail('a client was made')
+  const key = keyOf({ group: '', plural: 'namespaces', namespace: '', name: NAMESPACE })
+  await api.store.write({ kind: 'write', operations: [{ kind: 'delete', key, conditions: [] }] }, Infinity)
+  change({ clientAuthorities: clients, proxies: null })
+  await rest()
+  // At 0, 100, 300, 700, 1500, 3100, 6300 ms.
+  for (let step = 0; step < 100; step++) {
+    api.clock.advance(100)
+    for (let at = 0; at < 20; at++) await turn()
+  }
+  assert.equal(counted(), 7)
+  assert.equal(errors.length, 7)
+  for (const error of errors.splice(0)) assert.match(String(error), /namespaces "kube-system" not found/)
+  await api.create({ kind: 'Namespace', body: { metadata: { name: NAMESPACE } } })
+  api.clock.advance(30_000)
+  await rest()
+  assert.deepEqual(objectMember((await api.get(PLACE)).object, 'data'), { 'client-ca-file': clients })
 })

@@ -101,12 +101,18 @@ void test('connections to a conversion webhook are kept while a definition names
   assert.equal(kit.pools(), 0)
 })
 
+const NAMESPACES = ['n1', 'n2', 'n3', 'n4', 'n5']
+
 void test('a conversion webhook that fails several times in a row is not called for a time, and then probed', async (t) => {
   const kit = await ConversionKit.open(t)
   const { api } = kit
   await api.create({ kind: v1, body: gadget('a') })
+  for (const namespace of NAMESPACES) {
+    await api.create({ kind: 'Namespace', body: { metadata: { name: namespace } } })
+    await api.create({ kind: v1, namespace, body: gadget('a') })
+  }
   kit.answer = () => 'reset'
-  for (let at = 0; at < 5; at++) await refused(api.get({ kind: v2, name: 'a' }))
+  for (const namespace of NAMESPACES) await refused(api.get({ kind: v2, namespace, name: 'a' }))
   kit.calls()
   const seen = await refused(api.get({ kind: v2, name: 'a' }))
   assert.match(seen.message, /circuit breaker is open: 5 calls failed in a row; it is called again in 1s$/)
@@ -122,17 +128,51 @@ void test('an object that its conversion webhook answers wrongly does not keep t
   const kit = await ConversionKit.open(t)
   const { api } = kit
   await api.create({ kind: v1, body: gadget('poison') })
-  await api.create({ kind: v1, body: gadget('good') })
+  let round = 0
   for (const answer of [
     () => ({ status: 400, body: 'it cannot be read' }),
     (call: SeenCall) => convertsWith(call, () => 'x'),
     () => ({ body: 'x' }),
+    () => ({ status: 500, body: 'panic' }),
+    () => 'reset' as const,
   ]) {
     kit.answer = answer
     for (let at = 0; at < 6; at++) await refused(api.get({ kind: v2, name: 'poison' }))
     kit.answer = converts
-    assert.equal((await api.get({ kind: v2, name: 'good' })).code, 200)
+    // Earlier conversions are cached.
+    const name = `good-${++round}`
+    await api.create({ kind: v1, body: gadget(name) })
+    assert.equal((await api.get({ kind: v2, name })).code, 200)
   }
+})
+
+void test('the objects of one namespace, and lists that contain them, open the breaker of a conversion webhook for no other', async (t) => {
+  const kit = await ConversionKit.open(t)
+  const { api } = kit
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'n1' } } })
+  await api.create({ kind: v1, body: gadget('good') })
+  const poisoned = ['p1', 'p2', 'p3', 'p4', 'p5', 'p6']
+  for (const name of poisoned) await api.create({ kind: v1, namespace: 'n1', body: gadget(name) })
+  kit.answer = (call) => (call.body.includes('"namespace":"n1"') ? 'reset' : converts(call))
+  for (const name of poisoned) {
+    await refused(api.get({ kind: v2, namespace: 'n1', name }))
+    await refused(api.list({ kind: v2, namespace: 'n1' }))
+    await refused(api.list({ kind: v2, namespace: null }))
+  }
+  assert.equal((await api.get({ kind: v2, name: 'good' })).code, 200)
+})
+
+void test('a conversion webhook that cannot be reached is not called for a time, whatever objects it is for', async (t) => {
+  const kit = await ConversionKit.open(t)
+  const { api } = kit
+  await api.create({ kind: v1, body: gadget('a') })
+  const clientConfig = { ...NOTHING, url: 'https://localhost:1/convert' }
+  await kit.redefine({ conversion: { webhook: { clientConfig } } })
+  for (let at = 0; at < 5; at++) {
+    assert.match((await refused(api.get({ kind: v2, name: 'a' }))).message, /connection refused$/)
+  }
+  const seen = await refused(api.get({ kind: v2, name: 'a' }))
+  assert.match(seen.message, /circuit breaker is open: 5 calls failed in a row/)
 })
 
 void test('a webhook that does not respond holds reads and writes no longer than their timeouts', async (t) => {

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { Registry as MetricsRegistry } from 'prom-client'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import { ConfigError } from '../../../../src/config/errors.ts'
 import { Encryption } from '../../../../src/encryption/encryption.ts'
@@ -107,6 +108,39 @@ void test('a changed file is used as a whole, and an invalid one or one that los
       cause instanceof ConfigError &&
       /lacks keys in use, so this member could not read 1 of secrets.*put the keys back/.test(cause.message),
   )
+})
+
+void test('a file that is removed is reported at once, and again when it is back', async (t) => {
+  const { path, member, change, configure } = await opened(t)
+  configure(provider('one', 1))
+  const encryption = member()
+  const metrics = new MetricsRegistry()
+  encryption.register(metrics)
+  await encryption.start()
+  const present = encryption.store.keys
+  const usable = async (): Promise<string> =>
+    /^orch_encryption_config_usable.*$/m.exec(await metrics.metrics())?.[0] ?? ''
+  assert.equal(await usable(), 'orch_encryption_config_usable 1')
+
+  await change(
+    () => rmSync(path),
+    /is refused.*and a start would fail .*file\.yaml cannot be read .*it does not exist/,
+  )
+  assert.equal(encryption.store.keys, present)
+  assert.equal(await usable(), 'orch_encryption_config_usable 0')
+  assert.match(await metrics.metrics(), /^orch_encryption_config_reloads_total\{result="refused"\} 1$/m)
+
+  await change(() => configure(provider('one', 1)), /it is in use/)
+  assert.equal(await usable(), 'orch_encryption_config_usable 1')
+})
+
+void test('without a configuration there is no metric of its file', async (t) => {
+  const { member } = await opened(t)
+  const metrics = new MetricsRegistry()
+  const encryption = member({ path: '' })
+  encryption.register(metrics)
+  await encryption.start()
+  assert.doesNotMatch(await metrics.metrics(), /^orch_encryption_config_usable /m)
 })
 
 void test('a member that gives up lost keys starts without them, and still refuses to lose others', async (t) => {

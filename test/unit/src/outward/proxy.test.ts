@@ -6,14 +6,15 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { connect } from 'node:net'
+import { connect, createServer as createTcpServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { connectionsTo } from '../../../../src/outward/connections.ts'
 import { proxyFor } from '../../../../src/outward/proxy.ts'
-import { httpCall } from '../../../../src/host/http-call.ts'
+import { Cancellation } from '../../../../src/host/cancellation.ts'
+import { httpCall, pooledCall } from '../../../../src/host/http-call.ts'
 import { OutwardServer } from '../../../support/fixtures/outward-server.ts'
 
 void test('the proxy of a URL is that of its scheme, unless the host is an exception', () => {
@@ -121,4 +122,43 @@ void test('a proxy that refuses, and one that is not there, are connection failu
     assert.match(result.why, words)
   }
   assert.equal(server.calls.length, 0)
+})
+
+/** A proxy that accepts connections and never responds. */
+async function startHangingProxy(
+  t: TestContext,
+): Promise<{ readonly url: URL; readonly accepted: Promise<Duplex> }> {
+  const server = createTcpServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const accepted = once(server, 'connection').then(([socket]: Duplex[]) => socket ?? assert.fail('a socket'))
+  t.after(() => server.close())
+  return { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), accepted }
+}
+
+void test('a call through a proxy that hangs ends with the timeout of the call, and so does its connection', async (t) => {
+  const proxy = await startHangingProxy(t)
+  const url = new URL('https://hook.example/')
+  const agent = connectionsTo(url, {
+    // The proxy itself would have an hour.
+    ...{ connectionsMax: 1, idleMsMax: 60_000, tunnelMsMax: 3_600_000, tls: {} },
+    proxy: { url: proxy.url, authorization: null },
+  })
+  t.after(() => agent.destroy())
+  const cancellation = new Cancellation()
+  const called = pooledCall(
+    { isSecure: true, host: url.hostname, port: 443, agent },
+    {
+      ...{ method: 'GET', path: '/', headers: ['host', url.host], body: null, responseBytesMax: 1000 },
+      cancellation,
+    },
+  )
+  const socket = await proxy.accepted
+  socket.resume()
+  const closed = once(socket, 'close')
+  cancellation.cancel(new DOMException('no response in time', 'TimeoutError'))
+  const result = await called
+  assert.ok(result.kind === 'failed', JSON.stringify(result))
+  assert.deepEqual([result.reason, result.phase], ['timeout', 'connect'], JSON.stringify(result))
+  await closed
 })

@@ -14,6 +14,7 @@ import type { Admission } from '../../../../src/registry/calls/admission.ts'
 import type { VerbResponse, Registry, VerbRequest, WatchStream } from '../../../../src/registry/calls/verb.ts'
 import { Catalog } from '../../../../src/registry/kinds/catalog.ts'
 import { apiVersionOf } from '../../../../src/registry/kinds/definition.ts'
+import type { ComponentHealth } from '../../../../src/registry/kinds/component-health.ts'
 import type { ResourceDefinition } from '../../../../src/registry/kinds/definition.ts'
 import type { ObjectConverter } from '../../../../src/registry/kinds/object-converter.ts'
 import { defaultRegistryLimits } from '../../../../src/registry/shared/registry-limits.ts'
@@ -88,6 +89,8 @@ export type FixtureOptions = {
   readonly definitionsTakenIn?: () => Promise<void>
   /** Unset: no conversion webhook can be called. */
   readonly converter?: ObjectConverter
+  /** Unset: none are known. */
+  readonly components?: () => readonly ComponentHealth[]
 }
 
 export type Call = {
@@ -156,6 +159,7 @@ export class Fixture {
       limits: { ...defaultRegistryLimits, ...options.limits },
       ...(options.switches === undefined ? {} : { switches: options.switches }),
       ...(options.converter === undefined ? {} : { converter: options.converter }),
+      ...(options.components === undefined ? {} : { components: options.components }),
       ...(options.reviewers === null ? {} : { reviewers: options.reviewers ?? allowsEverything }),
       ...(options.definitionsTakenIn === undefined ? {} : { definitionsApplied: options.definitionsTakenIn }),
       membership: new MemberChanges({

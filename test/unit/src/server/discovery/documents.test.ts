@@ -88,4 +88,5 @@ void test('the storage version hash equals that of release 1.24; kinds that are 
   assert.equal(storageVersionHash(kind('', 'v1', 'Pod')), 'xPOwRZ+Yhw8=')
   assert.equal(storageVersionHash(kind('', 'v1', 'Secret')), 'S6u1pOWzb84=')
   assert.equal(storageVersionHash({ ...kind('', 'v1', 'Review'), verbs: ['create'] }), null)
+  assert.equal(storageVersionHash({ ...kind('', 'v1', 'Health'), observe: () => [] }), null)
 })
