@@ -40,7 +40,7 @@ export type Swarm = {
   readonly logDelays: ChannelDelays
   readonly keyValueDelays: KeyValueDelays
   readonly segmentBytes: number
-  /** Of the scrub of the log. */
+  /** Limits of the scrub of the log. */
   readonly logLimits: LogLimits
   readonly timing: NodeTiming
   readonly limits: NodeLimits

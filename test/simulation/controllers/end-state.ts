@@ -16,8 +16,8 @@ import {
 import type { Sizes } from './workload.ts'
 
 /**
- * What has to be stored once the controllers are done. Written from the documentation of the API,
- * without the code of the controllers.
+ * The inputs of the checks of the state once the controllers are done. The checks are written from
+ * the documentation of the API, without the code of the controllers.
  */
 export type Expected = {
   readonly names: Names
@@ -83,7 +83,7 @@ function ofRobot(names: Names): (doc: StoredDoc) => boolean {
   return ({ metadata }) => metadata.annotations?.[names.label('service-account.name')] === 'robot'
 }
 
-/** What every active namespace has: an account, the root CA, and Secrets with tokens. */
+/** Checks the account, the root CA and the Secrets with tokens of an active namespace. */
 function namespaceProblems({ names, objects }: Expected, namespace: string): readonly string[] {
   const problems: string[] = []
   const accounts = objects.list({ plural: 'serviceaccounts', namespace })

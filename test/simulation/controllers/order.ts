@@ -52,7 +52,7 @@ class Replay {
     }
     if (kind !== 'updated') this.#count(key, kind === 'created' ? 1 : -1)
     if (key.startsWith(this.#definitions)) this.#checkNames(version)
-    // What one command writes is there at once.
+    // All writes of one command take effect together.
     if (version.last) this.#checkQuota(version)
   }
 

@@ -165,7 +165,7 @@ class ControllersRun {
     look()
     await world.runUntil(healed + finishMsMax, () => isDone)
     if (!isDone) {
-      // The history may say why.
+      // The history may show the cause.
       checkOrder(namesOf(this.#plan.domain), this.#watcher.truth)
       throw new Finding('C1 end state', problems().join('; '))
     }
@@ -232,7 +232,7 @@ class ControllersRun {
   }
 }
 
-/** Times and messages between threads say little about the work of controllers. */
+/** Leaves out timers and messages between threads. */
 function isOfInterest(line: string): boolean {
   return line.startsWith('nemesis') || line.startsWith('client') || line.startsWith('hours')
 }

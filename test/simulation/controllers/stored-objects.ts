@@ -9,7 +9,7 @@ import type { Kind } from './task.ts'
 /** Any JSON object as stored, with unchecked access. */
 export type StoredDoc = {
   readonly kind?: string
-  /** Of a Secret or an event. */
+  /** The type of a Secret or an event. */
   readonly type?: string
   readonly metadata: {
     readonly name: string

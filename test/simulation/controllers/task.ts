@@ -20,7 +20,7 @@ export type Task = {
   readonly perform: (at: ControlledProcess) => Promise<void>
 }
 
-/** The stem of a group, a plural, and a namespace; null: the kind has none. */
+/** The stem of a group, a plural, and a namespace; null: a cluster-scoped kind. */
 export type Kind = {
   readonly group?: string
   readonly plural: string
