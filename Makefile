@@ -59,8 +59,8 @@ test-fast: build ## Run the source checks and the quick unit tests, in under a m
 test-long: build ## Run the tests that take an hour
 	@node dist/test/run.js --long
 
-sim: build ## Simulate a seed [SEED=1 TRACE=1 SHRINK=1], a part of it [ACTIONS=0,3 QUIET=loss FAULTS_MS=4000], or many [SEEDS=1..100 JOBS=2]
-	@node dist/test/simulation/run.js $(if $(SEEDS),--seeds $(SEEDS),--seed $(or $(SEED),1)) $(if $(JOBS),--jobs $(JOBS)) \
+sim: build ## Simulate a seed [SEED=1 TRACE=1 SHRINK=1], a part of it [ACTIONS=0,3 QUIET=loss FAULTS_MS=4000], or many [SEEDS=1..100 JOBS=2]; CONTROLLERS=1: the controllers
+	@node dist/test/simulation/$(if $(CONTROLLERS),controllers/)run.js $(if $(SEEDS),--seeds $(SEEDS),--seed $(or $(SEED),1)) $(if $(JOBS),--jobs $(JOBS)) \
 	  $(if $(TRACE),--trace) $(if $(SHRINK),--shrink) $(if $(ACTIONS),--actions $(ACTIONS)) $(if $(QUIET),--quiet $(QUIET)) \
 	  $(if $(FAULTS_MS),--faults-ms $(FAULTS_MS))
 

@@ -23,6 +23,7 @@ import { MemberDisk } from './health/disk-check.ts'
 import { checkIdentity } from './membership/check-identity.ts'
 import { memberKeys } from './pki/member-keys.ts'
 import type { CertificateRenewal } from './pki/renewal/certificate-renewal.ts'
+import { limits } from './config/limits.ts'
 import { EventLoopLag } from './metrics/event-loop-lag.ts'
 import { registerLogMetrics } from './metrics/log-metrics.ts'
 import { watchHealth } from './health/member-health.ts'
@@ -184,7 +185,7 @@ async function build(
   closing.add(() => health.close())
   // The library's own timer cannot be switched off.
   collectDefaultMetrics({ register: metrics, eventLoopMonitoringPrecision: 3_600_000 })
-  const lag = new EventLoopLag(clock)
+  const lag = new EventLoopLag(clock, { lookMs: limits.eventLoopLookMs, lagsMax: limits.eventLoopLagsMax })
   lag.register(metrics)
   lag.start()
   closing.add(() => lag.close())

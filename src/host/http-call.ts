@@ -190,10 +190,7 @@ class ResponseTooLarge extends Error {
 export type HttpPhase = 'queue' | 'dns' | 'connect' | 'tls' | 'response'
 
 /** Follows a request, to report where it was when it timed out. */
-export function followPhase(
-  outgoing: ClientRequest,
-  { isSecure, pending }: HttpConnection,
-): () => HttpPhase {
+export function followPhase(outgoing: ClientRequest, { isSecure, pending }: HttpConnection): () => HttpPhase {
   let phase: HttpPhase = 'queue'
   outgoing.once('socket', (socket) => {
     // A reused connection, or one through a proxy.

@@ -1,7 +1,6 @@
 import { Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
 import type { Clock, Timer } from '../../base/clock.ts'
-import { limits } from '../config/limits.ts'
 
 /** The gauges, by the end of their names. Each computes its value from ascending samples in s. */
 const GAUGES: Readonly<Record<string, readonly [help: string, of: (lags: readonly number[]) => number]>> = {
@@ -21,22 +20,26 @@ const GAUGES: Readonly<Record<string, readonly [help: string, of: (lags: readonl
  */
 export class EventLoopLag {
   readonly #clock: Clock
+  readonly #lookMs: number
   /** In s; the newest replace the oldest. */
-  readonly #lags = new Float64Array(limits.eventLoopLagsMax)
+  readonly #lags: Float64Array
   #count = 0
   #dueMs = 0
   #timer: Timer | null = null
 
-  constructor(clock: Clock) {
+  /** @param limits the interval of measuring, and the measurements kept for a scrape */
+  constructor(clock: Clock, limits: { readonly lookMs: number; readonly lagsMax: number }) {
     this.#clock = clock
+    this.#lookMs = limits.lookMs
+    this.#lags = new Float64Array(limits.lagsMax)
   }
 
   start(): void {
-    this.#dueMs = this.#clock.monotonicMs() + limits.eventLoopLookMs
-    this.#timer = this.#clock.every(limits.eventLoopLookMs, () => {
+    this.#dueMs = this.#clock.monotonicMs() + this.#lookMs
+    this.#timer = this.#clock.every(this.#lookMs, () => {
       const nowMs = this.#clock.monotonicMs()
-      this.#lags[this.#count++ % limits.eventLoopLagsMax] = Math.max(0, nowMs - this.#dueMs) / 1000
-      this.#dueMs = nowMs + limits.eventLoopLookMs
+      this.#lags[this.#count++ % this.#lags.length] = Math.max(0, nowMs - this.#dueMs) / 1000
+      this.#dueMs = nowMs + this.#lookMs
     })
   }
 
@@ -66,7 +69,7 @@ export class EventLoopLag {
 
   /** Returns the lags since the last call, ascending. */
   #take(): readonly number[] {
-    const lags = this.#lags.slice(0, Math.min(this.#count, limits.eventLoopLagsMax)).sort()
+    const lags = this.#lags.slice(0, Math.min(this.#count, this.#lags.length)).sort()
     this.#count = 0
     return [...lags]
   }

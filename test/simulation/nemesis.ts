@@ -23,8 +23,8 @@ export type NemesisOptions = {
   readonly members: readonly Member[]
   /** The initial voters. */
   readonly founders: readonly number[]
-  readonly quorumGuard: QuorumGuard
-  readonly membership: MembershipActions
+  readonly quorumGuard: Pick<QuorumGuard, 'canLose'>
+  readonly membership: Pick<MembershipActions, 'do' | 'settled'>
   readonly plan: readonly ScheduledFault[]
   /** Crash points of all members: the first to reach one ends there. */
   readonly allCrashPoints: CrashPoints

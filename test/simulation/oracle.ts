@@ -1,22 +1,17 @@
-import { BrokenInvariant, assert } from '../../base/assert.ts'
-import type { LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
-import type { RaftToApi } from '../../raft/protocol/thread-messages.ts'
+import { assert } from '../../base/assert.ts'
 import type { Configuration } from '../../raft/index.ts'
-import type { LogStore, PeerMessage } from '../../raft/ports.ts'
-import type { StoreMachine } from '../../src/store/store-machine.ts'
-import { ConsensusCheckers } from './checkers/consensus-checkers.ts'
-import { EqualState, lastDigest } from './checkers/equal-state.ts'
 import { Finding } from './checkers/finding.ts'
 import type { Memberships } from './checkers/memberships.ts'
 import { judge } from './checkers/judge.ts'
-import { checkPrefix, checkRevision } from './checkers/state-prefix.ts'
+import { checkPrefix } from './checkers/state-prefix.ts'
 import type { StorageEvent } from './checkers/storage-model.ts'
 import { History } from './clients/history.ts'
 import type { Answer } from './clients/history.ts'
 import { ClientPool, burstClientsFrom } from './clients/client-pool.ts'
 import type { Served } from './clients/served.ts'
+import { ConsensusWatcher } from './consensus-watcher.ts'
 import type { Proven } from './coverage.ts'
-import type { ProcessInstance, Serving, Watcher } from './process-instance.ts'
+import type { ProcessInstance, Serving } from './process-instance.ts'
 import type { Member } from './member.ts'
 import type { Swarm } from './swarm.ts'
 import type { World } from './world.ts'
@@ -47,30 +42,21 @@ export type OracleReport = {
   readonly undecided: number
 }
 
-/** Compares members with the reference, object by object, every `n` applied batches. */
-const fullCheckEvery = 50
-
 /**
  * Runs the clients, and observes everything: what members, network and clients do is passed to the
  * checkers here. Claims about single events are checked at once, those about a whole history in
  * `final`. A finding ends the run.
  */
-export class Oracle implements Watcher {
-  readonly #consensus: ConsensusCheckers
-  readonly #states = new EqualState()
+export class Oracle extends ConsensusWatcher {
   readonly #history: History
   readonly #clientPool: ClientPool
-  /** Members that installed a snapshot and were not compared since. */
-  readonly #installed = new Set<number>()
   #members: readonly Member[] = []
-  #snapshots = 0
-  #applied = 0
   #undecided = 0
   #duringFaults = { asked: 0, answered: 0 }
 
   constructor(options: OracleOptions) {
-    this.#consensus = new ConsensusCheckers(options.founding)
-    const { truth } = this.#consensus
+    super(options.founding)
+    const { truth } = this
     const newest = (): { revision: number; trimmed: number } => ({
       revision: truth.revision,
       trimmed: truth.trimmed,
@@ -82,12 +68,12 @@ export class Oracle implements Watcher {
 
   /** The committed membership. */
   get memberships(): Memberships {
-    return this.#consensus.memberships
+    return this.consensus.memberships
   }
 
   /** The committed configuration, and those that may still be committed. */
   get configurations(): readonly Configuration[] {
-    return this.#consensus.configurations
+    return this.consensus.configurations
   }
 
   /** Serving processes, in order of their members. */
@@ -144,7 +130,7 @@ export class Oracle implements Watcher {
   /** Returns whether every watcher received all events of these healthy and equal members. */
   caughtUp(healthy: readonly Member[] = this.#members): boolean {
     const revision = healthy[0]?.instance?.machine?.state.revision
-    return revision === this.#consensus.truth.revision && this.#clientPool.caughtUp(revision)
+    return revision === this.truth.revision && this.#clientPool.caughtUp(revision)
   }
 
   /**
@@ -154,18 +140,7 @@ export class Oracle implements Watcher {
    * @throws Finding
    */
   final(healthy: readonly Member[] = this.#members): void {
-    const { truth } = this.#consensus
-    for (const { id, instance } of healthy) {
-      const machine = instance?.machine ?? null
-      if (machine === null) throw new BrokenInvariant('healthy members are running')
-      checkPrefix(id, machine.state, truth)
-      if (machine.state.revision !== truth.revision) {
-        throw new Finding(
-          'I5 lost write',
-          `at the end member ${id} is at ${machine.state.revision} of ${truth.revision}`,
-        )
-      }
-    }
+    this.checkEnd(healthy)
     this.memberships.end()
     this.judge()
     if (!this.caughtUp(healthy))
@@ -174,7 +149,7 @@ export class Oracle implements Watcher {
 
   /** Events of the storage quota. */
   get storageMet(): ReadonlySet<StorageEvent> {
-    return this.#consensus.truth.storage.met
+    return this.truth.storage.met
   }
 
   /**
@@ -190,7 +165,7 @@ export class Oracle implements Watcher {
 
   /** Checks the histories of clients. @throws Finding */
   judge(): void {
-    this.#undecided = judge(this.#history, this.#consensus.truth).undecided
+    this.#undecided = judge(this.#history, this.truth).undecided
   }
 
   report(): OracleReport {
@@ -198,15 +173,15 @@ export class Oracle implements Watcher {
     const answers = (kind: string): number => calls.filter(({ answer }) => answer.kind === kind).length
     const events = watches.flatMap((watch) => watch.events)
     return {
-      leaderships: this.#consensus.leaderTerms,
-      committed: this.#consensus.truth.index,
+      leaderships: this.consensus.leaderTerms,
+      committed: this.truth.index,
       ...this.#duringFaults,
       acknowledged: calls.filter(({ request, answer }) => 'token' in request && isDone(answer.kind)).length,
       unknown: answers('unknown'),
       reads: calls.filter(({ request, answer }) => !('token' in request) && isDone(answer.kind)).length,
-      comparedStates: this.#states.compared,
+      comparedStates: this.states.compared,
       watched: events.length,
-      snapshots: this.#snapshots,
+      snapshots: this.snapshots,
       expired:
         calls.filter(({ answer }) => answer.kind === 'refused' && answer.reason === 'Expired').length +
         events.filter((event) => event.kind === 'ERROR' && event.reason === 'Expired').length,
@@ -217,56 +192,11 @@ export class Oracle implements Watcher {
     }
   }
 
-  /** A message between members, as it is sent. */
-  message(message: PeerMessage): void {
-    this.#consensus.message(message)
-  }
-
-  opened(member: number, log: LogStore): void {
-    this.#states.started(member)
-    this.#consensus.opened(member, log)
-  }
-
   serving(member: number, instance: ProcessInstance): Serving {
     const { machine, store } = instance
     assert(machine !== null && store !== null, 'a serving member has a state')
-    checkPrefix(member, machine.state, this.#consensus.truth)
+    checkPrefix(member, machine.state, this.truth)
     return this.#clientPool.serving({ member, instance, machine, store })
-  }
-
-  toLog(member: number, message: RaftToLog): void {
-    this.#consensus.toLog(member, message)
-  }
-
-  fromLog(member: number, message: LogToRaft): void {
-    this.#consensus.fromLog(member, message)
-  }
-
-  toApi(member: number, message: RaftToApi): void {
-    if (message.kind === 'install') {
-      this.#snapshots++
-      this.#installed.add(member)
-    }
-    this.#consensus.toApi(member, message)
-  }
-
-  /** Returns whether the state of a member is the result of the log. */
-  isRight(machine: StoreMachine): boolean {
-    return this.#consensus.reference.agrees(machine.appliedMemory, lastDigest(machine))
-  }
-
-  /** Returns whether each digest that a member reports is the result of the log. */
-  reportsRight(machine: StoreMachine): boolean {
-    const { reference } = this.#consensus
-    return machine.samples.every(({ index, digest }) => reference.agrees(index, digest))
-  }
-
-  applied(member: number, machine: StoreMachine): void {
-    const { truth } = this.#consensus
-    this.#states.applied(member, machine.appliedMemory, machine.digest)
-    checkRevision(member, machine.state, truth)
-    const isNew = this.#installed.delete(member)
-    if (isNew || ++this.#applied % fullCheckEvery === 0) checkPrefix(member, machine.state, truth)
   }
 }
 

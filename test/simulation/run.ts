@@ -6,7 +6,8 @@ import { Coverage } from './coverage.ts'
 import { runSeeds, seedRange } from './worker-pool.ts'
 import { LivenessTimes } from './liveness-times.ts'
 import { outcomeOf } from './seed-worker.ts'
-import type { SeedJob, SeedOutcome } from './seed-worker.ts'
+import type { SeedJob } from './seed-worker.ts'
+import type { SeedOutcome } from './serve-seeds.ts'
 import { replayCommand, report, shrink } from './shrink.ts'
 
 const shrinkMsMax = 300_000

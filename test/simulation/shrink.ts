@@ -2,7 +2,8 @@ import type { Reduction } from './cluster.ts'
 import { defaultFaultsMs } from './cluster.ts'
 import { describeFault } from './plan.ts'
 import { outcomeOf } from './seed-worker.ts'
-import type { SeedJob, SeedOutcome } from './seed-worker.ts'
+import type { SeedJob } from './seed-worker.ts'
+import type { SeedOutcome } from './serve-seeds.ts'
 import { noises } from './swarm.ts'
 
 export type Failed = Extract<SeedOutcome, { readonly kind: 'failed' }>

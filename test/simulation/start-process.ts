@@ -3,7 +3,6 @@ import { present } from '../../base/assert.ts'
 import { ConsensusError } from '../../raft/protocol/node-errors.ts'
 import { refuseAltered } from '../../raft/protocol/command-checksum-guard.ts'
 import { LogError } from '../../raft/log/errors.ts'
-import type { LogLimits } from '../../raft/log/limits.ts'
 import { LogActor } from '../../raft/log/log-actor.ts'
 import type { DamagedLog } from '../../raft/log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
@@ -214,14 +213,8 @@ function openLog(
     refuse: refuseAltered,
     prepare,
     onFailed,
-    scrub: { limits: scrubOften, wal },
+    scrub: { limits: swarm.logLimits, wal },
   }).start()
-}
-
-/** Short intervals, so that passes end within a run; each turn is an event. */
-const scrubOften: LogLimits = {
-  ...{ scrubFirstMs: 300, scrubPeriodMs: 1_500, scrubTurnBytes: 4_096, scrubPauseMs: 20 },
-  rewriteBytesMax: 64 * 1024,
 }
 
 async function openMachine(

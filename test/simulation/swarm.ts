@@ -1,6 +1,7 @@
 import type { SeededRandom } from '../../base/random.ts'
 import { defaultLimits } from '../../raft/index.ts'
 import type { NodeLimits, NodeTiming } from '../../raft/index.ts'
+import type { LogLimits } from '../../raft/log/limits.ts'
 import { defaultStoreLimits } from '../../src/store/store-limits.ts'
 import type { StoreLimits } from '../../src/store/store-limits.ts'
 import type { ChannelDelays } from './channel.ts'
@@ -39,6 +40,8 @@ export type Swarm = {
   readonly logDelays: ChannelDelays
   readonly keyValueDelays: KeyValueDelays
   readonly segmentBytes: number
+  /** Limits of the scrub of the log. */
+  readonly logLimits: LogLimits
   readonly timing: NodeTiming
   readonly limits: NodeLimits
   readonly storeLimits: StoreLimits
@@ -46,6 +49,12 @@ export type Swarm = {
   readonly driftMax: number
   readonly faultRates: FaultRates
   readonly downMsMax: number
+}
+
+/** Short intervals, so that passes end within a run; each turn is an event. */
+const scrubOften: LogLimits = {
+  ...{ scrubFirstMs: 300, scrubPeriodMs: 1_500, scrubTurnBytes: 4_096, scrubPauseMs: 20 },
+  rewriteBytesMax: 64 * 1024,
 }
 
 /**
@@ -68,6 +77,7 @@ export function drawSwarm(random: SeededRandom): Swarm {
     keyValueDelays: { writeMsMax: random.pick([2, 30, 500]), readMsMax: random.pick([0.2, 5]) },
     // Small, so that runs of seconds fill and remove many.
     segmentBytes: random.pick([6, 16, 64]) * 1024,
+    logLimits: scrubOften,
     timing: { heartbeatMs: 50, electionMs: 300, tickMs: 25 },
     limits: drawLimits(random, profile),
     storeLimits: drawStoreLimits(random),

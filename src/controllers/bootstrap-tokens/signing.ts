@@ -20,7 +20,7 @@ export type ClusterInfoSigningDependencies = {
   readonly catalog: Catalog
   readonly client: LocalClient
   /** The tokens of the system namespace. null: a Secret without a token */
-  readonly tokens: Pick<Informer<BootstrapToken | null>, 'entries' | 'subscribe'>
+  readonly tokens: Pick<Informer<BootstrapToken | null>, 'entries' | 'subscribe' | 'takeIn'>
   /** The ConfigMap `cluster-info`, if it exists. */
   readonly clusterInfo: Pick<Informer<true>, 'subscribe'>
   /** CA certificates (PEM) that verify the servers. null: not known */
@@ -52,12 +52,13 @@ export function clusterInfoSigner(dependencies: ClusterInfoSigningDependencies):
   let compared = { atMs: Infinity, untilMs: -Infinity }
   const controller = new Controller({
     ...{ clock, onError, keys: () => [clusterInfoName] },
-    reconcile: () => {
-      const tokens = signing(dependencies)
-      const ends = tokens.map(({ expiresMs }) => expiresMs)
-      compared = { atMs: clock.wallMs(), untilMs: ends.reduce((a, b) => Math.min(a, b), Infinity) }
-      return reconcile(dependencies, tokens.slice(0, signaturesMax))
-    },
+    reconcile: () =>
+      reconcile(dependencies, () => {
+        const found = signing(dependencies)
+        const ends = found.map(({ expiresMs }) => expiresMs)
+        compared = { atMs: clock.wallMs(), untilMs: ends.reduce((a, b) => Math.min(a, b), Infinity) }
+        return found.slice(0, signaturesMax)
+      }),
   })
   const enqueue = (): void => controller.enqueue(clusterInfoName)
   tokens.subscribe(enqueue)
@@ -81,17 +82,21 @@ function signing({ clock, tokens }: ClusterInfoSigningDependencies): readonly Bo
   return found.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
+/** @param signers returns the tokens that sign, as this member has taken them in */
 async function reconcile(
-  { names, catalog, client, rootCa }: ClusterInfoSigningDependencies,
-  tokens: readonly BootstrapToken[],
+  { names, catalog, client, tokens, rootCa }: ClusterInfoSigningDependencies,
+  signers: () => readonly BootstrapToken[],
 ): Promise<Reconciled> {
   const definition = catalog.find('', 'v1', 'configmaps')
   if (definition === null) return { kind: 'done' }
   const target = { namespace: names.publicNamespace, name: clusterInfoName, subresource: null }
   const object = await client.get(definition, target)
+  // Else the signature of a token that an earlier leader knew already would be removed.
+  await tokens.takeIn()
+  const current = signers()
   if (object === null) return { kind: 'done' }
   const given = objectMember(object, 'data')
-  const data = signedData(names, withRootCa(given, rootCa()), tokens)
+  const data = signedData(names, withRootCa(given, rootCa()), current)
   if (equalJson(data, given)) return { kind: 'done' }
   try {
     await client.update(definition, target, { ...object, data })

@@ -10,6 +10,7 @@ import type { MembershipChange } from '../shared/membership-changes.ts'
 import type { AccessReviewer } from './access-reviewer.ts'
 import type { ClaimRules } from './claim-rules.ts'
 import type { ComponentHealth } from './component-health.ts'
+import type { ConnectSubresource } from './connect-subresource.ts'
 import type { ConversionWebhook } from './conversion-webhook.ts'
 import type { Deprecation } from './deprecation.ts'
 import type { TokenIssuer } from './token-issuer.ts'
@@ -311,19 +312,6 @@ export type OperationSubresource = {
    * memory that is current. Pure. @throws ApiError to refuse
    */
   readonly jointChange?: (context: JointContext) => JointChange
-}
-
-/**
- * Connects the caller to another server: the agent of a node, a Pod or a Service.
- */
-export type ConnectSubresource = {
-  readonly name: string
-  readonly verbs: readonly ('get' | 'create' | 'update' | 'patch' | 'delete')[]
-  readonly connects: 'log' | 'exec' | 'attach' | 'portforward' | 'proxy'
-  /** The kind of its options, which are query parameters; null: it is not admitted. */
-  readonly options: BodyKind | null
-  readonly body?: undefined
-  readonly view?: undefined
 }
 
 export type JointContext = {

@@ -66,6 +66,11 @@ export class Truth {
     return found === null || found.kind === 'deleted' ? null : found
   }
 
+  /** The keys of all objects that ever existed, in order of their first creation. */
+  get keys(): Iterable<string> {
+    return this.#byKey.keys()
+  }
+
   /** All versions of a key, deletions too, in order. */
   versionsOf(key: string): readonly Version[] {
     return this.#byKey.get(key) ?? []

@@ -4,6 +4,9 @@ import type { SeededRandom } from '../../../base/random.ts'
 import type { Owner, World } from '../world.ts'
 import type { Served } from './served.ts'
 
+/** A process that serves requests. */
+export type Endpoint = Pick<Served, 'owner' | 'gone' | 'hasUnreadResponse' | 'instance'>
+
 /** The outcome of one call. `lost`: no response arrived or will arrive. */
 export type CallResult<T> =
   | { readonly kind: 'value'; readonly value: T }
@@ -18,11 +21,11 @@ const patienceMs = 400
  * is lost with the process, and its response is lost when the process ends or the client has timed
  * out since.
  */
-export function ask<T>(
+export function ask<T, E extends Endpoint = Served>(
   world: World,
   random: SeededRandom,
-  to: { readonly served: Served; readonly timeoutMs: number },
-  perform: (served: Served, context: RequestContext) => Promise<T>,
+  to: { readonly served: E; readonly timeoutMs: number },
+  perform: (served: E, context: RequestContext) => Promise<T>,
 ): Promise<CallResult<T>> {
   const { served, timeoutMs } = to
   const latencyMs = random.below(100) / 50

@@ -1,6 +1,6 @@
 /*
- * Goal: signing cluster-info costs no more than linear time in the number of tokens, and follows
- * the wall clock in either direction.
+ * Goal: signing cluster-info costs no more than linear time in the number of tokens, follows the
+ * wall clock in either direction, and removes no signature because a token is not applied yet.
  * Method: the shipped controller on the shipped verbs, with tokens whose walks are counted, and
  * a clock that is moved and set by hand.
  */
@@ -26,6 +26,17 @@ class Tokens {
   walked = 0
   readonly #tokens = new Map<Key, BootstrapToken>()
   readonly #listeners: ((change: Change) => void)[] = []
+  /** Adds the tokens that are stored, but that no listener has been notified of. */
+  readonly #unapplied: (() => void)[] = []
+
+  /** Stores a token that is seen only when everything applied is taken in. */
+  addUnseen(id: string): void {
+    this.#unapplied.push(() => this.add(id, Infinity))
+  }
+
+  async takeIn(): Promise<void> {
+    for (const add of this.#unapplied.splice(0)) add()
+  }
 
   add(id: string, expiresMs: number): void {
     const key = keyOf({ group: '', plural: 'secrets', namespace: 's', name: `bootstrap-token-${id}` })
@@ -62,14 +73,17 @@ async function open(t: TestContext, tokens: Tokens) {
   const { names, catalog, registry } = api
   const clock = new SetClock()
   const user = { name: 'system:controller', uid: '', groups: [], extra: {} }
-  const signer = clusterInfoSigner({
-    ...{ clock, names, catalog, tokens },
-    client: new LocalClient({ registry, clock: api.clock, user, timeoutMs: 10_000 }),
-    ...{ rootCa: () => null, onRootCaChanged: () => undefined },
-    clusterInfo: { subscribe: () => () => undefined },
-    onError: (_, cause) => assert.fail(String(cause)),
-  })
-  t.after(() => signer.stop())
+  const signerOf = (tokens: Tokens) => {
+    const signer = clusterInfoSigner({
+      ...{ clock, names, catalog, tokens },
+      client: new LocalClient({ registry, clock: api.clock, user, timeoutMs: 10_000 }),
+      ...{ rootCa: () => null, onRootCaChanged: () => undefined },
+      clusterInfo: { subscribe: () => () => undefined },
+      onError: (_, cause) => assert.fail(String(cause)),
+    })
+    t.after(() => signer.stop())
+    return signer
+  }
   const signatures = async (): Promise<readonly string[]> => {
     clock.advance(10_000)
     for (let at = 0; at < 50; at++) await turn()
@@ -77,7 +91,7 @@ async function open(t: TestContext, tokens: Tokens) {
     const { object } = await api.get({ kind: 'ConfigMap', namespace, name: 'cluster-info' })
     return Object.keys(objectMember(object, 'data')).filter((key) => key.startsWith('jws-'))
   }
-  return { api, clock, signer, signatures }
+  return { api, clock, signer: signerOf(tokens), signerOf, signatures }
 }
 
 void test('tokens that arrive together are walked through a few times, not once for each', async (t) => {
@@ -107,4 +121,19 @@ void test('cluster-info follows a wall clock that is set ahead and back', async 
   assert.deepEqual(await signatures(), both.slice(1))
   clock.aheadMs = 0
   assert.deepEqual(await signatures(), both)
+})
+
+void test('a new leader that has not taken in a token yet keeps its signature', async (t) => {
+  const tokens = new Tokens()
+  const { api, signer, signerOf, signatures } = await open(t, tokens)
+  await storeClusterInfo(api)
+  tokens.add('aaaaaa', Infinity)
+  signer.start()
+  const [signed] = await signatures()
+  assert.equal(signed, 'jws-kubeconfig-aaaaaa')
+  signer.stop()
+  const tokensOfNext = new Tokens()
+  tokensOfNext.addUnseen('aaaaaa')
+  signerOf(tokensOfNext).start()
+  assert.deepEqual(await signatures(), [signed])
 })

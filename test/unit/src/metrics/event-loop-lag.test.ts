@@ -6,8 +6,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { Clock } from '../../../../base/clock.ts'
-import { limits } from '../../../../src/config/limits.ts'
 import { EventLoopLag } from '../../../../src/metrics/event-loop-lag.ts'
+
+const limits = { lookMs: 100, lagsMax: 1000 }
 
 class LateClock {
   #nowMs = 0
@@ -23,7 +24,7 @@ class LateClock {
   /** @param lateMs how late each of the next timers is */
   pass(...lateMs: readonly number[]): void {
     for (const late of lateMs) {
-      this.#nowMs += limits.eventLoopLookMs + late
+      this.#nowMs += limits.lookMs + late
       this.#action()
     }
   }
@@ -43,7 +44,7 @@ function started(): { readonly late: LateClock; readonly registry: Registry } {
   const late = new LateClock()
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 3_600_000 })
-  const lag = new EventLoopLag(late.clock)
+  const lag = new EventLoopLag(late.clock, limits)
   lag.register(registry)
   lag.start()
   return { late, registry }
@@ -73,7 +74,7 @@ void test('without a lag since the last scrape they are 0', async () => {
 
 void test('only the newest lags are kept', async () => {
   const { late, registry } = started()
-  late.pass(1000, ...Array.from({ length: limits.eventLoopLagsMax }, () => 2))
+  late.pass(1000, ...Array.from({ length: limits.lagsMax }, () => 2))
   assert.equal(rounded(await gauges(registry))['max'], 0.002)
 })
 
