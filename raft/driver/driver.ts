@@ -1,8 +1,8 @@
 import { assert } from '../../base/assert.ts'
-import type { Timer } from '../../base/clock.ts'
 import type { Message } from '../core/message.ts'
 import type { Ready } from '../core/ready.ts'
 import { Raft } from '../core/raft.ts'
+import { logIndex } from '../core/types.ts'
 import type { Configuration, Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
 import { CommandChecksumGuard } from '../protocol/command-checksum-guard.ts'
@@ -19,6 +19,7 @@ import type { SnapshotInbox } from './snapshot-inbox.ts'
 import { StatusPublisher } from './status-publisher.ts'
 import { LeadershipTransferPolicy } from './leadership-transfer-policy.ts'
 import type { TransferCounts } from '../protocol/measured.ts'
+import { TickTimer } from './tick-timer.ts'
 
 /**
  * The raft thread: the core, its ticks, and its links to the peers, the log and the api thread. It
@@ -47,7 +48,7 @@ export class Driver {
    */
   readonly #writes: PendingWrite[] = []
   readonly #transferPolicy: LeadershipTransferPolicy
-  readonly #ticks: Timer
+  readonly #ticks: TickTimer
   #turnPlanned = false
   #stopped = false
   #appliedIndex: LogIndex
@@ -60,7 +61,8 @@ export class Driver {
     this.#id = node.id
     this.#appliedIndex = applied.index
     assert(applied.index <= recovered.lastIndex, 'the log reaches as far as the database')
-    this.#core = new Raft(coreConfigOf(node, random), recovered, laterOf(applied.index, recovered.base.index))
+    const durable = logIndex(Math.max(applied.index, recovered.base.index))
+    this.#core = new Raft(coreConfigOf(node, random), recovered, durable)
     this.#transferPolicy = new LeadershipTransferPolicy(this.#id, this.#core, node.limits)
     const { limits } = node
     const post = (message: RaftToApi): void => api.post(message)
@@ -104,8 +106,8 @@ export class Driver {
     })
     this.#membership.refresh()
     this.#core.setWallTime(clock.wallMs())
-    // Missed ticks are not made up for: after a pause of this process its timeouts start again.
-    this.#ticks = clock.every(node.timing.tickMs, () => this.#tick())
+    const pass = (ticks: number): void => this.#tick(ticks)
+    this.#ticks = new TickTimer({ clock, timing: node.timing, self: this.#id, core: this.#core, pass })
     if (this.#core.votesAlone) this.#core.campaign()
     this.#planTurn()
   }
@@ -113,6 +115,7 @@ export class Driver {
   /** Handles a message of a peer. */
   receive(message: PeerMessage): void {
     if (this.#stopped) return
+    this.#ticks.received(message)
     if (message.kind === 'core') {
       // A snapshot message is accepted only from the channel that staged its state.
       if (message.message.to !== this.#id || message.message.kind === 'snapshot') return
@@ -192,6 +195,7 @@ export class Driver {
   /** Handles a message of the api thread that the raft actor does not handle itself. */
   take(message: ApiToRaft): void {
     if (this.#stopped) return
+    this.#ticks.taken(message)
     switch (message.kind) {
       case 'propose':
         this.#relays.proposals.local(message.term, message.proposals)
@@ -261,15 +265,15 @@ export class Driver {
   stop(): void {
     this.#stopped = true
     this.#lease.stop()
-    this.#ticks.cancel()
+    this.#ticks.stop()
     this.#relays.close()
   }
 
-  #tick(): void {
+  #tick(ticks: number): void {
     const now = this.#now()
     this.#lease.updateTime(now)
     this.#core.setWallTime(this.#options.clock.wallMs())
-    this.#core.tick()
+    for (let tick = 0; tick < ticks; tick++) this.#core.tick()
     this.#entryStream.flush()
     this.#transferPolicy.tick(now, (follower) => this.#relays.outbox.isUnserved(follower))
     this.#relays.membership.tick()
@@ -393,8 +397,4 @@ type PendingWrite = {
   readonly ticket: number
   readonly messages: readonly Message[]
   readonly snapshot: SnapshotMeta | null
-}
-
-function laterOf(a: LogIndex, b: LogIndex): LogIndex {
-  return a > b ? a : b
 }

@@ -55,6 +55,11 @@ export class ManualClock implements Clock {
     this.#nowMs = until
   }
 
+  /** Moves the time without running timers, as a pause of the process does. */
+  pause(ms: number): void {
+    this.#nowMs += ms
+  }
+
   /** Runs everything that is due now. */
   settle(): Promise<void> {
     return this.advance(0)
