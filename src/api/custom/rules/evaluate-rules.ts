@@ -44,10 +44,10 @@ type Values = {
 type Place = {
   readonly at: Path | null
   /**
-   * Inside of `allOf`: the value that has to be unchanged for errors to be tolerated, as upstream;
-   * `none`: there is none. null: the value itself.
+   * Inside of `allOf`: the value that has to be unchanged for errors to be tolerated, as upstream.
+   * null: the value itself.
    */
-  readonly within: { readonly at: Path | null } | 'none' | null
+  readonly within: { readonly at: Path | null } | null
 }
 
 class Evaluation {
@@ -118,12 +118,12 @@ class Evaluation {
 
   /** @returns null: errors at the place fail the write */
   #tolerance({ at, within }: Place): Findings | null {
-    if (this.#replaced === null || within === 'none') return null
+    if (this.#replaced === null) return null
     const { isUnchanged, tolerated } = this.#replaced
     return isUnchanged(within === null ? at : within.at) ? tolerated : null
   }
 }
 
 function insideAllOf({ at, within }: Place): Place {
-  return { at, within: within ?? (at === null ? 'none' : { at: at.parent }) }
+  return { at, within: within ?? { at: at === null ? null : at.parent } }
 }
