@@ -35,6 +35,16 @@ export function evaluateRules(
   evaluation.visit(root, { value: object, old: replaced?.object }, { at: null, within: null })
 }
 
+/** Evaluates the rules of a schema on its default. */
+export function evaluateDefault(
+  node: RuleNode,
+  { value, at }: { readonly value: Json; readonly at: Path },
+  budget: CelBudget,
+  findings: Findings,
+): void {
+  new Evaluation(null, findings, budget).visit(node, { value, old: undefined }, { at, within: null })
+}
+
 type Values = {
   readonly value: Json
   /** The value that it replaces; undefined: none, or none is known. */
@@ -53,12 +63,13 @@ type Place = {
 class Evaluation {
   readonly #replaced: Replaced | null
   readonly #findings: Findings
-  readonly #budget = new CelBudget(customLimits.writeRuleCostMax, customLimits.writeRuleStepsMax)
+  readonly #budget: CelBudget
   #isStopped = false
 
-  constructor(replaced: Replaced | null, findings: Findings) {
+  constructor(replaced: Replaced | null, findings: Findings, budget = budgetOfWrite()) {
     this.#replaced = replaced
     this.#findings = findings
+    this.#budget = budget
   }
 
   visit(node: RuleNode, values: Values, place: Place): void {
@@ -126,4 +137,8 @@ class Evaluation {
 
 function insideAllOf({ at, within }: Place): Place {
   return { at, within: within ?? { at: at === null ? null : at.parent } }
+}
+
+function budgetOfWrite(): CelBudget {
+  return new CelBudget(customLimits.writeRuleCostMax, customLimits.writeRuleStepsMax)
 }
