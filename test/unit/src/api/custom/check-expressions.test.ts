@@ -40,7 +40,7 @@ const P = `s.properties[a].${X}validations[0]`
 const HINT =
   '(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)'
 
-for (const [what, rule, words] of [
+for (const [what, rule, words, schema = count] of [
   ['without an expression', { rule: ' ' }, `${P}.rule: Required value: rule is not specified`],
   [
     'with an empty message',
@@ -89,6 +89,20 @@ for (const [what, rule, words] of [
     { rule: 'self + 1' },
     `${P}.rule: Invalid value: "self + 1": cel expression must evaluate to a bool`,
   ],
+  ...['self.matches("[")', 'matches(self, "[")', 'self.find("[") == ""', 'self.findAll("[", 2) == []'].map(
+    (rule) =>
+      [
+        `with a wrong pattern: ${rule}`,
+        { rule: `type(self) == int || ${rule}` },
+        /rule: Invalid value: .*: program instantiation failed: error parsing regexp: missing closing \]: `\[`$/,
+        { [`${X}int-or-string`]: true },
+      ] as const,
+  ),
+  [
+    'whose message has a wrong pattern',
+    { rule: 'self > 1', messageExpression: 'string(self).find("(")' },
+    /messageExpression: Invalid value: .*: messageExpression program instantiation failed: error parsing regexp: /,
+  ],
   [
     'whose message does not compile',
     { rule: 'self > 1', messageExpression: 'selff' },
@@ -111,7 +125,7 @@ for (const [what, rule, words] of [
   ],
 ] as const) {
   void test(`a rule ${what} is refused`, () => {
-    const found = wrong(around(ruled(count, rule)))
+    const found = wrong(around(ruled(schema, rule)))
     assert.equal(found.length, 1, found.join('\n'))
     if (typeof words === 'string') assert.deepEqual(found, [words])
     else assert.match(found.join(), words)
@@ -391,6 +405,11 @@ void test('an update may keep a default that breaks its rule, but not change the
   ]) {
     assert.deepEqual(wrong(both(changed), stored), [`${D}: "integer": must be positive`])
   }
+})
+
+void test('an update may keep a pattern that does not compile', () => {
+  const stored = around(ruled(text, 'self.matches("[")'))
+  assert.deepEqual(wrong(struct({ a: ruled(text, 'self.matches("[")'), b: text }), stored), [])
 })
 
 void test('the defaults of a definition share the cost of the rules of one write', () => {
