@@ -233,3 +233,15 @@ for (const [what, rule] of [
     assert.equal((await refused(api.get({ kind, name: 'a' }))).code, 404)
   })
 }
+
+void test('a rule without an expression is reported once', async (t) => {
+  const api = await Fixture.open({ domain: 'orch.io' })
+  t.after(() => api.close())
+  const field = 'spec.versions[0].schema.openAPIV3Schema.x-orch-validations[0].rule'
+  for (const rule of [{ rule: '' }, { message: 'no' }]) {
+    const body = definitionBody({ schema: { type: 'object', 'x-orch-validations': [rule] } })
+    const seen = await refusal(api.create({ kind: definitionKind, body }))
+    const wanted = invalid(field, 'Required value: rule is not specified', 'FieldValueRequired')
+    assert.deepEqual(seen, wanted)
+  }
+})
