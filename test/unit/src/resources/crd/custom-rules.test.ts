@@ -245,3 +245,17 @@ void test('a rule without an expression is reported once', async (t) => {
     assert.deepEqual(seen, wanted)
   }
 })
+
+void test('only a definition that is stored is answered with warnings about unknown members that are kept', async (t) => {
+  const api = await Fixture.open({ domain: 'orch.io' })
+  t.after(() => api.close())
+  const unknown = { type: 'object', unknownKeyword: 1 }
+  const wrong = definitionBody({ schema: { ...unknown, properties: { a: { type: 'wrong' } } } })
+  assert.equal((await refused(api.create({ kind: definitionKind, body: wrong }))).code, 422)
+  assert.deepEqual(api.warnings, [])
+  await api.create({ kind: definitionKind, body: definitionBody({ schema: unknown }) })
+  assert.match(api.warnings.splice(0).join('|'), /^[^|]*unknownKeyword"?: stored[^|]*$/)
+  const spec = { scope: 'Wrong' }
+  assert.equal((await refused(api.patch({ kind: definitionKind, name, body: { spec } }))).code, 422)
+  assert.deepEqual(api.warnings, [])
+})
