@@ -4,6 +4,7 @@ import { difference, intersection, isEmptySet, sizeOf, union, unionOfAll } from 
 import type { FieldSet } from './field-set.ts'
 import { fieldsOf } from './fields-of.ts'
 import { identityOf } from './managers.ts'
+import { keepApplied } from './keep-applied.ts'
 import type { KindVersions } from './kind-versions.ts'
 import type { ManagedEntry, Managers } from './managers.ts'
 import type { MergeType } from './merge-type.ts'
@@ -53,9 +54,15 @@ export function applyConfig(application: Application, live: JsonObject, managers
   const value = mergeValues(type, live, config)
   const merged = conform(isJsonObject(value) ? value : {})
   const pruned = last === undefined ? merged : prune(versions, merged, { last, entry, managers: claimed })
-  const after = pruned === merged ? merged : conform(pruned)
+  const after = pruned === merged ? merged : conform(withApplied(type, config, pruned))
   const transfer = transferFields({ type, before: live, after, versions }, claimed, manager)
   return { object: after, managers: transfer.managers, conflicts: transfer.conflicts }
+}
+
+/** Returns a pruned object with all that the configuration sets, though it may be empty. */
+function withApplied(type: MergeType, config: JsonObject, pruned: JsonObject): JsonObject {
+  const whole = keepApplied(type, config, pruned)
+  return isJsonObject(whole) ? whole : pruned
 }
 
 type Pruning = {
