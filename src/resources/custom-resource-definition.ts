@@ -1,6 +1,9 @@
 import { objectMember, textMember } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import type { Names } from '../api/metadata/names.ts'
+import { conform, keptFieldWords } from '../api/schema/conform.ts'
+import type { ObjectSchema } from '../api/schema/schema.ts'
+import { wholeObject } from '../api/schema/shared.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { isTrue } from './crd/definition-conditions.ts'
 import { customKindsLevel } from '../store/machine/feature-level.ts'
@@ -18,6 +21,8 @@ import { statusSubresource } from './common/status-subresource.ts'
 
 /** Declares a custom kind. @source spec 1.1, 9; apiextensions/v1 */
 export function customResourceDefinitionDefinition(names: Names): ResourceDefinition {
+  const schema = definitionSchema(names)
+  const whole = wholeObject(schema)
   const definition = {
     group: names.group('apiextensions'),
     version: 'v1',
@@ -28,7 +33,7 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
     categories: ['api-extensions'],
     scope: 'Cluster',
     verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
-    schema: definitionSchema(names),
+    schema,
     validateName: checkDns1123Subdomain,
     deleteReturnsObject: false,
     updateNeedsVersion: true,
@@ -47,10 +52,16 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
       blocksDeletion: ({ metadata }) => typeof metadata.deletionTimestamp !== 'string',
       validateNew: (object, found) => checkNewDefinition(object, names, found),
       validateUpdate: (object, current, found) => checkChangedDefinition(object, current, names, found),
+      warnings: (object) => keptMembers(whole, object),
     },
     subresources: [{ ...statusSubresource(checkStatus), prepareForUpdate: onlyStatus }],
   } satisfies ResourceDefinition
   return Object.freeze({ ...definition, aliases: clientAliases(definition, names) })
+}
+
+/** Returns the warnings about members that are stored, but that this release does not know. */
+function keptMembers(schema: ObjectSchema, definition: AnyObject): readonly string[] {
+  return conform(schema, definition).kept.map(keptFieldWords)
 }
 
 /** A definition that was never established has no objects, or they belong to another definition. */

@@ -4,6 +4,7 @@ import { difference, intersection, isEmptySet, sizeOf, union, unionOfAll } from 
 import type { FieldSet } from './field-set.ts'
 import { fieldsOf } from './fields-of.ts'
 import { identityOf } from './managers.ts'
+import { keepApplied } from './keep-applied.ts'
 import type { Change, KindVersions } from './kind-versions.ts'
 import type { ManagedEntry, Managers } from './managers.ts'
 import type { MergeType } from './merge-type.ts'
@@ -53,7 +54,7 @@ export function applyConfig(application: Application, live: JsonObject, managers
   const value = mergeValues(type, live, config)
   const merged = conform(isJsonObject(value) ? value : {})
   const pruned = last === undefined ? merged : prune(versions, merged, { last, entry, managers: claimed })
-  const after = pruned === merged ? merged : conform(pruned)
+  const after = pruned === merged ? merged : conform(withApplied(type, config, pruned))
   const change = { type, before: live, after, versions }
   const transfer = transferFields(change, claimed, manager, unset(application, live, merged))
   return { object: after, managers: transfer.managers, conflicts: transfer.conflicts }
@@ -71,6 +72,12 @@ function unset(
   if (!JSON.stringify(config).includes('null')) return null
   const kept = mergeValues(type, live, withoutNulls(type, config))
   return { type, versions, before: conform(isJsonObject(kept) ? kept : {}), after: merged }
+}
+
+/** Returns a pruned object with all that the configuration sets, though it may be empty. */
+function withApplied(type: MergeType, config: JsonObject, pruned: JsonObject): JsonObject {
+  const whole = keepApplied(type, config, pruned)
+  return isJsonObject(whole) ? whole : pruned
 }
 
 type Pruning = {

@@ -1,3 +1,4 @@
+import { CelBudget } from '../cel/budget.ts'
 import { StepBudget } from '../step-budget.ts'
 import { customLimits } from './limits.ts'
 
@@ -13,6 +14,8 @@ export type CheckBudget = {
   ruleCharactersLeft: number
   /** Shared by all values that defaults are checked against. */
   readonly work: StepBudget
+  /** Shared by all rules that are evaluated on defaults. */
+  readonly ruleCost: CelBudget
 }
 
 export function newCheckBudget(): CheckBudget {
@@ -21,5 +24,6 @@ export function newCheckBudget(): CheckBudget {
     rulesLeft: customLimits.rulesMax,
     ruleCharactersLeft: customLimits.ruleCharactersMax,
     work: new StepBudget(customLimits.validationStepsMax),
+    ruleCost: new CelBudget(customLimits.writeRuleCostMax, customLimits.writeRuleStepsMax),
   }
 }

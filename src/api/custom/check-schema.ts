@@ -6,6 +6,7 @@ import { checkDefaults } from './check-defaults.ts'
 import { checkKeywords } from './check-keywords.ts'
 import { checkRoot } from './check-root.ts'
 import { checkExpressions } from './rules/check-expressions.ts'
+import { checkRuleDefaults } from './rules/check-rule-defaults.ts'
 import { checkSize } from './check-size.ts'
 import { checkStructure } from './check-structure.ts'
 import { Findings } from '../errors/findings.ts'
@@ -59,4 +60,5 @@ function checkRules(json: JsonObject, at: Path, options: RulesCheck): void {
   if (findings.count > 0) return
   const old = before === undefined ? null : readStructural(before, markers)
   checkExpressions(root, at, { marker: markers.validations, budget, before: old }, findings)
+  if (findings.count === 0) checkRuleDefaults(root, at, { budget, before: old }, findings)
 }

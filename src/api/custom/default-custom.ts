@@ -24,6 +24,15 @@ export function defaultCustom(root: Structural, object: JsonObject): JsonObject 
   return whole === head ? body : { ...body, ...whole }
 }
 
+/**
+ * Returns the default of a schema, as objects get it: with the defaults inside of it.
+ *
+ * @throws ApiError RequestEntityTooLarge
+ */
+export function filledDefault(node: Structural): Json {
+  return fill(node, defaultOf(node).value, { charactersLeft: customLimits.defaultsCharactersMax })
+}
+
 type Room = { charactersLeft: number }
 
 function fill(node: Structural, value: Json, room: Room): Json {

@@ -1,5 +1,5 @@
 import { isJsonList, isJsonObject, memberOf } from '../json.ts'
-import type { Json, JsonObject } from '../json.ts'
+import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { elementsByKey } from './elements-by-key.ts'
 import { equalByKeys, schemaOf } from './equal-by-keys.ts'
@@ -13,20 +13,25 @@ import type { Structural } from './structural.ts'
  */
 export class UnchangedValues {
   readonly #root: Found
+  /** The root as rules see it. */
+  readonly #body: Found
   readonly #found = new Map<Path, Found>()
 
   constructor(schema: Structural, value: JsonObject, old: JsonObject) {
     this.#root = new Found(schema, value, old, null)
+    this.#body = new Found(schema, withoutMetadata(value), withoutMetadata(old), null)
   }
 
   /**
-   * Returns whether the value at a path is unchanged. For a value without a predecessor: whether
-   * the nearest value around it that has one is unchanged.
+   * Returns whether the value at a path is unchanged; for the object: whether all but its metadata
+   * is. For a value without a predecessor: whether the nearest value around it that has one is
+   * unchanged.
    */
   has(at: Path | null): boolean {
     // Both objects were converted to the same version, so these do not show what was changed.
     if (at !== null && at.parent === null && (at.step === 'apiVersion' || at.step === 'kind')) return false
-    return this.#find(at).isSame
+    const found = this.#find(at)
+    return (found === this.#root ? this.#body : found).isSame
   }
 
   #find(at: Path | null): Found {
@@ -39,6 +44,16 @@ export class UnchangedValues {
     }
     return found
   }
+}
+
+/**
+ * Schemas and rules see only the names in metadata, which no update changes. The server sets the
+ * rest of it on every write.
+ */
+function withoutMetadata(object: JsonObject): JsonObject {
+  const body: JsonObjectDraft = { ...object }
+  delete body['metadata']
+  return body
 }
 
 /** A value and the one that it replaces. */

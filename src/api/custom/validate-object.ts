@@ -1,5 +1,6 @@
 import { Findings } from '../errors/findings.ts'
 import type { Finding } from '../errors/field-error.ts'
+import { objectMember, textMember, textsMember } from '../json.ts'
 import type { JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { evaluateRules } from './rules/evaluate-rules.ts'
@@ -56,7 +57,22 @@ export function validateObject(
   const tree = rules()
   if (tree === null) return
   if (found.list.some(isBlocking)) found.add(RULES_NOT_CHECKED)
-  else evaluateRules(tree, object, change, found)
+  else {
+    const sink = change !== null && isFinalized(object, change) ? change.tolerated : found
+    evaluateRules(tree, object, change, sink)
+  }
+}
+
+/**
+ * Returns whether an update only removes finalizers of an object that is being deleted. It does not
+ * fail for any rule, else the object would stay for good.
+ */
+function isFinalized(object: JsonObject, { object: before, isUnchanged }: Replaced): boolean {
+  const metadata = objectMember(before, 'metadata')
+  if (textMember(metadata, 'deletionTimestamp') === '') return false
+  const left = new Set(textsMember(objectMember(object, 'metadata'), 'finalizers'))
+  const isAnyRemoved = textsMember(metadata, 'finalizers').some((finalizer) => !left.has(finalizer))
+  return isAnyRemoved && isUnchanged(null)
 }
 
 function changeOf(root: Structural, object: JsonObject, replaced: ReplacedObject): Replaced {

@@ -16,7 +16,7 @@ import {
 } from '../../api/codec/value-count.ts'
 import { parseYamlObject } from '../../api/codec/yaml.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
-import { conform, keptFieldWords, strictDecodingError, unknownFieldWords } from '../../api/schema/conform.ts'
+import { conform, strictDecodingError, unknownFieldWords } from '../../api/schema/conform.ts'
 import type { Conformed } from '../../api/schema/conform.ts'
 import { applyDefaults } from '../../api/schema/default.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
@@ -178,8 +178,7 @@ export function shape(
     const wrong = [...findings, ...addedIn(kept, options).map(unknownFieldWords)]
     if (wrong.length > 0) throw strictDecodingError(object, wrong)
   }
-  const warnings = [...findings, ...kept.map(keptFieldWords)]
-  for (const warning of warnings.slice(0, dependencies.limits.fieldWarningsMax)) options.warn(warning)
+  for (const warning of findings.slice(0, dependencies.limits.fieldWarningsMax)) options.warn(warning)
   const complete = value['metadata'] === undefined ? { ...value, metadata: {} } : value
   const whole = structural?.applyDefaults(complete) ?? applyDefaults(schema, complete)
   // Conforming to a schema with metadata checks the type.

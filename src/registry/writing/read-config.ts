@@ -3,7 +3,6 @@ import { mergeTypeOf } from '../../api/apply/merge-type.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
 import { badRequest } from '../../api/errors/standard-errors.ts'
 import { objectMember, textMember } from '../../api/json.ts'
-import { keptFieldWords } from '../../api/schema/conform.ts'
 import type { FieldValidation } from '../calls/query-options.ts'
 import type { WriteRequest } from '../calls/verb.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
@@ -52,7 +51,7 @@ function parseConfig(body: Uint8Array, valuesMax: number): Body {
 
 function checkConfig(
   dependencies: VerbDependencies,
-  { target, context }: WriteRequest,
+  { target }: WriteRequest,
   { kind, validation }: ConfigReading,
   { value, found, fractions }: Body,
 ): AnyObject {
@@ -72,7 +71,6 @@ function checkConfig(
       `failed to create typed patch object (${target.name}; ${apiVersionOf(kind)}, Kind=${kind.kind}): ${paths}`,
     )
   }
-  for (const path of kept.slice(0, dependencies.limits.fieldWarningsMax)) context.warn(keptFieldWords(path))
   checkElements(mergeTypeOf(dependencies.schemas.of(kind)), typed)
   const named = { ...typed, metadata: { ...metadata, name: metadata['name'] ?? target.name ?? '' } }
   // Conforming to a schema with metadata checked the type.

@@ -116,7 +116,7 @@ const externalDocs = openStruct(
 )
 
 const validationRule = openStruct('apiextensions.v1.ValidationRule', 'A validation rule.', {
-  rule: text(1, 'The expression.', { required: true }),
+  rule: text(1, 'The expression.', { required: true, always: true }),
   message: text(2, 'Error message when the rule fails.'),
   messageExpression: text(3, 'Expression that computes the error message.'),
   reason: text(4, 'Machine-readable reason of the error.', { optional: true }),

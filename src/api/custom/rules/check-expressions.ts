@@ -6,6 +6,7 @@ import type { Path } from '../../schema/path.ts'
 import type { CheckBudget } from '../check-budget.ts'
 import { customLimits } from '../limits.ts'
 import type { Structural, ValidationRule } from '../structural.ts'
+import { constantPatternError } from '../../cel/constant-patterns.ts'
 import { compileRule } from './compile-rule.ts'
 import type { Compiled } from './compile-rule.ts'
 import { declaredType } from './declared-type.ts'
@@ -161,8 +162,10 @@ class ExpressionWalk {
     const { condition, message, usesOldSelf } = compileRule(rule, declared, schema)
     const check = (name: 'rule' | 'messageExpression', compiled: Compiled, times: Occurrences): void => {
       const place = member(at, name)
-      if (compiled.kind === 'rejected') say(invalid(place, rule[name], compiled.words))
-      else this.#checkCost(place, name, costOfAll(compiled.costMax, times, declared), say)
+      const words = compiled.kind === 'rejected' ? compiled.words : patternWords(name, compiled)
+      if (words !== null) say(invalid(place, rule[name], words))
+      if (compiled.kind === 'compiled')
+        this.#checkCost(place, name, costOfAll(compiled.costMax, times, declared), say)
     }
     check('rule', condition, occurrences)
     // As upstream: a message is made once for the first value that violates the rule.
@@ -193,6 +196,20 @@ class ExpressionWalk {
 }
 
 const EXPENSIVE_SHOWN_MAX = 4
+
+type CompiledExpression = Extract<Compiled, { readonly kind: 'compiled' }>
+
+/**
+ * Only new definitions are refused for such a pattern: a stored rule may never evaluate it.
+ *
+ * @returns null: all constant patterns compile
+ */
+function patternWords(name: 'rule' | 'messageExpression', { expression }: CompiledExpression): string | null {
+  const error = constantPatternError(expression)
+  if (error === null) return null
+  const what = name === 'rule' ? '' : 'messageExpression '
+  return `${what}program instantiation failed: ${error}`
+}
 
 function isSchema(schema: Structural['additional']): schema is Structural {
   return typeof schema === 'object' && schema !== null

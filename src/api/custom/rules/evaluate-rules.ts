@@ -35,6 +35,16 @@ export function evaluateRules(
   evaluation.visit(root, { value: object, old: replaced?.object }, { at: null, within: null })
 }
 
+/** Evaluates the rules of a schema on its default. */
+export function evaluateDefault(
+  node: RuleNode,
+  { value, at }: { readonly value: Json; readonly at: Path },
+  budget: CelBudget,
+  findings: Findings,
+): void {
+  new Evaluation(null, findings, budget).visit(node, { value, old: undefined }, { at, within: null })
+}
+
 type Values = {
   readonly value: Json
   /** The value that it replaces; undefined: none, or none is known. */
@@ -44,21 +54,22 @@ type Values = {
 type Place = {
   readonly at: Path | null
   /**
-   * Inside of `allOf`: the value that has to be unchanged for errors to be tolerated, as upstream;
-   * `none`: there is none. null: the value itself.
+   * Inside of `allOf`: the value that has to be unchanged for errors to be tolerated, as upstream.
+   * null: the value itself.
    */
-  readonly within: { readonly at: Path | null } | 'none' | null
+  readonly within: { readonly at: Path | null } | null
 }
 
 class Evaluation {
   readonly #replaced: Replaced | null
   readonly #findings: Findings
-  readonly #budget = new CelBudget(customLimits.writeRuleCostMax, customLimits.writeRuleStepsMax)
+  readonly #budget: CelBudget
   #isStopped = false
 
-  constructor(replaced: Replaced | null, findings: Findings) {
+  constructor(replaced: Replaced | null, findings: Findings, budget = budgetOfWrite()) {
     this.#replaced = replaced
     this.#findings = findings
+    this.#budget = budget
   }
 
   visit(node: RuleNode, values: Values, place: Place): void {
@@ -118,12 +129,16 @@ class Evaluation {
 
   /** @returns null: errors at the place fail the write */
   #tolerance({ at, within }: Place): Findings | null {
-    if (this.#replaced === null || within === 'none') return null
+    if (this.#replaced === null) return null
     const { isUnchanged, tolerated } = this.#replaced
     return isUnchanged(within === null ? at : within.at) ? tolerated : null
   }
 }
 
 function insideAllOf({ at, within }: Place): Place {
-  return { at, within: within ?? (at === null ? 'none' : { at: at.parent }) }
+  return { at, within: within ?? { at: at === null ? null : at.parent } }
+}
+
+function budgetOfWrite(): CelBudget {
+  return new CelBudget(customLimits.writeRuleCostMax, customLimits.writeRuleStepsMax)
 }

@@ -40,7 +40,7 @@ const P = `s.properties[a].${X}validations[0]`
 const HINT =
   '(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)'
 
-for (const [what, rule, words] of [
+for (const [what, rule, words, schema = count] of [
   ['without an expression', { rule: ' ' }, `${P}.rule: Required value: rule is not specified`],
   [
     'with an empty message',
@@ -89,6 +89,20 @@ for (const [what, rule, words] of [
     { rule: 'self + 1' },
     `${P}.rule: Invalid value: "self + 1": cel expression must evaluate to a bool`,
   ],
+  ...['self.matches("[")', 'matches(self, "[")', 'self.find("[") == ""', 'self.findAll("[", 2) == []'].map(
+    (rule) =>
+      [
+        `with a wrong pattern: ${rule}`,
+        { rule: `type(self) == int || ${rule}` },
+        /rule: Invalid value: .*: program instantiation failed: error parsing regexp: missing closing \]: `\[`$/,
+        { [`${X}int-or-string`]: true },
+      ] as const,
+  ),
+  [
+    'whose message has a wrong pattern',
+    { rule: 'self > 1', messageExpression: 'string(self).find("(")' },
+    /messageExpression: Invalid value: .*: messageExpression program instantiation failed: error parsing regexp: /,
+  ],
   [
     'whose message does not compile',
     { rule: 'self > 1', messageExpression: 'selff' },
@@ -111,7 +125,7 @@ for (const [what, rule, words] of [
   ],
 ] as const) {
   void test(`a rule ${what} is refused`, () => {
-    const found = wrong(around(ruled(count, rule)))
+    const found = wrong(around(ruled(schema, rule)))
     assert.equal(found.length, 1, found.join('\n'))
     if (typeof words === 'string') assert.deepEqual(found, [words])
     else assert.match(found.join(), words)
@@ -342,4 +356,70 @@ void test('only rules of valid schemas are compiled', () => {
   const found = wrong(struct({ a: ruled(count, 'self.foo'), b: { type: 'text' } as Json as JsonObject }))
   assert.ok(found.length > 0)
   assert.doesNotMatch(found.join(), /compilation failed/)
+})
+
+const POSITIVE = { rule: 'self > 0', message: 'must be positive' }
+const D = 's.properties[a].default: Invalid value'
+
+for (const [what, schema, words] of [
+  ['breaks its own rule', { ...ruled(count, POSITIVE), default: 0 }, `${D}: "integer": must be positive`],
+  [
+    'breaks a rule inside of it',
+    { ...struct({ b: ruled(count, POSITIVE) }), default: { b: 0 } },
+    's.properties[a].default.b: Invalid value: "integer": must be positive',
+  ],
+  [
+    'breaks a rule with another default inside of it',
+    { ...ruled(struct({ b: { ...count, default: 0 } }), 'self.b > 0'), default: {} },
+    `${D}: "object": failed rule: self.b > 0`,
+  ],
+  [
+    'breaks a rule in allOf',
+    { ...count, default: 0, allOf: [ruled({}, POSITIVE)] },
+    `${D}: "integer": must be positive`,
+  ],
+] as const) {
+  void test(`a default that ${what} is refused`, () => {
+    assert.deepEqual(wrong(around(schema)), [words])
+  })
+}
+
+void test('a default that satisfies the rules of its schema is accepted, whatever its old value', () => {
+  const inner = { ...count, default: 1 }
+  for (const schema of [
+    { ...ruled(count, POSITIVE, 'self > oldSelf'), default: 1 },
+    { ...ruled(struct({ b: inner }), 'self.b > 0'), default: {} },
+    { ...ruled(count, { rule: '!oldSelf.hasValue() || self > 0', optionalOldSelf: true }), default: 0 },
+  ]) {
+    assert.deepEqual(wrong(around(schema)), [])
+  }
+})
+
+void test('an update may keep a default that breaks its rule, but not change the default or the rule', () => {
+  const stored = around({ ...ruled(count, POSITIVE), default: 0 })
+  const both = (a: JsonObject): JsonObject => struct({ a, b: text })
+  assert.deepEqual(wrong(both({ ...ruled(count, POSITIVE), default: 0 }), stored), [])
+  for (const changed of [
+    { ...ruled(count, POSITIVE), default: -1 },
+    { ...ruled(count, { ...POSITIVE, rule: 'self > 1' }), default: 0 },
+  ]) {
+    assert.deepEqual(wrong(both(changed), stored), [`${D}: "integer": must be positive`])
+  }
+})
+
+void test('an update may keep a pattern that does not compile', () => {
+  const stored = around(ruled(text, 'self.matches("[")'))
+  assert.deepEqual(wrong(struct({ a: ruled(text, 'self.matches("[")'), b: text }), stored), [])
+})
+
+void test('the defaults of a definition share the cost of the rules of one write', () => {
+  const list = ruled(
+    { type: 'array', maxItems: 300, items: text },
+    'self.all(x, self.all(y, x != "" && y != ""))',
+  )
+  const value = Array.from({ length: 300 }, (_, index) => `x${index}`)
+  const many = Object.fromEntries(
+    Array.from({ length: 8 }, (_, index) => [`p${index}`, { ...list, default: value }]),
+  )
+  assert.match(wrong(struct(many)).join(), /default: .* no further validation rules will be run/)
 })

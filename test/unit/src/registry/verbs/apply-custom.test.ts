@@ -202,3 +202,25 @@ void test('spec 4.10: elements that no key identifies, or that share one, are re
     assert.match(seen.message, message)
   }
 })
+
+void test('spec 4.10: what the body of an apply sets stays, though it is empty', async (t) => {
+  const tags = { type: 'array', items: text, 'x-orch-list-type': 'set' }
+  const inner = { type: 'object', properties: { tags } }
+  const { apply } = await open(t, { tags, ports: marked, inner, note: text })
+  const note = 'is owned throughout'
+  const first = { tags: ['a'], inner: { tags: ['b'] }, ports: [{ name: 'p' }], note }
+  for (const spec of [{ tags: [], inner: { tags: [] }, ports: [], note }, { inner: {}, note }, { note }]) {
+    await apply('p', first)
+    assert.deepEqual((await apply('p', spec)).object['spec'], spec)
+  }
+  // Elements of others stay.
+  await apply('p', { tags: ['a'], note })
+  await apply('q', { tags: ['c'] })
+  assert.deepEqual((await apply('p', { tags: [], note })).object['spec'], { note, tags: ['c'] })
+})
+
+void test('spec 4.10: an apply that empties all that it owned keeps the parent that it sends', async (t) => {
+  const { apply } = await open(t, { tags: { type: 'array', items: text, 'x-orch-list-type': 'set' } })
+  await apply('p', { tags: ['a'] })
+  assert.deepEqual((await apply('p', { tags: [] })).object['spec'], { tags: [] })
+})

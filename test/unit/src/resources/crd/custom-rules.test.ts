@@ -178,3 +178,84 @@ void test('spec 2: a definition whose rules do not compile is refused at their p
     assert.equal((await refused(api.get({ kind: definitionKind, name }))).code, 404)
   }
 })
+
+/** Gives all gadgets a stricter rule at the root. */
+async function addRootRule(api: Fixture, rule: JsonObject): Promise<void> {
+  const schema = { ...schemaOf('x-orch-'), 'x-orch-validations': [rule] }
+  const v1 = { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema }, subresources }
+  await api.patch({ kind: definitionKind, name, body: { spec: { versions: [v1] } } })
+  await establish(api)
+}
+
+void test('spec 2: a stricter rule at the root does not fail writes that leave spec and status as they were', async (t) => {
+  const api = await start(t, 'orch.io')
+  const { object } = await api.create({ kind, body: gadget({ color: 'red' }, { finalizers: ['a/b'] }) })
+  await addRootRule(api, { rule: 'self.spec.color == "blue"', message: 'only blue' })
+  const warning = 'Invalid value: "object": only blue'
+  const warned = (words: string): void => {
+    assert.deepEqual(
+      api.warnings.splice(0).map((text) => text.replace(/^.*?: (?=Invalid)/, '')),
+      [warning],
+      words,
+    )
+  }
+  const status = { kind, name: 'a', subresource: 'status' }
+  for (const body of [
+    {},
+    { metadata: { labels: { a: 'b' } } },
+    { metadata: { annotations: { a: 'b' } } },
+    { metadata: { finalizers: ['a/b', 'a/c'] } },
+  ]) {
+    assert.equal((await api.patch({ kind, name: 'a', body })).code, 200)
+    warned(JSON.stringify(body))
+  }
+  assert.equal((await api.patch({ ...status, body: {} })).code, 200)
+  warned('status')
+  const current = (await api.get({ kind, name: 'a' })).object
+  assert.equal((await api.update({ kind, name: 'a', body: current })).code, 200)
+  warned('PUT')
+  const seen = await refusal(api.patch({ kind, name: 'a', body: { spec: { replicas: 2 } } }))
+  assert.deepEqual(seen, invalid('', warning))
+  assert.equal(object.metadata.generation, 1)
+})
+
+for (const [what, rule] of [
+  ['is violated', 'self.spec.color == "blue"'],
+  ['has no result', 'self.status.ready > 0'],
+  ['compares with the old value', 'self.spec.color != oldSelf.spec.color'],
+] as const) {
+  void test(`spec 2: finalizers of a terminating object can be removed, though a rule at the root ${what}`, async (t) => {
+    const api = await start(t, 'orch.io')
+    await api.create({ kind, body: gadget({ color: 'red' }, { finalizers: ['a/b'] }) })
+    await addRootRule(api, { rule })
+    await api.delete({ kind, name: 'a' })
+    assert.equal((await api.patch({ kind, name: 'a', body: { metadata: { finalizers: null } } })).code, 200)
+    assert.equal((await refused(api.get({ kind, name: 'a' }))).code, 404)
+  })
+}
+
+void test('a rule without an expression is reported once', async (t) => {
+  const api = await Fixture.open({ domain: 'orch.io' })
+  t.after(() => api.close())
+  const field = 'spec.versions[0].schema.openAPIV3Schema.x-orch-validations[0].rule'
+  for (const rule of [{ rule: '' }, { message: 'no' }]) {
+    const body = definitionBody({ schema: { type: 'object', 'x-orch-validations': [rule] } })
+    const seen = await refusal(api.create({ kind: definitionKind, body }))
+    const wanted = invalid(field, 'Required value: rule is not specified', 'FieldValueRequired')
+    assert.deepEqual(seen, wanted)
+  }
+})
+
+void test('only a definition that is stored is answered with warnings about unknown members that are kept', async (t) => {
+  const api = await Fixture.open({ domain: 'orch.io' })
+  t.after(() => api.close())
+  const unknown = { type: 'object', unknownKeyword: 1 }
+  const wrong = definitionBody({ schema: { ...unknown, properties: { a: { type: 'wrong' } } } })
+  assert.equal((await refused(api.create({ kind: definitionKind, body: wrong }))).code, 422)
+  assert.deepEqual(api.warnings, [])
+  await api.create({ kind: definitionKind, body: definitionBody({ schema: unknown }) })
+  assert.match(api.warnings.splice(0).join('|'), /^[^|]*unknownKeyword"?: stored[^|]*$/)
+  const spec = { scope: 'Wrong' }
+  assert.equal((await refused(api.patch({ kind: definitionKind, name, body: { spec } }))).code, 422)
+  assert.deepEqual(api.warnings, [])
+})
