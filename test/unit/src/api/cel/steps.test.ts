@@ -2,7 +2,7 @@
  * Goal: an evaluation ends soon whatever the sizes of values, also where the cost of upstream
  * counts little or nothing.
  * Method: one expression for each function that takes longer than its cost, with a budget of few
- * steps.
+ * steps; the sizes of texts that identify values.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,12 +16,28 @@ import {
   celString,
   celTimestamp,
 } from '../../../../../src/api/cel/types.ts'
+import type { CelType } from '../../../../../src/api/cel/types.ts'
+import { Evaluation } from '../../../../../src/api/cel/evaluate/evaluation.ts'
+import type { Json } from '../../../../../src/api/json.ts'
+import { canonicalText } from '../../../../../src/api/cel/values/canonical-text.ts'
+import { fromJson } from '../../../../../src/api/cel/values/json-value.ts'
+import { CelFailure } from '../../../../../src/api/cel/values/value.ts'
 import { compile } from './cel-support.ts'
 import type { Variables } from './cel-support.ts'
 
 const long = 'a'.repeat(200_000)
 const url = `https://h/?${Array.from({ length: 2000 }, (_, at) => `k${at}`).join('&')}`
 const times = Array<string>(100).fill('2026-01-02T03:04:05.678Z')
+
+const NESTED = 12
+const nestedSet: CelType = { kind: 'list', element: nested(celString, celList), identity: 'set' }
+const nestedElements = Array.from({ length: 20 }, (_, at) => nested<Json>(`x${at}`, (inner) => [inner]))
+
+function nested<T>(leaf: T, wrap: (inner: T) => T): T {
+  let value = leaf
+  for (let depth = 0; depth < NESTED; depth++) value = wrap(value)
+  return value
+}
 
 const cases: readonly (readonly [what: string, source: string, variables: Variables])[] = [
   ['decoding bytes', 'size(b) > 0', { b: [celBytes, long] }],
@@ -49,6 +65,11 @@ const cases: readonly (readonly [what: string, source: string, variables: Variab
   ['hashing a key', '{a: 1}.size() == 1', { a: [celString, long] }],
   ['quoting', "strings.quote(a) != ''", { a: [celString, long] }],
   ['changing letters one by one', "a.lowerAscii() != ''", { a: [celString, 'Aé'.repeat(10_000)] }],
+  [
+    'identifying nested elements of sets',
+    'l == m',
+    { l: [nestedSet, nestedElements], m: [nestedSet, nestedElements] },
+  ],
 ]
 
 for (const [what, source, variables] of cases) {
@@ -70,6 +91,44 @@ void test('evaluations share the steps of a budget', () => {
   const outcomes = Array.from({ length: 4 }, () => evaluateCel(compiled, new Map([['d', big]]), budget).kind)
   assert.deepEqual(outcomes, ['value', 'value', 'value', 'over-budget'])
   assert.equal(budget.stepsLeft, 0)
+})
+
+void test('the text that identifies a value grows evenly with its depth', () => {
+  const evaluation = new Evaluation(0, 1_000_000)
+  const lengthAt = (depth: number): number => {
+    let json: Json = 'x'
+    for (let at = 0; at < depth; at++) json = at % 2 === 0 ? [json] : { key: json }
+    const value = fromJson(json, celDyn, evaluation)
+    assert.ok(!(value instanceof CelFailure), 'converted')
+    return canonicalText(value, evaluation).length
+  }
+  assert.equal(lengthAt(16) - lengthAt(14), lengthAt(4) - lengthAt(2))
+})
+
+void test('values have the same identity if they are equal, whatever their parts look like', () => {
+  const evaluation = new Evaluation(0, 1_000_000)
+  const identity = (json: Json): string => {
+    const value = fromJson(json, celDyn, evaluation)
+    assert.ok(!(value instanceof CelFailure), 'converted')
+    return canonicalText(value, evaluation)
+  }
+  assert.equal(identity({ b: [1], a: 'x' }), identity({ a: 'x', b: [1] }))
+  const values: readonly Json[] = [
+    ...[[], {}, '', [[]], [['a'], 'b'], [['a', 'b']], [[], 'a', 'b'], ['a', ['b']], 'l0:', ['s0:']],
+    ...[
+      { a: ['b'] },
+      { a: [], b: [] },
+      { a: { b: [] } },
+      ['as1:b'],
+      ['a', 'b'],
+      1,
+      '1',
+      [null],
+      'null',
+      null,
+    ],
+  ]
+  assert.equal(new Set(values.map(identity)).size, values.length)
 })
 
 void test('trimming a long run of spaces counts as work that the cost leaves out', () => {
