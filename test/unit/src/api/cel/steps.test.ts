@@ -12,6 +12,7 @@ import {
   celBytes,
   celDouble,
   celDyn,
+  celInt,
   celList,
   celString,
   celTimestamp,
@@ -29,6 +30,7 @@ const long = 'a'.repeat(200_000)
 const url = `https://h/?${Array.from({ length: 2000 }, (_, at) => `k${at}`).join('&')}`
 const times = Array<string>(100).fill('2026-01-02T03:04:05.678Z')
 
+const grid = Array.from({ length: 100 }, () => Array<number>(100).fill(1))
 const NESTED = 12
 const nestedSet: CelType = { kind: 'list', element: nested(celString, celList), identity: 'set' }
 const nestedElements = Array.from({ length: 20 }, (_, at) => nested<Json>(`x${at}`, (inner) => [inner]))
@@ -70,6 +72,13 @@ const cases: readonly (readonly [what: string, source: string, variables: Variab
     'l == m',
     { l: [nestedSet, nestedElements], m: [nestedSet, nestedElements] },
   ],
+  ['visiting the parts of parts', 'l.indexOf([]) < 0', { l: [celList(celList(celInt)), grid] }],
+  [
+    'comparing long texts of one list',
+    'size([l.max()]) == 1',
+    { l: [celList(celString), [`${long}x`, `${long}y`]] },
+  ],
+  ['formatting percent signs', "a.format([]) != ''", { a: [celString, '%%'.repeat(1000)] }],
 ]
 
 for (const [what, source, variables] of cases) {
