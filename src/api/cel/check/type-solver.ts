@@ -7,7 +7,7 @@ import { celDyn } from '../types.ts'
  */
 export class TypeSolver {
   readonly #bound = new Map<string, CelType>()
-  /** What the current attempt bound, and what stood for these variables before. */
+  /** Variables that the current attempt bound, with the types before it. */
   readonly #trail: (readonly [string, CelType | undefined])[] = []
   #created = 0
 

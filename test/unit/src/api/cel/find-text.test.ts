@@ -53,7 +53,7 @@ for (const [expression, expected] of [
   })
 }
 
-/** Returns a function that ends the count: characters read, the longest part the engine searched. */
+/** Returns a function that ends the count of characters read and of the longest part searched. */
 function countSearches(t: TestContext): () => { reads: number; longest: number } {
   const read = t.mock.method(String.prototype, 'charCodeAt')
   const searches = (['indexOf', 'lastIndexOf', 'includes'] as const).map((name) =>
