@@ -7,6 +7,7 @@ import { celDyn } from '../types.ts'
  */
 export class TypeSolver {
   readonly #bound = new Map<string, CelType>()
+  /** Variables that the current attempt bound, with the types before it. */
   readonly #trail: (readonly [string, CelType | undefined])[] = []
   #created = 0
 
@@ -28,12 +29,12 @@ export class TypeSolver {
   /** Returns whether all actual types can be used as the expected ones, and binds variables. */
   assignAll(actual: readonly CelType[], expected: readonly CelType[]): boolean {
     if (actual.length !== expected.length) return false
-    const mark = this.#trail.length
+    this.#trail.length = 0
     const isAssignable = actual.every((type, at) => {
       const other = expected[at]
       return other !== undefined && this.#assign(type, other)
     })
-    if (!isAssignable) this.#undo(mark)
+    if (!isAssignable) this.#undo()
     return isAssignable
   }
 
@@ -52,10 +53,22 @@ export class TypeSolver {
     let current = type
     while (current.kind === 'param') {
       const bound = this.#bound.get(current.name)
-      if (bound === undefined) return current
+      if (bound === undefined) break
       current = bound
     }
+    this.#shorten(type, current)
     return current
+  }
+
+  /** Binds each variable on the way to what is behind all of them, so that no way is long twice. */
+  #shorten(type: CelType, end: CelType): void {
+    let current = type
+    while (current.kind === 'param' && current !== end) {
+      const next = this.#bound.get(current.name)
+      if (next === undefined || next === end) return
+      this.#set(current.name, end)
+      current = next
+    }
   }
 
   /** Returns the type with every variable replaced; those that are not bound are `dyn`. */
@@ -129,9 +142,13 @@ export class TypeSolver {
 
   #bind(name: string, type: CelType): boolean {
     if (this.#occurs(name, type)) return false
+    this.#set(name, type)
+    return true
+  }
+
+  #set(name: string, type: CelType): void {
     this.#trail.push([name, this.#bound.get(name)])
     this.#bound.set(name, type)
-    return true
   }
 
   #occurs(name: string, type: CelType): boolean {
@@ -140,8 +157,8 @@ export class TypeSolver {
     return partsOf(known).some((part) => this.#occurs(name, part))
   }
 
-  #undo(mark: number): void {
-    while (this.#trail.length > mark) {
+  #undo(): void {
+    while (this.#trail.length > 0) {
       const [name, before] = this.#trail.pop() ?? ['', undefined]
       if (before === undefined) this.#bound.delete(name)
       else this.#bound.set(name, before)

@@ -114,7 +114,7 @@ export const regexFind: CostRule = {
 
 /** `sum`, `min` and the like, which read a whole list, or a text. */
 export const traverseDeep: CostRule = {
-  actual: ([value = null]) => traversalCost(value),
+  actual: ([value = null], _, evaluation) => traversalCost(value, evaluation),
   estimate: ([value]) => {
     const { size, element } = value ?? { size: ONE, element: undefined }
     if (element === undefined) return { cost: scale(size, CHARACTER) }
@@ -132,15 +132,17 @@ export function sizeAt(args: readonly Sized[], at: number): Range {
   return args[at]?.size ?? ONE
 }
 
-/** Reads each text in a list or map, and each other value. */
-function traversalCost(value: CelValue | CelFailure): number {
+/** Reads each text in a list or map, and each other value. Parts may be shared: each is a step. */
+function traversalCost(value: CelValue | CelFailure, evaluation: Evaluation): number {
+  evaluation.step(1)
   if (typeof value === 'string' || value instanceof Uint8Array) return Math.floor(value.length * CHARACTER)
   let cost = 0
   if (value instanceof CelList) {
-    for (let at = 0; at < value.size; at++) cost += traversalCost(value.at(at))
+    for (let at = 0; at < value.size; at++) cost += traversalCost(value.at(at), evaluation)
     return cost
   }
   if (!(value instanceof CelMap)) return 1
-  for (const key of value.keys()) cost += traversalCost(key) + traversalCost(value.get(key) ?? null)
+  for (const key of value.keys())
+    cost += traversalCost(key, evaluation) + traversalCost(value.get(key) ?? null, evaluation)
   return cost
 }

@@ -29,6 +29,7 @@ export function formatText(template: string, args: CelList, evaluation: Evaluati
   for (;;) {
     const at = template.indexOf('%', start)
     if (at < 0) break
+    evaluation.step(8)
     parts.push(template.slice(start, at))
     CLAUSE.lastIndex = at
     const clause = CLAUSE.exec(template)
@@ -40,7 +41,6 @@ export function formatText(template: string, args: CelList, evaluation: Evaluati
       continue
     }
     if (used >= args.size) return new CelFailure(`index ${used} out of range`)
-    evaluation.step(8)
     const value = args.at(used++)
     const text = value instanceof CelFailure ? value : formatValue(verb, precision, value, evaluation)
     if (text instanceof CelFailure) return text

@@ -89,12 +89,24 @@ function isSorted(list: CelList, evaluation: Evaluation): Outcome {
   for (const [at, item] of items.entries()) {
     const before = items[at - 1]
     if (before === undefined) continue
-    const order = compareValues(before, item)
+    const order = compareCounted(before, item, evaluation)
     if (order === undefined) return new CelFailure('no such overload')
     if (order > 0) return false
   }
   return true
 }
+
+/** The same long text may be in a list many times. */
+function compareCounted(a: CelValue, b: CelValue, evaluation: Evaluation): number | undefined {
+  if (typeof a === 'string' || a instanceof Uint8Array) {
+    const length = typeof b === 'string' || b instanceof Uint8Array ? b.length : 0
+    evaluation.step(Math.min(a.length, length) / COMPARED_AT_ONCE)
+  }
+  return compareValues(a, b)
+}
+
+/** Characters that are compared in one step. */
+const COMPARED_AT_ONCE = 16
 
 /** @param zero the sum of an empty list */
 function sum(list: CelList, zero: CelValue, evaluation: Evaluation): Outcome {
@@ -123,7 +135,7 @@ function extreme(list: CelList, which: 'min' | 'max', evaluation: Evaluation): O
   let best = items[0]
   if (best === undefined) return new CelFailure(`${which} called on empty list`)
   for (const item of items) {
-    const order = compareValues(item, best)
+    const order = compareCounted(item, best, evaluation)
     if (order === undefined) return new CelFailure('no such overload')
     if (which === 'min' ? order < 0 : order > 0) best = item
   }

@@ -3,6 +3,7 @@ import { CHARACTER, sizeAt, traverse } from '../cost/cost-rule.ts'
 import { scale } from '../cost/range.ts'
 import type { Evaluation } from '../evaluate/evaluation.ts'
 import { ArrayList } from '../values/array-list.ts'
+import { searchFor } from '../values/find-text.ts'
 import type { Outcome } from './overload.ts'
 
 /** `replace`: reads the text and builds the result. */
@@ -39,10 +40,11 @@ export function replaceText(
 ): Outcome {
   const countMax = count < 0n ? Infinity : Number(count)
   evaluation.step(text.length / 4)
+  const find = searchFor(from)
   const parts: string[] = []
   let start = 0
   for (let matches = 0; matches < countMax; matches++) {
-    const at = from === '' ? nextGap(text, start, matches) : text.indexOf(from, start)
+    const at = from === '' ? nextGap(text, start, matches) : find(text, start)
     if (at < 0) break
     evaluation.allocate(2 + (at - start + to.length) / 4)
     parts.push(text.slice(start, at), to)
@@ -64,10 +66,11 @@ export function splitText(text: string, separator: string, count: bigint, evalua
   if (count === 0n) return new ArrayList([])
   const countMax = count < 0n ? Infinity : Number(count)
   evaluation.step(text.length / 4)
+  const find = searchFor(separator)
   const parts: string[] = []
   let start = 0
   while (parts.length < countMax - 1) {
-    const at = separator === '' ? nextGap(text, start, 1) : text.indexOf(separator, start)
+    const at = separator === '' ? nextGap(text, start, 1) : find(text, start)
     if (at < 0 || (separator === '' && at >= text.length)) break
     evaluation.step(2)
     parts.push(text.slice(start, at))

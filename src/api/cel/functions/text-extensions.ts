@@ -6,7 +6,7 @@ import type { Evaluation } from '../evaluate/evaluation.ts'
 import { celDyn, celInt, celList, celString } from '../types.ts'
 import { characterText } from '../values/character-text.ts'
 import { itemsOf } from '../values/concat-lists.ts'
-import { lastIndexOfText } from '../values/find-text.ts'
+import { lastIndexOfText, searchFor } from '../values/find-text.ts'
 import type { CelList } from '../values/value.ts'
 import { CelFailure } from '../values/value.ts'
 import { formatText } from './format-text.ts'
@@ -128,17 +128,28 @@ export const textExtensions: readonly FunctionEntry[] = [
   ],
 ]
 
-const SPACE = '[\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]'
-const LEADING = new RegExp(`^${SPACE}+`)
-const IS_SPACE = new RegExp(`^${SPACE}$`)
-
 /** Removes what Unicode calls white space. */
-function trim(text: string): string {
-  const start = LEADING.exec(text)?.[0].length ?? 0
+function trim(text: string, evaluation: Evaluation): string {
+  let start = 0
+  while (start < text.length && isSpace(text.charCodeAt(start))) start++
   let end = text.length
-  while (end > start && IS_SPACE.test(text[end - 1] ?? '')) end--
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end--
+  evaluation.step((text.length - (end - start)) / TRIMMED_AT_ONCE)
   return text.slice(start, end)
 }
+
+/** Characters that are removed in one step, besides the cost. */
+const TRIMMED_AT_ONCE = 8
+
+function isSpace(unit: number): boolean {
+  if (unit <= 0x20) return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d)
+  return unit >= 0x80 && OTHER_SPACES.has(unit)
+}
+
+const OTHER_SPACES: ReadonlySet<number> = new Set([
+  ...[0x85, 0xa0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008],
+  ...[0x2009, 0x200a, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000],
+])
 
 /** Changes ASCII letters only. */
 function changeCase(text: string, to: 'lower' | 'upper', evaluation: Evaluation): string {
@@ -157,11 +168,15 @@ function charAt(text: string, index: bigint, evaluation: Evaluation): Outcome {
   return characters.slice(Number(index), Number(index) + 1)
 }
 
+/** Characters that are searched in one step, besides the cost. */
+const SEARCHED_AT_ONCE = 8
+
 function find([text, part, from]: readonly [string, string, bigint], evaluation: Evaluation): Outcome {
   if (part === '') return from
   const characters = characterText(text, evaluation)
   if (from < 0n || from > BigInt(characters.size)) return outOfRange(from)
-  const at = text.indexOf(part, characters.unitOf(Number(from)))
+  evaluation.step(text.length / SEARCHED_AT_ONCE)
+  const at = searchFor(part)(text, characters.unitOf(Number(from)))
   return at < 0 ? -1n : BigInt(characters.characterOf(at))
 }
 
@@ -170,6 +185,7 @@ function findLast(text: string, part: string, from: bigint | undefined, evaluati
   const start = from ?? BigInt(characters.size)
   if (part === '') return start
   if (start < 0n || start > BigInt(characters.size)) return outOfRange(start)
+  evaluation.step(text.length / SEARCHED_AT_ONCE)
   const at = lastIndexOfText(text, part, characters.unitOf(Number(start)))
   return at < 0 ? -1n : BigInt(characters.characterOf(at))
 }

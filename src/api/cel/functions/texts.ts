@@ -1,5 +1,6 @@
 import { affix, regexMatch, searchText } from '../cost/cost-rule.ts'
 import { celBool } from '../types.ts'
+import { searchFor } from '../values/find-text.ts'
 import { CelFailure } from '../values/value.ts'
 import type { Evaluation } from '../evaluate/evaluation.ts'
 import type { FunctionEntry, Outcome } from './overload.ts'
@@ -19,7 +20,7 @@ export const texts: readonly FunctionEntry[] = [
         celBool,
         (text, part, evaluation) => {
           evaluation.step(text.length / 4)
-          return text.includes(part)
+          return searchFor(part)(text, 0) >= 0
         },
         searchText,
       ),

@@ -1,9 +1,51 @@
 /**
+ * Search for texts in linear time. The engine's search takes the product of the lengths for some
+ * texts, so it is used for short parts only.
+ *
+ * @source Knuth, Morris and Pratt, "Fast Pattern Matching in Strings"
+ */
+
+/** Returns the index of the first occurrence at or after a start. @returns -1 if not found */
+export type TextSearch = (text: string, start: number) => number
+
+/** Prepares the search for a part, for any number of searches. */
+export function searchFor(part: string): TextSearch {
+  const { length } = part
+  if (length <= SHORT_MAX) return (text, start) => text.indexOf(part, start)
+  let borders: Int32Array | undefined
+  return (text, start) => {
+    if (length > text.length - start) return -1
+    borders ??= bordersOf(part)
+    let matched = 0
+    for (let at = start; at < text.length; at++) {
+      const unit = text.charCodeAt(at)
+      while (matched > 0 && part.charCodeAt(matched) !== unit) matched = borders[matched - 1] ?? 0
+      if (part.charCodeAt(matched) === unit) matched++
+      if (matched === length) return at - length + 1
+    }
+    return -1
+  }
+}
+
+/** Returns, for each prefix, the length of the longest shorter prefix that it ends with. */
+function bordersOf(part: string): Int32Array {
+  const borders = new Int32Array(part.length)
+  let matched = 0
+  for (let at = 1; at < part.length; at++) {
+    const unit = part.charCodeAt(at)
+    while (matched > 0 && part.charCodeAt(matched) !== unit) matched = borders[matched - 1] ?? 0
+    if (part.charCodeAt(matched) === unit) matched++
+    borders[at] = matched
+  }
+  return borders
+}
+
+/**
  * Returns the index of the last occurrence of a part in a text that begins at or before a start, in
- * linear time: the engine's search takes the product of the lengths for some texts.
+ * linear time.
  *
  * @returns -1 if the text is not found
- * @source Knuth, Morris and Pratt, "Fast Pattern Matching in Strings", read backwards
+ * @source the same, read backwards
  */
 export function lastIndexOfText(text: string, part: string, start: number): number {
   const { length } = part

@@ -1,7 +1,7 @@
 import type { Evaluation } from '../evaluate/evaluation.ts'
 import type { ListIdentity } from '../types.ts'
 import { ArrayList } from './array-list.ts'
-import { canonicalText } from './canonical-text.ts'
+import { UNREADABLE, canonicalText } from './canonical-text.ts'
 import type { CelList, CelValue } from './value.ts'
 import { CelFailure, CelMap } from './value.ts'
 
@@ -39,12 +39,12 @@ export function byIdentity(
 export function identityOf(element: CelValue, identity: ListIdentity, evaluation: Evaluation): string {
   if (identity === 'set' || !(element instanceof CelMap)) return canonicalText(element, evaluation)
   evaluation.step(identity.keys.length * KEY_STEPS)
-  return JSON.stringify(
-    identity.keys.map((member) => {
-      const value = element.getMember(member)
-      return value === undefined || value instanceof CelFailure ? null : canonicalText(value, evaluation)
-    }),
-  )
+  const texts = identity.keys.map((member) => {
+    const value = element.getMember(member)
+    if (value === undefined || value instanceof CelFailure) return UNREADABLE
+    return canonicalText(value, evaluation)
+  })
+  return texts.join('')
 }
 
 /** Steps of reading one key of an element, besides those of its value. */

@@ -1,4 +1,5 @@
 import { evaluateCel } from '../../cel/cel.ts'
+import type { CelEvaluation, CelExpression } from '../../cel/cel.ts'
 import type { CelBudget } from '../../cel/budget.ts'
 import type { Finding } from '../../errors/field-error.ts'
 import { duplicate, fieldForbidden, invalid, required } from '../../errors/field-error.ts'
@@ -9,6 +10,7 @@ import { customLimits } from '../limits.ts'
 import type { ValidationRule } from '../structural.ts'
 import type { CompiledRule } from './compile-rule.ts'
 import { pathBelow } from './field-path.ts'
+import { evaluationCostMin } from './rule-cost.ts'
 
 export type RuleResult =
   | { readonly kind: 'satisfied' }
@@ -35,11 +37,14 @@ export function evaluateRule(
   // An older release accepted an expression that this one does not.
   if (condition.kind === 'rejected')
     return { kind: 'failed', words: `rule compile error: ${condition.words}` }
-  if (usesOldSelf && oldSelf === undefined && rule.optionalOldSelf !== true) return { kind: 'skipped' }
-  if (budget.left <= 0) return { kind: 'stopped', words: OUT_OF_BUDGET }
+  if (budget.left <= 0 || budget.stepsLeft <= 0) return { kind: 'stopped', words: OUT_OF_BUDGET }
+  if (usesOldSelf && oldSelf === undefined && rule.optionalOldSelf !== true) {
+    budget.spend(0, SKIPPED_STEPS)
+    return { kind: 'skipped' }
+  }
   const bindings = new Map<string, Json>([['self', self]])
   if (oldSelf !== undefined) bindings.set('oldSelf', oldSelf)
-  const evaluated = evaluateCel(condition.expression, bindings, budget)
+  const evaluated = evaluate(condition.expression, bindings, budget)
   switch (evaluated.kind) {
     case 'over-budget': {
       if (evaluated.limit === 'shared') return { kind: 'stopped', words: OUT_OF_BUDGET }
@@ -54,6 +59,22 @@ export function evaluateRule(
       return violated(rule, messageOf(rule, message.expression, bindings, budget))
   }
 }
+
+/** Evaluates an expression, which is never free: it has to begin, whatever it costs. */
+function evaluate(
+  expression: CelExpression,
+  bindings: ReadonlyMap<string, Json>,
+  budget: CelBudget,
+): CelEvaluation {
+  const before = budget.spent
+  const evaluated = evaluateCel(expression, bindings, budget)
+  budget.spend(Math.max(0, evaluationCostMin - (budget.spent - before)), EVALUATION_STEPS)
+  return evaluated
+}
+
+/** Steps of beginning an evaluation, and of a rule that is not evaluated. */
+const EVALUATION_STEPS = 4
+const SKIPPED_STEPS = 1
 
 const TOO_EXPENSIVE = 'operation cancelled: actual cost limit exceeded'
 const OUT_OF_BUDGET =
@@ -79,11 +100,11 @@ type MadeMessage =
 /** A message that cannot be made, is empty, too long, or has several lines is not used. */
 function messageOf(
   { messageExpression }: ValidationRule,
-  expression: Parameters<typeof evaluateCel>[0],
+  expression: CelExpression,
   bindings: ReadonlyMap<string, Json>,
   budget: CelBudget,
 ): MadeMessage {
-  const evaluated = evaluateCel(expression, bindings, budget)
+  const evaluated = evaluate(expression, bindings, budget)
   if (evaluated.kind === 'over-budget') {
     const words =
       evaluated.limit === 'shared'

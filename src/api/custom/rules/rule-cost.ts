@@ -20,6 +20,9 @@ function factorOf({ type, additional, rules }: Structural): Occurrences {
   return rules.propertiesMax === null ? null : Math.max(0, rules.propertiesMax)
 }
 
+/** Cost of an evaluation at least: upstream's cost of an expression such as `true` is 0. */
+export const evaluationCostMin = 1
+
 /**
  * Returns the highest cost of an expression for all values of its schema in one object.
  *
@@ -29,7 +32,7 @@ function factorOf({ type, additional, rules }: Structural): Occurrences {
 export function costOfAll(cost: number, occurrences: Occurrences, { bytesMin }: Declared): number {
   // Between two values there is at least a comma.
   const times = occurrences ?? Math.floor(requestBytesMax / (bytesMin + 1))
-  return cost === 0 || times === 0 ? 0 : cost * times
+  return times === 0 ? 0 : Math.max(evaluationCostMin, cost) * times
 }
 
 /** Returns the error for a cost above its limit, as upstream. */

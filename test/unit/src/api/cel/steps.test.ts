@@ -2,28 +2,44 @@
  * Goal: an evaluation ends soon whatever the sizes of values, also where the cost of upstream
  * counts little or nothing.
  * Method: one expression for each function that takes longer than its cost, with a budget of few
- * steps; searches of texts against the ones of the engine.
+ * steps; the sizes of texts that identify values.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../../base/random.ts'
 import { CelBudget } from '../../../../../src/api/cel/budget.ts'
 import { evaluateCel } from '../../../../../src/api/cel/cel.ts'
 import {
   celBytes,
   celDouble,
   celDyn,
+  celInt,
   celList,
   celString,
   celTimestamp,
 } from '../../../../../src/api/cel/types.ts'
-import { lastIndexOfText } from '../../../../../src/api/cel/values/find-text.ts'
+import type { CelType } from '../../../../../src/api/cel/types.ts'
+import { Evaluation } from '../../../../../src/api/cel/evaluate/evaluation.ts'
+import type { Json } from '../../../../../src/api/json.ts'
+import { canonicalText } from '../../../../../src/api/cel/values/canonical-text.ts'
+import { fromJson } from '../../../../../src/api/cel/values/json-value.ts'
+import { CelFailure } from '../../../../../src/api/cel/values/value.ts'
 import { compile } from './cel-support.ts'
 import type { Variables } from './cel-support.ts'
 
 const long = 'a'.repeat(200_000)
 const url = `https://h/?${Array.from({ length: 2000 }, (_, at) => `k${at}`).join('&')}`
 const times = Array<string>(100).fill('2026-01-02T03:04:05.678Z')
+
+const grid = Array.from({ length: 100 }, () => Array<number>(100).fill(1))
+const NESTED = 12
+const nestedSet: CelType = { kind: 'list', element: nested(celString, celList), identity: 'set' }
+const nestedElements = Array.from({ length: 20 }, (_, at) => nested<Json>(`x${at}`, (inner) => [inner]))
+
+function nested<T>(leaf: T, wrap: (inner: T) => T): T {
+  let value = leaf
+  for (let depth = 0; depth < NESTED; depth++) value = wrap(value)
+  return value
+}
 
 const cases: readonly (readonly [what: string, source: string, variables: Variables])[] = [
   ['decoding bytes', 'size(b) > 0', { b: [celBytes, long] }],
@@ -51,6 +67,18 @@ const cases: readonly (readonly [what: string, source: string, variables: Variab
   ['hashing a key', '{a: 1}.size() == 1', { a: [celString, long] }],
   ['quoting', "strings.quote(a) != ''", { a: [celString, long] }],
   ['changing letters one by one', "a.lowerAscii() != ''", { a: [celString, 'Aé'.repeat(10_000)] }],
+  [
+    'identifying nested elements of sets',
+    'l == m',
+    { l: [nestedSet, nestedElements], m: [nestedSet, nestedElements] },
+  ],
+  ['visiting the parts of parts', 'l.indexOf([]) < 0', { l: [celList(celList(celInt)), grid] }],
+  [
+    'comparing long texts of one list',
+    'size([l.max()]) == 1',
+    { l: [celList(celString), [`${long}x`, `${long}y`]] },
+  ],
+  ['formatting percent signs', "a.format([]) != ''", { a: [celString, '%%'.repeat(1000)] }],
 ]
 
 for (const [what, source, variables] of cases) {
@@ -74,18 +102,51 @@ void test('evaluations share the steps of a budget', () => {
   assert.equal(budget.stepsLeft, 0)
 })
 
-void test('the last occurrence of a long text is found as the engine does, from any start', () => {
-  const random = new SeededRandom(3)
-  for (let round = 0; round < 2000; round++) {
-    const letters = 1 + random.below(2)
-    const made = (length: number): string =>
-      Array.from({ length }, () => 'ab'[random.below(letters)] ?? '').join('')
-    const unit = made(1 + random.below(4))
-    const text = unit.repeat(random.below(30)) + made(random.below(20))
-    const from = random.below(text.length + 1)
-    const part = random.below(2) === 0 ? text.slice(from, from + 15 + random.below(30)) : made(20)
-    const start = random.below(text.length + 1)
-    const shown = JSON.stringify([text, part, start])
-    assert.equal(lastIndexOfText(text, part, start), text.lastIndexOf(part, start), shown)
+void test('the text that identifies a value grows evenly with its depth', () => {
+  const evaluation = new Evaluation(0, 1_000_000)
+  const lengthAt = (depth: number): number => {
+    let json: Json = 'x'
+    for (let at = 0; at < depth; at++) json = at % 2 === 0 ? [json] : { key: json }
+    const value = fromJson(json, celDyn, evaluation)
+    assert.ok(!(value instanceof CelFailure), 'converted')
+    return canonicalText(value, evaluation).length
   }
+  assert.equal(lengthAt(16) - lengthAt(14), lengthAt(4) - lengthAt(2))
+})
+
+void test('values have the same identity if they are equal, whatever their parts look like', () => {
+  const evaluation = new Evaluation(0, 1_000_000)
+  const identity = (json: Json): string => {
+    const value = fromJson(json, celDyn, evaluation)
+    assert.ok(!(value instanceof CelFailure), 'converted')
+    return canonicalText(value, evaluation)
+  }
+  assert.equal(identity({ b: [1], a: 'x' }), identity({ a: 'x', b: [1] }))
+  const values: readonly Json[] = [
+    ...[[], {}, '', [[]], [['a'], 'b'], [['a', 'b']], [[], 'a', 'b'], ['a', ['b']], 'l0:', ['s0:']],
+    ...[
+      { a: ['b'] },
+      { a: [], b: [] },
+      { a: { b: [] } },
+      ['as1:b'],
+      ['a', 'b'],
+      1,
+      '1',
+      [null],
+      'null',
+      null,
+    ],
+  ]
+  assert.equal(new Set(values.map(identity)).size, values.length)
+})
+
+void test('trimming a long run of spaces counts as work that the cost leaves out', () => {
+  const compiled = compile('size([a.trim()]) == 1', { a: [celString] })
+  assert.ok(typeof compiled !== 'string', 'compiled')
+  const stepsFor = (text: string): number => {
+    const budget = new CelBudget(1_000_000)
+    assert.equal(evaluateCel(compiled, new Map([['a', text]]), budget).kind, 'value')
+    return 2_000_000 - budget.stepsLeft
+  }
+  assert.ok(stepsFor(' '.repeat(80_000)) - stepsFor('a'.repeat(80_000)) >= 10_000, 'counted')
 })

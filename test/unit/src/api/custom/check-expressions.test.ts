@@ -278,6 +278,15 @@ void test('a rule is counted once for each value that the lists and maps around 
   assert.match(wrong(around(list(leaf))).join(), /estimated rule cost exceeds budget by factor of/)
 })
 
+void test('a rule that costs nothing is counted as one unit for each value', () => {
+  const list = { type: 'array', items: ruled(count, ...Array<string>(100).fill('true')) }
+  assert.match(
+    wrong(around(list)).join(),
+    /total for entire OpenAPIv3 schema exceeds budget by factor of 1\.6x/,
+  )
+  assert.deepEqual(wrong(around({ ...list, maxItems: 1000 })), [])
+})
+
 void test('keys of maps, whose length no schema can limit, are estimated as empty', () => {
   const labels = (rule: string, more: JsonObject): JsonObject =>
     ruled({ type: 'object', additionalProperties: text, ...more }, rule)

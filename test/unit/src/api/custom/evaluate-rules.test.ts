@@ -363,6 +363,19 @@ void test('the rules of one write share the work that their cost leaves out', ()
   assert.deepEqual(check(schema, { l: { m: [1, 2] } }).causes, [])
 })
 
+for (const [what, rule] of [
+  ['cost nothing', 'true'],
+  ['are skipped', 'self == oldSelf'],
+] as const) {
+  void test(`rules that ${what} are evaluated as often as the budget of a write allows`, () => {
+    const list = { type: 'array', items: ruled(count, ...Array<string>(50).fill(rule)) }
+    const found = check(list, Array<number>(50_000).fill(1)).causes
+    assert.equal(found.length, 1)
+    assert.match(found.join(), /running out of cost budget, no further validation rules will be run$/)
+    assert.deepEqual(check(list, Array<number>(1000).fill(1)).causes, [])
+  })
+}
+
 void test('a stored rule that this release cannot compile refuses objects with a clear error', () => {
   assert.match(
     check(ruled(count, 'self.foo'), 1).causes.join(),
