@@ -10,6 +10,7 @@ import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition
 import { storedKinds } from '../registry/kinds/stored-kinds.ts'
 import { ownerOf } from '../registry/kinds/owner-reference.ts'
 import type { OwnerReference } from '../registry/kinds/owner-reference.ts'
+import { resourceOfKeptResponse } from '../registry/shared/kept-response.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import type { Target } from '../registry/calls/request.ts'
 import { ALL_OBJECTS, partsOf } from '../store/key.ts'
@@ -70,7 +71,8 @@ export function garbageCollection(dependencies: GarbageCollectionDependencies): 
   const enqueue = (key: Key): void => controller.enqueue(key)
   const objects: Informer<OwnedObject> = new Informer({
     ...{ store, clock, prefix: ALL_OBJECTS, slices: defaultSlices },
-    keeps: concernsGarbageCollection,
+    // Kept responses are no objects of the API, and need not be decrypted.
+    keeps: (stored) => resourceOfKeptResponse(stored.key) === null && concernsGarbageCollection(stored),
     parse: ownedObjectOf,
     onDeleted: (deleted) => {
       if (deleted === null) graph.forgetGone()
