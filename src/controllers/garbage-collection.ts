@@ -7,7 +7,7 @@ import { Informer, defaultSlices } from '../registry/informer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import { apiVersionOf } from '../registry/kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { ownerOf } from '../registry/kinds/owner-reference.ts'
+import { ownerOf, ownerPlace } from '../registry/kinds/owner-reference.ts'
 import type { OwnerReference } from '../registry/kinds/owner-reference.ts'
 import { resourceOfKeptResponse } from '../registry/shared/kept-response.ts'
 import { yieldToEventLoop } from '../registry/shared/yield-budget.ts'
@@ -242,7 +242,7 @@ function identityOf({ apiVersion, kind, name, uid }: OwnerReference): string {
 /** Completes a foreground deletion once no dependent blocks it. */
 async function awaitDependents(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
   const { graph, objects, enqueue } = collector
-  if (!graph.isBlocked(object.uid)) {
+  if (!isBlocked(collector, key, object)) {
     await removeFinalizer(collector, key, FOREGROUND_FINALIZER)
     return { kind: 'done' }
   }
@@ -252,6 +252,19 @@ async function awaitDependents(collector: Collector, key: Key, object: OwnedObje
     if (objects.get(dependent)?.terminating === false) enqueue(dependent)
   }
   return { kind: 'again' }
+}
+
+/** Whether a reference that blocks leads to the object: one from elsewhere names an absent owner. */
+function isBlocked({ catalog, graph, objects }: Collector, key: Key, { uid }: OwnedObject): boolean {
+  if (!graph.isBlocked(uid)) return false
+  return graph.dependentsOf(uid).some((dependent) => {
+    const { namespace } = partsOf(dependent)
+    const leads = (owner: OwnerReference): boolean => {
+      const place = owner.uid === uid && owner.blocks ? ownerPlace(catalog, owner, namespace) : null
+      return place?.kind === 'key' && place.key === key
+    }
+    return objects.get(dependent)?.owners.some(leads) === true
+  })
 }
 
 /** Waiting owners that are searched for a cycle. More: it is not found. */

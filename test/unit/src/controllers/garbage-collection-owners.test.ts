@@ -71,6 +71,38 @@ void test('looking up many owners does not walk through all kinds for each', asy
   assert.deepEqual(errors, [])
 })
 
+void test('a dependent elsewhere that names the uid of an owner does not block its foreground deletion', async (t) => {
+  const { api, errors } = await opened(t)
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'other' } } })
+  const finalizers = ['x.io/a']
+  const { object: near } = await api.configMap('near')
+  const ownerReferences = [referenceTo(near)]
+  await api.create({ namespace: 'other', body: { metadata: { name: 'far', finalizers, ownerReferences } } })
+  await deleteInForeground(api, 'near')
+  assert.equal((await refused(api.get({ name: 'near' }))).code, 404)
+  const { object: second } = await api.configMap('second')
+  const metadata = { name: 'wide', ownerReferences: [referenceTo(second)] }
+  await api.create({ kind: 'ClusterRole', body: { metadata } })
+  await deleteInForeground(api, 'second')
+  assert.equal((await refused(api.get({ name: 'second' }))).code, 404)
+  assert.deepEqual(errors, [])
+})
+
+void test('a dependent in the place of its owner blocks a foreground deletion next to one elsewhere', async (t) => {
+  const { api, errors } = await opened(t)
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'other' } } })
+  const { object: owner } = await api.configMap('owner')
+  const metadata = { finalizers: ['x.io/a'], ownerReferences: [referenceTo(owner)] }
+  await api.create({ namespace: 'other', body: { metadata: { ...metadata, name: 'far' } } })
+  await api.create({ body: { metadata: { ...metadata, name: 'near' } } })
+  await deleteInForeground(api, 'owner')
+  assert.equal((await api.get({ name: 'owner' })).code, 200)
+  await api.patch({ name: 'near', body: { metadata: { finalizers: null } } })
+  await settle(api)
+  assert.equal((await refused(api.get({ name: 'owner' }))).code, 404)
+  assert.deepEqual(errors, [])
+})
+
 void test('a kept response of an idempotency key is no dependent', async (t) => {
   const { api, errors } = await opened(t)
   const { object: owner } = await api.configMap('owner')
