@@ -62,7 +62,7 @@ void test('looking up many owners does not walk through all kinds for each', asy
   }))
   const before = reads()
   const metadata = { name: 'child', ownerReferences: [...gone, referenceTo(owner)] }
-  await api.create({ body: { metadata } as never })
+  await api.create({ body: { metadata } })
   await settle(api)
   const child: JsonObject = (await api.get({ name: 'child' })).object
   assert.deepEqual(objectMember(child, 'metadata')['ownerReferences'], [referenceTo(owner)])
