@@ -5,11 +5,12 @@ import { objectsMember } from '../api/json.ts'
 import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from '../api/metadata/object-meta.ts'
 import { Informer, defaultSlices } from '../registry/informer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
-import { apiVersionOf, placeOf } from '../registry/kinds/definition.ts'
+import { apiVersionOf } from '../registry/kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { storedKinds } from '../registry/kinds/stored-kinds.ts'
-import { ownerOf } from '../registry/kinds/owner-reference.ts'
+import { ownerOf, ownerPlace } from '../registry/kinds/owner-reference.ts'
 import type { OwnerReference } from '../registry/kinds/owner-reference.ts'
+import { resourceOfKeptResponse } from '../registry/shared/kept-response.ts'
+import { yieldToEventLoop } from '../registry/shared/yield-budget.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import type { Target } from '../registry/calls/request.ts'
 import { ALL_OBJECTS, partsOf } from '../store/key.ts'
@@ -70,7 +71,8 @@ export function garbageCollection(dependencies: GarbageCollectionDependencies): 
   const enqueue = (key: Key): void => controller.enqueue(key)
   const objects: Informer<OwnedObject> = new Informer({
     ...{ store, clock, prefix: ALL_OBJECTS, slices: defaultSlices },
-    keeps: concernsGarbageCollection,
+    // Kept responses are no objects of the API, and need not be decrypted.
+    keeps: (stored) => resourceOfKeptResponse(stored.key) === null && concernsGarbageCollection(stored),
     parse: ownedObjectOf,
     onDeleted: (deleted) => {
       if (deleted === null) graph.forgetGone()
@@ -100,14 +102,14 @@ function* keysOf(objects: Informer<OwnedObject>): Generator<Key, void> {
 
 async function reconcile(collector: Collector, key: Key): Promise<Reconciled> {
   const known = collector.objects.get(key)
-  if (known === null || !needsWork(collector, key, known)) return { kind: 'done' }
+  if (known === null || !(await needsWork(collector, key, known))) return { kind: 'done' }
   // This member may not have applied the newest writes yet.
   const { store, clock, timeoutMs, objects, kindsApplied } = collector
   await store.barrier(clock.monotonicMs() + timeoutMs)
   await objects.takeIn()
   await kindsApplied()
   const object = objects.get(key)
-  if (object === null || !needsWork(collector, key, object)) return { kind: 'done' }
+  if (object === null) return { kind: 'done' }
   await reportInvalidOwners(collector, key, object)
   try {
     return await step(collector, key, object)
@@ -119,9 +121,9 @@ async function reconcile(collector: Collector, key: Key): Promise<Reconciled> {
   }
 }
 
-function needsWork(collector: Collector, key: Key, object: OwnedObject): boolean {
+async function needsWork(collector: Collector, key: Key, object: OwnedObject): Promise<boolean> {
   if (object.terminating) return isWaiting(object)
-  const states = statesOf(collector, key, object)
+  const states = await statesOf(collector, key, object)
   if (states.some(isLeaving)) return true
   return states.includes('misplaced') && invalidOwners(collector, key, object).length > 0
 }
@@ -131,14 +133,27 @@ function isLeaving(state: OwnerState): boolean {
   return state === 'absent' || state === 'waits-for-dependents'
 }
 
-function statesOf(
-  { catalog, store, graph }: Collector,
+/** Owners that are looked up in one turn. */
+const ownersPerTurn = 1000
+
+/**
+ * Yields between slices: an object may have tens of thousands of references. An owner that is gone
+ * stays gone meanwhile, and its later change enqueues its dependents again.
+ */
+async function statesOf(
+  { catalog, store, graph, clock }: Collector,
   key: Key,
   { owners }: OwnedObject,
-): readonly OwnerState[] {
+): Promise<readonly OwnerState[]> {
   const { namespace } = partsOf(key)
-  const view = store.view()
-  return owners.map((owner) => ownerState({ catalog, view, graph }, owner, namespace))
+  const states: OwnerState[] = []
+  for (let from = 0; from < owners.length; from += ownersPerTurn) {
+    if (from > 0) await yieldToEventLoop(clock)
+    const lookup = { catalog, view: store.view(), graph }
+    for (const owner of owners.slice(from, from + ownersPerTurn))
+      states.push(ownerState(lookup, owner, namespace))
+  }
+  return states
 }
 
 /** References to one object that are reported. */
@@ -179,7 +194,8 @@ async function reportInvalidOwners(collector: Collector, key: Key, object: Owned
   }
 }
 
-function step(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
+async function step(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
+  if (object.terminating && !isWaiting(object)) return { kind: 'done' }
   if (!object.terminating) return processDependent(collector, key, object)
   return object.policy === 'Orphan'
     ? orphanDependents(collector, key, object)
@@ -191,7 +207,7 @@ function step(collector: Collector, key: Key, object: OwnedObject): Promise<Reco
  * Two references may name one uid, of which only one leads to the owner.
  */
 async function processDependent(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
-  const states = statesOf(collector, key, object)
+  const states = await statesOf(collector, key, object)
   const leaving = new Set(object.owners.filter((_, at) => isLeaving(states[at] ?? 'unknown')).map(identityOf))
   if (leaving.size === 0) return { kind: 'done' }
   if (!object.owners.every((owner) => leaving.has(identityOf(owner)))) {
@@ -226,7 +242,7 @@ function identityOf({ apiVersion, kind, name, uid }: OwnerReference): string {
 /** Completes a foreground deletion once no dependent blocks it. */
 async function awaitDependents(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
   const { graph, objects, enqueue } = collector
-  if (!graph.isBlocked(object.uid)) {
+  if (!isBlocked(collector, key, object)) {
     await removeFinalizer(collector, key, FOREGROUND_FINALIZER)
     return { kind: 'done' }
   }
@@ -236,6 +252,19 @@ async function awaitDependents(collector: Collector, key: Key, object: OwnedObje
     if (objects.get(dependent)?.terminating === false) enqueue(dependent)
   }
   return { kind: 'again' }
+}
+
+/** Whether a reference that blocks leads to the object: one from elsewhere names an absent owner. */
+function isBlocked({ catalog, graph, objects }: Collector, key: Key, { uid }: OwnedObject): boolean {
+  if (!graph.isBlocked(uid)) return false
+  return graph.dependentsOf(uid).some((dependent) => {
+    const { namespace } = partsOf(dependent)
+    const leads = (owner: OwnerReference): boolean => {
+      const place = owner.uid === uid && owner.blocks ? ownerPlace(catalog, owner, namespace) : null
+      return place?.kind === 'key' && place.key === key
+    }
+    return objects.get(dependent)?.owners.some(leads) === true
+  })
 }
 
 /** Waiting owners that are searched for a cycle. More: it is not found. */
@@ -326,11 +355,8 @@ function placeIn(
   key: Key,
 ): { readonly definition: ResourceDefinition; readonly target: Target } | null {
   const { group, plural, namespace, name } = partsOf(key)
-  const definition = storedKinds(catalog.withUnserved()).find((kind) => {
-    const place = placeOf(kind)
-    return place.group === group && place.plural === plural
-  })
-  if (definition === undefined) return null
+  const definition = catalog.index().at(group, plural)
+  if (definition === null) return null
   const target = { namespace: definition.scope === 'Namespaced' ? namespace : null, name, subresource: null }
   return { definition, target }
 }

@@ -7,7 +7,7 @@ import type { Cipher } from './cipher.ts'
 import { isSealed, parseEnvelope, sealedWith, sealingContext } from './envelope.ts'
 import type { Envelope, ParsedEnvelope } from './envelope.ts'
 import type { Plain, PlainCache } from './plain-cache.ts'
-import { placeOfKey, readerOf, resourceOfPlace } from './resource-keys.ts'
+import { readerOf, resourceOfPlace, sealingPlaceOf } from './resource-keys.ts'
 import type { EncryptionKeys } from './resource-keys.ts'
 import type { SealingKey } from './sealing-key.ts'
 
@@ -141,7 +141,7 @@ export class DecryptedObject implements StoredObject {
   }
 
   #failed(why: SealedFailure['why'], key: SealedFailure['key']): SealedObjectError {
-    const resource = resourceOfPlace(placeOfKey(this.key))
+    const resource = resourceOfPlace(sealingPlaceOf(this.key))
     this.#decryption.onSealed({ resource, key, why })
     const { namespace, name } = partsOf(this.key)
     const place = namespace === '' ? name : `${namespace}/${name}`

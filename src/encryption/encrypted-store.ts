@@ -20,7 +20,7 @@ import { DecryptedObject } from './decrypted-object.ts'
 import type { Decryption, SealedFailure } from './decrypted-object.ts'
 import { envelopeHead, isSealed, parseEnvelope, sealedObject, sealingContext } from './envelope.ts'
 import { PlainCache } from './plain-cache.ts'
-import { noEncryption, placeOfKey } from './resource-keys.ts'
+import { noEncryption, placeOfKey, sealingPlaceOf } from './resource-keys.ts'
 import type { EncryptionKeys } from './resource-keys.ts'
 import type { Sealing, SealingKey } from './sealing-key.ts'
 
@@ -133,7 +133,8 @@ export class EncryptedStore extends ForwardingStore {
     const [first, last] = [slice.objects[0], slice.objects.at(-1)]
     if (first === undefined || last === undefined) return slice
     // Keys are sorted: in a list of one resource, the keys of the first object are those of all.
-    const isOneResource = placeOfKey(first.key) === placeOfKey(last.key)
+    const isOneResource =
+      placeOfKey(first.key) === placeOfKey(last.key) && sealingPlaceOf(first.key) === sealingPlaceOf(last.key)
     const isPlain = isOneResource && !this.#hidesPlain(first)
     if (!slice.objects.some(isPlain ? isSealed : (stored) => this.#isHidden(stored))) return slice
     return { objects: slice.objects.map((stored) => this.shown(stored)), more: slice.more }

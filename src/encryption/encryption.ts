@@ -16,6 +16,7 @@ import type { ResourceRule } from './encryption-file.ts'
 import { registerEncryptionMetrics } from './encryption-metrics.ts'
 import { KmsKeys } from './kms-keys.ts'
 import { keysOfRules } from './keys-of-rules.ts'
+import { sealedPrefixesOf } from './resource-keys.ts'
 import type { EncryptionKeys } from './resource-keys.ts'
 import { PlainTextRemoval } from './plain-text-removal.ts'
 import type { PlainTextRemovalOptions } from './plain-text-removal.ts'
@@ -230,7 +231,7 @@ export class Encryption {
   #configured(): void {
     const encrypted = this.store.keys.all.filter(({ writer }) => writer !== null)
     this.#removal?.configured(encrypted.map(({ resource }) => resource))
-    this.#plainTextWatch.follow(encrypted.map(({ place }) => place))
+    this.#plainTextWatch.follow(encrypted.flatMap(({ place }) => sealedPrefixesOf(place)))
   }
 
   #schedule(): void {

@@ -1,4 +1,6 @@
-import type { Key } from '../store/key.ts'
+import { keptResponsesOf, resourceOfKeptResponse } from '../registry/shared/kept-response.ts'
+import { prefixOf } from '../store/key.ts'
+import type { Key, KeyPrefix } from '../store/key.ts'
 import type { ProviderKind } from './envelope.ts'
 import type { SealingKey } from './sealing-key.ts'
 
@@ -27,7 +29,7 @@ export class EncryptionKeys {
 
   /** @returns null: the resource is not configured */
   of(key: Key): ResourceKeys | null {
-    return this.#byPlace.size === 0 ? null : (this.#byPlace.get(placeOfKey(key)) ?? null)
+    return this.#byPlace.size === 0 ? null : (this.#byPlace.get(sealingPlaceOf(key)) ?? null)
   }
 }
 
@@ -44,6 +46,18 @@ export function readerOf(
 /** Returns the beginning of a key that all objects of its resource share. */
 export function placeOfKey(key: Key): string {
   return key.slice(0, key.indexOf('/', key.indexOf('/') + 1) + 1)
+}
+
+/** Returns the place whose keys seal an object: a kept response is sealed as what it shows. */
+export function sealingPlaceOf(key: Key): string {
+  const resource = resourceOfKeptResponse(key)
+  return resource === null ? placeOfKey(key) : prefixOf({ ...resource, namespace: null })
+}
+
+/** Returns the prefixes of all that the keys of a place seal. */
+export function sealedPrefixesOf(place: string): readonly KeyPrefix[] {
+  const [group = '', plural = ''] = place.split('/')
+  return [place as KeyPrefix, keptResponsesOf({ group, plural })]
 }
 
 /** `secrets`, or with its group `widgets.example.com`. */

@@ -1,10 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
 import { ALL_OBJECTS } from '../store/key.ts'
-import type { Key, KeyPrefix } from '../store/key.ts'
+import type { Key } from '../store/key.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { isSealed, parseEnvelope, sealingContext } from './envelope.ts'
 import type { ParsedEnvelope, ProviderKind } from './envelope.ts'
-import { placeOfKey, readerOf, resourceOfPlace } from './resource-keys.ts'
+import { readerOf, resourceOfPlace, sealedPrefixesOf, sealingPlaceOf } from './resource-keys.ts'
 import type { EncryptionKeys } from './resource-keys.ts'
 
 /** Objects of one resource that are stored in one way. */
@@ -48,7 +48,7 @@ export async function survey(
   everywhere: boolean,
 ): Promise<readonly SurveyEntry[]> {
   const counts = new Map<string, Count>()
-  const prefixes = everywhere ? [ALL_OBJECTS] : keys.all.map(({ place }) => place as KeyPrefix)
+  const prefixes = everywhere ? [ALL_OBJECTS] : keys.all.flatMap(({ place }) => sealedPrefixesOf(place))
   for (const prefix of prefixes) {
     for (let after: Key | null = null; ;) {
       const { objects, more } = store.view().list(prefix, { after, limit: objectsPerTurn })
@@ -63,7 +63,7 @@ export async function survey(
 
 function count(counts: Map<string, Count>, keys: EncryptionKeys, stored: StoredObject): void {
   if (!isSealed(stored) && keys.of(stored.key) === null) return
-  const place = placeOfKey(stored.key)
+  const place = sealingPlaceOf(stored.key)
   const envelope = isSealed(stored) ? parseEnvelope(stored) : null
   // The wrapped data key is a part: each may be another one that the service has to open.
   const wrapped = envelope === null ? '' : Buffer.from(envelope.wrapped).toString('latin1')
@@ -80,7 +80,7 @@ function count(counts: Map<string, Count>, keys: EncryptionKeys, stored: StoredO
 
 function entryOf(keys: EncryptionKeys, stored: StoredObject, envelope: ParsedEnvelope | null): SurveyEntry {
   const configured = keys.of(stored.key)
-  const resource = resourceOfPlace(placeOfKey(stored.key))
+  const resource = resourceOfPlace(sealingPlaceOf(stored.key))
   if (envelope === null) {
     const readable = configured?.readsPlain === true && !isSealed(stored)
     const state = readable ? 'readable' : isSealed(stored) ? 'wrong' : 'missing'

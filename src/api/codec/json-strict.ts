@@ -36,10 +36,13 @@ export function duplicateFields(text: string): readonly string[] {
     else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) open.pop()
     else if (char === COMMA && top?.kind === 'object') top.expectsName = true
     else if (char === COMMA && top?.kind === 'list') top.index++
-    if (open.length > JSON_DEPTH_MAX + 1) break
+    if (open.length > OPEN_MAX) break
   }
   return [...found]
 }
+
+/** Beyond any depth that is accepted, with that of managers. */
+const OPEN_MAX = JSON_DEPTH_MAX + 10
 
 const [QUOTE, OPEN_BRACE, OPEN_BRACKET, CLOSE_BRACE, CLOSE_BRACKET, COMMA] = Array.from('"{[}],', (sign) =>
   sign.charCodeAt(0),

@@ -164,6 +164,17 @@ export function tooDeep(): ApiError {
 }
 
 /**
+ * Returns the depth of a member. `metadata.managedFields` repeats the fields of the object some
+ * levels further down: an object as deep as allowed must be readable with its managers.
+ */
+export function depthWithin(depth: number, name: string): number {
+  return depth === 2 && name === 'managedFields' ? depth + 1 - MANAGERS_DEPTH : depth + 1
+}
+
+/** `metadata`, `managedFields`, the entry and `fieldsV1`, and what a field without members owns. */
+const MANAGERS_DEPTH = 5
+
+/**
  * Checks depth and numbers. `JSON.parse` may have lost digits of a number beyond 2^53, so storing
  * it could change what the client sent.
  *
@@ -180,7 +191,8 @@ export function checkTree(value: unknown, depth: number): boolean {
   if (Array.isArray(value)) {
     for (const item of value) if (!checkTree(item, depth + 1)) isExact = false
   } else {
-    for (const name in value) if (!checkTree((value as JsonObject)[name], depth + 1)) isExact = false
+    for (const name in value)
+      if (!checkTree((value as JsonObject)[name], depthWithin(depth, name))) isExact = false
   }
   return isExact
 }

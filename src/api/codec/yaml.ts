@@ -11,7 +11,7 @@ import type { Path } from '../schema/path.ts'
 import { wellFormed } from '../utf8.ts'
 import { beyondDouble, exactNumber } from './json-exact.ts'
 import { DUPLICATES_MAX, duplicateFields, duplicateFieldWords } from './json-strict.ts'
-import { JSON_DEPTH_MAX, nameOfType, parseChecked, tooDeep } from './json.ts'
+import { depthWithin, JSON_DEPTH_MAX, nameOfType, parseChecked, tooDeep } from './json.ts'
 import { checkJsonValues, tooManyValues } from './value-count.ts'
 import { checkYamlCost, withoutTraces } from './yaml-cost.ts'
 
@@ -192,6 +192,6 @@ function checkExpanded(value: Json, depth: number, seen: Expanded): void {
   }
   for (const name of names ?? []) {
     seen.length += name.length
-    checkExpanded(value[name] as Json, depth + 1, seen)
+    checkExpanded(value[name] as Json, depthWithin(depth, name), seen)
   }
 }

@@ -70,7 +70,7 @@ export class Controllers {
   /** null: events never expire. */
   readonly #expiry: ObjectExpiry | null
   /** Expires the records of idempotency keys. */
-  readonly #recordExpiry: ObjectExpiry
+  readonly #recordExpiry: readonly ObjectExpiry[]
   readonly #queues = new WorkQueueMetrics()
   /** The informer of the garbage collector. null: it is disabled. */
   #collected: { readonly failures: number } | null = null
@@ -113,7 +113,7 @@ export class Controllers {
     this.#collected = collection.informer
     this.#stops = [
       ...this.#startExpiry(this.#expiry),
-      ...this.#startExpiry(this.#recordExpiry),
+      ...this.#recordExpiry.flatMap((expiry) => this.#startExpiry(expiry)),
       ...startNamespaceDeletion(parts),
       ...collection.stops,
       ...startCustomDefinitions(parts),

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../../../base/clock.ts'
 import { ObjectExpiry, sweepPeriodMs } from '../../controllers/object-expiry.ts'
+import { keptResponsesPrefix } from '../../registry/shared/kept-response.ts'
 import { recordsPrefix } from '../../registry/writing/idempotency.ts'
 import { prefixOf } from '../../store/key.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
@@ -31,11 +32,17 @@ export function eventExpiry({
   })
 }
 
-/** Deletes the records of idempotency keys once the history window has passed. */
-export function recordExpiry({ store, clock, log }: ExpiryDependencies): ObjectExpiry {
-  return new ObjectExpiry({
-    ...{ store, clock, prefix: recordsPrefix, periodMs: recordSweepMs },
-    ttlMs: () => store.settings.historyWindowMs,
-    onFailure: (cause) => log.warn({ err: cause }, 'records of idempotency keys not deleted yet'),
-  })
+/**
+ * Deletes the records of idempotency keys, and the responses that they refer to, once the history
+ * window has passed.
+ */
+export function recordExpiry({ store, clock, log }: ExpiryDependencies): readonly ObjectExpiry[] {
+  return [recordsPrefix, keptResponsesPrefix].map(
+    (prefix) =>
+      new ObjectExpiry({
+        ...{ store, clock, prefix, periodMs: recordSweepMs },
+        ttlMs: () => store.settings.historyWindowMs,
+        onFailure: (cause) => log.warn({ err: cause }, 'records of idempotency keys not deleted yet'),
+      }),
+  )
 }

@@ -1,5 +1,6 @@
 import { assert } from '../../../base/assert.ts'
 import { placeOf } from './definition.ts'
+import { KindIndex } from './kind-index.ts'
 import type { ResourceDefinition } from './definition.ts'
 
 /**
@@ -12,6 +13,11 @@ export class Catalog {
   readonly #aliases: ReadonlyMap<string, ResourceDefinition>
   readonly #custom: CustomSet
   #all: { readonly version: number; readonly kinds: readonly ResourceDefinition[] } | null = null
+  #index: {
+    readonly unserved: CustomSet['unserved']
+    readonly version: number
+    readonly of: KindIndex
+  } | null = null
 
   /** @param custom shared with another catalog; unset: none yet */
   constructor(definitions: readonly ResourceDefinition[], custom = new CustomSet(definitions)) {
@@ -40,6 +46,20 @@ export class Catalog {
       }
     }
     return this.#all.kinds
+  }
+
+  /** Returns the kind of `all` with this path. @returns null for an alias, too */
+  listed(group: string, version: string, plural: string): ResourceDefinition | null {
+    const path = `${group}/${version}/${plural}`
+    return this.#builtIn.get(path) ?? this.#custom.byPath.get(path) ?? null
+  }
+
+  /** The index of `withUnserved`, which is made once for each change of the custom kinds. */
+  index(): KindIndex {
+    const { version, unserved } = this.#custom
+    if (this.#index?.version !== version || this.#index.unserved !== unserved)
+      this.#index = { version, unserved, of: new KindIndex(this.withUnserved()) }
+    return this.#index.of
   }
 
   /** The built-in kinds. */

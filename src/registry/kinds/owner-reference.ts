@@ -6,7 +6,7 @@ import { keyOf, partsOf, prefixOf } from '../../store/key.ts'
 import type { Key } from '../../store/key.ts'
 import type { View } from '../../store/object-store.ts'
 import type { Catalog } from './catalog.ts'
-import { isStored, placeOf } from './definition.ts'
+import { placeOf } from './definition.ts'
 import type { ResourceDefinition } from './definition.ts'
 
 /** An entry of `metadata.ownerReferences`. */
@@ -66,10 +66,8 @@ export type OwnerPlace =
  */
 export function ownerPlace(catalog: Catalog, owner: OwnerReference, namespace: string): OwnerPlace {
   const group = parseGroupVersion(owner.apiVersion)?.group
-  const definition = catalog
-    .withUnserved()
-    .find((one) => one.group === group && one.kind === owner.kind && isStored(one))
-  if (definition === undefined) return { kind: 'unknown-kind' }
+  const definition = group === undefined ? null : catalog.index().ofKind(group, owner.kind)
+  if (definition === null) return { kind: 'unknown-kind' }
   const isNamespaced = definition.scope === 'Namespaced'
   if (isNamespaced && namespace === '') return { kind: 'misplaced' }
   if (owner.name.includes('/')) return { kind: 'impossible-name' }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { assert } from '../../../base/assert.ts'
 import { jsonText } from '../../api/codec/json-text.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
@@ -18,7 +18,8 @@ import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { keyOfTarget } from '../calls/request.ts'
 import { apiVersionOf } from '../kinds/definition.ts'
 import type { AnyObject } from '../kinds/definition.ts'
-import { encode, parseStored, parsedJson } from '../kinds/encode.ts'
+import { atRevision, encode, parseBytes, parsedJson, parseStored } from '../kinds/encode.ts'
+import { keyOfKeptResponse } from '../shared/kept-response.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 import { fromStore } from '../shared/store-error-mapping.ts'
 import type { Evaluate, Plan } from './plan.ts'
@@ -93,7 +94,7 @@ export function keyedWrite(
       namespace: recordsOf(request),
       name: recordName(request, options, idempotencyKey),
     }),
-    digest: digestOf(request),
+    digest: digestOf(request, idempotencyKey),
   }
 }
 
@@ -122,13 +123,22 @@ function recordName({ definition, target }: WriteRequest, { kind }: AdmissionOpt
 /** Query parameters that do not change the effect. */
 const formParameters: ReadonlySet<string> = new Set(['pretty', 'timeout'])
 
-function digestOf({ query, contentType, body }: WriteRequest): string {
+/**
+ * The key of the client is not stored, so a body of a few possible values, such as a small Secret,
+ * cannot be guessed from the digest by those who read the files of a member but not the key. A
+ * secret of the cluster would be in the same files.
+ */
+function digestOf({ query, contentType, body }: WriteRequest, key: string): string {
   const parameters = [...query].filter(([name]) => !formParameters.has(name)).sort()
-  return sha256([contentType, parameters], body)
+  const hmac = createHmac('sha256', `request ${key}`)
+  return hmac
+    .update(JSON.stringify([contentType, parameters]))
+    .update(body)
+    .digest('hex')
 }
 
-function sha256(values: readonly unknown[], body: Uint8Array = new Uint8Array(0)): string {
-  return createHash('sha256').update(JSON.stringify(values)).update(body).digest('hex')
+function sha256(values: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(values)).digest('hex')
 }
 
 /** @throws ApiError */
@@ -136,8 +146,8 @@ function recorded(write: KeyedWrite, plan: Plan, reads: ReadSet): Plan {
   if (plan.kind !== 'write' && plan.kind !== 'answer') return plan
   checkSupported(write)
   if (plan.kind === 'write') {
-    const operations = [...plan.operations, recordOperation(write, responseOfWrite(write, plan))]
-    return { ...plan, operations }
+    const { response, kept } = responseOfWrite(write, plan)
+    return { ...plan, operations: [...plan.operations, ...kept, recordOperation(write, response)] }
   }
   const { value } = plan
   assert(value.kind === 'document', 'a write answers with a document')
@@ -173,15 +183,17 @@ export function checkSupported({ dependencies: { rawStore, limits }, request }: 
   }
 }
 
-/** How to answer a repeated request: with a stored version, or with these bytes. */
+/** How to answer a repeated request: with a stored version, a kept response, or a Status. */
 type RecordedResponse =
   /** The object of `key` as it was `back` revisions before the record. */
   | { readonly code: number; readonly key: Key; readonly back: number }
+  /** The object of `kept`, with the revision `back` revisions before the record. */
+  | { readonly code: number; readonly kept: Key; readonly back: number }
   /** Its `resourceVersion` "0" stands for the revision `back` revisions before the record. */
   | {
       readonly code: number
       readonly document: JsonObject
-      readonly isStatus: boolean
+      readonly isStatus: true
       readonly back: number
     }
 
@@ -195,11 +207,15 @@ const operationDone: RecordedResponse = {
   ...{ code: 201, document: successStatus(201), isStatus: true, back: 0 },
 }
 
+type Put = Extract<Operation, { readonly kind: 'put' }>
+
+/** @returns the response, and the operation that keeps what it shows and no stored version does */
 function responseOfWrite(
   write: KeyedWrite,
   { operations, done }: Extract<Plan, { readonly kind: 'write' }>,
-): RecordedResponse {
-  if (isOperation(write)) return operationDone
+): { readonly response: RecordedResponse; readonly kept: readonly Put[] } {
+  const plain = (response: RecordedResponse) => ({ response, kept: [] })
+  if (isOperation(write)) return plain(operationDone)
   const { options } = write
   const [first] = operations
   assert(first !== undefined, 'a write has an operation')
@@ -207,21 +223,25 @@ function responseOfWrite(
   const isDeletion = options.kind === 'DeleteOptions'
   if (first.kind === 'put') {
     const isNew = options.kind === 'CreateOptions' || first.conditions.some(({ kind }) => kind === 'absent')
-    return { code: isNew ? 201 : isDeletion ? 202 : 200, key: first.key, back }
+    return plain({ code: isNew ? 201 : isDeletion ? 202 : 200, key: first.key, back })
   }
   const value = done(operations.map(() => noRevision))
   assert(value.kind === 'document', 'a write answers with a document')
-  const isStatus = value.isStatus === true
+  const { code, bytes } = value
+  if (value.isStatus === true) return plain({ code, document: parsedJson(bytes), isStatus: true, back })
   // The response of a deletion is the version before the deletion.
-  if (isDeletion && !isStatus) return { code: value.code, key: first.key, back: back + 1 }
-  return { code: value.code, document: parsedJson(value.bytes), isStatus, back }
+  if (isDeletion) return plain({ code, key: first.key, back: back + 1 })
+  // The object was changed and deleted at once: no stored version is as the response shows it.
+  const kept = keyOfKeptResponse(write.key, first.key)
+  const object = { ...encode(parseBytes(bytes)), terminating: false }
+  return {
+    response: { code, kept, back: back + 1 },
+    kept: [{ kind: 'put', key: kept, conditions: [], object }],
+  }
 }
 
 /** Returns the operation that creates the record, unless it exists. */
-export function recordOperation(
-  { request, key, digest }: KeyedWrite,
-  response: RecordedResponse,
-): Extract<Operation, { readonly kind: 'put' }> {
+export function recordOperation({ request, key, digest }: KeyedWrite, response: RecordedResponse): Put {
   const { admission } = request
   const metadata = {
     name: key.slice(key.lastIndexOf('/') + 1),
@@ -248,12 +268,13 @@ async function replay(
   if (document !== undefined && isJsonObject(document)) {
     request.context.replayed?.()
     const bytes = Buffer.from(jsonText(withVersion(document, String(at))))
-    return {
-      kind: 'document',
-      code,
-      bytes,
-      ...(memberOf(response, 'isStatus') === true ? { isStatus: true } : {}),
-    }
+    return { kind: 'document', code, bytes, isStatus: true }
+  }
+  const kept = textMember(response, 'kept')
+  if (kept !== '') {
+    const shown = await keptResponse(dependencies, kept as Key, stored)
+    request.context.replayed?.()
+    return { kind: 'document', code, bytes: atRevision(shown, at) }
   }
   const key = textMember(response, 'key') as Key
   const newest = dependencies.store.view().get(key)
@@ -265,6 +286,17 @@ async function replay(
   const [shown = found] = (await conversions?.readable([found], request.context.deadlineMs)) ?? []
   request.context.replayed?.()
   return { kind: 'document', code, bytes: shown.bytes }
+}
+
+/** It is deleted with its record, but not in the same command. @throws ApiError `Expired` */
+async function keptResponse(
+  { rawStore }: VerbDependencies,
+  key: Key,
+  record: StoredObject,
+): Promise<StoredObject> {
+  const kept = rawStore.view().get(key) ?? (await fromStore(rawStore.viewAt(record.revision).get(key)))
+  assert(kept !== null, 'a record names a response that was written')
+  return kept
 }
 
 async function objectAt(

@@ -1,6 +1,7 @@
 import type { KindVersions } from '../../api/apply/kind-versions.ts'
 import { mergeTypeOf } from '../../api/apply/merge-type.ts'
 import type { JsonObject } from '../../api/json.ts'
+import { parseGroupVersion } from '../../api/metadata/group-version.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { AwaitedConversions } from './awaited-conversions.ts'
 import { apiVersionOf, placeOf, storedTypeOf } from '../kinds/definition.ts'
@@ -22,11 +23,9 @@ export function versionsOfKind(
   const { group, plural } = placeOf(definition)
   const find = (apiVersion: string): ResourceDefinition | null => {
     if (apiVersion === requested) return definition
-    const found = catalog.all().find((other) => {
-      if (apiVersionOf(other) !== apiVersion || other.plural !== plural) return false
-      return placeOf(other).group === group
-    })
-    return found ?? null
+    const version = parseGroupVersion(apiVersion)
+    const found = version === null ? null : catalog.listed(version.group, version.version, plural)
+    return found !== null && placeOf(found).group === group ? found : null
   }
   return {
     requested,

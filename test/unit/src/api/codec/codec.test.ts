@@ -22,6 +22,17 @@ void test('JSON that is invalid, not an object, too deep or with a number out of
   })
 })
 
+void test('managedFields may be five levels deeper than the rest of a body, and not more', () => {
+  const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+  const text = (levels: number, name = 'managedFields'): string =>
+    `{"metadata":{"${name}":${nested(levels)}}}`
+  for (const parse of [parseJsonObject, parseYamlObject]) {
+    parse(text(JSON_DEPTH_MAX + 3))
+    assert.throws(() => parse(text(JSON_DEPTH_MAX + 4)), refusedAs('BadRequest'))
+    assert.throws(() => parse(text(JSON_DEPTH_MAX - 1, 'labels')), refusedAs('BadRequest'))
+  }
+})
+
 void test('duplicate members are found at any depth', () => {
   for (const [text, paths] of [
     ['{"a":1,"b":2}', []],

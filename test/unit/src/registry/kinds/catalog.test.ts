@@ -71,6 +71,22 @@ void test('a custom kind can neither hide a built-in kind nor share its objects,
   assert.deepEqual(served.all(), [pods, widgets])
 })
 
+void test('the index of kinds follows their changes, also those of kinds that are not served', () => {
+  const catalog = new Catalog([pods, jobs])
+  assert.equal(catalog.index().ofKind('batch', 'Job'), jobs)
+  assert.equal(catalog.index().ofKind('example.com', 'Widget'), null)
+  catalog.setCustom([widgets])
+  assert.equal(catalog.index().ofKind('example.com', 'Widget'), widgets)
+  assert.equal(catalog.index().at('example.com', 'widgets'), widgets)
+  const index = catalog.index()
+  assert.equal(catalog.index(), index, 'it is made once')
+  const hidden = customKind({ group: 'example.com', plural: 'gadgets', kind: 'Gadget' })
+  catalog.setCustom([widgets], [hidden])
+  assert.equal(catalog.index().at('example.com', 'gadgets'), hidden)
+  assert.equal(catalog.listed('example.com', 'v1', 'gadgets'), null)
+  assert.equal(catalog.listed('example.com', 'v1', 'widgets'), widgets)
+})
+
 void test('each storage location has one kind, in its storage version if that is served', () => {
   const v1 = widgets
   const v2 = { ...customKind({ group: 'example.com', version: 'v2', plural: 'widgets', kind: 'Widget' }) }
