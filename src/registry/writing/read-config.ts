@@ -74,7 +74,8 @@ function checkConfig(
   }
   for (const path of kept.slice(0, dependencies.limits.fieldWarningsMax)) context.warn(keptFieldWords(path))
   checkElements(mergeTypeOf(dependencies.schemas.of(kind)), typed)
-  const named = { ...typed, metadata: { ...metadata, name: metadata['name'] ?? target.name ?? '' } }
+  const merged = kind.hooks?.mergeWriteOnly?.(typed) ?? typed
+  const named = { ...merged, metadata: { ...metadata, name: metadata['name'] ?? target.name ?? '' } }
   // Conforming to a schema with metadata checked the type.
   const object = named as unknown as AnyObject
   checkNames(object, target)
