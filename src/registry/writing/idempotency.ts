@@ -11,6 +11,7 @@ import { keyOf, prefixOf } from '../../store/key.ts'
 import type { Key } from '../../store/key.ts'
 import type { StoredObject } from '../../store/object-store.ts'
 import { noRevision, revision } from '../../store/revision.ts'
+import type { Revision } from '../../store/revision.ts'
 import type { AdmissionOptions } from '../calls/admission.ts'
 import { operationOf } from '../calls/subresource.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
@@ -20,7 +21,7 @@ import { apiVersionOf } from '../kinds/definition.ts'
 import type { AnyObject } from '../kinds/definition.ts'
 import { encode, parseStored, parsedJson } from '../kinds/encode.ts'
 import type { ReadSet } from '../shared/read-set.ts'
-import { fromStore } from '../shared/store-error-mapping.ts'
+import { responseExpired } from '../shared/store-error-mapping.ts'
 import type { Evaluate, Plan } from './plan.ts'
 
 /** Records are no objects of the API. No custom kind can have a group without a dot. */
@@ -235,10 +236,8 @@ export function recordOperation(
 /**
  * @throws ApiError `Invalid` for another request with the same key; `Expired` without the version
  */
-async function replay(
-  { dependencies, request, digest }: KeyedWrite,
-  stored: StoredObject,
-): Promise<Document> {
+async function replay(write: KeyedWrite, stored: StoredObject): Promise<Document> {
+  const { dependencies, request, digest } = write
   const record = parseStored(stored)
   checkSameRequest(digest, record)
   const response = objectMember(record, 'response')
@@ -260,21 +259,33 @@ async function replay(
   // An object that was not written after the record is as the response showed it. History may be
   // shorter than records are kept, as in a restored cluster.
   const isUnchanged = newest !== null && newest.revision < stored.revision
-  const found = isUnchanged ? newest : await fromStore(objectAt(dependencies, key, at))
+  const found = isUnchanged ? newest : await objectAt(write, record, key, at)
   const { conversions } = dependencies.store
   const [shown = found] = (await conversions?.readable([found], request.context.deadlineMs)) ?? []
   request.context.replayed?.()
   return { kind: 'document', code, bytes: shown.bytes }
 }
 
+/** @throws ApiError `Expired`, with the time at which the first request took effect */
 async function objectAt(
-  { store }: VerbDependencies,
+  { dependencies: { store }, request }: KeyedWrite,
+  record: AnyObject,
   key: Key,
-  at: Parameters<typeof store.viewAt>[0],
+  at: Revision,
 ): Promise<StoredObject> {
-  const found = await store.viewAt(at).get(key)
-  assert(found !== null, 'a record names a version that was written')
-  return found
+  try {
+    const found = await store.viewAt(at).get(key)
+    assert(found !== null, 'a record names a version that was written')
+    return found
+  } catch (cause) {
+    const when = record.metadata.creationTimestamp ?? ''
+    const words = `the request with the ${keyWords(request)} took effect at ${when}, and its response is gone`
+    throw responseExpired(cause, words, 'applied')
+  }
+}
+
+export function keyWords({ idempotencyKey = '' }: WriteRequest): string {
+  return `Idempotency-Key ${JSON.stringify(idempotencyKey)}`
 }
 
 function codeIn(response: JsonObject): Document['code'] {
