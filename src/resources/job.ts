@@ -49,7 +49,8 @@ export function jobDefinition(names: Names): ResourceDefinition {
     ],
     columns,
     hooks: {
-      prepareForCreate: (object, writing) => withSelector(prepareForCreate(object, writing)),
+      prepareForCreate: (object, writing) =>
+        withTemplateLabels(withSelector(prepareForCreate(object, writing))),
       prepareForUpdate,
       fillDefaults: (object) => fillJob(fillTemplate(object)),
       validate: (object, found) => {
@@ -82,11 +83,19 @@ function fillJob(object: AnyObject): AnyObject {
     ...{ backoffLimit: 6, completionMode: 'NonIndexed', suspend: false },
     ...spec,
   }
+  return withTemplateLabels({ ...object, spec: filled })
+}
+
+/**
+ * A Job without labels gets those of its Pods. A new one gets the generated labels too: upstream
+ * sets them when it decodes the stored object, so no client sees the Job without them.
+ */
+function withTemplateLabels(object: AnyObject): AnyObject {
+  if (Object.keys(object.metadata.labels ?? {}).length > 0) return object
   const labels = objectMember(objectMember(templateOf(object), 'metadata'), 'labels')
   const texts = Object.fromEntries(Object.keys(labels).map((key) => [key, textMember(labels, key)]))
-  const isLabelled = Object.keys(object.metadata.labels ?? {}).length > 0 || Object.keys(texts).length === 0
-  const metadata = isLabelled ? object.metadata : { ...object.metadata, labels: texts }
-  return { ...object, metadata, spec: filled }
+  if (Object.keys(texts).length === 0) return object
+  return { ...object, metadata: { ...object.metadata, labels: texts } }
 }
 
 const columns: readonly Column[] = [

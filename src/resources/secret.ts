@@ -1,6 +1,6 @@
 import type { Findings } from '../api/errors/findings.ts'
 import { invalid, keyPath, required, tooLong } from '../api/errors/field-error.ts'
-import { isJsonObject, memberOf, setMember, textMember } from '../api/json.ts'
+import { isJsonObject, memberOf, objectMember, setMember, textMember } from '../api/json.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import type { Names } from '../api/metadata/names.ts'
@@ -37,9 +37,10 @@ export function secretDefinition(names: Names): ResourceDefinition {
     selectableFields: ['type'],
     columns: [nameColumn, typeColumn, dataColumn(['data']), ageColumn],
     hooks: {
-      prepareForCreate: (object) => withoutEmptyMaps(withStringData(object), ['data']),
+      mergeWriteOnly: withStringData,
+      prepareForCreate: (object) => withoutEmptyMaps(withType(object, 'Opaque'), ['data']),
       prepareForUpdate: (object, current) =>
-        withoutEmptyMaps(withStringData(keepType(object, current)), ['data']),
+        withoutEmptyMaps(withType(object, textMember(current, 'type')), ['data']),
       validate: (object, found) => validate(object, names, found),
       validateUpdate,
     },
@@ -79,23 +80,25 @@ const secretSchema: ObjectSchema = {
   protobuf: { data: 2, stringData: 4, type: 3, immutable: 5 },
 }
 
-/** Merges the write-only text into the data and defaults the type. */
-function withStringData(object: AnyObject): AnyObject {
-  const typed = textMember(object, 'type') === '' ? { ...object, type: 'Opaque' } : object
-  const text = memberOf(typed, 'stringData')
-  if (text === undefined) return typed
-  const data: JsonObjectDraft = { ...mapOf(object, 'data') }
-  for (const [key, value] of textsOf(isJsonObject(text) ? text : {})) {
-    setMember(data, key, Buffer.from(value).toString('base64'))
-  }
-  const draft: JsonObjectDraft = { ...typed, data }
+/**
+ * Merges the write-only text into the data, whose members then have owners.
+ *
+ * @source upstream `pkg/apis/core/v1/conversion.go`, Convert_v1_Secret_To_core_Secret
+ */
+function withStringData(object: JsonObject): JsonObject {
+  if (memberOf(object, 'stringData') === undefined) return object
+  const texts = textsOf(objectMember(object, 'stringData'))
+  const draft: JsonObjectDraft = { ...object }
   delete draft['stringData']
-  return { ...draft, apiVersion: object.apiVersion, kind: object.kind, metadata: object.metadata }
+  if (texts.length === 0) return draft
+  const data: JsonObjectDraft = { ...objectMember(object, 'data') }
+  for (const [key, value] of texts) setMember(data, key, Buffer.from(value).toString('base64'))
+  return { ...draft, data }
 }
 
-/** An update without a type keeps the current type. */
-function keepType(object: AnyObject, current: AnyObject): AnyObject {
-  return textMember(object, 'type') === '' ? { ...object, type: textMember(current, 'type') } : object
+/** Without a type, a new Secret is Opaque, and an update keeps the current type. */
+function withType(object: AnyObject, type: string): AnyObject {
+  return textMember(object, 'type') === '' ? { ...object, type } : object
 }
 
 function validate(object: AnyObject, names: Names, found: Findings): void {

@@ -8,7 +8,6 @@ import { isJsonList, isJsonObject, setMember } from '../json.ts'
 import { bodyLimits } from '../limits.ts'
 import { listIndex, member } from '../schema/path.ts'
 import type { Path } from '../schema/path.ts'
-import { wellFormed } from '../utf8.ts'
 import { beyondDouble, exactNumber } from './json-exact.ts'
 import { DUPLICATES_MAX, duplicateFields, duplicateFieldWords } from './json-strict.ts'
 import { depthWithin, JSON_DEPTH_MAX, nameOfType, parseChecked, tooDeep } from './json.ts'
@@ -37,6 +36,7 @@ export function parseYamlObject(text: string, valuesMax: number = bodyLimits.val
   if (/^\s*\{/.test(text)) {
     checkJsonValues(Buffer.from(text), valuesMax)
     const object = tryJson(text)
+    if (object !== null && hasLoneSurrogate(text)) throw unreadable(LONE_SURROGATE)
     if (object !== null) return { value: object, doubled: duplicateFields(text).map(duplicateFieldWords) }
   }
   checkYamlCost(text)
@@ -52,7 +52,6 @@ export function parseYamlObject(text: string, valuesMax: number = bodyLimits.val
  * @param value with every integer as bigint
  */
 function exact(value: Json, path: Path | null): Json {
-  if (typeof value === 'string') return wellFormed(value)
   if (typeof value === 'number' || typeof value === 'bigint') {
     const double = Number(value)
     if (!Number.isFinite(double)) throw beyondDouble(String(value), path)
@@ -65,7 +64,7 @@ function exact(value: Json, path: Path | null): Json {
 function exactObject(value: JsonObject, path: Path | null): JsonObject {
   const draft: JsonObjectDraft = {}
   for (const name of Object.keys(value)) {
-    setMember(draft, wellFormed(name), exact(value[name] as Json, member(path, name)))
+    setMember(draft, name, exact(value[name] as Json, member(path, name)))
   }
   return draft
 }
@@ -102,6 +101,7 @@ function parse(text: string): Parsed {
     const document = withoutTraces(() => parseDocument(text, options))
     const wrong = [...document.errors, ...document.warnings][0]
     if (wrong !== undefined) throw unreadable(wordsOf(wrong, lines))
+    checkEscapes(document, text, lines)
     const value: unknown = document.toJS({ maxAliasCount: ALIASES_MAX })
     return { value, doubled: doubledKeys(document, lines) }
   } catch (cause) {
@@ -112,6 +112,33 @@ function parse(text: string): Parsed {
     }
     throw cause
   }
+}
+
+/** go-yaml's words for an escape of half a surrogate pair, which UTF-8 cannot encode. */
+const LONE_SURROGATE = 'found invalid Unicode character escape code'
+
+/**
+ * Returns whether a string of a JSON text has half a surrogate pair as an escape. Upstream refuses
+ * it in a YAML body, although it is JSON.
+ */
+export function hasLoneSurrogate(json: string): boolean {
+  const half = /\\u[dD][89a-fA-F]/
+  if (!half.test(json)) return false
+  // Pairs, and all other escapes: `\\ud800` is a backslash and five characters.
+  const others = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?:u(?![dD][89a-fA-F])|[^u])/g
+  return half.test(json.replace(others, ''))
+}
+
+/** Only escapes can make a lone surrogate: a body is UTF-8. @throws ApiError */
+function checkEscapes(document: Document, text: string, lines: LineCounter): void {
+  if (!/\\[uU]/.test(text)) return
+  visit(document, {
+    Scalar: (_, { value, range }) => {
+      if (typeof value !== 'string' || !/\p{Cs}/u.test(value)) return
+      const { line, col } = lines.linePos(range?.[0] ?? 0)
+      throw unreadable(`line ${line}, column ${col}: ${LONE_SURROGATE}`)
+    },
+  })
 }
 
 function unreadable(why: string): ApiError {

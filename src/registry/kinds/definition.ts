@@ -205,12 +205,17 @@ export type WriteContext = {
 
 export type ResourceHooks = {
   /**
+   * Merges members that are only written into those that are stored, when a body is read: so the
+   * owners of fields, admission and webhooks see only stored members. Also called for a merge patch
+   * and for the part of an object that is applied.
+   */
+  readonly mergeWriteOnly?: (object: JsonObject) => JsonObject
+  /**
    * Defaults that depend on other members, after those of the schema. Does not overwrite values.
    */
   readonly fillDefaults?: (object: AnyObject) => AnyObject
   /**
-   * Sets the fields that the server owns: clears status on create, keeps it on update, merges
-   * write-only input.
+   * Sets the fields that the server owns: clears status on create, keeps it on update.
    */
   readonly prepareForCreate?: (object: AnyObject, writing: WriteContext) => AnyObject
   readonly prepareForUpdate?: (object: AnyObject, current: AnyObject, writing: WriteContext) => AnyObject

@@ -93,6 +93,24 @@ const notApplied: ApiErrorCause = {
   field: '',
 }
 
+const applied: ApiErrorCause = {
+  reason: 'Applied',
+  message: 'the first request with this key took effect, and the repetition changed nothing',
+  field: '',
+}
+
+/**
+ * Returns the error of a repetition that cannot get the response of the first request, because the
+ * history that it is in has ended; any other error as `apiErrorOf` does.
+ *
+ * @param outcome that of the first request
+ */
+export function responseExpired(cause: unknown, words: string, outcome: 'applied' | 'unknown'): unknown {
+  if (!(cause instanceof StoreError) || cause.code !== 'compacted') return apiErrorOf(cause)
+  const details = causeOf(outcome === 'applied' ? applied : outcomeUnknown)
+  return new Refusal('Expired', `too old resource version: ${words}: ${cause.message}`, details, { cause })
+}
+
 /** Whether the error states the outcome of a write: unknown or not applied. */
 export function statesOutcome({ details: { causes = [] } }: ApiError): boolean {
   return causes.some(({ reason }) => reason === outcomeUnknown.reason || reason === notApplied.reason)

@@ -1,8 +1,9 @@
 import { applyConfig, appliedEntry } from '../../api/apply/apply.ts'
 import type { Application } from '../../api/apply/apply.ts'
 import { applyConflict } from '../../api/apply/conflict-error.ts'
+import { isEmptySet } from '../../api/apply/field-set.ts'
 import { identityOf, managedFieldsOf, storedManagers } from '../../api/apply/managers.ts'
-import type { Managers } from '../../api/apply/managers.ts'
+import type { ManagedEntry, Managers } from '../../api/apply/managers.ts'
 import { mergeTypeOf } from '../../api/apply/merge-type.ts'
 import type { KindVersions } from '../../api/apply/kind-versions.ts'
 import { firstOwner } from '../../api/apply/first-owner.ts'
@@ -167,7 +168,10 @@ function changed(
   const owner = view === null ? writer : { ...writer, subresource: '' }
   const managers =
     ownersOf(versions, current) ??
-    firstOwners(dependencies.schemas.of(definition), settable(request, subresource, live), owner)
+    // An apply of no fields cannot conflict, and gives the object no owners.
+    (isEmptySet(application.entry.fields)
+      ? new Map<string, ManagedEntry>()
+      : firstOwners(dependencies.schemas.of(definition), settable(request, subresource, live), owner))
   checkOwnedPaths(dependencies, managers.values())
   const applied = applyConfig(application, live, managers)
   checkOwnedPaths(dependencies, applied.managers.values())

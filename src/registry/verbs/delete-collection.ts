@@ -119,7 +119,8 @@ async function removeAll(
 function partlyDeleted(deleted: number, cause: unknown): unknown {
   if (deleted === 0 || !(cause instanceof ApiError) || !statesOutcome(cause)) return cause
   const details = { ...cause.details, causes: [outcomeUnknown] }
-  const message = `Timeout: ${deleted} objects were deleted, the others may have been deleted, or may still be`
+  const cut = cause.code === 'Timeout' ? 'Timeout: ' : ''
+  const message = `${cut}${deleted} objects were deleted, the others may have been deleted, or may still be`
   return new ApiError(cause.code, message, details, { cause })
 }
 

@@ -119,8 +119,10 @@ function readPatch(
       (words) => `json patch ${words}`,
     )
   }
-  const fieldsSent: FieldsSent = (type, object) =>
-    isJsonObject(patch) ? fieldsOfMergePatch(type, patch, object) : fieldsOfJsonPatch(type, patch, object)
+  const fieldsSent: FieldsSent = (type, object) => {
+    if (!isJsonObject(patch)) return fieldsOfJsonPatch(type, patch, object)
+    return fieldsOfMergePatch(type, kind.hooks?.mergeWriteOnly?.(patch) ?? patch, object)
+  }
   const read = (): ReadPatch => ({
     ...{ apply: applyOf(dependencies, kind, format, patch), fieldsSent },
     found: found(),

@@ -37,7 +37,7 @@ import type { StoredObject } from '../../store/object-store.ts'
 
 /** The kind of a decoded object. */
 export type DecodedKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema' | 'structural'> & {
-  readonly hooks?: Pick<ResourceHooks, 'fillDefaults'>
+  readonly hooks?: Pick<ResourceHooks, 'fillDefaults' | 'mergeWriteOnly'>
   /** Other versions with the same shape, which a body may name too. */
   readonly otherVersions?: readonly string[]
 }
@@ -179,7 +179,8 @@ export function shape(
     if (wrong.length > 0) throw strictDecodingError(object, wrong)
   }
   for (const warning of findings.slice(0, dependencies.limits.fieldWarningsMax)) options.warn(warning)
-  const complete = value['metadata'] === undefined ? { ...value, metadata: {} } : value
+  const merged = kind.hooks?.mergeWriteOnly?.(value) ?? value
+  const complete = merged['metadata'] === undefined ? { ...merged, metadata: {} } : merged
   const whole = structural?.applyDefaults(complete) ?? applyDefaults(schema, complete)
   // Conforming to a schema with metadata checks the type.
   const typed = whole as AnyObject

@@ -11,6 +11,7 @@ import { keyOf, prefixOf } from '../../store/key.ts'
 import type { Key } from '../../store/key.ts'
 import type { StoredObject } from '../../store/object-store.ts'
 import { noRevision, revision } from '../../store/revision.ts'
+import type { Revision } from '../../store/revision.ts'
 import type { AdmissionOptions } from '../calls/admission.ts'
 import { operationOf } from '../calls/subresource.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
@@ -21,7 +22,7 @@ import type { AnyObject } from '../kinds/definition.ts'
 import { atRevision, encode, parseBytes, parsedJson, parseStored } from '../kinds/encode.ts'
 import { keyOfKeptResponse } from '../shared/kept-response.ts'
 import type { ReadSet } from '../shared/read-set.ts'
-import { fromStore } from '../shared/store-error-mapping.ts'
+import { responseExpired } from '../shared/store-error-mapping.ts'
 import type { Evaluate, Plan } from './plan.ts'
 
 /** Records are no objects of the API. No custom kind can have a group without a dot. */
@@ -255,10 +256,8 @@ export function recordOperation({ request, key, digest }: KeyedWrite, response: 
 /**
  * @throws ApiError `Invalid` for another request with the same key; `Expired` without the version
  */
-async function replay(
-  { dependencies, request, digest }: KeyedWrite,
-  stored: StoredObject,
-): Promise<Document> {
+async function replay(write: KeyedWrite, stored: StoredObject): Promise<Document> {
+  const { dependencies, request, digest } = write
   const record = parseStored(stored)
   checkSameRequest(digest, record)
   const response = objectMember(record, 'response')
@@ -272,7 +271,7 @@ async function replay(
   }
   const kept = textMember(response, 'kept')
   if (kept !== '') {
-    const shown = await keptResponse(dependencies, kept as Key, stored)
+    const shown = await keptResponse(write, record, kept as Key, stored.revision)
     request.context.replayed?.()
     return { kind: 'document', code, bytes: atRevision(shown, at) }
   }
@@ -281,7 +280,7 @@ async function replay(
   // An object that was not written after the record is as the response showed it. History may be
   // shorter than records are kept, as in a restored cluster.
   const isUnchanged = newest !== null && newest.revision < stored.revision
-  const found = isUnchanged ? newest : await fromStore(objectAt(dependencies, key, at))
+  const found = isUnchanged ? newest : await versionAt(dependencies.store, write, record, { key, at })
   const { conversions } = dependencies.store
   const [shown = found] = (await conversions?.readable([found], request.context.deadlineMs)) ?? []
   request.context.replayed?.()
@@ -290,23 +289,35 @@ async function replay(
 
 /** It is deleted with its record, but not in the same command. @throws ApiError `Expired` */
 async function keptResponse(
-  { rawStore }: VerbDependencies,
+  write: KeyedWrite,
+  record: AnyObject,
   key: Key,
-  record: StoredObject,
+  at: Revision,
 ): Promise<StoredObject> {
-  const kept = rawStore.view().get(key) ?? (await fromStore(rawStore.viewAt(record.revision).get(key)))
-  assert(kept !== null, 'a record names a response that was written')
-  return kept
+  const { rawStore } = write.dependencies
+  return rawStore.view().get(key) ?? (await versionAt(rawStore, write, record, { key, at }))
 }
 
-async function objectAt(
-  { store }: VerbDependencies,
-  key: Key,
-  at: Parameters<typeof store.viewAt>[0],
+/** @throws ApiError `Expired`, with the time at which the first request took effect */
+async function versionAt(
+  store: Pick<VerbDependencies['rawStore'], 'viewAt'>,
+  { request }: KeyedWrite,
+  record: AnyObject,
+  { key, at }: { readonly key: Key; readonly at: Revision },
 ): Promise<StoredObject> {
-  const found = await store.viewAt(at).get(key)
-  assert(found !== null, 'a record names a version that was written')
-  return found
+  try {
+    const found = await store.viewAt(at).get(key)
+    assert(found !== null, 'a record names a version that was written')
+    return found
+  } catch (cause) {
+    const when = record.metadata.creationTimestamp ?? ''
+    const words = `the request with the ${keyWords(request)} took effect at ${when}, and its response is gone`
+    throw responseExpired(cause, words, 'applied')
+  }
+}
+
+export function keyWords({ idempotencyKey = '' }: WriteRequest): string {
+  return `Idempotency-Key ${JSON.stringify(idempotencyKey)}`
 }
 
 function codeIn(response: JsonObject): Document['code'] {

@@ -1,4 +1,5 @@
 import type { StoredObject } from '../../store/object-store.ts'
+import type { Key } from '../../store/key.ts'
 import type { Revision } from '../../store/revision.ts'
 import { deletedCollectionStatus } from '../../api/errors/status.ts'
 import { tooManyRequests } from '../../api/errors/standard-errors.ts'
@@ -7,8 +8,8 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { WriteRequest } from '../calls/verb.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import { parseStored } from '../kinds/encode.ts'
-import { fromStore } from '../shared/store-error-mapping.ts'
-import { checkSameRequest, checkSupported, keyedWrite, recordOperation } from './idempotency.ts'
+import { fromStore, responseExpired } from '../shared/store-error-mapping.ts'
+import { checkSameRequest, checkSupported, keyedWrite, keyWords, recordOperation } from './idempotency.ts'
 import type { KeyedWrite } from './idempotency.ts'
 import { sizeError } from './storage-quota.ts'
 
@@ -32,8 +33,22 @@ export async function onceByKeyInCollection(
   if (write === null) return null
   const at = await beginningOf(write)
   return async ({ key, uid }) => {
-    const then = await fromStore(dependencies.rawStore.viewAt(at).get(key))
+    const then = await objectAt(write, at, key)
     return then?.uid === uid
+  }
+}
+
+/** @returns null: there was no such object @throws ApiError `Expired` */
+async function objectAt(
+  { dependencies: { rawStore }, request }: KeyedWrite,
+  at: Revision,
+  key: Key,
+): Promise<StoredObject | null> {
+  try {
+    return await rawStore.viewAt(at).get(key)
+  } catch (cause) {
+    const words = `the deletion with the ${keyWords(request)} cannot be continued`
+    throw responseExpired(cause, words, 'unknown')
   }
 }
 

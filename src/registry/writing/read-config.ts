@@ -1,5 +1,6 @@
 import { checkElements } from '../../api/apply/fields-of.ts'
 import { mergeTypeOf } from '../../api/apply/merge-type.ts'
+import { hasLoneSurrogate } from '../../api/codec/yaml.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
 import { badRequest } from '../../api/errors/standard-errors.ts'
 import { objectMember, textMember } from '../../api/json.ts'
@@ -40,7 +41,8 @@ export type ConfigReading = {
 
 /** The content type is YAML. JSON, which is also YAML, is faster to parse as JSON. */
 function parseConfig(body: Uint8Array, valuesMax: number): Body {
-  if (!/^\s*\{\s*"/.test(bodyText(body))) return parseText(body, 'yaml', valuesMax)
+  const text = bodyText(body)
+  if (!/^\s*\{\s*"/.test(text) || hasLoneSurrogate(text)) return parseText(body, 'yaml', valuesMax)
   try {
     return parseText(body, 'json', valuesMax)
   } catch (cause) {
@@ -72,7 +74,8 @@ function checkConfig(
     )
   }
   checkElements(mergeTypeOf(dependencies.schemas.of(kind)), typed)
-  const named = { ...typed, metadata: { ...metadata, name: metadata['name'] ?? target.name ?? '' } }
+  const merged = kind.hooks?.mergeWriteOnly?.(typed) ?? typed
+  const named = { ...merged, metadata: { ...metadata, name: metadata['name'] ?? target.name ?? '' } }
   // Conforming to a schema with metadata checked the type.
   const object = named as unknown as AnyObject
   checkNames(object, target)

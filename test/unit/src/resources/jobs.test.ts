@@ -59,6 +59,9 @@ void test('a Job selects its Pods by its uid, unless its selector is manual', as
   assert.deepEqual(withoutMembers(spec, 'selector', 'template'), {
     ...{ parallelism: 1, completions: 1, backoffLimit: 6, completionMode: 'NonIndexed', suspend: false },
   })
+  assert.deepEqual(object.metadata.labels, { 'job-name': 'w', 'controller-uid': uid })
+  const again = await api.patch({ kind, name: 'w', body: {} })
+  assert.deepEqual(again.object, object, 'a patch without a change writes nothing')
   const field = 'FieldValueInvalid spec.selector'
   await refusesNew(api, { kind, body }, [
     [

@@ -113,14 +113,46 @@ void test('a number that a double cannot hold is a 400 that names it and its pla
   assert.throws(() => parseYamlObject('spec:\n  a: .inf\n'), /spec\.a: number Infinity is outside/)
 })
 
-void test('a lone surrogate becomes U+FFFD, as key and as value, and pairs stay', () => {
+void test('a lone surrogate of JSON becomes U+FFFD, as key and as value, and pairs stay', () => {
   const text = '{"a\\ud800":"\\uD800x\\udc00","b":["\\ud83d\\ude00","\\\\ud800"],"c":{"\\udfff":1}}'
   const value = { 'a\ufffd': '\ufffdx\ufffd', b: ['\u{1f600}', '\\ud800'], c: { '\ufffd': 1 } }
   assert.deepEqual(parseJson(text), value)
-  assert.deepEqual(parseYamlObject(text).value, value)
-  const yaml = 'a: "\\ud800"\nb: "\\U0000d800"\n"\\udfff": "\\ud83d\\ude00"\n'
-  assert.deepEqual(parseYamlObject(yaml).value, { a: '\ufffd', b: '\ufffd', '\ufffd': '\u{1f600}' })
   assert.deepEqual(duplicateFields('{"\\ud800":1,"\ufffd":2}'), ['\ufffd'])
+})
+
+void test('a lone surrogate of YAML is refused, as key and as value, and pairs stay', () => {
+  const alone = [
+    '\\ud800',
+    '\\U0000d800',
+    '\\uDFFF',
+    '\\ude00\\ud83d',
+    '\\ud83d\\ud83d\\ude00',
+    '\\\\\\ud83db',
+  ]
+  for (const escape of alone) {
+    const bodies = [
+      `b: 1\na: "${escape}"\n`,
+      `"${escape}": 1\n`,
+      `a: [&x "${escape}", *x]\n`,
+      `data: {k: "${escape}"}`,
+    ]
+    const json = escape.includes('U') ? [] : [`{"a":"${escape}"}`, `{"${escape}":1}`]
+    for (const text of [...bodies, ...json]) {
+      assert.throws(
+        () => parseYamlObject(text),
+        (error) =>
+          error instanceof ApiError &&
+          error.code === 'BadRequest' &&
+          error.message.startsWith("couldn't parse the body as YAML: ") &&
+          error.message.endsWith('found invalid Unicode character escape code'),
+        text,
+      )
+    }
+  }
+  assert.throws(() => parseYamlObject('b: 1\na: "\\ud800"\n'), /line 2, column 4/)
+  const value = { a: '\u{1f600}', b: '\\ud800', c: '\\ud800' }
+  assert.deepEqual(parseYamlObject('a: "\\ud83d\\ude00"\nb: "\\\\ud800"\nc: \'\\ud800\'\n').value, value)
+  assert.deepEqual(parseYamlObject('{"a":"\\ud83d\\uDE00","b":"\\\\ud800","c":"\\\\ud800"}').value, value)
 })
 
 void test('a run of sixteen digits is found at any position, and a shorter one is not', () => {

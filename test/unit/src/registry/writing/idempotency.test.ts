@@ -201,8 +201,24 @@ void test('a response is returned without history while the object is unchanged,
   await api.configMap('c')
   await api.trim()
   const { revision } = api.store.view()
-  assert.equal((await refused(send())).code, 410)
+  const seen = await refused(send())
+  assert.deepEqual([seen.code, seen.reason, ...causes(seen)], [410, 'Expired', 'Applied '])
+  assert.ok(seen.message.includes(`Idempotency-Key "${idempotencyKey}" took effect`), seen.message)
+  assert.ok(seen.message.includes(first.object.metadata.creationTimestamp ?? '-'), seen.message)
+  assert.match(seen.message, /versions after [0-9]+ are kept/)
   assert.equal(api.store.view().revision, revision, 'nothing is written')
+})
+
+void test('a deletion of a collection whose history is gone is 410, names its key and deletes nothing more', async (t) => {
+  const api = await open(t)
+  const send = () => api.deleteCollection({ idempotencyKey })
+  await send()
+  await api.configMap('b')
+  await api.trim()
+  const seen = await refused(send())
+  assert.deepEqual([seen.code, seen.reason, ...causes(seen)], [410, 'Expired', 'OutcomeUnknown '])
+  assert.ok(seen.message.includes(`Idempotency-Key "${idempotencyKey}"`), seen.message)
+  assert.equal((await api.get({ name: 'b' })).object.metadata.name, 'b')
 })
 
 void test('of two requests that have both found no record, the second gets the response of the first', async (t) => {
