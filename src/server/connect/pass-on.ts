@@ -22,9 +22,12 @@ export async function passOn(
     return
   }
   raw.once('close', () => response.destroy())
+  const isBodiless = call.raw.method === 'HEAD' || BODILESS.has(of.code)
+  // The length of a body that is not there confuses the clients of HTTP/2, and servers in between.
+  if (of.code === 204 || of.code === 205) delete of.headers['content-length']
   writeHead(raw, of.code, of.headers)
   call.audit?.streamStarted()
-  if (call.raw.method === 'HEAD') {
+  if (isBodiless) {
     response.destroy()
     raw.end()
     return
@@ -47,6 +50,9 @@ export async function passOn(
     cut(response, call)
   }
 }
+
+/** Codes of responses without a body. @source RFC 9110 section 15 */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
 
 function cut(response: IncomingMessage, call: Call): void {
   response.destroy()
