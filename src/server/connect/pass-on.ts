@@ -7,9 +7,10 @@ import type { ReplyHeaders } from '../responses/wire.ts'
 
 /**
  * Passes the response of a backend on, as fast as the client reads it. One that ends early ends the
- * connection of the client, too, which shows that it is incomplete.
+ * connection of the client, too, which shows that it is incomplete. So does the end of the
+ * permission.
  *
- * @param isStream it may never end: it ends when this server drains, or with the permission
+ * @param isStream it may never end: it ends when this server drains
  */
 export async function passOn(
   response: IncomingMessage,
@@ -34,10 +35,10 @@ export async function passOn(
   }
   // A stream may have nothing to send for long.
   if (!('stream' in raw)) raw.flushHeaders()
-  if (of.isStream) {
-    call.endStream = () => cut(response, call)
-    if (call.lastOnConnection || call.isRevoked) call.endStream()
+  call.endStream = () => {
+    if (of.isStream || call.isRevoked) cut(response, call)
   }
+  if (call.lastOnConnection || call.isRevoked) call.endStream()
   const writer = new PacedWriter(call, { write: (bytes) => writePiece(raw, bytes), room: raw })
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
