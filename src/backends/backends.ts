@@ -123,7 +123,8 @@ export class Backends {
         return
       }
       const phase = followPhase(outgoing, { isSecure, pending: null })
-      const url = new URL(`${isSecure ? 'https' : 'http'}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`)
+      // No URL: the address of a node may be a text that is no host.
+      const server = { hostname: isIP(host) === 6 ? `[${host}]` : host, port: String(port) }
       const timer = this.#clock.after(this.#options.connectMsMax, () =>
         outgoing.destroy(new DOMException('no connection in time', 'TimeoutError')),
       )
@@ -133,7 +134,7 @@ export class Backends {
       outgoing.on('error', (cause) => {
         timer.cancel()
         const failure = httpFailureOf(cause, false, phase())
-        resolve({ kind: 'failed', why: failure.kind === 'failed' ? causeWords(url, failure) : '' })
+        resolve({ kind: 'failed', why: failure.kind === 'failed' ? causeWords(server, failure) : '' })
       })
       outgoing.once('upgrade', (response, socket, head) => {
         socket.on('error', () => undefined)

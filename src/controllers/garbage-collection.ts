@@ -138,7 +138,7 @@ const ownersPerTurn = 1000
 
 /**
  * Yields between slices: an object may have tens of thousands of references. An owner that is gone
- * stays gone meanwhile, and its later change enqueues its dependents again.
+ * stays gone, and its later change enqueues its dependents again.
  */
 async function statesOf(
   { catalog, store, graph, clock }: Collector,
@@ -254,7 +254,7 @@ async function awaitDependents(collector: Collector, key: Key, object: OwnedObje
   return { kind: 'again' }
 }
 
-/** Whether a reference that blocks leads to the object: one from elsewhere names an absent owner. */
+/** Whether a reference that blocks leads here: one from elsewhere names an absent owner. */
 function isBlocked({ catalog, graph, objects }: Collector, key: Key, { uid }: OwnedObject): boolean {
   if (!graph.isBlocked(uid)) return false
   return graph.dependentsOf(uid).some((dependent) => {

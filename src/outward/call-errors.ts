@@ -13,7 +13,7 @@ export function unreachableWords(url: URL, failure: OutwardFailure): string {
 
 /** Returns why a server was not reached. */
 export function causeWords(
-  url: URL,
+  url: Pick<URL, 'hostname' | 'port'>,
   { reason, why, phase }: Pick<OutwardFailure, 'reason' | 'why' | 'phase'>,
 ): string {
   const server = `${url.hostname}:${url.port === '' ? '443' : url.port}`

@@ -218,6 +218,27 @@ void test('a shutdown ends followed logs at once, and the end of a permission do
   await until(() => agent.closed === 2)
 })
 
+void test('logs that are not followed end with the permission, too, but not with a shutdown', async (t) => {
+  let version = 0
+  const authorizer = {
+    name: 'test',
+    authorize: () =>
+      version === 0 ? ({ kind: 'allow', reason: '' } as const) : ({ kind: 'deny', reason: '' } as const),
+  }
+  const { api, agent } = await startAgentCluster(t, {
+    dependencies: { authorizer, accessVersion: () => version },
+  })
+  agent.onRequest = (_, reply) => void reply.write('first')
+  const { body } = await fetch(`${api.url}${PODS}/a/log`, { headers: ADMIN })
+  const reader = body?.getReader() ?? assert.fail('a body')
+  assert.equal(Buffer.from((await reader.read()).value ?? []).toString(), 'first')
+  api.endWatches()
+  assert.equal(agent.closed, 0)
+  version = 1
+  await assert.rejects(reader.read())
+  await until(() => agent.closed === 1)
+})
+
 void test('refusals of a node agent are those of upstream, and redirects are not followed', async (t) => {
   const { api, agent } = await startAgentCluster(t)
   const rows: readonly (readonly [given: number, status: number, reason: string, message: string])[] = [

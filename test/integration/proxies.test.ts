@@ -326,6 +326,25 @@ void test('a target that fails is an error, and one that stops in the middle sho
   assert.equal(large.status, 413)
 })
 
+void test('responses that HTTP/2 does not have do not reach the client as they are', async (t) => {
+  const { api, target, proxy } = await start(t)
+  for (const status of [600, 999]) {
+    target.onRequest = (request) => void request.socket.end(`HTTP/1.1 ${status} X\r\n\r\n`)
+    const reply = await api.ask('GET', `${proxy}/x`)
+    const message = `error trying to reach service: malformed HTTP status code ${status}`
+    assert.deepEqual([reply.status, reply.doc.message], [503, message])
+  }
+  for (const [status, length] of [
+    [204, 10],
+    [205, 2],
+  ] as const) {
+    const head = `HTTP/1.1 ${status} X\r\nContent-Length: ${length}\r\n\r\n`
+    target.onRequest = (request) => void request.socket.end(`${head}${status === 205 ? 'hi' : ''}`)
+    const reply = await api.ask('GET', `${proxy}/x`)
+    assert.deepEqual([reply.status, reply.headers.get('content-length'), reply.text], [status, null, ''])
+  }
+})
+
 void test('a proxied upgrade is a tunnel, with the query and without a token', async (t) => {
   const { api, target, proxy } = await start(t)
   target.onUpgrade = (_, socket) => {

@@ -1,7 +1,7 @@
 import { methodNotSupported, pathNotFound } from '../../api/errors/standard-errors.ts'
 import { resourceOf } from '../kinds/definition.ts'
-import type { ConnectSubresource } from '../kinds/connect-subresource.ts'
 import type {
+  ConnectSubresource,
   OperationSubresource,
   PartSubresource,
   PartVerb,

@@ -10,9 +10,9 @@ import type { MembershipChange } from '../shared/membership-changes.ts'
 import type { AccessReviewer } from './access-reviewer.ts'
 import type { ClaimRules } from './claim-rules.ts'
 import type { ComponentHealth } from './component-health.ts'
-import type { ConnectSubresource } from './connect-subresource.ts'
 import type { ConversionWebhook } from './conversion-webhook.ts'
 import type { Deprecation } from './deprecation.ts'
+import type { JointChange, JointContext } from './joint-change.ts'
 import type { TokenIssuer } from './token-issuer.ts'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
@@ -319,21 +319,16 @@ export type OperationSubresource = {
   readonly jointChange?: (context: JointContext) => JointChange
 }
 
-export type JointContext = {
-  /** The object of the path. */
-  readonly object: AnyObject
-  /** RFC 3339, whole seconds. */
-  readonly time: string
-  /** Lists objects of another kind in the same namespace, as stored. For small collections. */
-  readonly list: (place: { readonly group: string; readonly plural: string }) => readonly AnyObject[]
+/** A path that connects the caller to another server: the agent of a node, a Pod or a Service. */
+export type ConnectSubresource = {
+  readonly name: string
+  readonly verbs: readonly ('get' | 'create' | 'update' | 'patch' | 'delete')[]
+  readonly connects: 'log' | 'exec' | 'attach' | 'portforward' | 'proxy'
+  /** The kind of its options, which are query parameters; null: it is not admitted. */
+  readonly options: BodyKind | null
+  readonly body?: undefined
+  readonly view?: undefined
 }
-
-export type JointChange =
-  | { readonly kind: 'none' }
-  /** Nothing else changes, but the operation is allowed on this version of its object only. */
-  | { readonly kind: 'only-this-version' }
-  /** @param object one that was listed, with changes */
-  | { readonly kind: 'put'; readonly group: string; readonly plural: string; readonly object: AnyObject }
 
 /** A kind whose objects are request bodies only. */
 export type BodyKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema'> & {

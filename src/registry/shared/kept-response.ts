@@ -12,7 +12,10 @@ const place = { group: 'internal', plural: 'idempotentresponses' }
 
 export const keptResponsesPrefix = prefixOf({ ...place, namespace: null })
 
-/** @param record key of the record that refers to it @param shown key of the object that it shows */
+/**
+ * @param record key of the record that refers to it
+ * @param shown key of the object that it shows
+ */
 export function keyOfKeptResponse(record: Key, shown: Key): Key {
   const { namespace, name } = partsOf(record)
   return keyOf({ ...place, namespace: resourceOf(partsOf(shown)), name: `${namespace}.${name}` })

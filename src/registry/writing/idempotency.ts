@@ -126,8 +126,8 @@ const formParameters: ReadonlySet<string> = new Set(['pretty', 'timeout'])
 
 /**
  * The key of the client is not stored, so a body of a few possible values, such as a small Secret,
- * cannot be guessed from the digest by those who read the files of a member but not the key. A
- * secret of the cluster would be in the same files.
+ * cannot be guessed from the digest with the files of a member alone. A secret of the cluster would
+ * be in the same files.
  */
 function digestOf({ query, contentType, body }: WriteRequest, key: string): string {
   const parameters = [...query].filter(([name]) => !formParameters.has(name)).sort()

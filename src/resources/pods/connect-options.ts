@@ -1,6 +1,5 @@
 import { flag, listOf, struct, text, texts } from '../../api/schema/build.ts'
-import type { ConnectSubresource } from '../../registry/kinds/connect-subresource.ts'
-import type { BodyKind } from '../../registry/kinds/definition.ts'
+import type { BodyKind, ConnectSubresource } from '../../registry/kinds/definition.ts'
 
 const stdin = 'Whether the standard input of the caller is passed on.'
 const stdout = 'Whether the standard output is returned.'

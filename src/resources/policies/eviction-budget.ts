@@ -11,7 +11,8 @@ import {
 import type { JsonObject } from '../../api/json.ts'
 import { isConditionTrue, setCondition } from '../../api/metadata/conditions.ts'
 import { selectorOfObject } from '../../api/selectors/label-selector.ts'
-import type { AnyObject, JointChange, JointContext } from '../../registry/kinds/definition.ts'
+import type { AnyObject } from '../../registry/kinds/definition.ts'
+import type { JointChange, JointContext } from '../../registry/kinds/joint-change.ts'
 
 const budgets = { group: 'policy', plural: 'poddisruptionbudgets' } as const
 

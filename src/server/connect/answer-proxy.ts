@@ -79,7 +79,8 @@ export async function answerProxy(
   }
   const { response } = answer
   const status = response.statusCode ?? 0
-  if (status < 200) {
+  // HTTP/2 has no others.
+  if (status < 200 || status > 599) {
     response.destroy()
     throw serviceUnavailable(`error trying to reach service: malformed HTTP status code ${status}`)
   }

@@ -7,9 +7,10 @@ import type { ReplyHeaders } from '../responses/wire.ts'
 
 /**
  * Passes the response of a backend on, as fast as the client reads it. One that ends early ends the
- * connection of the client, too, which shows that it is incomplete.
+ * connection of the client, too, which shows that it is incomplete. So does the end of the
+ * permission.
  *
- * @param isStream it may never end: it ends when this server drains, or with the permission
+ * @param isStream it may never end: it ends when this server drains
  */
 export async function passOn(
   response: IncomingMessage,
@@ -22,19 +23,22 @@ export async function passOn(
     return
   }
   raw.once('close', () => response.destroy())
+  const isBodiless = call.raw.method === 'HEAD' || BODILESS.has(of.code)
+  // The length of a body that is not there confuses the clients of HTTP/2, and servers in between.
+  if (of.code === 204 || of.code === 205) delete of.headers['content-length']
   writeHead(raw, of.code, of.headers)
   call.audit?.streamStarted()
-  if (call.raw.method === 'HEAD') {
+  if (isBodiless) {
     response.destroy()
     raw.end()
     return
   }
   // A stream may have nothing to send for long.
   if (!('stream' in raw)) raw.flushHeaders()
-  if (of.isStream) {
-    call.endStream = () => cut(response, call)
-    if (call.lastOnConnection || call.isRevoked) call.endStream()
+  call.endStream = () => {
+    if (of.isStream || call.isRevoked) cut(response, call)
   }
+  if (call.lastOnConnection || call.isRevoked) call.endStream()
   const writer = new PacedWriter(call, { write: (bytes) => writePiece(raw, bytes), room: raw })
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -47,6 +51,9 @@ export async function passOn(
     cut(response, call)
   }
 }
+
+/** Codes of responses without a body. @source RFC 9110 section 15 */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
 
 function cut(response: IncomingMessage, call: Call): void {
   response.destroy()

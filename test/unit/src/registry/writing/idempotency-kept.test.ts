@@ -93,7 +93,7 @@ void test('the digest in a record does not follow from the request without its k
   assert.ok(!text.includes(guess))
 })
 
-void test('a record needs no room in the largest object whose last finalizer is removed', async (t) => {
+void test('a record takes nothing of the limit of an object whose last finalizer is removed', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const max = api.store.settings.objectBytesMax
