@@ -62,7 +62,8 @@ void test('spec 5.9: a new quota is in force with the usage of what was there be
       'count/x.example.com': '0',
       pods: '1',
       'requests.cpu': '300m',
-      services: '0',
+      // The Service of the API server.
+      services: '1',
     },
   })
   assert.match((await refused(pod(api, 'b', '1m'))).message, /exceeded quota: q, requested: pods=1/)
@@ -124,9 +125,9 @@ void test('spec 5.9: the usage of load balancers and node ports follows the Serv
     hard: { services: '9', 'services.loadbalancers': '1', 'services.nodeports': '2' },
   })
   const used = async (): Promise<unknown> => (await statusOf(api, 'q'))['used']
-  assert.deepEqual(await used(), { services: '1', 'services.loadbalancers': '1', 'services.nodeports': '1' })
+  assert.deepEqual(await used(), { services: '2', 'services.loadbalancers': '1', 'services.nodeports': '1' })
   await service('b', 'NodePort')
   await api.patch({ kind: 'Service', name: 'a', body: { spec: { type: 'NodePort' } } })
   await rest(api)
-  assert.deepEqual(await used(), { services: '2', 'services.loadbalancers': '0', 'services.nodeports': '2' })
+  assert.deepEqual(await used(), { services: '3', 'services.loadbalancers': '0', 'services.nodeports': '2' })
 })

@@ -144,5 +144,5 @@ void test('other verbs on evictions are rejected, and so are unknown subresource
   }
   assert.equal((await refused(api.delete(at))).code, 405)
   assert.equal((await refused(api.create({ ...pod, subresource: 'status', body: bodyOf() }))).code, 405)
-  assert.equal((await refused(api.create({ ...pod, subresource: 'exec', body: bodyOf() }))).code, 404)
+  assert.equal((await refused(api.create({ ...pod, subresource: 'nothing', body: bodyOf() }))).code, 404)
 })
