@@ -71,7 +71,7 @@ export const suites: readonly Suite[] = [
     // print gaps or measure latency run alone.
     ...{
       name: 'e2e',
-      budgetSeconds: 1400,
+      budgetSeconds: 1500,
       fileSeconds: 400,
       parallel: cores + 2,
       alone: ['stalls', 'failover'],
