@@ -12,7 +12,8 @@ import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { ADMIN, NOBODY, TestAuthority, serverLimits } from '../../fixtures/server-fixture.ts'
 import { memoryTrail } from '../support/fakes/memory-audit-log.ts'
-import { PODS, makeNode, makePod, startAgentCluster } from '../support/fixtures/node-agent-cluster.ts'
+import { PODS, makeNode, makePod, revocablePermission } from '../support/fixtures/node-agent-cluster.ts'
+import { startAgentCluster } from '../support/fixtures/node-agent-cluster.ts'
 import { SpecServer } from '../support/fixtures/spec-server.ts'
 import { until } from '../support/fixtures/tls-server.ts'
 
@@ -197,21 +198,14 @@ void test('a client that does not read pauses the agent', async (t) => {
 })
 
 void test('a shutdown ends followed logs at once, and the end of a permission does, too', async (t) => {
-  let version = 0
-  const authorizer = {
-    name: 'test',
-    authorize: () =>
-      version === 0 ? ({ kind: 'allow', reason: '' } as const) : ({ kind: 'deny', reason: '' } as const),
-  }
-  const { api, agent } = await startAgentCluster(t, {
-    dependencies: { authorizer, accessVersion: () => version },
-  })
+  const permission = revocablePermission()
+  const { api, agent } = await startAgentCluster(t, permission)
   agent.onRequest = (_, reply) => reply.flushHeaders()
   const logs = await follow(api)
-  version = 1
+  permission.revoke()
   await assert.rejects(logs.next())
   await until(() => agent.closed === 1)
-  version = 0
+  permission.give()
   const others = await follow(api)
   api.endWatches()
   await assert.rejects(others.next())
@@ -219,22 +213,15 @@ void test('a shutdown ends followed logs at once, and the end of a permission do
 })
 
 void test('logs that are not followed end with the permission, too, but not with a shutdown', async (t) => {
-  let version = 0
-  const authorizer = {
-    name: 'test',
-    authorize: () =>
-      version === 0 ? ({ kind: 'allow', reason: '' } as const) : ({ kind: 'deny', reason: '' } as const),
-  }
-  const { api, agent } = await startAgentCluster(t, {
-    dependencies: { authorizer, accessVersion: () => version },
-  })
+  const permission = revocablePermission()
+  const { api, agent } = await startAgentCluster(t, permission)
   agent.onRequest = (_, reply) => void reply.write('first')
   const { body } = await fetch(`${api.url}${PODS}/a/log`, { headers: ADMIN })
   const reader = body?.getReader() ?? assert.fail('a body')
   assert.equal(Buffer.from((await reader.read()).value ?? []).toString(), 'first')
   api.endWatches()
   assert.equal(agent.closed, 0)
-  version = 1
+  permission.revoke()
   await assert.rejects(reader.read())
   await until(() => agent.closed === 1)
 })

@@ -12,7 +12,12 @@ import { ADMIN, NOBODY } from '../../fixtures/server-fixture.ts'
 import { askForUpgrade } from '../support/drivers/upgrade-client.ts'
 import type { NotUpgraded, Upgraded } from '../support/drivers/upgrade-client.ts'
 import { memoryTrail } from '../support/fakes/memory-audit-log.ts'
-import { PODS, makePod, startAgentCluster } from '../support/fixtures/node-agent-cluster.ts'
+import {
+  PODS,
+  makePod,
+  revocablePermission,
+  startAgentCluster,
+} from '../support/fixtures/node-agent-cluster.ts'
 import type { AgentCluster } from '../support/fixtures/node-agent-cluster.ts'
 import type { NodeAgent } from '../support/fixtures/node-agent.ts'
 import { SpecServer } from '../support/fixtures/spec-server.ts'
@@ -245,19 +250,13 @@ void test('a side that does not read pauses the other one', async (t) => {
 })
 
 void test('a shutdown and the end of the permission end the stream', async (t) => {
-  let version = 0
-  const authorizer = {
-    name: 'test',
-    authorize: () => ({ kind: version === 0 ? ('allow' as const) : ('deny' as const), reason: '' }),
-  }
-  const { api, agent } = await startAgentCluster(t, {
-    dependencies: { authorizer, accessVersion: () => version },
-  })
+  const permission = revocablePermission()
+  const { api, agent } = await startAgentCluster(t, permission)
   echo(agent)
   const revoked = await open(api, EXEC)
-  version = 1
+  permission.revoke()
   await until(() => revoked.isClosed() && agent.closed === 1)
-  version = 0
+  permission.give()
   const drained = await open(api, EXEC)
   api.endWatches()
   await until(() => drained.isClosed() && agent.closed === 2)

@@ -29,7 +29,8 @@ import type { Store } from '../../../src/store/store.ts'
 import { HistoryTrimmer } from '../../../src/store/trimming.ts'
 import type { StoreMachine } from '../../../src/store/store-machine.ts'
 import type { ProcessInstance } from '../process-instance.ts'
-import type { Owner, World } from '../world.ts'
+import type { World } from '../world.ts'
+import { ApiProcess } from './api-process.ts'
 
 /** No tokens are issued: signatures would differ between runs of a seed. */
 const noTokens = {
@@ -62,16 +63,11 @@ const limits: RegistryLimits = Object.freeze({
 const sessionIdleMs = 8_000
 
 /** The API of a running process: the real verbs and controllers. */
-export class Served {
-  readonly member: number
+export class Served extends ApiProcess {
   /** Number of the process, unique in the run. */
   readonly process: number
-  readonly instance: ProcessInstance
   readonly store: Store
   readonly registry: Registry
-  readonly #closes: (() => void)[] = []
-  #closed = false
-  #cut = false
 
   constructor(
     options: ServedOptions,
@@ -85,9 +81,8 @@ export class Served {
   ) {
     const { world, domain, settings, featureLevel, storeLimits, barrier } = options
     const { instance, machine, store } = of
-    this.member = of.member
+    super(of)
     this.process = of.process
-    this.instance = instance
     this.store = store
     const { clock, node: consensus } = instance
     const random = world.random.fork()
@@ -139,46 +134,13 @@ export class Served {
     controllers.start()
     pods.start()
     definitions.start()
-    this.#closes.push(
+    this.endsWith(
       () => pods.close(),
       () => definitions.close(),
       () => bootstrap.stop(),
       () => trimmer.stop(),
       () => controllers.stop(),
     )
-  }
-
-  /** The thread that serves. */
-  get owner(): Owner {
-    const [api] = this.instance.owners
-    if (api === undefined) throw new Error('a process has threads')
-    return api
-  }
-
-  get gone(): boolean {
-    return this.#closed || !this.owner.alive
-  }
-
-  /** Returns whether its state turned wrong while it served. */
-  get wasCut(): boolean {
-    return this.#cut
-  }
-
-  /** Returns whether its responses are dropped. */
-  get hasUnreadResponse(): boolean {
-    return this.#cut || !this.owner.alive
-  }
-
-  /** Closes all connections, as a draining server does. */
-  close(): void {
-    if (this.#closed) return
-    this.#closed = true
-    for (const close of this.#closes) close()
-  }
-
-  cut(): void {
-    this.#cut = true
-    this.close()
   }
 }
 

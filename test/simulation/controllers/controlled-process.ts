@@ -25,9 +25,10 @@ import { HistoryTrimmer } from '../../../src/store/trimming.ts'
 import { featureLevelMax } from '../../../src/version.ts'
 import { allowsEverything } from '../../support/fakes/allow-all-reviewers.ts'
 import { dualStackRanges } from '../../../fixtures/service-ranges.ts'
+import { ApiProcess } from '../clients/api-process.ts'
 import type { Endpoint } from '../clients/connection.ts'
 import type { ProcessInstance } from '../process-instance.ts'
-import type { Owner, World } from '../world.ts'
+import type { World } from '../world.ts'
 import { simulatedAuthority, simulatedIssuing, simulatedTokens } from './issuers.ts'
 import { consensusSeen, pluginWith, registryWith } from './mistake.ts'
 import type { Mistake } from './mistake.ts'
@@ -58,16 +59,11 @@ export const eventTtlMs = 15_000
 export const clientTimeoutMs = 2_000
 
 /** The API of a running process, with all controllers of the server. */
-export class ControlledProcess implements Endpoint {
-  readonly member: number
-  readonly instance: ProcessInstance
+export class ControlledProcess extends ApiProcess implements Endpoint {
   readonly names: Names
   readonly catalog: Catalog
   /** A client with all permissions. */
   readonly client: LocalClient
-  readonly #closes: (() => void)[] = []
-  #closed = false
-  #cut = false
 
   constructor(
     options: ControlledOptions,
@@ -80,8 +76,7 @@ export class ControlledProcess implements Endpoint {
   ) {
     const { world, domain, storeLimits, mistake } = options
     const { instance, machine, store } = of
-    this.member = of.member
-    this.instance = instance
+    super(of)
     const { clock, node: consensus } = instance
     const random = world.random.fork()
     const names = namesOf(domain)
@@ -147,40 +142,12 @@ export class ControlledProcess implements Endpoint {
     controllers.start()
     pods.start()
     definitions.start()
-    this.#closes.push(
+    this.endsWith(
       () => pods.close(),
       () => definitions.close(),
       () => bootstrap.stop(),
       () => trimmer.stop(),
       () => controllers.stop(),
     )
-  }
-
-  /** The thread that serves. */
-  get owner(): Owner {
-    const [api] = this.instance.owners
-    if (api === undefined) throw new Error('a process has threads')
-    return api
-  }
-
-  get gone(): boolean {
-    return this.#closed || !this.owner.alive
-  }
-
-  /** Returns whether its responses are dropped. */
-  get hasUnreadResponse(): boolean {
-    return this.#cut || !this.owner.alive
-  }
-
-  /** Closes all connections, as a draining server does. */
-  close(): void {
-    if (this.#closed) return
-    this.#closed = true
-    for (const close of this.#closes) close()
-  }
-
-  cut(): void {
-    this.#cut = true
-    this.close()
   }
 }
