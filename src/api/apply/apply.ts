@@ -1,5 +1,5 @@
-import { isJsonObject } from '../json.ts'
-import type { JsonObject } from '../json.ts'
+import { isJsonList, isJsonObject } from '../json.ts'
+import type { Json, JsonObject } from '../json.ts'
 import { difference, intersection, isEmptySet, sizeOf, union, unionOfAll } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
 import { fieldsOf } from './fields-of.ts'
@@ -69,9 +69,16 @@ function unset(
   live: JsonObject,
   merged: JsonObject,
 ): Change | null {
-  if (!JSON.stringify(config).includes('null')) return null
+  if (!hasNull(config)) return null
   const kept = mergeValues(type, live, withoutNulls(type, config))
   return { type, versions, before: conform(isJsonObject(kept) ? kept : {}), after: merged }
+}
+
+function hasNull(value: Json): boolean {
+  if (isJsonList(value)) return value.some(hasNull)
+  if (!isJsonObject(value)) return value === null
+  for (const name in value) if (hasNull(value[name] ?? null)) return true
+  return false
 }
 
 /** Returns a pruned object with all that the configuration sets, though it may be empty. */

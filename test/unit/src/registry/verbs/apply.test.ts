@@ -379,3 +379,20 @@ void test('spec 4.10: null for a field of another manager is a conflict; force u
   const own = await apply(configMap({ l: null }))
   assert.deepEqual(own.object['data'], { k: '', l: '' }, 'its own field needs no force')
 })
+
+void test('an integer that no double holds is applied again as it is', async (t) => {
+  const { api } = await open(t)
+  const contentType = 'application/apply-patch+yaml'
+  const rawBody = `apiVersion: batch/v1
+kind: Job
+metadata: {name: j}
+spec:
+  activeDeadlineSeconds: 9007199254740993
+  template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}
+`
+  const call = { kind: 'Job', name: 'j', contentType, query: { fieldManager: 'm' }, rawBody }
+  const first = await api.patch(call)
+  const again = await api.patch(call)
+  assert.deepEqual([first.code, again.code], [201, 200])
+  assert.equal(again.object.metadata.resourceVersion, first.object.metadata.resourceVersion)
+})
