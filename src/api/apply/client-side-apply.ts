@@ -23,9 +23,18 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 /** Bytes of an annotation. Longer: the annotation is removed. */
 const ANNOTATION_BYTES_MAX = 256 * 1024
 
-/** Returns the conflicts without fields that client-side apply set and nothing changed since. */
-export function withoutAllowed(type: MergeType, live: JsonObject, conflicts: Conflicts): Conflicts {
-  const allowed = fieldsOfLastApplied(type, live)
+/**
+ * Returns the conflicts without fields that client-side apply set and nothing changed since.
+ *
+ * @param mergeWriteOnly merges write-only members, such as `stringData`, as each write does
+ */
+export function withoutAllowed(
+  type: MergeType,
+  live: JsonObject,
+  conflicts: Conflicts,
+  mergeWriteOnly: (config: JsonObject) => JsonObject,
+): Conflicts {
+  const allowed = fieldsOfLastApplied(type, live, mergeWriteOnly)
   const left = new Map<string, ManagedEntry>()
   for (const [identity, entry] of conflicts) {
     const fields = difference(entry.fields, allowed)
@@ -34,10 +43,15 @@ export function withoutAllowed(type: MergeType, live: JsonObject, conflicts: Con
   return left
 }
 
-function fieldsOfLastApplied(type: MergeType, live: JsonObject): FieldSet {
+function fieldsOfLastApplied(
+  type: MergeType,
+  live: JsonObject,
+  mergeWriteOnly: (config: JsonObject) => JsonObject,
+): FieldSet {
   const text = lastAppliedOf(live)
-  const last = text === '' ? null : objectOf(text)
-  if (last === null) return emptySet
+  const sent = text === '' ? null : objectOf(text)
+  if (sent === null) return emptySet
+  const last = mergeWriteOnly(sent)
   const { added, modified, removed } = compareValues(type, last, live)
   return [added, modified, removed].reduce(difference, fieldsOf(type, last))
 }

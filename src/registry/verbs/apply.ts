@@ -175,9 +175,12 @@ function changed(
   checkOwnedPaths(dependencies, managers.values())
   const applied = applyConfig(application, live, managers)
   checkOwnedPaths(dependencies, applied.managers.values())
+  const mergeWriteOnly = definition.hooks?.mergeWriteOnly ?? ((sent: JsonObject) => sent)
   if (!options.force && applied.conflicts.size > 0) {
     const left =
-      writer.manager === 'kubectl' ? withoutAllowed(type, live, applied.conflicts) : applied.conflicts
+      writer.manager === 'kubectl'
+        ? withoutAllowed(type, live, applied.conflicts, mergeWriteOnly)
+        : applied.conflicts
     if (left.size > 0) throw applyConflict(left)
   }
   const whole = reshapeObject(dependencies, definition, applied.object as AnyObject)

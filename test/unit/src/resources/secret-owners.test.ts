@@ -110,3 +110,16 @@ void test('a reset of the owners makes the writer of stringData own its keys', a
   const body = { metadata: { managedFields: [{}] }, ...text }
   assert.deepEqual(owners(await api.patch({ kind, name, query, body })), ['writer f:k'])
 })
+
+void test('kubectl takes over what it wrote as stringData by client-side apply', async (t) => {
+  const api = await open(t)
+  const last = JSON.stringify(bodyOf({ stringData: { pw: 'one' } }))
+  const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': last }
+  const body = { ...bodyOf({ stringData: { pw: 'one' } }), metadata: { name, annotations } }
+  await api.create({ kind, body, query: { fieldManager: 'kubectl-client-side-apply' } })
+  const got = await apply(api, { stringData: { pw: 'two' } }, { fieldManager: 'kubectl' })
+  assert.equal(got.code, 200)
+  assert.deepEqual(got.object['data'], { pw: b64('two') })
+  const other = await refused(apply(api, { stringData: { pw: 'three' } }, { fieldManager: 'flux' }))
+  assert.deepEqual(causes(other), ['FieldManagerConflict .data.pw'])
+})
