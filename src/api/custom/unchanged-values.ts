@@ -98,13 +98,11 @@ class Found {
   #item(at: Path, index: number): Found | null {
     const { items, listType } = this.#schema
     if (!isJsonList(this.#value) || !isJsonList(this.#old) || items === null) return null
-    const value = this.#value[index]
+    // Elements of an atomic list, which is the default, replace none, whatever their place.
+    const value = listType === 'map' ? this.#value[index] : undefined
     if (value === undefined) return null
-    let old: Json | undefined
-    if (listType === 'map') {
-      this.#byKey ??= elementsByKey(this.#schema, this.#old)
-      old = this.#byKey(value)
-    } else if (listType === null) old = this.#old[index]
+    this.#byKey ??= elementsByKey(this.#schema, this.#old)
+    const old = this.#byKey(value)
     return old === undefined ? null : new Found(items, value, old, at)
   }
 }
