@@ -1,5 +1,6 @@
 import { Lexer } from 'yaml'
 import { tooLarge } from '../errors/standard-errors.ts'
+import { JSON_DEPTH_MAX, tooDeep } from './json.ts'
 
 /**
  * The limit on the estimated cost of parsing a YAML body: one for each character, eight more for
@@ -25,6 +26,7 @@ export function checkYamlCost(text: string): void {
   refuseAbove(cost)
   let anchors = 0
   let before = ''
+  const depth = new DepthOfTokens()
   for (const token of new Lexer().lex(text)) {
     cost += TOKEN_COST + linesOf(token) * LINE_COST
     refuseAbove(cost)
@@ -35,6 +37,7 @@ export function checkYamlCost(text: string): void {
     if (anchors > YAML_ANCHORS_MAX) {
       throw tooLarge(`limit for YAML is ${YAML_ANCHORS_MAX} anchors and aliases; send it without, or as JSON`)
     }
+    if (before !== SCALAR) depth.add(token)
     before = token
   }
 }
@@ -46,6 +49,24 @@ export function checkYamlCost(text: string): void {
 const NUMBER_LENGTH_MAX = 1024
 /** Decimal, octal, hexadecimal and binary integers of YAML 1.1. */
 const WHOLE_NUMBER = /^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)$/
+
+/**
+ * The depth that a text has at least: of flow collections, and of block collections that begin in
+ * one line. The library parses what is much too deep at a multiple of the cost.
+ */
+class DepthOfTokens {
+  #flow = 0
+  #inLine = 0
+
+  /** @param token none of a scalar @throws ApiError */
+  add(token: string): void {
+    if (token === '{' || token === '[') this.#flow++
+    else if (token === '}' || token === ']') this.#flow--
+    else if (token === '-' || token === '?') this.#inLine++
+    else if (token.startsWith('\n') || token.startsWith('\r')) this.#inLine = 0
+    if (this.#flow > JSON_DEPTH_MAX || this.#inLine > JSON_DEPTH_MAX) throw tooDeep()
+  }
+}
 
 function linesOf(token: string): number {
   let lines = 0

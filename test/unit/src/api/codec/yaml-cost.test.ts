@@ -56,7 +56,6 @@ void test('YAML with too many characters and tokens is rejected, whatever they a
     lines(100_000, (at) => `k${at}: v`),
     `a: 1\n${'\n'.repeat(250_000)}`,
     '}\n'.repeat(150_000),
-    `a: ${'['.repeat(250_000)}`,
     `a: >\n${' x\n'.repeat(200_000)}`,
     `x:\n${'- {}\n'.repeat(18_800)}`,
   ]
@@ -106,4 +105,20 @@ void test('a number with more digits than any number needs is rejected before it
     assert.match(refusal(`${number}: a\n`).message, /limit for a number in YAML is 1024 characters/)
   }
   assert.deepEqual(parseYamlObject(`a: "${digits}"\nb: x${digits}\n`).value, { a: digits, b: `x${digits}` })
+})
+
+void test('YAML that is much too deep is refused at the depth that is too much', () => {
+  for (const opened of ['{', '[{', '[', '- ', '? ']) {
+    // An unterminated string at the end, which only reading so far would report.
+    const { message } = refusal(`${opened.repeat(1000)}"`)
+    assert.equal(message, 'exceeded the nesting depth of 200', opened)
+  }
+  const flow = parseYamlObject(`a: ${'['.repeat(190)}${']'.repeat(190)}\n`).value
+  assert.equal(JSON.stringify(flow).length, '{"a":}'.length + 380)
+  assert.deepEqual(parseYamlObject(`a: "${'{['.repeat(500)}"\nb: |\n  ${'- '.repeat(500)}\n`).value, {
+    ...{ a: '{['.repeat(500), b: `${'- '.repeat(500)}\n` },
+  })
+  const many = parseYamlObject(lines(300, (at) => `k${at}: [{a: 1}]`)).value
+  assert.equal(Object.keys(many).length, 300)
+  assert.equal((parseYamlObject(`a:\n${'- - 1\n'.repeat(300)}`).value['a'] as unknown[]).length, 300)
 })
