@@ -12,6 +12,7 @@ import { firstOf } from '../http/query.ts'
 import type { RawRequest } from '../http/raw-http.ts'
 import { checkTarget, requestInfo } from '../http/request-info.ts'
 import { asksForWebSocket, webSocketOffer } from '../http/websocket-handshake.ts'
+import { outcomeUnknown } from '../../registry/shared/store-error-mapping.ts'
 import type { OutgoingBytes } from '../load/outgoing-bytes.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import { sendError } from '../responses/wire.ts'
@@ -183,7 +184,7 @@ export class InFlight {
       } else if (call.upload?.isTooSlow(now) === true && !call.reply.headersSent) {
         this.#giveUp(call, new ApiError('RequestTimeout', 'the body arrives too slowly, nothing was changed'))
       } else if (now > call.deadlineMs + DEADLINE_GRACE_MS && !call.reply.headersSent) {
-        this.#giveUp(call, timeout('request did not complete within the allotted timeout'))
+        this.#giveUp(call, deadlineExceeded(call))
       }
     }
   }
@@ -213,4 +214,11 @@ export function deadline(app: App): void {
     }
     done()
   })
+}
+
+/** The request may have been written before its time ended. */
+function deadlineExceeded({ raw }: Call): ApiError {
+  const { code, message, details } = timeout('request did not complete within the allotted timeout')
+  if (raw.method === 'GET' || raw.method === 'HEAD') return new ApiError(code, message, details)
+  return new ApiError(code, message, { ...details, causes: [outcomeUnknown] })
 }

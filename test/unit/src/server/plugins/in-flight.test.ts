@@ -23,10 +23,26 @@ class TurnClock extends ManualClock {
   }
 }
 
+function inFlightWith(clock: ManualClock): InFlight {
+  const load = {
+    ...{ reading: 0, writing: 0, watching: 0, uploading: 0, bodyBytes: 0, outgoingBytes: 0, cutOff: 0 },
+  }
+  const metrics = new RequestMetrics(new Registry(), { has: () => true }, () => load)
+  const outgoing = new OutgoingBytes({ bytesMax: 1, perUserMax: 1, perConnectionMax: 1, slowMsMin: 1 })
+  return new InFlight(clock, metrics, outgoing)
+}
+
 function watchOn(clock: ManualClock, inFlight: InFlight): Call {
+  return callOn(clock, inFlight, { method: 'GET', path: '/api/v1/configmaps?watch=1' })
+}
+
+type Asked = { readonly method: string; readonly path: string }
+
+function callOn(clock: ManualClock, inFlight: InFlight, { method, path }: Asked): Call {
   const raw = new IncomingMessage(new Socket())
+  raw.method = method
   const reply = new ServerResponse(raw)
-  const info = requestInfo('GET', '/api/v1/configmaps?watch=1')
+  const info = requestInfo(method, path)
   const call = new Call({ id: 'a', member: 'n1', info, clock, allowedMs: 1000, raw, reply })
   inFlight.begin(call)
   return call
@@ -35,15 +51,7 @@ function watchOn(clock: ManualClock, inFlight: InFlight): Call {
 for (const how of ['endStreams', 'drain'] as const) {
   void test(`${how} of 950 watches takes ten turns, and each ends once`, () => {
     const clock = new TurnClock()
-    const room = {
-      ...{ reading: 0, writing: 0, watching: 0, uploading: 0, bodyBytes: 0, outgoingBytes: 0, cutOff: 0 },
-    }
-    const outgoing = new OutgoingBytes({ bytesMax: 1, perUserMax: 1, perConnectionMax: 1, slowMsMin: 1 })
-    const inFlight = new InFlight(
-      clock,
-      new RequestMetrics(new Registry(), { has: () => true }, () => room),
-      outgoing,
-    )
+    const inFlight = inFlightWith(clock)
     const ended = new Map<Call, number>()
     const calls = Array.from({ length: 950 }, () => watchOn(clock, inFlight))
     for (const call of calls) call.endStream = () => void ended.set(call, (ended.get(call) ?? 0) + 1)
@@ -63,6 +71,34 @@ for (const how of ['endStreams', 'drain'] as const) {
     assert.equal(ended.size, 950)
     assert.ok([...ended.values()].every((times) => times === 1))
     assert.equal(calls[500]?.lastOnConnection, how === 'drain')
+    inFlight.close()
+  })
+}
+
+for (const [method, causes] of [
+  ['GET', []],
+  ['POST', ['OutcomeUnknown']],
+  ['PATCH', ['OutcomeUnknown']],
+] as const) {
+  void test(`the 504 of a ${method} that takes too long says what is known of its outcome`, async () => {
+    const clock = new ManualClock()
+    const inFlight = inFlightWith(clock)
+    const call = callOn(clock, inFlight, { method, path: '/api/v1/namespaces/a/configmaps' })
+    let sent = ''
+    const reply = call.reply as ServerResponse
+    reply.end = (chunk?: unknown): ServerResponse => {
+      sent += Buffer.isBuffer(chunk) ? chunk.toString() : String(chunk)
+      return reply
+    }
+    await clock.advance(60_000)
+    assert.equal(call.reply.statusCode, 504)
+    const { details } = JSON.parse(sent) as {
+      readonly details?: { readonly causes?: readonly { readonly reason: string }[] }
+    }
+    assert.deepEqual(
+      (details?.causes ?? []).map(({ reason }) => reason),
+      causes,
+    )
     inFlight.close()
   })
 }
