@@ -97,12 +97,13 @@ function scaled(scale: AnyObject, current: AnyObject, { specReplicas }: ScalePat
 }
 
 /**
- * @returns null if unset
+ * @returns a 32-bit integer, as upstream: a larger one loses its high bits; null if unset
  * @throws ApiError `InternalError` if the value is not a count, as upstream
  */
 function countAt(object: AnyObject, path: MemberPath): number | null {
   const value = valueAt(object, path)
   if (value === undefined) return null
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return value
+  if (typeof value === 'bigint') return Number(BigInt.asIntN(32, value))
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value | 0
   throw internal(`.${path.join('.')} accessor error: the value is not an integer`)
 }

@@ -559,3 +559,19 @@ void test('field selectors of lists and watches know the selectable fields of th
     ['ADDED b', 'DELETED a'],
   )
 })
+
+void test('scale shows a replica count beyond 32 bits without its high bits, and can mend it', async (t) => {
+  const paths = { specReplicasPath: '.spec.count', statusReplicasPath: '.status.count' }
+  const open = { type: 'object', 'x-orch-preserve-unknown-fields': true } as const
+  const { api } = await start(t, {
+    shape: { type: 'object', properties: { spec: open } },
+    version: { subresources: { scale: paths } },
+  })
+  const head = `"apiVersion":"test.example/v1","kind":"${kind}","metadata":{"name":"a"}`
+  const rawBody = `{${head},"spec":{"count":9223372036854775807}}`
+  await api.create({ kind, rawBody })
+  const of = { kind, name: 'a', subresource: 'scale' }
+  assert.deepEqual((await api.get(of)).object['spec'], { replicas: -1 })
+  const { object } = await api.patch({ ...of, body: { spec: { replicas: 3 } } })
+  assert.deepEqual(object['spec'], { replicas: 3 })
+})
