@@ -77,8 +77,7 @@ export function garbageCollection(dependencies: GarbageCollectionDependencies): 
     onDeleted: (deleted) => {
       if (deleted === null) graph.forgetGone()
       else graph.ownerGone(deleted.uid, partsOf(deleted.key).namespace)
-      const keys = deleted === null ? keysOf(objects) : graph.dependentsOf(deleted.uid)
-      for (const key of keys) enqueue(key)
+      void enqueueAll(clock, enqueue, deleted === null ? keysOf(objects) : graph.dependentsOf(deleted.uid))
     },
   })
   objects.subscribe(({ key, previous, ...change }) => {
@@ -94,6 +93,17 @@ export function garbageCollection(dependencies: GarbageCollectionDependencies): 
     keys: () => keysOf(objects),
   })
   return { controller, informer: objects }
+}
+
+/** Keys that are enqueued in one turn: an owner may have hundreds of thousands of dependents. */
+const enqueuedPerTurn = 10_000
+
+async function enqueueAll(clock: Clock, enqueue: (key: Key) => void, keys: Iterable<Key>): Promise<void> {
+  let inTurn = 0
+  for (const key of keys) {
+    enqueue(key)
+    if (++inTurn % enqueuedPerTurn === 0) await yieldToEventLoop(clock)
+  }
 }
 
 function* keysOf(objects: Informer<OwnedObject>): Generator<Key, void> {
@@ -241,16 +251,17 @@ function identityOf({ apiVersion, kind, name, uid }: OwnerReference): string {
 
 /** Completes a foreground deletion once no dependent blocks it. */
 async function awaitDependents(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
-  const { graph, objects, enqueue } = collector
+  const { graph, objects, enqueue, clock } = collector
   if (!isBlocked(collector, key, object)) {
     await removeFinalizer(collector, key, FOREGROUND_FINALIZER)
     return { kind: 'done' }
   }
   if (waitsForItself(collector, object)) await changeOwners(collector, key, () => 'not-blocking')
   // Dependents that are being deleted are retried anyway; in a cycle the object is one of them.
-  for (const dependent of graph.dependentsOf(object.uid)) {
+  const enqueueLiving = (dependent: Key): void => {
     if (objects.get(dependent)?.terminating === false) enqueue(dependent)
   }
+  await enqueueAll(clock, enqueueLiving, graph.dependentsOf(object.uid))
   return { kind: 'again' }
 }
 
