@@ -7,7 +7,7 @@ import type { Names } from '../api/metadata/names.ts'
 import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition, WriteContext } from '../registry/kinds/definition.ts'
 import { apiServiceSchema } from './aggregation/api-service-schema.ts'
-import { keeping, statusSubresource } from './common/status-subresource.ts'
+import { keeping, statusWithoutMetadata } from './common/status-subresource.ts'
 import { textColumn } from './common/text-column.ts'
 import { specOf } from './workloads/pod-owner.ts'
 
@@ -33,7 +33,7 @@ export function apiServiceDefinition(names: Names): ResourceDefinition {
       validate: checkName,
       warnings,
     },
-    subresources: [statusSubresource()],
+    subresources: [statusWithoutMetadata()],
   } satisfies ResourceDefinition)
 }
 

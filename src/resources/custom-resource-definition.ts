@@ -9,15 +9,9 @@ import { isTrue } from './crd/definition-conditions.ts'
 import { customKindsLevel } from '../store/machine/feature-level.ts'
 import { clientAliases } from './crd/client-alias.ts'
 import { definitionSchema } from './crd/definition-schema.ts'
-import {
-  fillDefaults,
-  onlyStatus,
-  prepareForCreate,
-  prepareForDelete,
-  prepareForUpdate,
-} from './crd/definition-life.ts'
+import { fillDefaults, prepareForCreate, prepareForDelete, prepareForUpdate } from './crd/definition-life.ts'
 import { checkChangedDefinition, checkNewDefinition, checkStatus } from './crd/definition-rules.ts'
-import { statusSubresource } from './common/status-subresource.ts'
+import { statusWithoutMetadata } from './common/status-subresource.ts'
 
 /** Declares a custom kind. @source spec 1.1, 9; apiextensions/v1 */
 export function customResourceDefinitionDefinition(names: Names): ResourceDefinition {
@@ -54,7 +48,7 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
       validateUpdate: (object, current, found) => checkChangedDefinition(object, current, names, found),
       warnings: (object) => keptMembers(whole, object),
     },
-    subresources: [{ ...statusSubresource(checkStatus), prepareForUpdate: onlyStatus }],
+    subresources: [statusWithoutMetadata(checkStatus)],
   } satisfies ResourceDefinition
   return Object.freeze({ ...definition, aliases: clientAliases(definition, names) })
 }

@@ -11,7 +11,7 @@ import { checkImmutable } from './common/immutable.ts'
 import { checkIntOrPercent, checkWithinAll, isNone } from './common/int-or-percent.ts'
 import { statusApart } from './common/status-apart.ts'
 import { checkCollisions, checkNotMore } from './common/status-counts.ts'
-import { statusSubresource } from './common/status-subresource.ts'
+import { statusWithoutLabels } from './common/status-subresource.ts'
 import { checkReplicas } from './replica-set.ts'
 import { builtInScale } from './scale.ts'
 import {
@@ -61,7 +61,7 @@ export function deploymentDefinition(names: Names): ResourceDefinition {
     subresources: [
       builtInScale(selectorOf),
       {
-        ...statusSubresource(),
+        ...statusWithoutLabels(),
         validateUpdate: (object, current, found) => {
           checkStatus(object, found)
           checkCollisions(object, current, found)

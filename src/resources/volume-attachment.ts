@@ -12,7 +12,7 @@ import { ageColumn, cellAt, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkImmutable } from './common/immutable.ts'
 import { inlineVolumeSpecSchema } from './volumes/persistent-volume-spec.ts'
-import { keeping, statusSubresource } from './common/status-subresource.ts'
+import { keeping, statusWithoutMetadata } from './common/status-subresource.ts'
 import { textColumn } from './common/text-column.ts'
 import { checkDriverName } from './volumes/volume-csi.ts'
 import { checkFlexOptions } from './volumes/volume.ts'
@@ -41,7 +41,7 @@ export function volumeAttachmentDefinition(names: Names): ResourceDefinition {
       validateUpdate: (object, current, found) =>
         checkImmutable(attachmentSchema, null, { value: object, before: current }, ['spec'], found),
     },
-    subresources: [{ ...statusSubresource(), prepareForUpdate: onlyStatus }],
+    subresources: [statusWithoutMetadata()],
   } satisfies ResourceDefinition)
 }
 
@@ -130,11 +130,6 @@ const columns: readonly Column[] = [
   },
   ageColumn,
 ]
-
-/** Keeps only the status of an update, without spec and metadata. */
-function onlyStatus(object: AnyObject, current: AnyObject): AnyObject {
-  return { ...keeping(object, current, 'spec'), metadata: current.metadata }
-}
 
 function checkSource(source: JsonObject, at: Path | null, found: Findings): void {
   const isNamed = Object.hasOwn(source, 'persistentVolumeName')

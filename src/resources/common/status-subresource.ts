@@ -30,3 +30,25 @@ export function statusSubresource(validate?: NonNullable<ResourceHooks['validate
       : { validateUpdate: (object, _current, found) => validate(object, found) }),
   }
 }
+
+/** `/status` of a kind where an update changes only the status, and all metadata stays. */
+export function statusWithoutMetadata(validate?: NonNullable<ResourceHooks['validate']>): PartSubresource {
+  return { ...statusSubresource(validate), prepareForUpdate: onlyStatus }
+}
+
+function onlyStatus(object: AnyObject, current: AnyObject): AnyObject {
+  return { ...keeping(object, current, 'spec'), metadata: current.metadata }
+}
+
+/** `/status` of a kind where an update keeps the labels, and may change other metadata. */
+export function statusWithoutLabels(): PartSubresource {
+  return {
+    ...statusSubresource(),
+    prepareForUpdate: (object, current) => {
+      const { labels, ...metadata } = object.metadata
+      const kept = current.metadata.labels
+      const whole = kept === undefined ? metadata : { ...metadata, labels: kept }
+      return { ...keeping(object, current, 'spec'), metadata: labels === kept ? object.metadata : whole }
+    },
+  }
+}

@@ -28,11 +28,6 @@ export function prepareForUpdate(definition: AnyObject, current: AnyObject): Any
   return withStorageVersion(keeping(definition, current, 'status'))
 }
 
-/** Keeps only the status of an update. */
-export function onlyStatus(definition: AnyObject, current: AnyObject): AnyObject {
-  return { ...keeping(definition, current, 'spec'), metadata: current.metadata }
-}
-
 /**
  * Adds the finalizer that keeps a definition until its objects are deleted. It is added by the
  * write that marks the deletion, so that no definition is removed before its objects.

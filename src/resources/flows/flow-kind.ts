@@ -4,7 +4,7 @@ import type { Names } from '../../api/metadata/names.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 import type { Column, ResourceDefinition, ResourceHooks } from '../../registry/kinds/definition.ts'
 import { statusApart } from '../common/status-apart.ts'
-import { statusSubresource } from '../common/status-subresource.ts'
+import { statusWithoutMetadata } from '../common/status-subresource.ts'
 
 /** Members of a kind of flow control that differ. */
 export type FlowKind = {
@@ -42,7 +42,7 @@ export function flowDefinition(names: Names, of: FlowKind): ResourceDefinition {
       warnings: (object, current) =>
         current !== null && equalJson(object['spec'], current['spec']) ? [] : [NOT_ENFORCED],
     },
-    subresources: [statusSubresource()],
+    subresources: [statusWithoutMetadata()],
   } satisfies ResourceDefinition)
 }
 

@@ -104,3 +104,22 @@ void test('the built-in groups have valid APIServices, which are Local and avail
     ...{ group: 'autoscaling', version: 'v2', groupPriorityMinimum: 17_500, versionPriority: 30 },
   })
 })
+
+void test('a status update of an APIService keeps its metadata', async (t) => {
+  const api = await Fixture.open({ domain: 'k8s.io' })
+  t.after(() => api.close())
+  const { object } = await api.create({ kind, body })
+  const metadata = {
+    ...{ labels: { a: 'b' }, annotations: { a: 'b' }, finalizers: ['x.io/a'] },
+    ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'u' }],
+  }
+  const status = { conditions: [{ type: 'Available', status: 'True' }] }
+  const call = { kind, name: body.metadata.name, subresource: 'status', body: { metadata, status } }
+  const changed = (await api.patch(call)).object
+  const others = ['managedFields', 'resourceVersion']
+  assert.deepEqual(withoutMembers(changed.metadata, ...others), withoutMembers(object.metadata, ...others))
+  assert.notEqual(changed.metadata.resourceVersion, object.metadata.resourceVersion)
+  assert.deepEqual(objectsMember(objectMember(changed, 'status'), 'conditions'), [
+    { lastTransitionTime: null, ...status.conditions[0] },
+  ])
+})

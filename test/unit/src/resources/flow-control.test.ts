@@ -176,3 +176,15 @@ void test('the mandatory and suggested objects of flow control are valid, and th
     assert.deepEqual(object['spec'], members['spec'])
   }
 })
+
+void test('a status update of a FlowSchema keeps its metadata', async (t) => {
+  const api = await Fixture.open({ domain: 'k8s.io' })
+  t.after(() => api.close())
+  await api.create({ kind: SCHEMA, body: schema })
+  const changed = { metadata: { labels: { a: 'b' } }, status: { conditions: [{ type: 'Dangling' }] } }
+  const { object } = await api.patch({ kind: SCHEMA, name: 'a', subresource: 'status', body: changed })
+  assert.equal(object.metadata.labels, undefined)
+  assert.deepEqual(object['status'], {
+    conditions: [{ lastTransitionTime: null, type: 'Dangling' }],
+  })
+})

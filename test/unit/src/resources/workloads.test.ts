@@ -395,3 +395,27 @@ void test('a ControllerRevision has data, which do not change, and shows its con
     [{ data: { a: 2 } }, ['FieldValueInvalid data'], 'field is immutable'],
   ])
 })
+
+void test('a status update of a Deployment keeps its labels and changes its annotations', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  await api.create({ kind: 'Deployment', body: { ...bodyOf(), metadata: { name: 'w', labels } } })
+  const metadata = { labels: { app: null, other: 'x' }, annotations: { a: 'b' } }
+  const body = { metadata, status: { observedGeneration: 1 } }
+  const { object } = await api.patch({ kind: 'Deployment', name: 'w', subresource: 'status', body })
+  assert.deepEqual(object.metadata.labels, labels)
+  assert.deepEqual(object.metadata.annotations, { a: 'b' })
+  assert.deepEqual(object['status'], { observedGeneration: 1 })
+  const apply = {
+    ...{ kind: 'Deployment', name: 'w', subresource: 'status' },
+    ...{ contentType: 'application/apply-patch+yaml', query: { fieldManager: 'm' } },
+    body: { metadata: { name: 'w', labels: { other: 'x' } }, status: { replicas: 1 } },
+  }
+  const applied = await api.patch({
+    ...apply,
+    body: { apiVersion: 'apps/v1', kind: 'Deployment', ...apply.body },
+  })
+  assert.deepEqual(applied.object.metadata.labels, labels)
+  const entry = applied.object.metadata.managedFields?.find(({ manager }) => manager === 'm')
+  assert.deepEqual(entry?.['fieldsV1'], { 'f:status': { 'f:replicas': {} } })
+})
