@@ -10,8 +10,8 @@ const ALWAYS = 'Always'
 
 /**
  * Makes nodes pull the images of each Pod, so that a user needs the credentials for an image even
- * if it is on the node already. Containers that a Pod has already keep their policy, which no
- * update may change: a Pod that came before this plugin must still be updated and deleted.
+ * if it is on the node already. Containers that the stored Pod has with the same image keep their
+ * policy, which no update may change: a Pod from before this plugin can still be updated.
  *
  * @source upstream `plugin/pkg/admission/alwayspullimages`; beyond it, ephemeral containers
  */

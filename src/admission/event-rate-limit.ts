@@ -55,7 +55,7 @@ export function eventRateLimit({ names, clock, limits }: EventRateLimitDependenc
       const { definition, operation, object, context } = request
       if (object === null || definition.plural !== 'events' || !groups.includes(definition.group)) return
       if (operation !== 'CREATE' && operation !== 'UPDATE') return
-      // Stores nothing, and must have no effect on the requests after it.
+      // A dry run stores nothing, and must have no effect on the requests after it.
       if (request.options.dryRun) return
       let refusal = decided.get(context)
       if (refusal === undefined) {

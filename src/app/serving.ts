@@ -172,8 +172,8 @@ function userHeadersOf(config: Config): readonly string[] {
 }
 
 /**
- * Returns a share of the heap that the process was given: clients leave most of it to everything
- * else.
+ * Returns a share of the maximum heap of this process. The data of clients gets only such shares,
+ * so that most of the heap is left for everything else.
  */
 function ofHeap(share: number, bytesMin: number): number {
   return Math.max(bytesMin, Math.floor(heapBytesMax() * share))

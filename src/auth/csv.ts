@@ -5,7 +5,7 @@ export type CsvRecord = { readonly line: number; readonly fields: readonly strin
  * Reads comma-separated records: fields may be quoted, a doubled quote inside quotes is one, blank
  * lines and lines that begin with `#` are skipped.
  *
- * @returns the line number of the first mistake instead, when there is one
+ * @returns the line on which the first wrong record starts instead, when there is one
  * @source RFC 4180
  */
 export function parseCsv(text: string): readonly CsvRecord[] | { readonly badLine: number } {

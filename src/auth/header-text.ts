@@ -1,8 +1,8 @@
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Returns the text of a header. Names of users and groups are sent as UTF-8, of which Node makes
- * one character per byte: without decoding, they would be names of others.
+ * Returns the text of a header. Names of users and groups are sent as UTF-8. Node makes one
+ * character of each byte, so without decoding they would name other users and groups.
  *
  * @param value as Node has it
  * @returns null: it is not UTF-8, so different programs would read different names

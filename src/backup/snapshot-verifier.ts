@@ -66,7 +66,7 @@ export class SnapshotVerifier {
   finish(): StateSummary {
     const stored = this.#stored
     if (stored === null || !this.#ended || !this.#parser.atBorder) {
-      throw new BackupError('incomplete', `${this.#name} ended early: nothing was saved`)
+      throw new BackupError('incomplete', `${this.#name} ended early: save it again, or use another copy`)
     }
     const { head, digest } = stored
     const sum = hash128(encodeHead(head), 0, newHash())

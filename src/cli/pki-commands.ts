@@ -80,7 +80,7 @@ function addStatus(pki: Command, terminal: Terminal, result: { code: number }, s
   pki
     .command('status')
     .description(
-      'show when certificates expire, and whether they are renewed by themselves; exit code 1 if one has expired or will within 7 days',
+      'show when certificates expire, and whether they are renewed automatically; exit code 1 if one has expired or will within 7 days',
     )
     .option('--dir <dir>', 'show the files of this directory, too')
     .addOption(shared.kubeconfig())

@@ -63,7 +63,7 @@ export const flags = {
     'Port for clients (HTTPS). 0 takes any free port, the same one at later starts; only for a member that founds a cluster alone.',
   ),
   'advertise-address': addressFlag(
-    'Address that clients connect to, also in the endpoints of the Service of the API server unless it is a loopback address or a name. Unset: --bind-address at --secure-port, or 127.0.0.1 where that is every address.',
+    'Address that clients connect to, also in the endpoints of the Service of the API server unless it is a loopback address or a name. Unset: --bind-address (127.0.0.1 if that is 0.0.0.0 or ::) and --secure-port.',
   ),
   http2: toggle(
     true,
@@ -171,7 +171,7 @@ export const flags = {
   'audit-webhook-batch-max-wait': duration(
     30_000,
     { minMs: 1, maxMs: hourMs },
-    'How long an event waits for up to 400 others to be sent together.',
+    'How long an event waits to be sent together with others, at most 400 in one list.',
   ),
   'audit-webhook-initial-backoff': duration(
     10_000,

@@ -2,7 +2,7 @@ import { ApiError } from '../api/errors/api-error.ts'
 
 /**
  * Whether a write failed because another one came first: the object has changed, is gone, or exists
- * already. `NotFound` of a create means something else: its namespace is missing.
+ * already. `NotFound` counts even for a create, where it means that the namespace is missing.
  */
 export function isLostRace(cause: unknown): boolean {
   return cause instanceof ApiError && LOST.has(cause.code)

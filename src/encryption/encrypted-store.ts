@@ -65,7 +65,10 @@ export class EncryptedStore extends ForwardingStore {
     this.#decryption.keys = keys
   }
 
-  /** Whether a write would store the object in another form: with another key, or encrypted. */
+  /**
+   * Whether a write would store the object in another form: with another key, encrypted instead
+   * of plain, or plain instead of encrypted.
+   */
   isStale(stored: StoredObject): boolean {
     const keys = this.keys.of(stored.key)
     if (keys === null) return false

@@ -6,8 +6,9 @@ export type Plain = {
 }
 
 /**
- * Plain contents that were decrypted, by the object. When full: those that were used least recently
- * are decrypted again. Without it, each of a thousand watches would decrypt each event.
+ * Plain contents that were decrypted, by the object. When full: the least recently used are
+ * evicted, and decrypted again when they are read. Without the cache, each of a thousand watches
+ * would decrypt each event.
  */
 export class PlainCache {
   readonly #bytesMax: number

@@ -35,8 +35,8 @@ const attemptsMax = 100
 type Count = { entry: SurveyEntry; objects: number }
 
 /**
- * Counts how the objects are stored that are encrypted, or of a configured resource. Decrypts an
- * object for each key; another one if that fails. Yields between slices.
+ * Counts the objects that are encrypted or of a configured resource, by how they are stored.
+ * Decrypts one object for each key; another one if that fails. Yields between slices.
  *
  * @param store as stored
  * @param everywhere also resources that are not configured

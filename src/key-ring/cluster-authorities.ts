@@ -39,7 +39,7 @@ export function authorityWork(
 ): AuthorityWork | null {
   const last = authorities.at(-1)
   if (last === undefined || last.notAfterMs - of.nowMs < authorityRenewalMs) return 'create'
-  // The clock of the leader that made it was ahead: until then, nothing would accept what it signs.
+  // The clock of the leader that made it was ahead: what it signs now would not be accepted yet.
   if (readCertificate(last.certificate).notBeforeMs > of.nowMs) return 'create'
   if (last.sealed !== null && isSealedFor(last.sealed, of.recipients)) return null
   // As after a restore: no member can sign with the last one, but its certificates stay valid.

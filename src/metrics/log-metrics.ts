@@ -2,7 +2,7 @@ import { Counter } from 'prom-client'
 import type { Registry as MetricsRegistry } from 'prom-client'
 import type { StandardOutput } from '../host/standard-output.ts'
 
-/** Lines that are not read cannot report this themselves. */
+/** A metric, because a log that is not read cannot report its own losses. */
 export function registerLogMetrics(register: MetricsRegistry, output: Pick<StandardOutput, 'lost'>): void {
   new Counter({
     name: 'orch_log_lines_lost_total',

@@ -1,8 +1,8 @@
 import type { Cancellation } from '../host/cancellation.ts'
 
 /**
- * Bounds the calls that use connections at a time. Calls beyond wait here and not for a connection,
- * because Node.js ends a request that waits for a connection only when it gets one.
+ * Bounds the calls that use connections at a time. Further calls wait here and not for a
+ * connection, because Node.js ends a request that waits for a connection only when it gets one.
  */
 export class CallSlots {
   #free: number

@@ -96,7 +96,7 @@ export class OutwardClient {
         ? null
         : new TokenFile(tokenFile, authorization, dependencies.clock)
     const tls = tlsOf(config)
-    // Node.js takes it for an empty list of authorities.
+    // Node.js takes a text without certificates for an empty list of authorities.
     if (config.authority?.includes('-----BEGIN ') === false) {
       throw new Error('unable to load root certificates: the CA bundle has no certificate in PEM')
     }

@@ -6,7 +6,7 @@ import type { StoreMachine } from './store-machine.ts'
 /**
  * Reads superseded versions from disk.
  *
- * @param since the revision whose readers need them
+ * @param options `since`: the revision whose readers need them
  * @returns null when a snapshot was installed in between: look them up again
  * @throws StoreError `compacted`; DatabaseError
  */

@@ -69,7 +69,7 @@ export function write(entries: readonly Entry[], hardState: HardState | null = n
   return { snapshot: null, entries, hardState }
 }
 
-/** Everything a log promises to keep, in a form that can be compared. */
+/** All entries of a log, in a form that can be compared. */
 export function contents(store: LogStore): readonly Entry[] {
   const { base, lastIndex } = store.recovered
   return lastIndex === base.index ? [] : readAll(store, base.index + 1, lastIndex)

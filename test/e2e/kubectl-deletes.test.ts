@@ -168,7 +168,7 @@ void describe('kubectl delete', () => {
     const forced = await run(['delete', 'pod', 'forced', 'now', 'soft', '--force', '--grace-period=0'])
     assert.equal(forced.code, 0, forced.stderr)
     assert.match((await run(['get', 'pods'])).stderr, /No resources found/)
-    // kubectl itself refuses both: now is a grace period of one second.
+    // kubectl itself refuses this: `--now` is a grace period of one second.
     const both = await run(['delete', 'pod', 'forced', '--force', '--now'])
     assert.equal(both.code, 1)
     assert.match(both.stderr, /--force and --grace-period greater than 0 cannot be specified together/)

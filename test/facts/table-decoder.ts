@@ -21,7 +21,7 @@ export function decodeByTable(table: MessageTable, name: string, bytes: Uint8Arr
 
 type Field = { readonly number: number; readonly wire: WireType; readonly reader: BinaryReader }
 
-/** Calls for each field, which has to read it. */
+/** Calls `read` for each field, which must consume it from the reader. */
 function eachField(bytes: Uint8Array, read: (field: Field) => void): void {
   const reader = new BinaryReader(bytes)
   let last = 0

@@ -110,7 +110,7 @@ for (const { kind, collection, change } of KINDS) {
   })
 }
 
-void test('spec 2.2, 2.3: ConfigMapList and SecretList carry items, even none', async (t) => {
+void test('spec 2.2, 2.3: ConfigMapList and SecretList have items, even when these are empty', async (t) => {
   const api = await SpecServer.start(t)
   for (const path of [CM, SECRETS, '/api/v1/configmaps', '/api/v1/namespaces/nowhere/secrets']) {
     const { status, doc } = await api.ask('GET', path)

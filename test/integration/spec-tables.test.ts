@@ -31,7 +31,7 @@ const CELLS: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 for (const { kind, collection } of KINDS) {
-  void test(`spec 4.7: a ${kind} as a table, got and listed`, async (t) => {
+  void test(`spec 4.7: create, get and list return a ${kind} as a table where one is requested`, async (t) => {
     const api = await SpecServer.start(t)
     const created = await api.ask('POST', collection, {
       body: objectOf(kind, 'a'),

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { fileKinds } from '../support/runs/rot-targets.ts'
 import { rotRows, runRot } from '../support/runs/rot-run.ts'
 
-void test('hundreds of corrupted files, none served', { timeout: 3_000_000 }, async () => {
+void test('none of hundreds of corrupted files is served', { timeout: 3_000_000 }, async () => {
   const seed = Number(process.env['ROT_SEED'] ?? 2026)
   const { changes, losses } = await runRot({ seed, changes: 300, losses: 60, traffic: 72 })
   console.log(`# seed ${seed}, one byte changed: harmless, healed, refused`)

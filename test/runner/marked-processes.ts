@@ -12,7 +12,8 @@ export function markOf(file?: number): string {
 }
 
 /**
- * Processes of this machine whose mark begins so, and their commands; none where there is no /proc.
+ * Returns the processes of this machine whose mark begins with `mark`, and their commands. Returns
+ * none where there is no /proc.
  */
 export function markedProcesses(mark: string): readonly Marked[] {
   const marked: Marked[] = []

@@ -54,7 +54,7 @@ export async function runFiles(
   const reportFile = join(scratch, 'report')
   const mark = markOf(processesStarted++)
   const env: NodeJS.ProcessEnv = { ...process.env, [markVariable]: mark }
-  // Else it would report to the test that started us.
+  // Else it would report to the test that started this process.
   delete env['NODE_TEST_CONTEXT']
   const words = [`--test-reporter=${reporter}`, `--test-reporter-destination=${reportFile}`]
   const child = spawn(process.execPath, [...words, loader, ...files], {

@@ -150,7 +150,7 @@ export class Member {
   }
 }
 
-/** A disk on which `members` have agreed on their configuration and `index - 1` further entries. */
+/** Returns a disk with a log that was compacted at `index` and this configuration in force. */
 export function newDisk(configuration: Configuration, index: LogIndex, term: Term): Member['disk'] {
   const base = { index, term, configuration }
   return {

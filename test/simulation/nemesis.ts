@@ -494,7 +494,7 @@ function reversed(pairs: readonly Pair[]): readonly Pair[] {
   return pairs.map(([from, to]) => [to, from])
 }
 
-/** Neighbours on a ring; on a line of three, where a ring would connect all. */
+/** Whether two members are neighbours on a ring. Three form a line, as a ring would connect all. */
 function neighbours(order: readonly number[], a: number, b: number): boolean {
   const distance = Math.abs(order.indexOf(a) - order.indexOf(b))
   return distance === 1 || (order.length > 3 && distance === order.length - 1)

@@ -16,7 +16,7 @@ export function unsettledMembership(
   membership: MembershipActions,
 ): readonly string[] {
   const found: string[] = []
-  // Clients are disconnected from wrong states: no member can respond where all copied one.
+  // A member with a wrong state serves no clients. If all members copied one, none can respond.
   const present = members.filter(({ id, recoverable }) => recoverable && !memberships.isGone(id))
   const isNobodyRight = present.every(
     ({ instance, isRight }) => (instance?.machine ?? null) !== null && !isRight,

@@ -43,7 +43,7 @@ const terminating: ReadonlySet<FaultKind> = new Set(['kill', 'stop', 'full-disk'
  * planned delay. All faults are reverted in the end: paused members continue, links recover, and
  * members that ended are started and awaited.
  *
- * @throws ChaosError `not-healed` when a member does not recover, `links`
+ * @throws ChaosError `not-healed`: a member did not recover; `links`: the proxies failed
  */
 export async function runChaos(options: RunOptions): Promise<void> {
   const run = new Run(options)

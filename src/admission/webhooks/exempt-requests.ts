@@ -2,8 +2,8 @@ import type { Names } from '../../api/metadata/names.ts'
 import type { AdmissionRequest } from '../../registry/calls/admission.ts'
 
 /**
- * Returns whether no webhook ever gets a request, whatever its rules are, so that a webhook that
- * does not respond can be repaired with the API alone:
+ * Returns the check for requests that no webhook ever gets, whatever its rules are. So a webhook
+ * that does not respond can be repaired with the API alone. These requests are:
  *
  * - what the server writes itself: its bootstrap and its controllers
  * - webhook configurations

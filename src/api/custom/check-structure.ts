@@ -12,7 +12,7 @@ type Level = 'root' | 'item' | 'field'
 
 /**
  * Checks that a schema is structural: every value has a type, defined outside of junctors only;
- * junctors restrict and add nothing; for metadata, only its name is restricted.
+ * junctors restrict and add nothing; of metadata, only name and generateName are restricted.
  *
  * @source apiextensions `pkg/apiserver/schema/{validation,complete}.go`
  */

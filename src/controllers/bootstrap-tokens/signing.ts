@@ -25,7 +25,7 @@ export type ClusterInfoSigningDependencies = {
   readonly clusterInfo: Pick<Informer<true>, 'subscribe'>
   /** CA certificates (PEM) that verify the servers. null: not known */
   readonly rootCa: () => string | null
-  /** Calls the listener when they have changed. */
+  /** Calls the listener when these certificates have changed. */
   readonly onRootCaChanged: (listener: () => void) => void
   readonly onError: (key: string, cause: unknown) => void
 }
@@ -34,9 +34,9 @@ export type ClusterInfoSigningDependencies = {
 export const clusterInfoName = 'cluster-info'
 const kubeconfigKey = 'kubeconfig'
 const signaturePrefix = 'jws-kubeconfig-'
-/** Tokens that sign. More: those with the first IDs do. */
+/** Maximum number of tokens that sign. If there are more, those with the lowest IDs sign. */
 const signaturesMax = 1000
-/** Bytes that are signed in one turn, for all tokens together: fewer sign a huge kubeconfig. */
+/** Bytes that all tokens together sign in one turn. Fewer tokens sign a huge kubeconfig. */
 const signedBytesMax = 64 * 1024 * 1024
 
 /**

@@ -48,7 +48,7 @@ export type RenewalOutcome = RenewalState | { readonly kind: 'absent' } | { read
 export class CertificateRenewal {
   readonly #dependencies: CertificateRenewalDependencies
   #timer: Timer | null = null
-  /** By path: drawn for the certificate of that fingerprint. */
+  /** The jitter of each certificate by path, drawn when that fingerprint was first seen. */
   readonly #jitters = new Map<string, { readonly fingerprint: string; readonly jitter: number }>()
   /** By path: the last failure that was logged. */
   readonly #failures = new Map<string, string>()

@@ -10,7 +10,7 @@ import type { VerbRequest } from '../calls/verb.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { warnOfOwners } from './warn-of-owners.ts'
 
-/** Validation of each type of write. All throw `ApiError` `Invalid`. */
+/** Validates a new object. @throws ApiError `Invalid`, as all validations of this file */
 
 export function validateNewObject(definition: ResourceDefinition, object: AnyObject): void {
   const { validateName, allowsUnqualifiedFinalizers: plainFinalizers = false, hooks } = definition

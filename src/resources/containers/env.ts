@@ -16,7 +16,7 @@ import {
 import { localObjectReferenceSchema } from '../common/local-object-reference.ts'
 import { membersSet } from '../common/one-of.ts'
 
-/** Environment variables of a container: single ones, or all keys of an object. */
+/** Checks that a reference names its object, which the published schema does not require. */
 
 const isNamed: ShapeCheck = (reference, at, found) => {
   if (textMember(reference, 'name') === '') found.add(required(fieldAt(at, 'name')))

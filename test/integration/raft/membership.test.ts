@@ -124,7 +124,7 @@ for (const kind of ['inline', 'threads'] as const) {
   })
 }
 
-void test('a member away beyond the log retention catches up by snapshot', async () => {
+void test('a member that joins after the log was compacted catches up by snapshot', async () => {
   const fleet = new RaftFleet('inline', { ...defaultLimits, retentionEntries: 10 })
   try {
     await fleet.found(1)
@@ -233,7 +233,7 @@ void test('any member accepts a leadership transfer request', async () => {
   }
 })
 
-void test('a change without a quorum stays undecided, and the caller gets an error', async () => {
+void test('a removal that would leave no live quorum is refused, and the error names the silent member', async () => {
   const fleet = new RaftFleet('inline')
   try {
     await fleet.found(1, 2, 3)
@@ -241,7 +241,7 @@ void test('a change without a quorum stays undecided, and the caller gets an err
     const [lost, requested] = [1, 2, 3].filter((id) => id !== leader.info.id)
     assert.ok(lost !== undefined && requested !== undefined)
     await fleet.stop(lost)
-    // The current leader.
+    // The leader has noticed that the stopped member does not respond.
     await until('it is missed', () =>
       [...fleet.members.values()].some(({ node }) =>
         node.status.followers.some(({ id, recentlyActive }) => id === lost && !recentlyActive),

@@ -41,7 +41,7 @@ export type ClusterOptions = {
    * `ORCH_STALL_DIRECTORY` names the directory of the member.
    */
   readonly preload?: string
-  /** Peers talk through the proxies of `orchctl chaos`, see `openLinks`. */
+  /** Peers are connected through the proxies of `orchctl chaos`; see `openLinks`. */
   readonly links?: boolean
 }
 

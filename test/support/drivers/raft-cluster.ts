@@ -54,7 +54,7 @@ export function soon(ms: number): number {
   return clock.monotonicMs() + ms
 }
 
-/** As the one of `tools/until.ts`, checking every 5 ms. */
+/** Waits like `until` of `tools/until.ts`, but checks every 5 ms. */
 export function until(what: string, holds: () => boolean): Promise<void> {
   return untilWithPatience(what, holds, () => '', 5)
 }

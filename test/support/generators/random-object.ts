@@ -147,7 +147,7 @@ function string(type: StringSchema, random: SeededRandom): string {
   }
 }
 
-/** In the years 1 to 9999; the first second is the zero time of upstream. */
+/** A time in the years 1 to 9999 except the first second, which is the zero time of upstream. */
 function isoSeconds(random: SeededRandom): string {
   const seconds = random.chance(0.8)
     ? random.below(2 ** 32)

@@ -60,7 +60,7 @@ export class TypeSolver {
     return current
   }
 
-  /** Binds each variable on the way to what is behind all of them, so that no way is long twice. */
+  /** Binds each variable of a chain directly to its end, so that later lookups are short. */
   #shorten(type: CelType, end: CelType): void {
     let current = type
     while (current.kind === 'param' && current !== end) {

@@ -93,7 +93,7 @@ export class Evaluation {
     return keys
   }
 
-  /** Returns a compiled regular expression, compiled once. */
+  /** Returns a regular expression, which is compiled at its first use. */
   regexOf(pattern: string): CelRegex | CelFailure {
     const known = this.#regexes.get(pattern)
     if (known !== undefined) return known
@@ -117,7 +117,7 @@ export class EvaluationOverBudget extends Error {
 
 /** Shorter texts are counted each time. */
 const CACHED_TEXT_MIN = 256
-/** Entries of each cache of an evaluation. More: not remembered. */
+/** Entries of the cache of sizes, and of that of keys. More: not remembered. */
 const CACHE_ENTRIES_MAX = 4096
 const CACHED_REGEXES_MAX = 64
 const REGEX_COMPILE_STEPS = 2000
