@@ -51,10 +51,14 @@ async function reconcile(dependencies: AccountSecretsDependencies, key: Key): Pr
   const { names, catalog, client, secrets, accounts } = dependencies
   const uid = accounts.get(key)
   const definition = catalog.find('', 'v1', 'secrets')
-  if (uid === null || definition === null) return { kind: 'done' }
+  const accountDefinition = catalog.find('', 'v1', 'serviceaccounts')
+  if (uid === null || definition === null || accountDefinition === null) return { kind: 'done' }
   const { namespace, name: account } = partsOf(key)
   const name = secretName(account, uid)
   if (secrets.get(keyOf({ group: '', plural: 'secrets', namespace, name })) !== null) return { kind: 'done' }
+  // The two informers may be at different revisions, and both of a new leader may be old.
+  const stored = await client.get(accountDefinition, { namespace, name: account, subresource: null })
+  if (stored?.metadata.uid !== uid) return { kind: 'done' }
   const annotations = {
     [names.label('service-account.name')]: account,
     [names.label('service-account.uid')]: uid,
