@@ -9,7 +9,9 @@ import { keyOf, partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import { isLostCreate } from './lost-race.ts'
 import type { TokenSecret } from './token-secret.ts'
+import { whileUnchanged } from './while-unchanged.ts'
 
 export type AccountSecretsDependencies = {
   readonly clock: Clock
@@ -66,11 +68,12 @@ async function reconcile(dependencies: AccountSecretsDependencies, key: Key): Pr
   const type = names.secretTypes.serviceAccountToken
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace, annotations }, type }
   try {
-    await client.create(definition, namespace, secret)
+    await client.create(definition, namespace, secret, whileUnchanged(accountDefinition, stored))
   } catch (cause) {
-    const isThere = cause instanceof ApiError && cause.code === 'AlreadyExists'
+    if (cause instanceof ApiError && cause.code === 'AlreadyExists') return { kind: 'done' }
+    if (isLostCreate(cause)) return { kind: 'again' }
     // Without its account, as in a namespace that is being deleted, there is nothing to do.
-    if (!isThere && accounts.get(key) !== null) throw cause
+    if (accounts.get(key) !== null) throw cause
   }
   return { kind: 'done' }
 }
