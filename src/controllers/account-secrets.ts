@@ -9,7 +9,9 @@ import { keyOf, partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import { isLostCreate } from './lost-race.ts'
 import type { TokenSecret } from './token-secret.ts'
+import { whileUnchanged } from './while-unchanged.ts'
 
 export type AccountSecretsDependencies = {
   readonly clock: Clock
@@ -51,10 +53,14 @@ async function reconcile(dependencies: AccountSecretsDependencies, key: Key): Pr
   const { names, catalog, client, secrets, accounts } = dependencies
   const uid = accounts.get(key)
   const definition = catalog.find('', 'v1', 'secrets')
-  if (uid === null || definition === null) return { kind: 'done' }
+  const accountDefinition = catalog.find('', 'v1', 'serviceaccounts')
+  if (uid === null || definition === null || accountDefinition === null) return { kind: 'done' }
   const { namespace, name: account } = partsOf(key)
   const name = secretName(account, uid)
   if (secrets.get(keyOf({ group: '', plural: 'secrets', namespace, name })) !== null) return { kind: 'done' }
+  // The two informers may be at different revisions, and both of a new leader may be old.
+  const stored = await client.get(accountDefinition, { namespace, name: account, subresource: null })
+  if (stored?.metadata.uid !== uid) return { kind: 'done' }
   const annotations = {
     [names.label('service-account.name')]: account,
     [names.label('service-account.uid')]: uid,
@@ -62,11 +68,12 @@ async function reconcile(dependencies: AccountSecretsDependencies, key: Key): Pr
   const type = names.secretTypes.serviceAccountToken
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace, annotations }, type }
   try {
-    await client.create(definition, namespace, secret)
+    await client.create(definition, namespace, secret, whileUnchanged(accountDefinition, stored))
   } catch (cause) {
-    const isThere = cause instanceof ApiError && cause.code === 'AlreadyExists'
+    if (cause instanceof ApiError && cause.code === 'AlreadyExists') return { kind: 'done' }
+    if (isLostCreate(cause)) return { kind: 'again' }
     // Without its account, as in a namespace that is being deleted, there is nothing to do.
-    if (!isThere && accounts.get(key) !== null) throw cause
+    if (accounts.get(key) !== null) throw cause
   }
   return { kind: 'done' }
 }

@@ -10,6 +10,7 @@ import { keyOf } from '../store/key.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import { isLostCreate, isLostRace } from './lost-race.ts'
 import { policyStep } from './policy-step.ts'
 import type { PolicyStep, PolicyStepOptions } from './policy-step.ts'
 
@@ -126,7 +127,7 @@ async function perform(
     return true
   } catch (cause) {
     if (!(cause instanceof ApiError) || !REFUSALS.has(cause.code)) throw cause
-    const isRace = cause.code === 'AlreadyExists' || cause.code === 'Conflict'
+    const isRace = step.kind === 'update' ? isLostRace(cause) : isLostCreate(cause)
     if (!isRace) onError(step.object.metadata.name ?? '', cause)
     return false
   }

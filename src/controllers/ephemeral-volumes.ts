@@ -11,7 +11,9 @@ import type { Key } from '../store/key.ts'
 import { Controller, defaultControllerLimits } from './controller.ts'
 import type { Reconciled } from './controller.ts'
 import type { EventRecorder } from './event-recorder.ts'
+import { isLostCreate } from './lost-race.ts'
 import type { PodSummary } from './pod-summary.ts'
+import { whileUnchanged } from './while-unchanged.ts'
 
 export type EphemeralVolumesDependencies = {
   readonly clock: Clock
@@ -86,21 +88,27 @@ async function reconcile(dependencies: EphemeralVolumesDependencies, key: Key): 
   if (pod === null || pod.metadata.deletionTimestamp !== undefined) return { kind: 'done' }
   for (const volume of objectsMember(objectMember(pod, 'spec'), 'volumes')) {
     if (!Object.hasOwn(volume, 'ephemeral')) continue
-    await ensureClaim(dependencies, { claimKind, pod, volume })
+    const isEnsured = await ensureClaim(dependencies, { podKind, claimKind, pod, volume })
+    if (!isEnsured) return { kind: 'again' }
   }
   return { kind: 'done' }
 }
 
 type Wanted = {
+  readonly podKind: ResourceDefinition
   readonly claimKind: ResourceDefinition
   readonly pod: AnyObject
   readonly volume: JsonObject
 }
 
-/** Creates the claim of a volume unless the Pod has it already. Reports and rethrows failures. */
-async function ensureClaim(dependencies: EphemeralVolumesDependencies, wanted: Wanted): Promise<void> {
+/**
+ * Creates the claim of a volume unless the Pod has it already. Reports and rethrows failures.
+ *
+ * @returns false: the Pod has changed, or another member was faster
+ */
+async function ensureClaim(dependencies: EphemeralVolumesDependencies, wanted: Wanted): Promise<boolean> {
   const { client, events, counts } = dependencies
-  const { claimKind, pod, volume } = wanted
+  const { podKind, claimKind, pod, volume } = wanted
   const { namespace = '', name = '', uid = '' } = pod.metadata
   const claim = claimFor(pod, volume)
   const target = { namespace, name: claim.metadata.name ?? '', subresource: null }
@@ -109,15 +117,18 @@ async function ensureClaim(dependencies: EphemeralVolumesDependencies, wanted: W
     if (found === null) {
       counts.created++
       try {
-        await client.create(claimKind, namespace, claim)
+        // The claim may be gone because its Pod is.
+        await client.create(claimKind, namespace, claim, whileUnchanged(podKind, pod))
       } catch (cause) {
-        counts.failed++
+        if (!isLostCreate(cause)) counts.failed++
         throw cause
       }
     } else if (!isControlledBy(found, uid)) {
       throw new ForeignClaimError(namespace, target.name, name)
     }
+    return true
   } catch (cause) {
+    if (isLostCreate(cause)) return false
     if (!(cause instanceof ApiError || cause instanceof ForeignClaimError)) throw cause
     const message = `ephemeral volume ${textMember(volume, 'name')}: ${cause.message}`
     const about = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid }

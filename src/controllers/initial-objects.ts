@@ -1,5 +1,4 @@
 import type { Clock } from '../../base/clock.ts'
-import { ApiError } from '../api/errors/api-error.ts'
 import { equalJson } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
@@ -8,6 +7,7 @@ import { SYSTEM_PRIORITIES } from '../registry/kinds/system-priorities.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import type { InitialObject } from '../resources/common/initial-object.ts'
 import { Controller } from './controller.ts'
+import { isLostRace } from './lost-race.ts'
 
 export type InitialObjectsDependencies = {
   readonly clock: Clock
@@ -39,9 +39,8 @@ export function initialObjects(dependencies: InitialObjectsDependencies): Contro
         else if (isOutdated(current, wanted))
           await client.update(definition, target, { ...current, ...wanted.members })
       } catch (cause) {
-        // Another client was faster: what it wrote stays until the next leader looks.
-        const isRace = cause instanceof ApiError && ['AlreadyExists', 'Conflict'].includes(cause.code)
-        if (!isRace) throw cause
+        // Another client was faster: its change stays until the next leader looks.
+        if (!isLostRace(cause)) throw cause
       }
       return { kind: 'done' }
     },

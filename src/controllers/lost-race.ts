@@ -8,4 +8,9 @@ export function isLostRace(cause: unknown): boolean {
   return cause instanceof ApiError && LOST.has(cause.code)
 }
 
+/** Returns the same for a create. */
+export function isLostCreate(cause: unknown): boolean {
+  return isLostRace(cause) && !(cause instanceof ApiError && cause.code === 'NotFound')
+}
+
 const LOST: ReadonlySet<string> = new Set(['AlreadyExists', 'Conflict', 'NotFound'])

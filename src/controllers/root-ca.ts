@@ -1,5 +1,4 @@
 import type { Clock } from '../../base/clock.ts'
-import { ApiError } from '../api/errors/api-error.ts'
 import type { Names } from '../api/metadata/names.ts'
 import type { Informer } from '../registry/informer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
@@ -8,6 +7,7 @@ import type { LocalClient } from '../registry/local-client.ts'
 import { keyOf, partsOf } from '../store/key.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import { isLostRace } from './lost-race.ts'
 
 export type RootCaDependencies = {
   readonly clock: Clock
@@ -68,9 +68,9 @@ async function reconcile(dependencies: RootCaDependencies, namespace: string): P
     else await client.update(definition, target, wanted)
   } catch (cause) {
     if (!isActive(dependencies, namespace)) return { kind: 'done' }
-    const isRace = cause instanceof ApiError && (cause.code === 'AlreadyExists' || cause.code === 'Conflict')
-    if (isRace) return { kind: 'again' }
-    throw cause
+    // A namespace that is missing is inactive once this member has applied its deletion.
+    if (!isLostRace(cause)) throw cause
+    return { kind: 'again' }
   }
   return { kind: 'done' }
 }

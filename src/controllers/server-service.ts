@@ -1,5 +1,4 @@
 import type { Clock } from '../../base/clock.ts'
-import { ApiError } from '../api/errors/api-error.ts'
 import { equalJson, memberOf, objectMember, objectsMember, textMember, withoutMembers } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
@@ -54,7 +53,9 @@ export function isOwnObject(names: Names, plural: string, name: string): boolean
  * leads. Works when it begins to lead and when members or these objects change, not periodically.
  *
  * Each write is on the condition that the object is at the version that was read before the members
- * were. So a deposed leader cannot replace what a newer one, which knows more, has written.
+ * were. So a deposed leader cannot replace what a newer one, which knows more, has written. Where
+ * the newer one had nothing to write, a late write takes effect, and the newer one reverts it as it
+ * does with changes of clients: each object is decided by itself, so it needs no fencing token.
  *
  * @source upstream `pkg/controlplane/controller.go`, and `pkg/controlplane/reconcilers`:
  * `instancecount.go` and `endpointsadapter.go`
@@ -99,8 +100,7 @@ class ServerService {
       else if (key === ENDPOINTS) await this.#keepEndpoints()
       else return await this.#keepSlices()
     } catch (cause) {
-      const isRace = isLostRace(cause) || (cause instanceof ApiError && cause.code === 'AlreadyExists')
-      if (!isRace) throw cause
+      if (!isLostRace(cause)) throw cause
       return { kind: 'again' }
     }
     return { kind: 'done' }

@@ -75,14 +75,22 @@ export class LocalClient {
     }
   }
 
-  /** @param namespace null: a cluster-scoped kind */
+  /**
+   * @param namespace null: a cluster-scoped kind
+   * @param onlyWhile see `VerbRequest`
+   */
   async create(
     definition: ResourceDefinition,
     namespace: string | null,
     object: AnyObject,
+    onlyWhile?: OtherRevision,
   ): Promise<AnyObject> {
     const target = { namespace, name: null, subresource: null }
-    const request = { ...this.#request(definition, target), ...jsonBody(object) }
+    const request = {
+      ...this.#request(definition, target),
+      ...jsonBody(object),
+      ...(onlyWhile === undefined ? {} : { onlyWhile }),
+    }
     return objectOf(await this.#options.registry.create(request))
   }
 

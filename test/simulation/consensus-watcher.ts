@@ -23,7 +23,8 @@ export abstract class ConsensusWatcher implements Watcher {
   protected readonly states = new EqualState()
   /** Members that installed a snapshot and were not compared since. */
   readonly #installed = new Set<number>()
-  protected snapshots = 0
+  /** Snapshots that members installed. */
+  snapshots = 0
   #applied = 0
 
   /** @param founding the initial members, with which the logs of all founders begin */

@@ -24,15 +24,17 @@ const fewSizes = {
 
 void test(`controllers do everything exactly once in each of ${seeds} seeds`, async () => {
   const counts = new StepCounts()
-  let leaderships = 0
+  let [leaderships, snapshots] = [0, 0]
   for (let seed = 1; seed <= seeds; seed++) {
     const outcome = await controllersOutcome({ seed })
     if (outcome.kind === 'failed') assert.fail(failureReport(outcome))
     counts.add(outcome.report.steps)
     leaderships += outcome.report.leaderships
+    snapshots += outcome.report.snapshots
   }
   // A run in which one leader does everything proves nothing.
   assert.ok(leaderships > 2 * seeds, `${leaderships} leaders`)
+  assert.ok(snapshots > 0, 'some members continue from a snapshot')
   for (const { what } of stepRules(namesOf('k8s.io'))) {
     // Only failures are counted up.
     if (what.includes('failure')) continue

@@ -29,6 +29,9 @@ const leaderFaults: readonly FaultKind[] = [
   ...(['transfer', 'isolate', 'sync-stall', 'slow-link', 'restart-loop'] as const),
 ]
 
+/** Entries that a log keeps so that a member that was cut off for seconds needs a snapshot. */
+const shortRetentions = [0, 10]
+
 export function drawControllersPlan(random: SeededRandom): ControllersPlan {
   const swarm = drawControllersSwarm(random)
   return {
@@ -62,11 +65,11 @@ function drawControllersSwarm(random: SeededRandom): Swarm {
     storeLimits: { ...drawn.storeLimits, scrubFirstMs: hourMs, scrubPeriodMs: hourMs },
     // Half as often as by default: most of a run is waiting.
     timing: { heartbeatMs: 100, electionMs: 600, tickMs: 50 },
-    limits: { ...defaultLimits, retentionEntries: random.pick([50, 5_000]) },
+    limits: { ...defaultLimits, retentionEntries: random.pick([...shortRetentions, 5_000]) },
   }
 }
 
-function drawFaults(random: SeededRandom, { voters, downMsMax }: Swarm): readonly ScheduledFault[] {
+function drawFaults(random: SeededRandom, { voters, downMsMax, limits }: Swarm): readonly ScheduledFault[] {
   const rates = new Map<FaultKind, number>()
   const count = 1 + random.below(4)
   for (let at = 0; at < count; at++) rates.set(random.pick(leaderFaults), 1_000 + random.below(4_000))
@@ -74,7 +77,27 @@ function drawFaults(random: SeededRandom, { voters, downMsMax }: Swarm): readonl
     ...{ random, faultRates: rates, members: voters, forMs: faultsMs },
     downMsMax: Math.min(downMsMax, 2_000),
   })
-  return drawn.map(({ atMs, fault }) => ({ atMs, fault: random.chance(0.8) ? atLeader(fault) : fault }))
+  const faults = drawn.map(({ atMs, fault }) => ({
+    atMs,
+    fault: random.chance(0.8) ? atLeader(fault) : fault,
+  }))
+  if (!shortRetentions.includes(limits.retentionEntries)) return faults
+  return [...faults, ...drawAbsence(random, voters)].sort((a, b) => a.atMs - b.atMs)
+}
+
+/**
+ * A member is cut off while most of the work of a round is done, and has to lead soon after it is
+ * back: its controllers then work on a state that came as a snapshot.
+ */
+function drawAbsence(random: SeededRandom, voters: number): readonly ScheduledFault[] {
+  const member = 1 + random.below(voters)
+  const atMs = random.below(1_000)
+  const forMs = 4_000 + random.below(2_000)
+  const leadsAtMs = atMs + forMs + 200 + random.below(1_500)
+  return [
+    { atMs, fault: { kind: 'isolate', target: { member, preferLeader: false }, way: 'both', forMs } },
+    { atMs: leadsAtMs, fault: { kind: 'transfer', to: member } },
+  ]
 }
 
 function atLeader(fault: FaultAction): FaultAction {

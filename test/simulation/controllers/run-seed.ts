@@ -41,6 +41,8 @@ export type ControllersReport = {
   readonly events: number
   readonly virtualMs: number
   readonly leaderships: number
+  /** Snapshots that members installed. */
+  readonly snapshots: number
   readonly revision: number
   /** Virtual ms from the end of the faults of each round until its end state. */
   readonly finishedMs: readonly number[]
@@ -225,6 +227,7 @@ class ControllersRun {
       events: this.#world.events,
       virtualMs: Math.round(this.#world.now),
       leaderships: this.#watcher.leaderships,
+      snapshots: this.#watcher.snapshots,
       revision: this.#watcher.truth.revision,
       coverage: this.#coverage.counts,
       steps: Object.fromEntries(steps),

@@ -126,6 +126,12 @@ export function stepRules(names: Names): readonly StepRule[] {
       steps: /^created/,
     },
     {
+      // A client that got no response creates it again, also when it was deleted in between.
+      what: 'a lease of a former server is deleted once each time',
+      concerns: below('coordination', 'leases', named('gone-server')),
+      steps: /^created( deleted created)*( deleted)?$/,
+    },
+    {
       what: 'everything else is created once, and deleted once',
       concerns: () => true,
       steps: /^created( deleted)?$/,

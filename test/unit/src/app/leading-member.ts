@@ -10,6 +10,7 @@ import { podInformer } from '../../../../src/app/pods.ts'
 import type { ControllerName } from '../../../../src/config/controllers-flag.ts'
 import { definitionsPrefix, knownDefinition } from '../../../../src/controllers/custom-definition-summary.ts'
 import type { Admission } from '../../../../src/registry/calls/admission.ts'
+import type { Registry } from '../../../../src/registry/calls/verb.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
 import type { ServiceRanges } from '../../../../src/resources/services/service-ranges.ts'
 import { dualStackRanges } from '../../../../fixtures/service-ranges.ts'
@@ -30,6 +31,8 @@ export type LeadingMember = {
   readonly ranges?: ServiceRanges
   /** Unset: nothing is logged. */
   readonly log?: pino.Logger
+  /** Returns the verbs that the controllers call. Unset: those of the fixture. */
+  readonly calls?: (api: Fixture) => Registry
   /** Called before the member begins to lead. */
   readonly prepare?: (api: Fixture) => Promise<void>
 }
@@ -39,11 +42,12 @@ const steady: RootCaSource = { pem: 'CA', onChange: () => undefined }
 /** Starts the controllers of a member that leads. */
 export async function lead(t: TestContext, member: LeadingMember): Promise<Fixture> {
   const { domain, enabled, admission, endedPodsMax = 0, members = [], rootCa = steady } = member
-  const { ranges = dualStackRanges, prepare, log = pino({ level: 'silent' }) } = member
+  const { ranges = dualStackRanges, prepare, log = pino({ level: 'silent' }), calls } = member
   const names = namesOf(domain)
   const api = await Fixture.open({ domain, ranges, ...(admission === undefined ? {} : { admission }) })
   await prepare?.(api)
-  const { registry, store, consensus, clock, catalog } = api
+  const { store, consensus, clock, catalog } = api
+  const registry = calls?.(api) ?? api.registry
   const definitions = new Informer({ store, clock, prefix: definitionsPrefix(names), parse: knownDefinition })
   const pods = podInformer({ names, store, clock })
   const controllers = new Controllers({

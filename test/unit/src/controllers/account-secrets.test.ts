@@ -16,10 +16,19 @@ import { Fixture } from '../registry/fixture.ts'
 
 const ACCOUNT = 'orch.io/service-account.name'
 
-async function open(t: TestContext): Promise<{ api: Fixture; errors: unknown[]; lead: () => () => void }> {
+type Opened = {
+  readonly api: Fixture
+  readonly errors: unknown[]
+  readonly lead: () => () => void
+  /** From then on the controller does not notice changes of accounts. */
+  readonly delayAccounts: () => void
+}
+
+async function open(t: TestContext): Promise<Opened> {
   const api = await Fixture.open()
   t.after(() => api.close())
   const errors: unknown[] = []
+  let delayAccounts = (): void => undefined
   const lead = (): (() => void) => {
     const { clock, names, catalog, registry, store } = api
     const prefix = (plural: string) => prefixOf({ group: '', plural, namespace: null })
@@ -41,13 +50,14 @@ async function open(t: TestContext): Promise<{ api: Fixture; errors: unknown[]; 
     secrets.start()
     accounts.start()
     controller.start()
+    delayAccounts = () => accounts.close()
     return () => {
       controller.stop()
       secrets.close()
       accounts.close()
     }
   }
-  return { api, errors, lead }
+  return { api, errors, lead, delayAccounts: () => delayAccounts() }
 }
 
 async function secretsOf(api: Fixture): Promise<readonly string[]> {
@@ -90,6 +100,18 @@ void test('a deleted Secret is created again; another account of the same name h
   await api.delete({ kind: 'ServiceAccount', name: 'robot' })
   await createAccount(api, 'robot')
   assert.equal((await secretsOf(api)).length, 2, 'the controller of tokens deletes the first')
+})
+
+void test('no Secret is created for an account whose deletion the controller has not noticed yet', async (t) => {
+  const { api, errors, lead, delayAccounts } = await open(t)
+  lead()
+  await createAccount(api, 'robot')
+  const [first = ''] = await secretsOf(api)
+  delayAccounts()
+  await api.delete({ kind: 'ServiceAccount', name: 'robot' })
+  await api.delete({ kind: 'Secret', name: first.split(' ')[1] ?? '' })
+  assert.deepEqual(await secretsOf(api), [])
+  assert.deepEqual(errors, [])
 })
 
 void test('another Secret of that name is left alone; long names are shortened', async (t) => {

@@ -67,6 +67,27 @@ void test('a claim that is deleted while its Pod lives is created again, and goe
   assert.deepEqual(await claims(api), [])
 })
 
+void test('no claim is created for a Pod that is deleted while the controller looks for its claim', async (t) => {
+  let looked = 0
+  const api = await lead(t, {
+    ...{ domain: 'k8s.io', enabled: ['ephemeral-volume'] },
+    calls: (fixture) => ({
+      ...fixture.registry,
+      get: async (request) => {
+        const isFirst = request.definition.kind === CLAIM && looked++ === 0
+        const query = { gracePeriodSeconds: '0' }
+        if (isFirst) await fixture.delete({ kind: 'Pod', name: 'one', query })
+        return fixture.registry.get(request)
+      },
+    }),
+  })
+  await pod(api, 'one')
+  await rest(api)
+  assert.equal(looked, 1)
+  assert.deepEqual(await claims(api), [])
+  assert.deepEqual(await failures(api), [])
+})
+
 void test('a claim of that name that is not for the Pod is left alone, and one Event counts the attempts', async (t) => {
   const api = await open(t)
   await api.create({ kind: CLAIM, body: claimBody('one-data') })

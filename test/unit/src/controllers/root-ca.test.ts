@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { objectMember, textMember } from '../../../../src/api/json.ts'
 import { rootCaPublisher } from '../../../../src/controllers/root-ca.ts'
+import type { Registry } from '../../../../src/registry/calls/verb.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
 import { parseStored } from '../../../../src/registry/kinds/encode.ts'
 import { LocalClient } from '../../../../src/registry/local-client.ts'
@@ -35,8 +36,8 @@ class Kit {
   }
 
   /** Starts the controller of a member that leads. @returns a function that stops it */
-  lead(): () => void {
-    const { clock, names, catalog, registry, store } = this.api
+  lead(registry: Registry = this.api.registry): () => void {
+    const { clock, names, catalog, store } = this.api
     const prefix = (plural: string) => prefixOf({ group: '', plural, namespace: null })
     const namespaces = new Informer({
       ...{ store, clock, prefix: prefix('namespaces') },
@@ -99,6 +100,27 @@ void test('a ConfigMap that was deleted or changed is restored; labels of others
   await kit.api.patch({ kind: 'ConfigMap', name: NAME, body })
   assert.deepEqual(await kit.data(), { [NAME]: 'CA' })
   assert.deepEqual((await kit.find())?.metadata.labels, { mine: 'yes' })
+})
+
+void test('a ConfigMap that is deleted during its update is created again without an error', async (t) => {
+  const kit = await Kit.open(t)
+  const stop = kit.lead()
+  await kit.find()
+  stop()
+  kit.pem = 'CA 2'
+  const { registry } = kit.api
+  let deletions = 0
+  kit.lead({
+    ...registry,
+    update: async (request) => {
+      if (request.target.namespace === 'default' && deletions++ === 0)
+        await kit.api.delete({ kind: 'ConfigMap', name: NAME })
+      return registry.update(request)
+    },
+  })
+  assert.deepEqual(await kit.data(), { [NAME]: 'CA 2' })
+  assert.equal(deletions, 1)
+  assert.deepEqual(kit.errors, [])
 })
 
 void test('renewed certificates are published, also by the next leader; without any nothing is written', async (t) => {

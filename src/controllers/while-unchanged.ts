@@ -1,0 +1,18 @@
+import { placeOf } from '../registry/kinds/definition.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
+import type { OtherRevision } from '../store/command.ts'
+import { keyOf } from '../store/key.ts'
+import { revision } from '../store/revision.ts'
+
+/**
+ * Returns the precondition for a write about another object: that object is still at the version
+ * that the decision was based on. So a leader that stalled between both writes nothing.
+ */
+export function whileUnchanged(definition: ResourceDefinition, { metadata }: AnyObject): OtherRevision {
+  const { namespace = '', name = '', resourceVersion = '' } = metadata
+  return {
+    kind: 'other-revision-is',
+    key: keyOf({ ...placeOf(definition), namespace, name }),
+    revision: revision(Number(resourceVersion)),
+  }
+}
