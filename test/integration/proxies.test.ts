@@ -85,7 +85,7 @@ async function start(
   return { ...cluster, target, proxy: `${PODS}/a:${target.port}/proxy` }
 }
 
-void test('a Pod gets the method, path, query and body of a request, and its response is returned', async (t) => {
+void test('spec 4.2: a Pod gets the method, path, query and body of a request, and its response is returned', async (t) => {
   const { api, target, proxy } = await start(t)
   target.onRequest = (_, reply) => {
     reply.writeHead(418, {
