@@ -128,9 +128,10 @@ export class Backends {
       const timer = this.#clock.after(this.#options.connectMsMax, () =>
         outgoing.destroy(new DOMException('no connection in time', 'TimeoutError')),
       )
-      outgoing.once('socket', (socket) =>
-        socket.once(isSecure ? 'secureConnect' : 'connect', () => timer.cancel()),
-      )
+      outgoing.once('socket', (socket) => {
+        socket.once('connect', () => socket.setKeepAlive(true, limits.backendKeepAliveMs))
+        socket.once(isSecure ? 'secureConnect' : 'connect', () => timer.cancel())
+      })
       outgoing.on('error', (cause) => {
         timer.cancel()
         const failure = httpFailureOf(cause, false, phase())

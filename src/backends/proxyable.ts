@@ -7,7 +7,8 @@ export const ADDRESS_NOT_ALLOWED = 'address not allowed'
 
 /**
  * Whether the proxies of nodes, Pods and Services may connect to an address: not to this machine,
- * to neighbours that only it can reach, such as the metadata service of a cloud, or to groups.
+ * to neighbours that only it can reach, to groups, or to the metadata service of a cloud. Upstream
+ * allows metadata services whose addresses are not link-local.
  *
  * @source apimachinery `pkg/util/proxy`, IsProxyableIP; Go `net.IP.IsGlobalUnicast`
  */
@@ -28,6 +29,10 @@ FORBIDDEN.addAddress('::', 'ipv6')
 FORBIDDEN.addAddress('::1', 'ipv6')
 FORBIDDEN.addSubnet('fe80::', 10, 'ipv6')
 FORBIDDEN.addSubnet('ff00::', 8, 'ipv6')
+
+/** Metadata services of clouds whose addresses look like those of any server. */
+for (const address of ['100.100.100.200', '168.63.129.16', '192.0.0.192']) FORBIDDEN.addAddress(address)
+for (const address of ['fd00:ec2::254', 'fd20:ce::254']) FORBIDDEN.addAddress(address, 'ipv6')
 
 /**
  * Resolves a host name to addresses of which all are allowed. The connection uses the addresses

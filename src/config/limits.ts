@@ -67,6 +67,8 @@ export const limits = Object.freeze({
    * 429, `Retry-After: 1`.
    */
   backendStreamsMax: 1000,
+  /** Ms of silence after which a connection to a backend is probed. */
+  backendKeepAliveMs: 30_000,
   /** Bytes of the headers of a response of a backend. More: the call fails. */
   backendHeaderBytesMax: 16 * KiB,
   /** Bytes of a response of a node agent that refuses an upgrade or logs. More: it is cut. */

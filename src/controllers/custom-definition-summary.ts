@@ -39,6 +39,7 @@ export type DefinitionSummary = {
   readonly finalizers: readonly string[]
   /** The version that its objects are stored in. */
   readonly storageVersion: string
+  readonly servedVersions: readonly string[]
 }
 
 /** The form that a member caches. */
@@ -65,7 +66,9 @@ export function summaryOf(object: AnyObject): DefinitionSummary {
   const spec = objectMember(object, 'spec')
   const status = objectMember(object, 'status')
   const { name = '', uid = '', creationTimestamp, deletionTimestamp, finalizers = [] } = object.metadata
-  const stored = objectsMember(spec, 'versions').find((version) => memberOf(version, 'storage') === true)
+  const versions = objectsMember(spec, 'versions')
+  const stored = versions.find((version) => memberOf(version, 'storage') === true)
+  const served = versions.filter((version) => memberOf(version, 'served') === true)
   return {
     ...{ name, uid, finalizers },
     group: textMember(spec, 'group'),
@@ -77,6 +80,7 @@ export function summaryOf(object: AnyObject): DefinitionSummary {
     conditions: objectsMember(status, 'conditions'),
     terminating: typeof deletionTimestamp === 'string',
     storageVersion: stored === undefined ? '' : textMember(stored, 'name'),
+    servedVersions: served.map((version) => textMember(version, 'name')),
   }
 }
 

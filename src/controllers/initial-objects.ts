@@ -47,7 +47,15 @@ export function initialObjects(dependencies: InitialObjectsDependencies): Contro
   })
 }
 
-function newObject({ group, version, kind, name, labels, autoUpdate, members }: InitialObject): AnyObject {
+export function newObject({
+  group,
+  version,
+  kind,
+  name,
+  labels,
+  autoUpdate,
+  members,
+}: InitialObject): AnyObject {
   const metadata = {
     name,
     ...(labels === undefined ? {} : { labels }),

@@ -1,10 +1,14 @@
 /*
- * Goal: kubectl reads logs, runs commands, attaches and copies files through the agent of a node.
+ * Goal: kubectl reads logs, runs commands, attaches, copies files and forwards ports through the
+ * agent of a node.
  * Method: a real kubectl against a real process; a node agent of the test, which runs the commands
- * in a folder.
+ * in a folder and forwards ports by SPDY.
  */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -13,12 +17,13 @@ import { TestAuthority } from '../../fixtures/server-fixture.ts'
 import { Kubectl } from '../support/drivers/kubectl.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { runCommand } from '../support/fixtures/agent-commands.ts'
+import { forwardPorts } from '../support/fixtures/agent-ports.ts'
 import { NodeAgent } from '../support/fixtures/node-agent.ts'
 import { until } from '../support/tools/until.ts'
 
 const kubectl = Kubectl.find()
 
-void test('logs, exec, attach and cp of kubectl work through the agent of a node', async (t) => {
+void test('logs, exec, attach, cp and port-forward of kubectl work through the agent of a node', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'orch-streams-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const at = (name: string): string => join(folder, name)
@@ -93,4 +98,55 @@ void test('logs, exec, attach and cp of kubectl work through the agent of a node
   assert.equal(readFileSync(join(home, 'copied'), 'utf8'), input)
   await ok(['cp', 'a:copied', at('back')])
   assert.equal(readFileSync(at('back'), 'utf8'), input)
+
+  // A server in the Pod, which returns what it gets once it has all of it.
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    const chunks: Buffer[] = []
+    socket.on('data', (bytes: Buffer) => chunks.push(bytes))
+    socket.on('end', () => socket.end(Buffer.concat(chunks)))
+    socket.on('error', () => undefined)
+  })
+  server.listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const serverPort = portOf(server)
+  agent.onUpgrade = (request, socket, head) =>
+    forwardPorts(request, socket, head, (port) =>
+      connect({ port: port === 80 ? serverPort : 1, host: '127.0.0.1', allowHalfOpen: true }),
+    )
+  const running = { status: { phase: 'Running' } }
+  await ok(['patch', 'pod', 'a', '--subresource=status', '--type=merge', '-p', JSON.stringify(running)])
+  const forward = kubectl.follow(cluster.kubeconfig, ['port-forward', 'pod/a', ':80', ':81'])
+  t.after(() => forward.child.kill())
+  const localPort = (port: number): number => {
+    const line = forward.lines.find(
+      (one) => one.startsWith('Forwarding from 127') && one.endsWith(` ${port}`),
+    )
+    return Number(/:(\d+) ->/.exec(line ?? '')?.[1] ?? 0)
+  }
+  await until('both ports are forwarded', () => localPort(80) > 0 && localPort(81) > 0, forward.reported)
+  const echoes = ['one', input, ''].map((text) => exchange(localPort(80), text))
+  assert.deepEqual(await Promise.all(echoes), ['one', input, ''], forward.reported())
+  const { method, url, headers } = agent.last
+  assert.deepEqual([method, url, headers.upgrade], ['POST', '/portForward/default/a', 'SPDY/3.1'])
+  assert.equal(await exchange(localPort(81), 'x'), '')
+  await until('the error of the agent is shown', () => /port is not reached/.test(forward.reported()))
 })
+
+function portOf(server: Server): number {
+  const address = server.address()
+  assert.ok(address !== null && typeof address === 'object')
+  return address.port
+}
+
+/** Sends a text and no more, and returns all that comes back. */
+async function exchange(port: number, text: string): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  const chunks: Buffer[] = []
+  socket.on('data', (bytes: Buffer) => chunks.push(bytes))
+  socket.on('error', () => undefined)
+  socket.on('end', () => socket.destroy())
+  socket.end(text)
+  await until('the connection ends', () => socket.closed)
+  return Buffer.concat(chunks).toString('utf8')
+}

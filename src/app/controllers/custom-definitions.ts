@@ -1,9 +1,12 @@
 import { limits } from '../../config/limits.ts'
+import { apiServiceRegistration } from '../../controllers/api-service-registration.ts'
 import { takenNames } from '../../controllers/custom-definition-claims.ts'
 import { customDefinitionDeletion } from '../../controllers/custom-definition-deletion.ts'
 import { customDefinitionNames } from '../../controllers/custom-definition-names.ts'
 import type { KnownDefinition } from '../../controllers/custom-definition-summary.ts'
-import type { Informer } from '../../registry/informer.ts'
+import { Informer } from '../../registry/informer.ts'
+import { parseStored } from '../../registry/kinds/encode.ts'
+import { prefixOf } from '../../store/key.ts'
 import type { ControllerParts, Stop } from './controller-parts.ts'
 
 export type CustomDefinitionsParts = ControllerParts & {
@@ -25,5 +28,19 @@ export function startCustomDefinitions(parts: CustomDefinitionsParts): readonly 
     ...shared,
     onError: (name, cause) => log.warn({ definition: name, err: cause }, 'definition not emptied yet'),
   })
-  return [always('crd_naming_condition_controller', accepting), always('crd_finalizer', deletion)]
+  const apiServices = new Informer({
+    ...{ store, clock, parse: parseStored },
+    prefix: prefixOf({ group: names.group('apiregistration'), plural: 'apiservices', namespace: null }),
+  })
+  const registration = apiServiceRegistration({
+    ...{ ...shared, apiServices },
+    onError: (name, cause) => log.warn({ apiService: name, err: cause }, 'APIService not managed yet'),
+  })
+  apiServices.start()
+  return [
+    () => apiServices.close(),
+    always('crd_naming_condition_controller', accepting),
+    always('crd_finalizer', deletion),
+    always('autoregister', registration),
+  ]
 }

@@ -326,6 +326,8 @@ export type ConnectSubresource = {
   readonly connects: 'log' | 'exec' | 'attach' | 'portforward' | 'proxy'
   /** The kind of its options, which are query parameters; null: it is not admitted. */
   readonly options: BodyKind | null
+  /** Describes its query parameters. */
+  readonly parameters: ObjectSchema
   readonly body?: undefined
   readonly view?: undefined
 }

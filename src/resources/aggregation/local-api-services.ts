@@ -25,6 +25,32 @@ const versionPriorities: { readonly [version: string]: number } = {
 const OTHER_GROUP = 1000
 const OTHER_VERSION = 100
 
+/** Returns the name of the label of APIServices that the server manages. */
+export function automanagedLabel(names: Names): string {
+  return names.labelUnder('kube-aggregator', 'automanaged')
+}
+
+/** Returns the APIService of a group and version of custom kinds. */
+export function customApiService(names: Names, group: string, version: string): InitialObject {
+  return {
+    ...identity(names, `${version}.${group}`),
+    labels: { [automanagedLabel(names)]: 'true' },
+    members: {
+      spec: { group, version, groupPriorityMinimum: OTHER_GROUP, versionPriority: OTHER_VERSION },
+    },
+  }
+}
+
+function identity(
+  names: Names,
+  name: string,
+): Pick<InitialObject, 'group' | 'version' | 'plural' | 'kind' | 'name'> {
+  return {
+    ...{ group: names.group('apiregistration'), version: 'v1', plural: 'apiservices' },
+    ...{ kind: 'APIService', name },
+  }
+}
+
 /**
  * Returns an APIService for each group and version of the built-in kinds, except for the group of
  * APIService.
@@ -46,8 +72,8 @@ export function localApiServices(
     const versionPriority = groupPriorities[stem] === undefined ? OTHER_VERSION : (ranked ?? OTHER_VERSION)
     const spec = { ...(group === '' ? {} : { group }), version, groupPriorityMinimum, versionPriority }
     return {
-      ...{ group: own, version: 'v1', plural: 'apiservices', kind: 'APIService', name },
-      labels: { [names.labelUnder('kube-aggregator', 'automanaged')]: 'onstart' },
+      ...identity(names, name),
+      labels: { [automanagedLabel(names)]: 'onstart' },
       members: { spec },
     }
   })

@@ -1,4 +1,4 @@
-import { flag, listOf, struct, text, texts } from '../../api/schema/build.ts'
+import { flag, int64, listOf, struct, text, texts, time } from '../../api/schema/build.ts'
 import type { BodyKind, ConnectSubresource } from '../../registry/kinds/definition.ts'
 
 const stdin = 'Whether the standard input of the caller is passed on.'
@@ -26,12 +26,31 @@ const portForwardOptionsSchema = struct('core.v1.PodPortForwardOptions', 'Ports 
   ports: listOf(1, { type: 'integer', format: 'int32' }, 'The ports; WebSockets need them.'),
 })
 
-function optionsKind(kind: string, schema: BodyKind['schema']): BodyKind {
-  return { group: '', version: 'v1', kind, schema }
+const logOptionsSchema = struct('core.v1.PodLogOptions', 'Parameters of the logs of a container.', {
+  container: text(1, container),
+  follow: flag(2, 'Whether the response goes on with the lines that the container writes later.'),
+  previous: flag(3, 'Whether the logs are those of the container before its last restart.'),
+  sinceSeconds: int64(4, 'Age in seconds of the oldest lines in the response.', { optional: true }),
+  sinceTime: time(5, 'Time of the oldest lines in the response.', { optional: true }),
+  timestamps: flag(6, 'Whether each line begins with its time.'),
+  tailLines: int64(7, 'How many of the last lines are in the response; unset: all.', { optional: true }),
+  limitBytes: int64(8, 'Maximum number of bytes in the response.', { optional: true }),
+  insecureSkipTLSVerifyBackend: flag(9, 'Whether the certificate of the node agent is not verified.'),
+})
+
+function optionsOf(
+  kind: string,
+  schema: BodyKind['schema'],
+): Pick<ConnectSubresource, 'options' | 'parameters'> {
+  return { options: { group: '', version: 'v1', kind, schema }, parameters: schema }
 }
 
 /** Logs are read, not connected to: admission does not see them, as upstream. */
-const log: ConnectSubresource = { name: 'log', verbs: ['get'], connects: 'log', options: null }
+const log: ConnectSubresource = {
+  ...{ name: 'log', verbs: ['get'], connects: 'log' },
+  options: null,
+  parameters: logOptionsSchema,
+}
 
 const streamVerbs = ['create', 'get'] as const
 
@@ -39,16 +58,16 @@ const streamVerbs = ['create', 'get'] as const
 export const podConnections: readonly ConnectSubresource[] = [
   {
     ...{ name: 'attach', verbs: streamVerbs, connects: 'attach' },
-    options: optionsKind('PodAttachOptions', attachOptionsSchema),
+    ...optionsOf('PodAttachOptions', attachOptionsSchema),
   },
   {
     ...{ name: 'exec', verbs: streamVerbs, connects: 'exec' },
-    options: optionsKind('PodExecOptions', execOptionsSchema),
+    ...optionsOf('PodExecOptions', execOptionsSchema),
   },
   log,
   {
     ...{ name: 'portforward', verbs: streamVerbs, connects: 'portforward' },
-    options: optionsKind('PodPortForwardOptions', portForwardOptionsSchema),
+    ...optionsOf('PodPortForwardOptions', portForwardOptionsSchema),
   },
 ]
 
@@ -59,6 +78,6 @@ export function proxyOf(kind: 'Pod' | 'Service' | 'Node'): ConnectSubresource {
   })
   return {
     ...{ name: 'proxy', verbs: ['create', 'delete', 'get', 'patch', 'update'], connects: 'proxy' },
-    options: optionsKind(`${kind}ProxyOptions`, schema),
+    ...optionsOf(`${kind}ProxyOptions`, schema),
   }
 }

@@ -1,31 +1,11 @@
 import type { Names } from '../../api/metadata/names.ts'
 import { formatGroupVersion } from '../../api/metadata/group-version.ts'
-import type { BodyKind, PartVerb, ResourceDefinition, Verb } from '../../registry/kinds/definition.ts'
+import type { PartVerb, ResourceDefinition, Verb } from '../../registry/kinds/definition.ts'
 import { hasProtobuf } from '../../registry/representations/representation.ts'
+import { connectionPaths } from './connections.ts'
+import { capital } from './operation.ts'
+import type { Ids, Operation, PathOfKind } from './operation.ts'
 import * as parameters from './parameters.ts'
-import type { Parameter } from './parameters.ts'
-
-/** One method of one path, independent of the dialect. */
-export type Operation = {
-  readonly method: 'get' | 'put' | 'post' | 'delete' | 'patch'
-  readonly id: string
-  readonly description: string
-  /** The value of `x-…-action`. */
-  readonly action: string
-  readonly parameters: readonly Parameter[]
-  readonly body: 'object' | 'delete-options' | 'patch' | null
-  readonly answer: 'object' | 'list' | 'status'
-  readonly codes: readonly (200 | 201 | 202)[]
-}
-
-export type PathOfKind = {
-  readonly path: string
-  readonly parameters: readonly Parameter[]
-  readonly definition: ResourceDefinition
-  /** The kind of the body; unset: the kind itself. */
-  readonly body?: BodyKind
-  readonly operations: readonly Operation[]
-}
 
 /**
  * Returns all paths of a kind: collection, instance, subresources, and the collection of all
@@ -58,8 +38,10 @@ export function pathsOf(definition: ResourceDefinition, names: Names): readonly 
     paths.push({ path: `${base}/${plural}`, parameters: [parameters.pretty], definition, operations: [all] })
   }
   for (const subresource of definition.subresources) {
-    // The bodies of connections have no schema.
-    if ('connects' in subresource) continue
+    if ('connects' in subresource) {
+      paths.push(...connectionPaths({ definition, subresource, collection, place, id }))
+      continue
+    }
     const { name, verbs, body } = subresource
     paths.push({
       path: `${collection}/{name}/${name}`,
@@ -79,15 +61,19 @@ export function pathsOf(definition: ResourceDefinition, names: Names): readonly 
   return paths.filter((path) => path.operations.length > 0)
 }
 
-/** Returns the media types of whole objects, under the cluster's own names. */
-export function answerTypes(definition: ResourceDefinition, names: Names): readonly string[] {
+/** Returns the media types of a response, under the cluster's own names. */
+export function answerTypes(
+  { answer }: Operation,
+  definition: ResourceDefinition,
+  names: Names,
+): readonly string[] {
+  if (answer === 'any') return ['*/*']
   const text = ['application/json', 'application/yaml']
-  return hasProtobuf(definition) ? [...text, names.protobufMediaType] : text
+  const objects = hasProtobuf(definition) ? [...text, names.protobufMediaType] : text
+  return answer === 'text' ? ['text/plain', ...objects] : objects
 }
 
 const WORDS = { get: 'read', update: 'replace', patch: 'patch' } as const
-
-type Ids = (verb: string, scope: ResourceDefinition['scope'] | '') => string
 
 /**
  * Returns ids such as `createCoreV1NamespacedConfigMap`, from which client generators make method
@@ -97,8 +83,8 @@ function idsOf(definition: ResourceDefinition, names: Names): Ids {
   const group = definition.group === '' ? 'core' : names.groupStem(definition.group)
   const words = group.split(/[.-]/).map(capital).join('')
   const version = capital(definition.version)
-  return (verb, scope) =>
-    `${verb}${words}${version}${scope === 'Namespaced' ? 'Namespaced' : ''}${definition.kind}`
+  return (verb, scope, method = '') =>
+    `${verb}${words}${version}${capital(method)}${scope === 'Namespaced' ? 'Namespaced' : ''}${definition.kind}`
 }
 
 function collectionOperations(definition: ResourceDefinition, id: Ids): Operation[] {
@@ -190,8 +176,4 @@ function changeOperation(verb: PartVerb, id: string, words: { readonly of: strin
 
 function has(definition: ResourceDefinition, verb: Verb): boolean {
   return definition.verbs.includes(verb)
-}
-
-function capital(word: string): string {
-  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`
 }

@@ -79,6 +79,6 @@ export const listOrWatch: readonly Parameter[] = [
   query('watch', 'boolean', 'Watch for changes and return them as a stream of events.'),
 ]
 
-function query(name: string, type: Parameter['type'], description: string): Parameter {
+export function query(name: string, type: Parameter['type'], description: string): Parameter {
   return { name, in: 'query', type, description }
 }

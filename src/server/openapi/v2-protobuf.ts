@@ -49,7 +49,7 @@ function memberOf(field: number, name: string, value: JsonObject, write: WriteMe
   return writer.finish()
 }
 
-const METHODS = { get: 2, put: 3, post: 4, delete: 5, patch: 8 } as const
+const METHODS = { get: 2, put: 3, post: 4, delete: 5, options: 6, head: 7, patch: 8 } as const
 
 function pathItem(item: JsonObject, writer: BinaryWriter): void {
   for (const [method, field] of Object.entries(METHODS)) message(writer, field, item[method], operation)

@@ -6,7 +6,8 @@ import { addBody, addCommon, addKind } from './kinds.ts'
 import type { KindShapes } from './kinds.ts'
 import { ACTION_MARKER, GVK_MARKER, gvkJson, markers } from './markers.ts'
 import { answerTypes, pathsOf } from './operations.ts'
-import type { Operation, PathOfKind } from './operations.ts'
+import { markedKind } from './operation.ts'
+import type { Operation, PathOfKind } from './operation.ts'
 import type { Parameter } from './parameters.ts'
 import { answerOf, CODE_WORDS, patchTypesOf, tagOf, UNAUTHORIZED } from './words.ts'
 
@@ -39,6 +40,7 @@ type Shapes = KindShapes & ReturnType<typeof addCommon>
 function pathItem(path: PathOfKind, shapes: Shapes, names: Names): JsonObject {
   const item: JsonObjectDraft = { parameters: path.parameters.map(parameterOf) }
   for (const operation of path.operations) {
+    const sent = [...bodyOf(operation, shapes), ...operation.parameters.map(parameterOf)]
     const responses: JsonObjectDraft = {}
     for (const code of operation.codes) {
       responses[code] = { description: CODE_WORDS[code], schema: answerOf(operation, shapes) }
@@ -47,13 +49,13 @@ function pathItem(path: PathOfKind, shapes: Shapes, names: Names): JsonObject {
       consumes: operation.body === 'patch' ? patchTypesOf(path.definition) : ['*/*'],
       description: operation.description,
       operationId: operation.id,
-      parameters: [...bodyOf(operation, shapes), ...operation.parameters.map(parameterOf)],
-      produces: answerTypes(path.definition, names),
+      ...(sent.length === 0 ? {} : { parameters: sent }),
+      produces: answerTypes(operation, path.definition, names),
       responses: { ...responses, 401: { description: UNAUTHORIZED } },
       schemes: ['https'],
       tags: [tagOf(path.definition, names)],
       ...markers(names, ACTION_MARKER, operation.action),
-      ...markers(names, GVK_MARKER, gvkJson(path.body ?? path.definition)),
+      ...markers(names, GVK_MARKER, gvkJson(markedKind(path))),
     }
   }
   return item

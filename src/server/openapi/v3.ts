@@ -7,7 +7,8 @@ import { addBody, addCommon, addKind } from './kinds.ts'
 import type { KindShapes } from './kinds.ts'
 import { ACTION_MARKER, GVK_MARKER, gvkJson, markers } from './markers.ts'
 import { answerTypes, pathsOf } from './operations.ts'
-import type { Operation, PathOfKind } from './operations.ts'
+import { markedKind } from './operation.ts'
+import type { Operation, PathOfKind } from './operation.ts'
 import type { Parameter } from './parameters.ts'
 import { sorted } from './v2.ts'
 import { answerOf, API_TITLE, CODE_WORDS, patchTypesOf, tagOf, UNAUTHORIZED } from './words.ts'
@@ -57,8 +58,8 @@ type Shapes = KindShapes & ReturnType<typeof addCommon>
 
 function pathItem(path: PathOfKind, shapes: Shapes, names: Names): JsonObject {
   const item: JsonObjectDraft = { parameters: path.parameters.map(parameterOf) }
-  const types = answerTypes(path.definition, names)
   for (const operation of path.operations) {
+    const types = answerTypes(operation, path.definition, names)
     const responses: JsonObjectDraft = {}
     for (const code of operation.codes) {
       const schema = answerOf(operation, shapes)
@@ -69,11 +70,11 @@ function pathItem(path: PathOfKind, shapes: Shapes, names: Names): JsonObject {
       tags: [tagOf(path.definition, names)],
       description: operation.description,
       operationId: operation.id,
-      parameters: operation.parameters.map(parameterOf),
+      ...(operation.parameters.length === 0 ? {} : { parameters: operation.parameters.map(parameterOf) }),
       ...bodyOf(operation, shapes, patchTypesOf(path.definition)),
       responses: { ...responses, 401: { description: UNAUTHORIZED } },
       ...markers(names, ACTION_MARKER, operation.action),
-      ...markers(names, GVK_MARKER, gvkJson(path.body ?? path.definition)),
+      ...markers(names, GVK_MARKER, gvkJson(markedKind(path))),
     }
   }
   return item

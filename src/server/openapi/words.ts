@@ -2,7 +2,7 @@ import type { JsonObject } from '../../api/json.ts'
 import { patchMediaType } from '../../api/media-type.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
-import type { Operation } from './operations.ts'
+import type { Operation } from './operation.ts'
 
 /** Texts that both dialects share. */
 export const CODE_WORDS = { 200: 'OK', 201: 'Created', 202: 'Accepted' } as const
@@ -30,5 +30,6 @@ export function answerOf(
   operation: Operation,
   shapes: { readonly object: JsonObject; readonly list: JsonObject; readonly status: JsonObject },
 ): JsonObject {
-  return shapes[operation.answer]
+  const { answer } = operation
+  return answer === 'text' || answer === 'any' ? { type: 'string' } : shapes[answer]
 }

@@ -34,6 +34,16 @@ void test('loopback, link-local, multicast and unspecified addresses are not all
     assert.equal(isProxyable(address), true, address)
 })
 
+void test('metadata services of clouds are not allowed at addresses that are not link-local either', () => {
+  for (const address of [
+    ...['100.100.100.200', '168.63.129.16', '192.0.0.192', '::ffff:100.100.100.200'],
+    ...['fd00:ec2::254', 'fd00:0ec2:0:0:0:0:0:254', 'fd20:ce::254'],
+  ])
+    assert.equal(isProxyable(address), false, address)
+  for (const address of ['100.100.100.201', '192.0.0.193', 'fd00:ec2::255', 'fd20:ce::1'])
+    assert.equal(isProxyable(address), true, address)
+})
+
 void test('a name is refused if any of its addresses is not allowed', async () => {
   const resolved = (isAllowed: (address: string) => boolean, all: boolean): Promise<string> =>
     new Promise((resolve) => {

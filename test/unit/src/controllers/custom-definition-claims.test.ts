@@ -34,7 +34,7 @@ function definition(plural: string, more: Partial<DefinitionSummary> = {}, names
   return {
     ...{ name: `${plural}.x.io`, uid: plural, group: 'x.io', scope: 'Namespaced', generation: 1 },
     ...{ createdAt: now, requested, accepted: noNames, conditions: [], terminating: false },
-    ...{ finalizers: [], storageVersion: 'v1', ...more },
+    ...{ finalizers: [], storageVersion: 'v1', servedVersions: ['v1'], ...more },
   }
 }
 

@@ -4,12 +4,14 @@ import pino from 'pino'
 import { objectMember, objectsMember, textMember } from '../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
+import { apiServiceRegistration } from '../../../../src/controllers/api-service-registration.ts'
 import { CustomKindSync } from '../../../../src/controllers/custom-kind-sync.ts'
 import { takenNames } from '../../../../src/controllers/custom-definition-claims.ts'
 import { customDefinitionDeletion } from '../../../../src/controllers/custom-definition-deletion.ts'
 import { customDefinitionNames } from '../../../../src/controllers/custom-definition-names.ts'
 import { definitionsPrefix, knownDefinition } from '../../../../src/controllers/custom-definition-summary.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
+import { parseStored } from '../../../../src/registry/kinds/encode.ts'
 import type { ResourceDefinition } from '../../../../src/registry/kinds/definition.ts'
 import { LocalClient } from '../../../../src/registry/local-client.ts'
 import { customKinds } from '../../../../src/resources/crd/custom-kind.ts'
@@ -88,11 +90,15 @@ export class Member {
     const taken = (group: string) => takenNames(catalog.builtIn(), group)
     const accepting = customDefinitionNames({ ...parts, store, taken, establishedMax, onError })
     const deletion = customDefinitionDeletion({ ...parts, onError })
-    accepting.start()
-    deletion.start()
+    const prefix = prefixOf({ group: names.group('apiregistration'), plural: 'apiservices', namespace: null })
+    const apiServices = new Informer({ store, clock, prefix, parse: parseStored })
+    const registration = apiServiceRegistration({ ...parts, apiServices, onError })
+    apiServices.start()
+    const controllers = [accepting, deletion, registration]
+    for (const controller of controllers) controller.start()
     return () => {
-      accepting.stop()
-      deletion.stop()
+      for (const controller of controllers) controller.stop()
+      apiServices.close()
     }
   }
 

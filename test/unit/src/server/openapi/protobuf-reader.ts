@@ -144,6 +144,8 @@ function pathItem(): Fields {
     3: method('put'),
     4: method('post'),
     5: method('delete'),
+    6: method('options'),
+    7: method('head'),
     8: method('patch'),
     9: parameters,
   }
