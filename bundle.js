@@ -2,7 +2,7 @@
  * Bundles each program with the modules that it loads into a few files. dist/bundle has the layout
  * of dist/, without modules that no program loads. Finding, reading and compiling a thousand
  * modules one by one takes half of the start time, and a fifth of the memory of an empty server.
- * The two programs that users start are also compiled: see record-compiled.js. dist/ itself is kept
+ * What a start of the server or of orchctl runs is also compiled: see record-compiled.js. dist/ itself is kept
  * for the tests.
  *
  *   node bundle.js [dist]
@@ -24,10 +24,13 @@ import { recordCompiled } from './record-compiled.js'
 const dist = resolve(process.argv[2] ?? 'dist')
 const target = join(dist, 'bundle')
 
-/** The programs that users start. Each is one script, which runs in its compiled form. */
-const scripts = ['src/main.js', 'src/cli/main.js']
+/** The programs that users start. */
+const commands = ['src/main.js', 'src/cli/main.js']
 
-/** Other programs, and the files that programs start or load by URL. */
+/** Each is one script, which runs in its compiled form: the commands, and threads of the server. */
+const scripts = [...commands, 'raft/threads/log-thread.js', 'raft/threads/raft-thread.js']
+
+/** Other programs, and the files that programs load by URL. */
 const programs = [
   'src/host/cached-script.js',
   'src/host/thread-host.js',
@@ -37,8 +40,6 @@ const programs = [
   'bench/run.js',
   'bench/growth.js',
   'bench/starts.js',
-  'raft/threads/log-thread.js',
-  'raft/threads/raft-thread.js',
 ]
 
 /**
@@ -63,6 +64,17 @@ const ownAddresses = {
       if (!text.includes('import.meta.url')) return undefined
       const address = `bundledAddress(${JSON.stringify(relative(dist, path))})`
       return { contents: text.replaceAll('import.meta.url', address), loader: 'js' }
+    })
+  },
+}
+
+/** Gives scripts a function for imports by a computed address, which `runCachedScript` passes. */
+const computedImports = {
+  name: 'computed-imports',
+  setup(bundling) {
+    bundling.onLoad({ filter: /thread-host\.js$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8')
+      return { contents: text.replace(/\bimport\((?=__rewrite)/g, 'bundledImport('), loader: 'js' }
     })
   },
 }
@@ -96,7 +108,7 @@ function headOf(path, text) {
 function scriptOf(path, text) {
   const ascii = text.replace(/[\u0080-\uffff]/g, escaped)
   return [
-    '(function (require, module, __dirname, bundledUrl) {',
+    '(function (require, module, __dirname, bundledUrl, bundledImport) {',
     "'use strict'",
     ...addressesOf(path, 'bundledUrl'),
     ascii.replace(/^#!.*\n/, ''),
@@ -109,7 +121,7 @@ function escaped(character) {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Returns the file that users start: it runs the script beside it. */
+/** Returns the file that is started: it runs the script beside it. */
 function starterOf(path) {
   const runner = relative(dirname(path), join(target, 'src/host/cached-script.js'))
   return [
@@ -136,7 +148,7 @@ function checkNames(inputs, outputs) {
 /** Checks that the server and its threads load no file that contains code of the tools. */
 function checkServer(outputs) {
   const server = ['src/main.cjs', 'src/host/thread-host.js', 'src/store/is-command.js']
-  const threads = ['raft/threads/log-thread.js', 'raft/threads/raft-thread.js']
+  const threads = ['raft/threads/log-thread.cjs', 'raft/threads/raft-thread.cjs']
   const loaded = new Set()
   const load = (output) => {
     if (loaded.has(output)) return
@@ -219,6 +231,7 @@ const modules = await build({
 const started = await build({
   ...common,
   entryPoints: scripts.map((program) => join(dist, program)),
+  plugins: [computedImports, ownAddresses],
   outExtension: { '.js': '.cjs' },
   charset: 'ascii',
   format: 'cjs',
@@ -231,11 +244,19 @@ rmSync(target, { recursive: true, force: true })
 for (const { path, text } of modules.outputFiles) write(path, headOf(path, text) + text)
 for (const { path, text } of started.outputFiles) {
   write(path, scriptOf(path, text))
+  const starter = path.replace(/cjs$/, 'js')
   // npm links to the commands, so they must stay executable.
-  write(path.replace(/cjs$/, 'js'), starterOf(path), 0o755)
+  const isCommand = commands.some((command) => join(target, command) === starter)
+  write(starter, starterOf(path), isCommand ? 0o755 : 0o644)
 }
 write(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf(inputs))
 const info = join(dist, 'src/build-info.json')
 if (existsSync(info)) copyFileSync(info, join(target, 'src/build-info.json'))
 for (const [path, data] of compiled) write(path, data)
-if (compiled.size < scripts.length) await recordCompiled(target)
+if (compiled.size < scripts.length) {
+  const servers = scripts.filter((script) => !script.startsWith('src/cli/'))
+  await recordCompiled(
+    target,
+    servers.map((script) => script.replace(/js$/, 'cjs')),
+  )
+}

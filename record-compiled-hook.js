@@ -1,9 +1,9 @@
 /*
  * Loaded before a bundled program: writes the compiled form of each script to a file with the path
  * of the script and `.compiled`. It does so once the file named by RECORD_WHEN exists, or else when
- * the program ends: by then the compiled form contains the functions that the start has called.
+ * the program or thread ends: by then the compiled form contains the functions that the start has called.
  */
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import vm from 'node:vm'
 
@@ -18,7 +18,10 @@ class RecordedScript extends vm.Script {
 }
 
 function write() {
-  for (const [path, script] of scripts) writeFileSync(`${path}.compiled`, script.createCachedData())
+  for (const [path, script] of scripts) {
+    writeFileSync(`${path}.partial`, script.createCachedData())
+    renameSync(`${path}.partial`, `${path}.compiled`)
+  }
   scripts.clear()
 }
 

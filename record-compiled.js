@@ -1,7 +1,8 @@
 /*
- * Records the compiled form of the bundled programs, with which `runCachedScript` starts them: runs
- * each of them once with record-compiled-hook.js. The server runs as a single member until it is
- * ready; the functions that a start calls are compiled by then.
+ * Records the compiled form of the bundled programs and threads, with which `runCachedScript`
+ * starts them: runs each of them with record-compiled-hook.js. `orchctl` creates a cluster of two
+ * members. A member of it is recorded when it starts again and is ready: by then it has called the
+ * functions that a start with a configuration, data and a peer calls.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,55 +17,62 @@ import { fileURLToPath } from 'node:url'
 const hook = fileURLToPath(new URL('./record-compiled-hook.js', import.meta.url))
 const waitMsMax = 60_000
 
-/** @param bundle the directory that bundle.js wrote @throws Error when a program does not run */
-export async function recordCompiled(bundle) {
+/**
+ * @param bundle the directory that bundle.js wrote
+ * @param scripts paths of the server's scripts in it
+ * @throws Error when a program does not run
+ */
+export async function recordCompiled(bundle, scripts) {
   const scratch = mkdtempSync(join(tmpdir(), 'orch-record-'))
   try {
-    await Promise.all([recordCommand(bundle), recordServer(bundle, scratch)])
+    await recordAll(bundle, scripts, scratch)
   } finally {
     rmSync(scratch, { recursive: true, force: true })
   }
 }
-
-async function recordCommand(bundle) {
-  const program = started(join(bundle, 'src/cli/main.js'), ['--help'], {})
-  const [code] = await once(program, 'exit')
-  if (code !== 0) throw new Error(`orchctl --help ended with ${code}`)
-}
-
-async function recordServer(bundle, scratch) {
+async function recordAll(bundle, servers, scratch) {
+  const directory = join(scratch, 'cluster')
+  const port = await freePorts()
+  const commands = join(bundle, 'src/cli/main.js')
+  const up = ['--dir', directory, '--nodes', '2', '--client-port', `${port}`, '--peer-port', `${port + 2}`]
+  await ended(started(['--import', hook, commands, 'cluster', 'up', ...up]), 'orchctl cluster up')
+  await ended(started([commands, 'cluster', 'down', '--dir', directory]), 'orchctl cluster down')
   const when = join(scratch, 'now')
-  const program = join(bundle, 'src/main.js')
-  const written = join(bundle, 'src/main.cjs.compiled')
-  const port = await freePort()
-  const server = started(
-    program,
-    ['--data-dir', join(scratch, 'data'), '--bind-address', '127.0.0.1', '--secure-port', `${port}`],
-    { RECORD_WHEN: when },
-  )
-  const endMs = performance.now() + waitMsMax
-  const until = async (isTrue) => {
-    while (!(await isTrue())) {
-      if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}`)
-      if (performance.now() > endMs) throw new Error('the server is not ready after a minute')
-      await sleep(20)
+  const server = (name) => [join(bundle, 'src/main.js'), '--config', join(directory, name, 'config.yaml')]
+  const recorded = started(['--import', hook, ...server('n1')], { RECORD_WHEN: when })
+  const peer = started(server('n2'))
+  const written = servers.map((script) => join(bundle, `${script}.compiled`))
+  try {
+    await until(recorded, () => isReady(port))
+    writeFileSync(when, '')
+    await until(recorded, () => written.every((path) => existsSync(path)))
+  } finally {
+    for (const one of [recorded, peer]) {
+      one.kill('SIGKILL')
+      if (one.exitCode === null && one.signalCode === null) await once(one, 'exit')
     }
   }
-  try {
-    await until(() => isReady(port))
-    writeFileSync(when, '')
-    await until(() => existsSync(written))
-  } finally {
-    server.kill()
-    if (server.exitCode === null) await once(server, 'exit')
-  }
 }
 
-function started(program, words, env) {
-  return spawn(process.execPath, ['--import', hook, program, ...words], {
+function started(words, env = {}) {
+  return spawn(process.execPath, words, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
+}
+
+async function ended(command, what) {
+  const [code] = await once(command, 'exit')
+  if (code !== 0) throw new Error(`${what} ended with ${code}`)
+}
+
+async function until(server, isTrue) {
+  const endMs = performance.now() + waitMsMax
+  while (!(await isTrue())) {
+    if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}`)
+    if (performance.now() > endMs) throw new Error('the server is not ready after a minute')
+    await sleep(20)
+  }
 }
 
 function isReady(port) {
@@ -77,11 +85,26 @@ function isReady(port) {
   })
 }
 
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address()
-  server.close()
-  await once(server, 'close')
-  return port
+/** Returns the first of four free ports in a row: two for clients, two for peers. */
+async function freePorts() {
+  for (;;) {
+    const first = await listening(0)
+    const { port } = first.address()
+    const others = await Promise.all([1, 2, 3].map((more) => listening(port + more)))
+    const all = [first, ...others]
+    await Promise.all(all.map((server) => server && once(server.close(), 'close')))
+    if (all.every((server) => server !== null)) return port
+  }
+}
+
+/** Returns a server that listens on a port; null: the port is in use, or is none. */
+async function listening(port) {
+  if (port > 65_535) return null
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+    return server
+  } catch {
+    return null
+  }
 }

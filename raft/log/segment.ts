@@ -124,6 +124,22 @@ function hasMostOfMagic(bytes: Uint8Array): boolean {
   return segmentMagic.filter((byte, at) => bytes[at] === byte).length >= segmentMagic.length / 2
 }
 
+const zeros = new Uint8Array(1 << 16)
+
+/**
+ * Returns the place of the last byte that is not zero; null: all are. It compares blocks, not
+ * bytes: most of the newest segment is zero.
+ */
+function lastNonZeroIn(bytes: Uint8Array): number | null {
+  for (let end = bytes.length; end > 0; end -= zeros.length) {
+    const start = Math.max(0, end - zeros.length)
+    const block = bytes.subarray(start, end)
+    if (Buffer.compare(block, zeros.subarray(0, block.length)) === 0) continue
+    return start + block.findLastIndex((byte) => byte !== 0)
+  }
+  return null
+}
+
 /**
  * Reads a segment from front to back through one buffer; past the end of the file everything is
  * zero.
@@ -161,12 +177,8 @@ export class SegmentWindow {
     let last: number | null = null
     for (let start = at; start < this.size; start += this.#windowBytes) {
       const bytes = this.bytes(start, Math.min(this.#windowBytes, this.size - start))
-      for (let place = bytes.length - 1; place >= 0; place--) {
-        if (bytes[place] !== 0) {
-          last = start + place
-          break
-        }
-      }
+      const place = lastNonZeroIn(bytes)
+      if (place !== null) last = start + place
     }
     return last
   }

@@ -17,7 +17,12 @@ import type { LogThreadData } from './threads.ts'
 
 const data: unknown = workerData
 assert(isLogThreadData(data), 'this file is the entry point of a log thread')
-serve(data, await loadThreadHost(data.hostUrl))
+void run(data)
+
+/** A failure ends the thread: the rejection is not handled. */
+async function run(own: LogThreadData): Promise<void> {
+  serve(own, await loadThreadHost(own.hostUrl))
+}
 
 function serve({ directory, owner, raft: raftPort, api: apiPort }: LogThreadData, host: ThreadHost): void {
   const raft = new MessagePortChannel<LogToRaft, RaftToLog>({ port: raftPort, lifetime: 'ref' })

@@ -1,5 +1,6 @@
 import { workerData } from 'node:worker_threads'
 import { assert } from '../../base/assert.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { LogToRaft, RaftToLog } from '../log/log-protocol.ts'
 import { MemoryNetwork, MemoryTransport } from '../transport/memory-transport.ts'
 import type { GrpcTransport } from '../transport/grpc-transport.ts'
@@ -17,40 +18,46 @@ import type { RaftThreadData } from './threads.ts'
 
 const data: unknown = workerData
 assert(isRaftThreadData(data), 'this file is the entry point of a raft thread')
-let links: GrpcTransport | null = null
-stopWhenAsked(data.stopFlag, () => links?.disconnect())
-const { clock, random } = await loadThreadHost(data.hostUrl)
-const isCommand = data.commandUrl === null ? () => true : await loadIsCommand(data.commandUrl)
-const api = new MessagePortChannel<RaftToApi, ApiToRaft>({ port: data.api, lifetime: 'ref' })
-const log = new MessagePortChannel<RaftToLog, LogToRaft>({ port: data.log, lifetime: 'ref' })
-if (data.transport !== null) links = await linked(data.transport)
-const transport = links ?? alone(data)
-const meter = new Meter(links === null ? null : () => links.measure())
-const lease = new SharedLease(data.lease)
-const actor = new RaftActor({
-  ...{ node: data.node, clock, random, transport, api, log, lease, meter, isCommand },
-  renewKeys: (credentials) => links?.renew(credentials),
-})
-actor.begin()
+void run(data)
 
-/** gRPC is loaded only if there are peers: it takes most of this thread's start. */
-async function linked(options: NonNullable<RaftThreadData['transport']>): Promise<GrpcTransport> {
-  const { GrpcTransport } = await import('../transport/grpc-transport.ts')
-  return new GrpcTransport({
-    ...options,
-    clock,
-    random,
-    onEvent: (event) => {
-      api.post({ kind: 'peer-event', event })
-      if (event.kind === 'link-up') actor.acceptedBy(event.peer)
-      if (event.kind === 'link-down' && event.code === 'lost-log') actor.logRefusedBy(event.peer, event.name)
-    },
+/** A failure ends the thread: the rejection is not handled. */
+async function run(own: RaftThreadData): Promise<void> {
+  let links: GrpcTransport | null = null
+  stopWhenAsked(own.stopFlag, () => links?.disconnect())
+  const { clock, random } = await loadThreadHost(own.hostUrl)
+  const isCommand = own.commandUrl === null ? () => true : await loadIsCommand(own.commandUrl)
+  const api = new MessagePortChannel<RaftToApi, ApiToRaft>({ port: own.api, lifetime: 'ref' })
+  const log = new MessagePortChannel<RaftToLog, LogToRaft>({ port: own.log, lifetime: 'ref' })
+  if (own.transport !== null) {
+    // Loaded only if there are peers: it takes most of this thread's start.
+    const { GrpcTransport } = await import('../transport/grpc-transport.ts')
+    links = new GrpcTransport({
+      ...own.transport,
+      clock,
+      random,
+      onEvent: (event) => {
+        api.post({ kind: 'peer-event', event })
+        if (event.kind === 'link-up') actor.acceptedBy(event.peer)
+        if (event.kind === 'link-down' && event.code === 'lost-log') {
+          actor.logRefusedBy(event.peer, event.name)
+        }
+      },
+    })
+  }
+  const transport = links ?? alone(own.node, clock)
+  const meter = new Meter(links === null ? null : () => links.measure())
+  const lease = new SharedLease(own.lease)
+  const actor = new RaftActor({
+    ...{ node: own.node, clock, random, transport, api, log, lease, meter, isCommand },
+    renewKeys: (credentials) => links?.renew(credentials),
   })
+  actor.begin()
 }
 
-function alone({ node }: RaftThreadData): Transport {
-  const self = { id: node.id, name: '' }
-  return new MemoryTransport({ network: new MemoryNetwork(), cluster: '', self, clock, queueMessagesMax: 1 })
+/** The transport of a member without peers. */
+function alone({ id }: RaftThreadData['node'], clock: Clock): Transport {
+  const network = new MemoryNetwork()
+  return new MemoryTransport({ network, cluster: '', self: { id, name: '' }, clock, queueMessagesMax: 1 })
 }
 
 function isRaftThreadData(value: unknown): value is RaftThreadData {

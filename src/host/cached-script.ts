@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Script, constants } from 'node:vm'
+import { Script } from 'node:vm'
 
 /** The value of the text of a bundled script. */
 type Bundled = (
@@ -10,10 +10,11 @@ type Bundled = (
   module: { readonly exports: object },
   directory: string,
   address: string,
+  importModule: (address: string) => Promise<unknown>,
 ) => void
 
 /**
- * Runs a bundled program with the compiled form that the build recorded: compiling a program took a
+ * Runs a bundled script with the compiled form that the build recorded: compiling a program took a
  * quarter of its start time. The engine rejects a form by another version of itself, or of a text
  * of another length, and compiles the text. It does not compare the texts: the build writes both
  * files together, and keeps no form of another text.
@@ -26,12 +27,14 @@ export function runCachedScript(address: string): void {
   const cachedData = compiledForm(`${path}.compiled`)
   const script = new Script(readFileSync(path, 'latin1'), {
     filename: path,
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     ...(cachedData === undefined ? {} : { cachedData }),
   })
   const bundled = script.runInThisContext() as Bundled
-  bundled(createRequire(path), { exports: {} }, dirname(path), address)
+  bundled(createRequire(path), { exports: {} }, dirname(path), address, importModule)
 }
+
+/** A script has no loader of modules. */
+const importModule = (address: string): Promise<unknown> => import(address)
 
 function compiledForm(path: string): Buffer | undefined {
   try {

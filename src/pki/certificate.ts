@@ -44,11 +44,29 @@ export function readCertificate(pem: string): Certificate {
   return readCertificateDer(fromPem('CERTIFICATE', pem))
 }
 
+/**
+ * The last certificates that were read, by fingerprint. The same files are read for several
+ * purposes, above all during a start, and parsing is slow. Certificates are immutable.
+ */
+const recent = new Map<string, Certificate>()
+const recentMax = 64
+
 /** @throws PkiError `malformed` */
 export function readCertificateDer(der: Uint8Array): Certificate {
   if (der.byteLength > certificateBytesMax) throw new PkiError('malformed', 'certificate is too large')
+  const fingerprint = createHash('sha256').update(der).digest('hex')
+  const known = recent.get(fingerprint)
+  if (known !== undefined) return known
+  const certificate = parsed(der, fingerprint)
+  const [oldest] = recent.keys()
+  if (recent.size === recentMax && oldest !== undefined) recent.delete(oldest)
+  recent.set(fingerprint, certificate)
+  return certificate
+}
+
+function parsed(der: Uint8Array, fingerprint: string): Certificate {
   try {
-    return readFields(der)
+    return readFields(der, fingerprint)
   } catch (cause) {
     // The runtime and the DER library throw different errors for the same cause.
     if (cause instanceof PkiError) throw cause
@@ -56,7 +74,7 @@ export function readCertificateDer(der: Uint8Array): Certificate {
   }
 }
 
-function readFields(der: Uint8Array): Certificate {
+function readFields(der: Uint8Array, fingerprint: string): Certificate {
   const x509 = new X509Certificate(der)
   // TBSCertificate: [0] version, serial, signature, issuer, validity, subject, key, ..., [3]
   // extensions.
@@ -72,7 +90,7 @@ function readFields(der: Uint8Array): Certificate {
     notBeforeMs: wholeMs(x509.validFrom),
     notAfterMs: wholeMs(x509.validTo),
     serial: x509.serialNumber.toLowerCase(),
-    fingerprint: createHash('sha256').update(der).digest('hex'),
+    fingerprint,
     isAuthority: x509.ca,
     pathLengthMax: readPathLength(extensions.get('2.5.29.19')?.content),
     // The declared type hides that the value may be undefined.

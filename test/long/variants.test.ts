@@ -7,7 +7,7 @@ process.env['EVERY_VARIANT'] = 'yes'
 
 for (const name of [
   ...['bootstrap-tokens', 'custom-kinds', 'kubectl-apply', 'kubectl-definitions', 'kubectl-discovery'],
-  ...['kubectl-edits', 'kubectl-events', 'kubectl-kinds', 'kubectl-pods', 'node-life'],
+  ...['kubectl-edits', 'kubectl-events', 'kubectl-kinds', 'kubectl-lists', 'kubectl-pods', 'node-life'],
   ...['catch-up', 'feature-level', 'repair'],
 ])
   await import(`../e2e/${name}.test.js`)

@@ -16,8 +16,9 @@ const found = globalThis as { cachedScriptTest?: unknown }
 
 /** A script that stores `value` and what it gets from `runCachedScript`. */
 const scriptOf = (value: string): string =>
-  `(function (require, module, __dirname, address) {
-    globalThis.cachedScriptTest = ['${value}', __dirname, address, require('node:path').sep]
+  `(function (require, module, __dirname, address, importModule) {
+    const found = ['${value}', __dirname, address, require('node:path').sep]
+    globalThis.cachedScriptTest = importModule('node:path').then(({ sep }) => [...found, sep])
   })`
 
 const forms: Readonly<Record<string, Buffer | null>> = {
@@ -30,7 +31,7 @@ const forms: Readonly<Record<string, Buffer | null>> = {
 }
 
 for (const [what, form] of Object.entries(forms)) {
-  void test(`a script runs with ${what}`, (t) => {
+  void test(`a script runs with ${what}`, async (t) => {
     const directory = mkdtempSync(join(tmpdir(), 'orch-script-'))
     t.after(() => {
       delete found.cachedScriptTest
@@ -41,6 +42,6 @@ for (const [what, form] of Object.entries(forms)) {
     if (form !== null) writeFileSync(`${path}.compiled`, form)
     const address = pathToFileURL(path).href
     runCachedScript(address)
-    assert.deepEqual(found.cachedScriptTest, ['right', directory, address, '/'])
+    assert.deepEqual(await found.cachedScriptTest, ['right', directory, address, '/', '/'])
   })
 }

@@ -47,6 +47,20 @@ function leaf(issuer: Authority, keys: KeyPair = generateKeyPair()): string {
   )
 }
 
+void test('a certificate is parsed once, and read correctly after many others', () => {
+  const [issuer, keys] = [authority(), generateKeyPair()]
+  const pem = leaf(issuer, keys)
+  const first = readCertificate(pem)
+  assert.equal(readCertificate(pem), first)
+  for (let other = 0; other < 70; other++) {
+    const { publicKey } = readCertificate(leaf(issuer, keys))
+    assert.ok(publicKey.equals(keys.publicKey))
+  }
+  const again = readCertificate(pem)
+  assert.notEqual(again, first, 'only the last ones are kept')
+  assert.deepEqual([again.serial, again.fingerprint], [first.serial, first.fingerprint])
+})
+
 void test('a certificate keeps names with quotes, commas and backslashes exactly', () => {
   const read = readCertificate(leaf(authority()))
   assert.deepEqual(read.subject, {
