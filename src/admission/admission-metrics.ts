@@ -29,13 +29,17 @@ class Timer {
   }
 
   observe(operation: string, rejected: boolean, ms: number): void {
+    this.counts(operation, rejected).observe(ms / 1000)
+  }
+
+  counts(operation: string, rejected: boolean): BucketCounts {
     const byOperation = rejected ? this.#rejected : this.#passed
     let counts = byOperation.get(operation)
     if (counts === undefined) {
       counts = new BucketCounts(durationBounds)
       byOperation.set(operation, counts)
     }
-    counts.observe(ms / 1000)
+    return counts
   }
 
   *series(): Iterable<TimedSeries> {
@@ -133,19 +137,16 @@ export class AdmissionMetrics {
     return name === null ? this.#steps.of('', type) : this.#plugins.of(name, type)
   }
 
-  /** @param of `code` is that of the webhook, or of the error of the call */
-  webhook(of: {
-    readonly name: string
-    readonly operation: string
-    readonly type: PhaseLabel
-    readonly rejected: boolean
-    readonly code: number
-    readonly ms: number
-  }): void {
-    const { name, operation, type, code, ms } = of
-    const rejected = of.rejected ? 'true' : 'false'
-    this.#webhooks.of(name, type).observe(operation, of.rejected, ms)
-    this.#counters.requests.count({ name, operation, type, code: String(Math.min(code, 600)), rejected })
+  /** Returns what counts the calls of a webhook. Its owner keeps it for many calls. */
+  webhook(name: string, type: PhaseLabel): WebhookMeter {
+    const { requests } = this.#counters
+    return new WebhookMeter(({ operation, rejected, code }) => ({
+      duration: this.#webhooks.of(name, type).counts(operation, rejected),
+      calls: requests.series({
+        ...{ name, operation, type, code: String(Math.min(code, 600)) },
+        rejected: rejected ? 'true' : 'false',
+      }),
+    }))
   }
 
   rejected(of: {
@@ -171,7 +172,7 @@ export class AdmissionMetrics {
  */
 class LimitedCounter<Label extends string> {
   readonly #names = new Set<string>()
-  readonly #series = new Map<string, { readonly labels: Readonly<Record<Label, string>>; count: number }>()
+  readonly #series = new Map<string, CounterSeries<Label>>()
 
   constructor(
     registry: Registry,
@@ -188,14 +189,58 @@ class LimitedCounter<Label extends string> {
   }
 
   count(labels: Readonly<Record<Label, string>> & { readonly name: string }): void {
+    this.series(labels).count++
+  }
+
+  series(labels: Readonly<Record<Label, string>> & { readonly name: string }): CounterSeries<Label> {
     const { name } = labels
     const isKnown = this.#names.has(name) || this.#names.size < limits.admissionSeriesMax
     if (isKnown) this.#names.add(name)
     const counted = isKnown ? labels : { ...labels, name: '' }
     const key = Object.values(counted).join('\n')
-    const found = this.#series.get(key)
-    if (found === undefined) this.#series.set(key, { labels: counted, count: 1 })
-    else found.count++
+    let found = this.#series.get(key)
+    if (found === undefined) {
+      found = { labels: counted, count: 0 }
+      this.#series.set(key, found)
+    }
+    return found
+  }
+}
+
+type CounterSeries<Label extends string> = {
+  readonly labels: Readonly<Record<Label, string>>
+  count: number
+}
+
+/** @param code that of the webhook, or of the error of the call */
+type WebhookOutcome = {
+  readonly operation: string
+  readonly rejected: boolean
+  readonly code: number
+}
+
+type WebhookSeries = { readonly duration: BucketCounts; readonly calls: { count: number } }
+
+/** Counts and times the calls of one webhook. The series of calls that passed are found once. */
+export class WebhookMeter {
+  readonly #find: (of: WebhookOutcome) => WebhookSeries
+  /** Of calls with code 200 that did not reject the request, by operation. */
+  readonly #passed = new Map<string, WebhookSeries>()
+
+  constructor(find: (of: WebhookOutcome) => WebhookSeries) {
+    this.#find = find
+  }
+
+  observe(of: WebhookOutcome, ms: number): void {
+    const { operation, rejected, code } = of
+    const isPassed = !rejected && code === 200
+    let series = isPassed ? this.#passed.get(operation) : undefined
+    if (series === undefined) {
+      series = this.#find(of)
+      if (isPassed) this.#passed.set(operation, series)
+    }
+    series.duration.observe(ms / 1000)
+    series.calls.count++
   }
 }
 

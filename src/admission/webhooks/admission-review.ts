@@ -46,7 +46,8 @@ export function reviewBody(input: ReviewInput): Buffer {
     encoded.set(request, { version, matched, objectText, oldObjectText, bytes })
     return bytes
   }
-  const body = Buffer.from(known.bytes)
+  const body = Buffer.allocUnsafe(known.bytes.byteLength)
+  known.bytes.copy(body)
   body.write(uid, head.length + UID_PREFIX.length, 'latin1')
   return body
 }

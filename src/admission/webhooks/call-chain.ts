@@ -73,7 +73,7 @@ const ownLinks = new WeakMap<Pick<CompiledWebhook, 'id'>, OwnLink>()
 type OwnLink = { readonly endsWallMs: number; readonly key: Uint8Array; readonly link: string }
 
 /** Ends of calls are rounded up to multiples of this many ms, so that few links are signed. */
-const LINK_MS = 100
+const LINK_MS = 1000
 
 function ownLink(webhook: Pick<CompiledWebhook, 'id'>, callEndsMs: number, key: Uint8Array): string {
   const endsWallMs = Math.ceil(callEndsMs / LINK_MS) * LINK_MS
@@ -106,16 +106,20 @@ export function traceHeaders(
   const { chain, endsWallMs, traceId, key } = call
   const own = ownLink(webhook, endsWallMs, key)
   const links = [...chain, own].slice(-LINKS_MAX).join('-')
-  const others = tracestate
+  return {
+    traceparent: TRACE_PARENT.test(traceparent) ? traceparent : `00-${traceId}-${traceId.slice(16)}-00`,
+    tracestate: [`${ENTRY}=${links}`, ...otherEntries(tracestate)].join(','),
+  }
+}
+
+function otherEntries(tracestate: string): readonly string[] {
+  if (tracestate === '') return []
+  return tracestate
     .slice(0, HEADER_LENGTH_MAX)
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => TRACE_ENTRY.test(entry) && !entry.startsWith(`${ENTRY}=`))
     .slice(0, 31)
-  return {
-    traceparent: TRACE_PARENT.test(traceparent) ? traceparent : `00-${traceId}-${traceId.slice(16)}-00`,
-    tracestate: [`${ENTRY}=${links}`, ...others].join(','),
-  }
 }
 
 const TRACE_PARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/

@@ -7,7 +7,7 @@ import type { Freshness } from './freshness.ts'
 import { ReviewedObjects } from './reviewed-objects.ts'
 import { warnOfSuspension } from './suspension.ts'
 import type { WebhookSource } from './follow-webhooks.ts'
-import type { WebhookCaller } from './webhook-caller.ts'
+import type { WebhookCall, WebhookCaller } from './webhook-caller.ts'
 
 export type ValidatingWebhooksDependencies = {
   readonly source: Pick<WebhookSource, 'validating' | 'names' | 'wallMs'>
@@ -34,6 +34,12 @@ export function validatingWebhooks(dependencies: ValidatingWebhooksDependencies)
   }
 }
 
+type Texts = Pick<WebhookCall, 'objectText' | 'oldObjectText'>
+
+/** A webhook that validates returns nothing but its decision. */
+const useNothing = (): { readonly kind: 'used'; readonly value: null } => nothing
+const nothing = { kind: 'used', value: null } as const
+
 async function validated(
   { source, caller }: ValidatingWebhooksDependencies,
   request: AdmissionRequest,
@@ -42,6 +48,15 @@ async function validated(
   const objects = new ReviewedObjects(request)
   const textOf = async (of: AnyObject | null, version: ResourceDefinition): Promise<string | null> =>
     of === null ? null : (await objects.shown(of, version)).text
+  const known = new Map<ResourceDefinition, Texts>()
+  const textsIn = async (version: ResourceDefinition): Promise<Texts> => {
+    const texts = {
+      objectText: await textOf(object, version),
+      oldObjectText: await textOf(oldObject, version),
+    }
+    known.set(version, texts)
+    return texts
+  }
   const matches = source
     .validating()
     .matching(request)
@@ -50,18 +65,12 @@ async function validated(
     )
   const [first] = matches
   if (first === undefined) return
-  const shown = [await textOf(object, first.definition), await textOf(oldObject, first.definition)]
-  const characters = shown.reduce((sum, text) => sum + (text?.length ?? 0), 1)
+  const { objectText, oldObjectText } = await textsIn(first.definition)
+  const characters = (objectText?.length ?? 0) + (oldObjectText?.length ?? 0) + 1
   const lanes = Math.min(limits.webhookCallsMax, limits.webhookCharactersMax / characters)
   const results = await settledInLanes(matches, lanes, async ({ webhook, definition, index }) => {
-    const result = await caller.call(
-      {
-        ...{ webhook, matched: definition, request },
-        objectText: await textOf(object, definition),
-        oldObjectText: await textOf(oldObject, definition),
-      },
-      () => ({ kind: 'used', value: null }),
-    )
+    const texts = known.get(definition) ?? (await textsIn(definition))
+    const result = await caller.call({ webhook, matched: definition, request, ...texts }, useNothing)
     if (result.kind === 'allowed') return
     const key = `failed-open.validating.webhook.${source.names.group('admission')}/round_0_index_${index}`
     context.request.annotate?.(key, webhook.name)

@@ -7,14 +7,14 @@ import type { OutwardResult } from '../../outward/outward-client.ts'
 import type { AdmissionRequest } from '../../registry/calls/admission.ts'
 import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 import { randomUid } from '../../registry/kinds/metadata.ts'
-import type { AdmissionMetrics, WebhookErrorType } from '../admission-metrics.ts'
+import type { AdmissionMetrics, WebhookErrorType, WebhookMeter } from '../admission-metrics.ts'
 import { reviewBody } from './admission-review.ts'
 import { callChain, isLoop, traceHeaders } from './call-chain.ts'
 import { isAboutRequest, unreachableWords, wrongStatusWords } from '../../outward/call-errors.ts'
 import type { BreakerState } from '../../outward/circuit-breaker.ts'
 import type { CompiledWebhook } from './compiled-webhook.ts'
 import { callFailure, denial, denialCode, dryRunRefusal, rejectionCode } from './denial.ts'
-import { readResponse } from './read-response.ts'
+import { RepeatedAnswers } from './repeated-answers.ts'
 import type { WebhookVerdict } from './read-response.ts'
 import type { WebhookClients } from '../../outward/webhook-clients.ts'
 import type { AllWebhookStatistics, WebhookStatistics } from '../../outward/webhook-statistics.ts'
@@ -70,6 +70,8 @@ export class WebhookCaller {
   readonly #dependencies: WebhookCallerDependencies
   /** Signs the entries that show a loop. */
   readonly #chainKey: Uint8Array
+  readonly #answers = new RepeatedAnswers()
+  readonly #meters = new WeakMap<CompiledWebhook, WebhookMeter>()
 
   constructor(dependencies: WebhookCallerDependencies) {
     this.#dependencies = dependencies
@@ -98,7 +100,8 @@ export class WebhookCaller {
       own.inFlight--
     }
     if (result.kind === 'verdict') this.#pass(call, result.verdict)
-    const used = result.kind === 'verdict' && result.verdict.allowed ? await use(result.verdict) : null
+    const using = result.kind === 'verdict' && result.verdict.allowed ? use(result.verdict) : null
+    const used = using instanceof Promise ? await using : using
     const ms = clock.monotonicMs() - startedMs
     request.context.request.admissionTook?.({ kind: 'webhook', phase: webhook.type, name: webhook.name }, ms)
     if (result.kind === 'failed') return this.#failed(call, own, result, ms)
@@ -120,7 +123,8 @@ export class WebhookCaller {
     own.breaker.begin()
     const leftMs = request.context.request.deadlineMs - clock.monotonicMs()
     const timeoutMs = webhook.timeoutSeconds * 1000
-    const made = await this.#send(call, Math.max(1, Math.min(timeoutMs, leftMs)), chain)
+    const sent = this.#send(call, Math.max(1, Math.min(timeoutMs, leftMs)), chain)
+    const made = 'why' in sent ? sent : this.#received(call, sent, await sent.result)
     // A call that the client did not wait for proves nothing about the webhook.
     const isCut = leftMs < timeoutMs && clock.monotonicMs() >= request.context.request.deadlineMs
     if (made.kind === 'verdict') own.breaker.succeeded()
@@ -136,16 +140,15 @@ export class WebhookCaller {
     return made
   }
 
-  async #send(call: WebhookCall, msMax: number, chain: readonly string[]): Promise<Made> {
+  #send(call: WebhookCall, msMax: number, chain: readonly string[]): Sent | CallFailed {
     const { webhook, matched, request, objectText, oldObjectText } = call
     const { clock, random, names, clients } = this.#dependencies
     const uid = randomUid(random)
     const version = webhook.reviewVersion
     const query = `timeout=${Math.max(1, Math.ceil(msMax / 1000))}s`
     const trace = request.context.request.trace ?? { traceparent: '', tracestate: '' }
-    let result: OutwardResult
     try {
-      result = await clients.call(webhook.type, webhook.endpoint, {
+      const result = clients.call(webhook.type, webhook.endpoint, {
         query,
         callMsMax: msMax,
         body: reviewBody({ names, version, uid, request, matched, objectText, oldObjectText }),
@@ -156,11 +159,15 @@ export class WebhookCaller {
           key: this.#chainKey,
         }),
       })
+      return { uid, query, result }
     } catch (cause) {
       // URL, authority or credentials cannot be used.
       const why = cause instanceof Error ? cause.message : String(cause)
       return failed(`could not get REST client: ${why}`, 400)
     }
+  }
+
+  #received({ webhook }: WebhookCall, { uid, query }: Sent, result: OutwardResult): Made {
     if (result.kind === 'failed') {
       const url = new URL(`${webhook.endpoint.url}?${query}`)
       const isOwn = ['busy', 'closed', 'too-large'].includes(result.reason)
@@ -173,8 +180,10 @@ export class WebhookCaller {
       const why = `failed to call webhook: ${wrong}`
       return { ...failed(why, result.status), ...(isAboutRequest(result.status) ? IGNORED : ONCE) }
     }
-    const group = names.group('admission')
-    const read = readResponse(result.body, { type: webhook.type, version, group, uid })
+    const group = this.#dependencies.names.group('admission')
+    const read = this.#answers.read(webhook, result.body, {
+      ...{ type: webhook.type, version: webhook.reviewVersion, group, uid },
+    })
     if (read.kind === 'verdict') return read
     return { ...failed(`received invalid webhook response: ${read.why}`, 503), ...IGNORED }
   }
@@ -226,12 +235,18 @@ export class WebhookCaller {
   }
 
   #count({ webhook, request }: WebhookCall, code: number, rejected: boolean, ms: number): void {
-    this.#dependencies.metrics?.webhook({
-      ...{ name: webhook.name, operation: request.operation, type: phaseOf(webhook) },
-      ...{ rejected, code, ms },
-    })
+    let meter = this.#meters.get(webhook)
+    if (meter === undefined) {
+      meter = this.#dependencies.metrics?.webhook(webhook.name, phaseOf(webhook))
+      if (meter === undefined) return
+      this.#meters.set(webhook, meter)
+    }
+    meter.observe({ operation: request.operation, rejected, code }, ms)
   }
 }
+
+/** A call that was made. @param uid of its review */
+type Sent = { readonly uid: string; readonly query: string; readonly result: Promise<OutwardResult> }
 
 type Made = { readonly kind: 'verdict'; readonly verdict: WebhookVerdict } | CallFailed
 
