@@ -2,8 +2,8 @@
  * Bundles each program with the modules that it loads into a few files. dist/bundle has the layout
  * of dist/, without modules that no program loads. Finding, reading and compiling a thousand
  * modules one by one takes half of the start time, and a fifth of the memory of an empty server.
- * What a start of the server or of orchctl runs is also compiled: see record-compiled.js. dist/ itself is kept
- * for the tests.
+ * What a start of the server or of orchctl runs is also compiled: see record-compiled.js. dist/
+ * itself is kept for the tests.
  *
  *   node bundle.js [dist]
  */

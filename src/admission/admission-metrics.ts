@@ -224,7 +224,7 @@ type WebhookSeries = { readonly duration: BucketCounts; readonly calls: { count:
 /** Counts and times the calls of one webhook. The series of calls that passed are found once. */
 export class WebhookMeter {
   readonly #find: (of: WebhookOutcome) => WebhookSeries
-  /** Of calls with code 200 that did not reject the request, by operation. */
+  /** Series of calls with code 200 that did not reject the request, by operation. */
   readonly #passed = new Map<string, WebhookSeries>()
 
   constructor(find: (of: WebhookOutcome) => WebhookSeries) {

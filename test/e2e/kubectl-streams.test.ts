@@ -139,7 +139,7 @@ function portOf(server: Server): number {
   return address.port
 }
 
-/** Sends a text and no more, and returns all that comes back. */
+/** Sends a text, ends the stream, and returns all that comes back. */
 async function exchange(port: number, text: string): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   const chunks: Buffer[] = []

@@ -88,7 +88,7 @@ void test("an APIService without the label is the administrator's", async (t) =>
   assert.deepEqual(await namesOf(member), [name])
 })
 
-void test('a new leader deletes the APIService of a definition that has gone meanwhile', async (t) => {
+void test('a new leader deletes the APIService of a definition that was deleted before', async (t) => {
   const member = await defined()
   t.after(() => member.close())
   await untilNames(member, [name])

@@ -80,7 +80,7 @@ for (const [method, causes] of [
   ['POST', ['OutcomeUnknown']],
   ['PATCH', ['OutcomeUnknown']],
 ] as const) {
-  void test(`the 504 of a ${method} that takes too long says what is known of its outcome`, async () => {
+  void test(`the 504 of a ${method} that takes too long has a cause about its outcome where it writes`, async () => {
     const clock = new ManualClock()
     const inFlight = inFlightWith(clock)
     const call = callOn(clock, inFlight, { method, path: '/api/v1/namespaces/a/configmaps' })
