@@ -7,8 +7,10 @@ import { customLimits } from './limits.ts'
  * versions.
  */
 export type CheckBudget = {
-  /** Instructions of regular expressions. */
+  /** Work to compile regular expressions, in instructions. */
   patternsSizeLeft: number
+  /** The constant regular expressions of rules that were compiled, with their errors. */
+  readonly constantPatterns: Map<string, string | null>
   /** Rules that are expressions, and their characters. */
   rulesLeft: number
   ruleCharactersLeft: number
@@ -20,7 +22,8 @@ export type CheckBudget = {
 
 export function newCheckBudget(): CheckBudget {
   return {
-    patternsSizeLeft: customLimits.definitionPatternsSizeMax,
+    patternsSizeLeft: customLimits.patternsSizeMax,
+    constantPatterns: new Map(),
     rulesLeft: customLimits.rulesMax,
     ruleCharactersLeft: customLimits.ruleCharactersMax,
     work: new StepBudget(customLimits.validationStepsMax),

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../json.ts'
+import { celLimits } from '../limits.ts'
 import { codePointCount } from '../values/code-points.ts'
 import type { CelRegex } from '../values/regex.ts'
-import { compileRegex } from '../values/regex.ts'
+import { compilationWork, compileRegex } from '../values/regex.ts'
 import type { CelValue } from '../values/value.ts'
 import { CelFailure, CelList, CelMap } from '../values/value.ts'
 
@@ -97,9 +98,10 @@ export class Evaluation {
   regexOf(pattern: string): CelRegex | CelFailure {
     const known = this.#regexes.get(pattern)
     if (known !== undefined) return known
+    this.step(REGEX_COMPILE_STEPS + Math.min(pattern.length, celLimits.patternCharactersMax))
+    this.step(compilationWork(pattern) * REGEX_WORK_STEPS)
     const compiled = compileRegex(pattern)
     const regex = typeof compiled === 'string' ? new CelFailure(compiled) : compiled
-    this.step(REGEX_COMPILE_STEPS + (regex instanceof CelFailure ? pattern.length : regex.size) * 100)
     if (this.#regexes.size < CACHED_REGEXES_MAX) this.#regexes.set(pattern, regex)
     return regex
   }
@@ -120,4 +122,6 @@ const CACHED_TEXT_MIN = 256
 /** Entries of each cache of an evaluation. More: not remembered. */
 const CACHE_ENTRIES_MAX = 4096
 const CACHED_REGEXES_MAX = 64
+/** Steps of compiling a regular expression, and of each instruction or as much work. */
 const REGEX_COMPILE_STEPS = 2000
+const REGEX_WORK_STEPS = 100

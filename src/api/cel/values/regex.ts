@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js'
-import { estimatedSize } from '../../custom/pattern.ts'
+import { patternSize } from '../../custom/pattern-size.ts'
 import { celLimits } from '../limits.ts'
 
 /** A regular expression of Go's `regexp`, which matches in linear time. */
@@ -16,11 +16,22 @@ export type CelRegex = {
   readonly find: (text: string, countMax: number, before: (start: number) => void) => readonly string[]
 }
 
+/**
+ * Returns an upper estimate of the work to compile a pattern, in instructions.
+ *
+ * @returns 0 if the pattern is too large to be compiled
+ */
+export function compilationWork(pattern: string): number {
+  if (pattern.length > celLimits.patternCharactersMax) return 0
+  const { work } = patternSize(pattern)
+  return work > celLimits.patternSizeMax ? 0 : work
+}
+
 /** @returns the error if the pattern is not a regular expression */
 export function compileRegex(pattern: string): CelRegex | string {
   const { patternCharactersMax, patternSizeMax } = celLimits
-  if (pattern.length > patternCharactersMax || estimatedSize(pattern) > patternSizeMax)
-    return `regular expression has more than ${patternCharactersMax} characters or ${patternSizeMax} instructions`
+  if (pattern.length > patternCharactersMax || patternSize(pattern).work > patternSizeMax)
+    return `regular expression has more than ${patternCharactersMax} characters or ${patternSizeMax} instructions and ranges of characters`
   try {
     const compiled = RE2JS.compile(pattern)
     return {

@@ -6,7 +6,8 @@ import type { Path } from '../../schema/path.ts'
 import type { CheckBudget } from '../check-budget.ts'
 import { customLimits } from '../limits.ts'
 import type { Structural, ValidationRule } from '../structural.ts'
-import { constantPatternError } from '../../cel/constant-patterns.ts'
+import { constantPatternError } from './check-patterns.ts'
+import type { PatternBudget } from './check-patterns.ts'
 import { compileRule } from './compile-rule.ts'
 import type { Compiled } from './compile-rule.ts'
 import { declaredType } from './declared-type.ts'
@@ -36,10 +37,10 @@ export function checkExpressions(
   findings: Findings,
 ): void {
   if (!hasRules(root)) return
-  const walk = new ExpressionWalk(marker, budget)
+  const walk = new ExpressionWalk(marker, budget, budget)
   walk.schema(root, at)
   if (walk.problems.length === 0 && !walk.isTooExpensive) return
-  const old = before === null ? null : new ExpressionWalk(marker, null)
+  const old = before === null ? null : new ExpressionWalk(marker, null, budget)
   if (before !== null) old?.schema(before, at)
   const known = new Set(old?.problems.map(({ key }) => key))
   for (const { key, finding } of walk.problems) if (!known.has(key)) findings.add(finding)
@@ -66,14 +67,19 @@ class ExpressionWalk {
   readonly problems: Problem[] = []
   readonly #marker: string
   readonly #budget: CheckBudget | null
+  readonly #patterns: PatternBudget
   #cost = 0
   #expensive: Expensive[] = []
   #isStopped = false
 
-  /** @param budget null: unlimited, for a schema that was checked before */
-  constructor(marker: string, budget: CheckBudget | null) {
+  /**
+   * @param budget null: unlimited, for a schema that was checked before
+   * @param patterns of both schemas
+   */
+  constructor(marker: string, budget: CheckBudget | null, patterns: PatternBudget) {
     this.#marker = marker
     this.#budget = budget
+    this.#patterns = patterns
   }
 
   get isTooExpensive(): boolean {
@@ -162,7 +168,7 @@ class ExpressionWalk {
     const { condition, message, usesOldSelf } = compileRule(rule, declared, schema)
     const check = (name: 'rule' | 'messageExpression', compiled: Compiled, times: Occurrences): void => {
       const place = member(at, name)
-      const words = compiled.kind === 'rejected' ? compiled.words : patternWords(name, compiled)
+      const words = compiled.kind === 'rejected' ? compiled.words : this.#patternWords(name, compiled)
       if (words !== null) say(invalid(place, rule[name], words))
       if (compiled.kind === 'compiled')
         this.#checkCost(place, name, costOfAll(compiled.costMax, times, declared), say)
@@ -177,6 +183,18 @@ class ExpressionWalk {
       const words = 'may not be set if oldSelf is not used in rule'
       say(invalid(fieldAt(at, 'optionalOldSelf'), rule.optionalOldSelf, words))
     }
+  }
+
+  /**
+   * Only new definitions are refused for such a pattern: a stored rule may never evaluate it.
+   *
+   * @returns null: all constant patterns compile
+   */
+  #patternWords(name: 'rule' | 'messageExpression', { expression }: CompiledExpression): string | null {
+    const error = constantPatternError(expression, this.#patterns)
+    if (error === null) return null
+    const what = name === 'rule' ? '' : 'messageExpression '
+    return `${what}program instantiation failed: ${error}`
   }
 
   #checkCost(
@@ -198,18 +216,6 @@ class ExpressionWalk {
 const EXPENSIVE_SHOWN_MAX = 4
 
 type CompiledExpression = Extract<Compiled, { readonly kind: 'compiled' }>
-
-/**
- * Only new definitions are refused for such a pattern: a stored rule may never evaluate it.
- *
- * @returns null: all constant patterns compile
- */
-function patternWords(name: 'rule' | 'messageExpression', { expression }: CompiledExpression): string | null {
-  const error = constantPatternError(expression)
-  if (error === null) return null
-  const what = name === 'rule' ? '' : 'messageExpression '
-  return `${what}program instantiation failed: ${error}`
-}
 
 function isSchema(schema: Structural['additional']): schema is Structural {
   return typeof schema === 'object' && schema !== null

@@ -18,6 +18,7 @@ import {
   celTimestamp,
 } from '../../../../../src/api/cel/types.ts'
 import type { CelType } from '../../../../../src/api/cel/types.ts'
+import { celLimits } from '../../../../../src/api/cel/limits.ts'
 import { Evaluation } from '../../../../../src/api/cel/evaluate/evaluation.ts'
 import type { Json } from '../../../../../src/api/json.ts'
 import { canonicalText } from '../../../../../src/api/cel/values/canonical-text.ts'
@@ -91,6 +92,39 @@ for (const [what, source, variables] of cases) {
     assert.equal(evaluateCel(compiled, bindings, new CelBudget(1_000_000)).kind, 'value')
   })
 }
+
+/** Returns the steps of an expression that has a value. */
+function stepsOf(source: string, variables: Variables): number {
+  const compiled = compile(source, variables)
+  assert.ok(typeof compiled !== 'string', 'compiled')
+  const bindings = new Map(Object.entries(variables).map(([name, [, value = null]]) => [name, value]))
+  const budget = new CelBudget(1_000_000)
+  assert.equal(evaluateCel(compiled, bindings, budget).kind, 'value', source)
+  return celLimits.evaluationStepsMax - budget.stepsLeft
+}
+
+for (const call of ["'a'.matches(p)", "'a'.find(p) == ''", "'a'.findAll(p) == []"]) {
+  void test(`compiling the pattern of ${call} counts the ranges of its classes`, () => {
+    const steps = (p: string): number => stepsOf(`${call} || true`, { p: [celString, p] })
+    for (const [plain, wide, times] of [
+      ['a', '\\pL', 30],
+      ['a', '(?i)\\PL', 50],
+      ['[a-z]', '(?i)[B-\\x{1e942}]', 500],
+    ] as const) {
+      const more = steps(wide.repeat(5)) - steps(plain.repeat(5))
+      assert.ok(more >= 5 * times * 100, `${wide}: ${more}`)
+    }
+  })
+}
+
+void test('a pattern that takes more steps than are left is not compiled', () => {
+  const compiled = compile("'a'.matches(p)", { p: [celString] })
+  assert.ok(typeof compiled !== 'string', 'compiled')
+  // Reading it would be an error, so it was not read.
+  const bindings = new Map([['p', `${'\\pL'.repeat(200)}(`]])
+  assert.equal(evaluateCel(compiled, bindings, new CelBudget(1_000_000, 100_000)).kind, 'over-budget')
+  assert.equal(evaluateCel(compiled, bindings, new CelBudget(1_000_000)).kind, 'error')
+})
 
 void test('evaluations share the steps of a budget', () => {
   const big = Array.from({ length: 10_000 }, (_, at) => at)

@@ -421,6 +421,19 @@ void test('an update may keep a pattern that does not compile', () => {
   assert.deepEqual(wrong(struct({ a: ruled(text, 'self.matches("[")'), b: text }), stored), [])
 })
 
+void test('constant patterns of all rules share one limit, which an update may exceed already', () => {
+  const rule = (at: number): string => `self.matches('(?i)${String.raw`\\pL`.repeat(100)}${at}')`
+  const same = Array.from({ length: 100 }, () => rule(0))
+  assert.deepEqual(wrong(around(ruled(text, ...same))), [])
+  const many = Array.from({ length: 8 }, (_, at) => rule(at))
+  const words = 'regular expressions of all versions must compile to at most 30000 instructions and ranges'
+  const found = wrong(around(ruled(text, ...many)))
+  assert.ok(found.length >= 3 && found.every((line) => line.includes(words)), found.join('\n'))
+  // The patterns that an update keeps are not compiled again for this.
+  const before = around(ruled(text, ...many))
+  assert.deepEqual(wrong(struct({ a: ruled(text, ...many), b: count }), before), [])
+})
+
 void test('the defaults of a definition share the cost of the rules of one write', () => {
   const list = ruled(
     { type: 'array', maxItems: 300, items: text },
