@@ -12,7 +12,7 @@ export type PatternSize = {
 
 /** Compiling takes time and memory for each instruction, so the estimate is made without it. */
 export function patternSize(source: string): PatternSize {
-  const weigh = FOLDS.test(source) ? FOLDED : PLAIN
+  const weigh = ignoresCase(source) ? FOLDED : PLAIN
   const open: number[] = []
   let sum = 0
   let last = 0
@@ -46,8 +46,10 @@ export function patternSize(source: string): PatternSize {
 const TOKEN =
   /[()]|\{([0-9]{1,6})(?:,([0-9]{1,6})?)?\}|\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]|\\Q(?:(?!\\E).)*(?:\\E)?|\\[pP](?:\{[^}]*\}|.)|\\x\{[0-9A-Fa-f]+\}|\\.|./gsu
 
-/** A flag group that may set `i`: the whole expression counts as without case. */
-const FOLDS = /\(\?[A-Za-z-]*i/
+/** Returns whether a flag group may set `i`; the whole expression counts as without case then. */
+export function ignoresCase(source: string): boolean {
+  return /\(\?[A-Za-z-]*i/.test(source)
+}
 
 /** Work of one part of a class beyond that of the instruction. */
 type Weights = {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../json.ts'
 import { celLimits } from '../limits.ts'
-import { codePointCount } from '../values/code-points.ts'
+import { codePointCount, mayHavePairs } from '../values/code-points.ts'
 import type { CelRegex } from '../values/regex.ts'
 import { compilationWork, compileRegex } from '../values/regex.ts'
 import type { CelValue } from '../values/value.ts'
@@ -69,9 +69,22 @@ export class Evaluation {
     return value instanceof CelList || value instanceof CelMap ? value.size : 1
   }
 
+  /** Returns the smaller size of two values. Of texts only those are counted that may have it. */
+  smallerSize(a: CelValue, b: CelValue): number {
+    if (typeof a !== 'string' || typeof b !== 'string') return Math.min(this.sizeOf(a), this.sizeOf(b))
+    const [short, long] = a.length <= b.length ? [a, b] : [b, a]
+    // A code point takes at most two units.
+    if (long.length >= 2 * short.length) return this.textSize(short)
+    return Math.min(this.textSize(short), this.textSize(long))
+  }
+
   /** Returns the number of code points. */
   textSize(text: string): number {
-    if (text.length < CACHED_TEXT_MIN) return codePointCount(text)
+    if (text.length < CACHED_TEXT_MIN) {
+      if (!mayHavePairs(text)) return text.length
+      this.step(text.length / 8)
+      return codePointCount(text)
+    }
     const known = this.#textSizes.get(text)
     if (known !== undefined) {
       // Looking the text up compares it with the cached one.

@@ -126,6 +126,46 @@ void test('a pattern that takes more steps than are left is not compiled', () =>
   assert.equal(evaluateCel(compiled, bindings, new CelBudget(1_000_000)).kind, 'error')
 })
 
+const few = Array.from({ length: 100 }, (_, at) => `${at}`)
+
+for (const [what, source, variable, stepsMin] of [
+  ['writing an address', "string(ip('1:0:0:2::3')) != ''", null, 110],
+  ['reading a network', "isCIDR('1:0:0:2::3/64')", null, 50],
+  ['reading an address', "isIP('1:0:0:2::3')", null, 50],
+  ['reading a URL', "isURL('http://a@b:1/?a=b&c=d')", null, 60],
+  ['reading a quantity', "isQuantity('1234567890123.123456789')", null, 30],
+  ['reading and writing a double', 'double(string(1.2345678901234567e-300)) > 0.0', null, 28],
+  ['a time zone by name', "timestamp(0).getHours('America/New_York') >= 0", null, 250],
+  ['counting wide characters', 'size(a) > 0', 'ω'.repeat(200), 25],
+  ['counting wide characters to compare them', "a < 'ω'", 'ω'.repeat(200), 0.1],
+  ['counting wide characters of texts of like length', 'a <= a', 'ω'.repeat(200), 50],
+] as const) {
+  void test(`${what} counts as many steps as it takes time`, () => {
+    const [l, a]: readonly CelType[] = [celList(celString), celString]
+    const times = variable === null ? 100 : 1
+    const loop = variable === null ? `l.all(x, ${source})` : source
+    assert.ok(l !== undefined && a !== undefined)
+    const steps = stepsOf(loop, { l: [l, few], a: [a, variable ?? ''] })
+    assert.ok(steps >= times * stepsMin, `${steps / times}`)
+  })
+}
+
+void test('finding a match counts more than deciding whether there is one, above all without case', () => {
+  const steps = (call: string, a: string): number => stepsOf(call, { a: [celString, a] })
+  // The difference leaves out the compilation.
+  const perText = (call: string): number => steps(call, 'a'.repeat(8000)) - steps(call, '')
+  assert.ok(perText("a.find('a+y') == ''") >= 1.5 * perText("a.matches('a+y') || true"), 'find')
+  assert.ok(perText("a.find('(?i)a+y') == ''") >= 3 * perText("a.matches('(?i)a+y') || true"), 'without case')
+})
+
+void test('the characters of a text are not counted to compare it with a shorter one', () => {
+  const steps = (source: string): number => stepsOf(source, { a: [celString, 'ω'.repeat(250)] })
+  assert.equal(steps("a != ''"), 0)
+  assert.ok(steps("a != 'ωω'") < 1, 'the shorter one')
+  const plain = stepsOf('size(a) > 0', { a: [celString, 'é'.repeat(250)] })
+  assert.equal(plain, 0)
+})
+
 void test('evaluations share the steps of a budget', () => {
   const big = Array.from({ length: 10_000 }, (_, at) => at)
   const compiled = compile('d == d', { d: [celDyn] })
