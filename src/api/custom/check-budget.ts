@@ -11,9 +11,10 @@ export type CheckBudget = {
   patternsSizeLeft: number
   /** The constant regular expressions of rules that were compiled, with their errors. */
   readonly constantPatterns: Map<string, string | null>
-  /** Rules that are expressions, and their characters. */
+  /** Rules that are expressions, their characters, and their nodes. */
   rulesLeft: number
   ruleCharactersLeft: number
+  ruleNodesLeft: number
   /** Shared by all values that defaults are checked against. */
   readonly work: StepBudget
   /** Shared by all rules that are evaluated on defaults. */
@@ -26,6 +27,7 @@ export function newCheckBudget(): CheckBudget {
     constantPatterns: new Map(),
     rulesLeft: customLimits.rulesMax,
     ruleCharactersLeft: customLimits.ruleCharactersMax,
+    ruleNodesLeft: customLimits.ruleNodesMax,
     work: new StepBudget(customLimits.validationStepsMax),
     ruleCost: new CelBudget(customLimits.writeRuleCostMax, customLimits.writeRuleStepsMax),
   }

@@ -158,6 +158,27 @@ class ExpressionWalk {
     return false
   }
 
+  /** @returns whether the rules so far are within the limit of the definition */
+  #spendNodes(
+    rule: ValidationRule,
+    compiled: readonly (Compiled | null)[],
+    at: Path,
+    say: (finding: Finding) => void,
+  ): boolean {
+    if (this.#budget === null) return true
+    for (const each of compiled) {
+      if (each === null) continue
+      // What was rejected took about as long.
+      const nodes = each.kind === 'compiled' ? each.expression.checked.types.size : rule.rule.length / 2
+      this.#budget.ruleNodesLeft -= nodes
+    }
+    if (this.#budget.ruleNodesLeft >= 0) return true
+    const words = `the rules of a definition may have at most ${customLimits.ruleNodesMax} nodes together`
+    say(fieldForbidden(at, words))
+    this.#isStopped = true
+    return false
+  }
+
   #checkRule(
     rule: ValidationRule,
     schema: Structural,
@@ -166,6 +187,7 @@ class ExpressionWalk {
     say: (finding: Finding) => void,
   ): void {
     const { condition, message, usesOldSelf } = compileRule(rule, declared, schema)
+    if (!this.#spendNodes(rule, [condition, message], at, say)) return
     const check = (name: 'rule' | 'messageExpression', compiled: Compiled, times: Occurrences): void => {
       const place = member(at, name)
       const words = compiled.kind === 'rejected' ? compiled.words : this.#patternWords(name, compiled)

@@ -333,6 +333,15 @@ void test('rules beyond the limits of a definition are refused before they are c
   assert.deepEqual([budget.rulesLeft, budget.ruleCharactersLeft], [1000, 131_072])
 })
 
+void test('the nodes of all rules of a definition share one limit', () => {
+  const rule = `${'self > 1 || '.repeat(600)}true`
+  const few = Array.from({ length: 6 }, () => rule)
+  assert.deepEqual(wrong(around(ruled(count, ...few))), [])
+  assert.deepEqual(wrong(around(ruled(count, ...few, rule))), [
+    `s.properties[a].${X}validations[6]: Forbidden: the rules of a definition may have at most 15000 nodes together`,
+  ])
+})
+
 void test('an update may keep rules that are broken already, and adds no others', () => {
   const broken = ruled(count, 'self.foo')
   const stored = struct({ a: broken })
