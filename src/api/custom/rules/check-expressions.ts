@@ -40,7 +40,9 @@ export function checkExpressions(
   const walk = new ExpressionWalk(marker, budget, budget)
   walk.schema(root, at)
   if (walk.problems.length === 0 && !walk.isTooExpensive) return
-  const old = before === null ? null : new ExpressionWalk(marker, null, budget)
+  // The cost of the old schema only matters if that of the new one is too high.
+  const only = walk.isTooExpensive ? null : new Set(walk.problems.map(({ key }) => key))
+  const old = before === null ? null : new ExpressionWalk(marker, null, budget, only)
   if (before !== null) old?.schema(before, at)
   const known = new Set(old?.problems.map(({ key }) => key))
   for (const { key, finding } of walk.problems) if (!known.has(key)) findings.add(finding)
@@ -68,6 +70,7 @@ class ExpressionWalk {
   readonly #marker: string
   readonly #budget: CheckBudget | null
   readonly #patterns: PatternBudget
+  readonly #only: ReadonlySet<string> | null
   #cost = 0
   #expensive: Expensive[] = []
   #isStopped = false
@@ -75,8 +78,15 @@ class ExpressionWalk {
   /**
    * @param budget null: unlimited, for a schema that was checked before
    * @param patterns of both schemas
+   * @param only the keys of the rules to check; null: all
    */
-  constructor(marker: string, budget: CheckBudget | null, patterns: PatternBudget) {
+  constructor(
+    marker: string,
+    budget: CheckBudget | null,
+    patterns: PatternBudget,
+    only: ReadonlySet<string> | null = null,
+  ) {
+    this.#only = only
     this.#marker = marker
     this.#budget = budget
     this.#patterns = patterns
@@ -131,6 +141,7 @@ class ExpressionWalk {
     const list = member(position.at, this.#marker)
     for (const [index, rule] of own.validations.entries()) {
       const at = listIndex(list, index)
+      if (this.#only !== null && !this.#only.has(keyOf(rule, position.at))) continue
       const say = (finding: Finding): void => this.#say(rule, position.at, finding)
       if (declared === null) {
         const words = 'expressions cannot read values whose schema has no type; specify one'
@@ -141,8 +152,7 @@ class ExpressionWalk {
   }
 
   #say(rule: ValidationRule, schema: Path, finding: Finding): void {
-    const key = JSON.stringify([spellPath(schema), rule.rule, rule.messageExpression, rule.optionalOldSelf])
-    this.problems.push({ key, finding })
+    this.problems.push({ key: keyOf(rule, schema), finding })
   }
 
   /** @returns whether the rule is within the limits of the definition */
@@ -236,6 +246,10 @@ class ExpressionWalk {
 }
 
 const EXPENSIVE_SHOWN_MAX = 4
+
+function keyOf({ rule, messageExpression, optionalOldSelf }: ValidationRule, schema: Path): string {
+  return JSON.stringify([spellPath(schema), rule, messageExpression, optionalOldSelf])
+}
 
 type CompiledExpression = Extract<Compiled, { readonly kind: 'compiled' }>
 
