@@ -29,8 +29,8 @@ export const customLimits = Object.freeze({
   rulesMax: 1000,
   ruleCharactersMax: 128 * 1024,
   /**
-   * Nodes of all expressions of one definition, after macros. More: the definition is rejected. Each
-   * takes up to 16 µs to compile, once more when the first object arrives.
+   * Nodes of all expressions of one definition, after macros. More: the definition is rejected.
+   * Each takes up to 16 µs to compile, once more when the first object arrives.
    */
   ruleNodesMax: 15_000,
   /**

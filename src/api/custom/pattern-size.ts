@@ -1,4 +1,4 @@
-/** What a regular expression may take, without compiling it. */
+/** The estimated size of a regular expression. */
 export type PatternSize = {
   /** Upper estimate of the instructions. Counted repetitions are unrolled. */
   readonly instructions: number

@@ -57,7 +57,7 @@ function findIn(compiled: RE2JS, text: string, { countMax, before }: Finding): s
     before(end)
     if (!matcher.find()) break
     const match = matcher.group() ?? ''
-    // As in Go: an empty match next to the one before is none.
+    // As in Go: an empty match next to the one before does not count.
     if (isFirst || match !== '' || matcher.start() !== end) found.push(match)
     end = matcher.end()
   }

@@ -178,7 +178,7 @@ class ExpressionWalk {
     if (this.#budget === null) return true
     for (const each of compiled) {
       if (each === null) continue
-      // What was rejected took about as long.
+      // A rejected expression took about as long.
       const nodes = each.kind === 'compiled' ? each.expression.checked.types.size : rule.rule.length / 2
       this.#budget.ruleNodesLeft -= nodes
     }
