@@ -1,23 +1,13 @@
 import type { CelExpression } from './cel.ts'
-import { compileRegex } from './values/regex.ts'
 
-/**
- * Returns the error of the first regular expression that is a constant of an expression and does
- * not compile. null: there is none. Those that are computed fail when they are evaluated.
- *
- * @source apiserver `pkg/cel/library/regex.go`, FindRegexOptimization
- */
-export function constantPatternError({ checked }: CelExpression): string | null {
-  const known = new Set<string>()
+/** Returns the regular expressions that are constants of an expression, each once. */
+export function constantPatterns({ checked }: CelExpression): ReadonlySet<string> {
+  const patterns = new Set<string>()
   for (const { name, args } of checked.calls.values()) {
     const pattern = PATTERN_FUNCTIONS.has(name) ? args[1] : undefined
-    if (pattern?.kind !== 'literal' || pattern.value.type !== 'string') continue
-    if (known.has(pattern.value.value)) continue
-    known.add(pattern.value.value)
-    const compiled = compileRegex(pattern.value.value)
-    if (typeof compiled === 'string') return compiled
+    if (pattern?.kind === 'literal' && pattern.value.type === 'string') patterns.add(pattern.value.value)
   }
-  return null
+  return patterns
 }
 
 /** Their second argument is a regular expression; the receiver counts as the first. */

@@ -25,6 +25,9 @@ export const celLimits = Object.freeze({
   evaluationStepsMax: 2_000_000,
   /** Characters of one regular expression. Longer: an error. */
   patternCharactersMax: 4096,
-  /** Estimated instructions of one regular expression. More: an error. */
+  /**
+   * Estimated work to compile one regular expression, in instructions; large classes of characters
+   * count as many. More: an error.
+   */
   patternSizeMax: 10_000,
 })

@@ -7,11 +7,14 @@ import { customLimits } from './limits.ts'
  * versions.
  */
 export type CheckBudget = {
-  /** Instructions of regular expressions. */
+  /** Work to compile regular expressions, in instructions. */
   patternsSizeLeft: number
-  /** Rules that are expressions, and their characters. */
+  /** The constant regular expressions of rules that were compiled, with their errors. */
+  readonly constantPatterns: Map<string, string | null>
+  /** Rules that are expressions, their characters, and their nodes. */
   rulesLeft: number
   ruleCharactersLeft: number
+  ruleNodesLeft: number
   /** Shared by all values that defaults are checked against. */
   readonly work: StepBudget
   /** Shared by all rules that are evaluated on defaults. */
@@ -20,9 +23,11 @@ export type CheckBudget = {
 
 export function newCheckBudget(): CheckBudget {
   return {
-    patternsSizeLeft: customLimits.definitionPatternsSizeMax,
+    patternsSizeLeft: customLimits.patternsSizeMax,
+    constantPatterns: new Map(),
     rulesLeft: customLimits.rulesMax,
     ruleCharactersLeft: customLimits.ruleCharactersMax,
+    ruleNodesLeft: customLimits.ruleNodesMax,
     work: new StepBudget(customLimits.validationStepsMax),
     ruleCost: new CelBudget(customLimits.writeRuleCostMax, customLimits.writeRuleStepsMax),
   }

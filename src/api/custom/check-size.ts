@@ -6,7 +6,8 @@ import type { Path } from '../schema/path.ts'
 import { fieldAt } from '../schema/path.ts'
 import type { CheckBudget } from './check-budget.ts'
 import { customLimits } from './limits.ts'
-import { compilePattern, estimatedSize } from './pattern.ts'
+import { patternSize } from './pattern-size.ts'
+import { compilePattern } from './pattern.ts'
 import { childrenOf } from './schema-children.ts'
 
 /**
@@ -16,23 +17,15 @@ import { childrenOf } from './schema-children.ts'
  * @returns whether the schema is small enough to be processed
  */
 export function checkSize(json: JsonObject, at: Path, budget: CheckBudget, found: Findings): boolean {
-  const { schemaNodesMax, schemaDepthMax, patternsSizeMax, definitionPatternsSizeMax } = customLimits
+  const { schemaNodesMax, schemaDepthMax, patternCharactersMax } = customLimits
   let nodes = 0
-  let patternsSize = 0
   const visit = (node: JsonObject, place: Path, depth: number): string | null => {
     nodes++
     if (nodes > schemaNodesMax) return `must have at most ${schemaNodesMax} schemas inside`
     if (depth > schemaDepthMax) return `must be at most ${schemaDepthMax} schemas deep`
     const pattern = textMember(node, 'pattern')
-    const size = estimatedSize(pattern.slice(0, customLimits.patternCharactersMax))
-    patternsSize += size
-    budget.patternsSizeLeft -= size
-    if (patternsSize > patternsSizeMax) {
-      return `its regular expressions must compile to at most ${patternsSizeMax} instructions together`
-    }
-    if (budget.patternsSizeLeft < 0) {
-      return `regular expressions of all versions must compile to at most ${definitionPatternsSizeMax} instructions together`
-    }
+    budget.patternsSizeLeft -= patternSize(pattern.slice(0, patternCharactersMax)).work
+    if (budget.patternsSizeLeft < 0) return patternsTooLarge()
     if (pattern !== '') checkPattern(pattern, place, found)
     for (const child of childrenOf(node, place)) {
       const words = visit(child.json, child.at, depth + 1)
@@ -50,4 +43,9 @@ function checkPattern(pattern: string, at: Path, found: Findings): void {
   if (typeof compiled !== 'string') return
   const words = `must be a valid regular expression, but isn't: ${compiled}`
   found.add(invalid(fieldAt(at, 'pattern'), pattern.slice(0, 256), words))
+}
+
+/** The error of regular expressions that are too large together. */
+export function patternsTooLarge(): string {
+  return `regular expressions of all versions must compile to at most ${customLimits.patternsSizeMax} instructions and ranges of characters together`
 }

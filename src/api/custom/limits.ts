@@ -11,20 +11,28 @@ export const customLimits = Object.freeze({
   schemaNodesMax: 50_000,
   /** Characters of one regular expression. Longer: the definition is rejected. */
   patternCharactersMax: 4096,
-  /** Estimated instructions of one regular expression. More: the definition is rejected. */
+  /**
+   * Estimated work to compile one regular expression, in instructions; large classes of characters
+   * count as many. More: the definition is rejected.
+   */
   patternSizeMax: 10_000,
   /**
-   * Size of all regular expressions of a version together, and of all new versions together. More:
-   * the definition is rejected.
+   * The same for all regular expressions of all new versions of a definition together, also the
+   * constant ones of rules. More: the definition is rejected. Takes about 0.2 s, once more when the
+   * first object arrives.
    */
-  patternsSizeMax: 50_000,
-  definitionPatternsSizeMax: 200_000,
+  patternsSizeMax: 30_000,
   /**
    * Rules of one definition that are expressions, and their characters in all. More: the definition
    * is rejected. Each member compiles them when the first object arrives.
    */
   rulesMax: 1000,
   ruleCharactersMax: 128 * 1024,
+  /**
+   * Nodes of all expressions of one definition, after macros. More: the definition is rejected.
+   * Each takes up to 16 µs to compile, once more when the first object arrives.
+   */
+  ruleNodesMax: 15_000,
   /**
    * Estimated cost of one expression for all values that it may apply to, and of all expressions of
    * a version, as upstream. More: the definition is rejected.

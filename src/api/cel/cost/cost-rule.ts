@@ -59,10 +59,7 @@ export const affix: CostRule = {
 
 /** Comparing ends with the shorter value. */
 export const comparison: CostRule = {
-  actual: ([a = null, b = null], _, evaluation) => {
-    const size = Math.min(evaluation.sizeOf(a), evaluation.sizeOf(b))
-    return Math.ceil(size * CHARACTER)
-  },
+  actual: ([a = null, b = null], _, evaluation) => Math.ceil(evaluation.smallerSize(a, b) * CHARACTER),
   estimate: (args) => {
     const max = Math.min(sizeAt(args, 0).max, sizeAt(args, 1).max)
     return { cost: scale({ min: max > 0 ? 1 : 0, max }, CHARACTER) }

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../json.ts'
-import { codePointCount } from '../values/code-points.ts'
+import { celLimits } from '../limits.ts'
+import { codePointCount, mayHavePairs } from '../values/code-points.ts'
 import type { CelRegex } from '../values/regex.ts'
-import { compileRegex } from '../values/regex.ts'
+import { compilationWork, compileRegex } from '../values/regex.ts'
 import type { CelValue } from '../values/value.ts'
 import { CelFailure, CelList, CelMap } from '../values/value.ts'
 
@@ -68,9 +69,22 @@ export class Evaluation {
     return value instanceof CelList || value instanceof CelMap ? value.size : 1
   }
 
+  /** Returns the smaller size of two values. Of texts only those are counted that may have it. */
+  smallerSize(a: CelValue, b: CelValue): number {
+    if (typeof a !== 'string' || typeof b !== 'string') return Math.min(this.sizeOf(a), this.sizeOf(b))
+    const [short, long] = a.length <= b.length ? [a, b] : [b, a]
+    // A code point takes at most two units.
+    if (long.length >= 2 * short.length) return this.textSize(short)
+    return Math.min(this.textSize(short), this.textSize(long))
+  }
+
   /** Returns the number of code points. */
   textSize(text: string): number {
-    if (text.length < CACHED_TEXT_MIN) return codePointCount(text)
+    if (text.length < CACHED_TEXT_MIN) {
+      if (!mayHavePairs(text)) return text.length
+      this.step(text.length / 8)
+      return codePointCount(text)
+    }
     const known = this.#textSizes.get(text)
     if (known !== undefined) {
       // Looking the text up compares it with the cached one.
@@ -97,9 +111,10 @@ export class Evaluation {
   regexOf(pattern: string): CelRegex | CelFailure {
     const known = this.#regexes.get(pattern)
     if (known !== undefined) return known
+    this.step(REGEX_COMPILE_STEPS + Math.min(pattern.length, celLimits.patternCharactersMax))
+    this.step(compilationWork(pattern) * REGEX_WORK_STEPS)
     const compiled = compileRegex(pattern)
     const regex = typeof compiled === 'string' ? new CelFailure(compiled) : compiled
-    this.step(REGEX_COMPILE_STEPS + (regex instanceof CelFailure ? pattern.length : regex.size) * 100)
     if (this.#regexes.size < CACHED_REGEXES_MAX) this.#regexes.set(pattern, regex)
     return regex
   }
@@ -120,4 +135,6 @@ const CACHED_TEXT_MIN = 256
 /** Entries of the cache of sizes, and of that of keys. More: not remembered. */
 const CACHE_ENTRIES_MAX = 4096
 const CACHED_REGEXES_MAX = 64
+/** Steps of compiling a regular expression, and of each instruction or as much work. */
 const REGEX_COMPILE_STEPS = 2000
+const REGEX_WORK_STEPS = 100

@@ -61,11 +61,7 @@ export const arithmetic: readonly FunctionEntry[] = [
     uints((a, b) => (b === 0n ? new CelFailure('division by zero') : a / b)),
     call2(aDouble, aDouble, celDouble, (a, b) => a / b),
   ],
-  [
-    '_%_',
-    ints((a, b) => (b === 0n ? new CelFailure('modulus by zero') : a % b)),
-    uints((a, b) => (b === 0n ? new CelFailure('modulus by zero') : a % b)),
-  ],
+  ['_%_', ints(modulus), uints((a, b) => (b === 0n ? new CelFailure('modulus by zero') : a % b))],
   ['-_', call1(anInt, celInt, (a) => int(-a)), call1(aDouble, celDouble, (a) => -a)],
 ]
 
@@ -85,6 +81,12 @@ function ints(apply: (a: bigint, b: bigint) => bigint | CelFailure): Overload {
     const result = apply(a, b)
     return result instanceof CelFailure ? result : int(result)
   })
+}
+
+/** Overflows where the division does. */
+function modulus(a: bigint, b: bigint): bigint | CelFailure {
+  if (b === 0n) return new CelFailure('modulus by zero')
+  return b === -1n && a === -(2n ** 63n) ? new CelFailure('integer overflow') : a % b
 }
 
 function uints(apply: (a: bigint, b: bigint) => bigint | CelFailure): Overload {

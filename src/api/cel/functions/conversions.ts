@@ -26,8 +26,9 @@ import type { FunctionEntry, Outcome, Overload, Param } from './overload.ts'
 import { call1, slow } from './overload.ts'
 import { aBool, aDouble, aDuration, aString, aTimestamp, aUint, anInt, any, bytes, typeA } from './params.ts'
 
-/** Steps of reading or writing a time or duration. */
+/** Steps of reading or writing a time or duration, and a double. */
 const TIME_STEPS = 40
+const DOUBLE_STEPS = 12
 
 const toBytes: CostRule = {
   actual: traverse(0).actual,
@@ -86,7 +87,7 @@ export const conversions: readonly FunctionEntry[] = [
     call1(anInt, celDouble, (value) => Number(value)),
     call1(aUint, celDouble, ({ value }) => Number(value)),
     call1(aString, celDouble, (text, evaluation) => {
-      evaluation.step(text.length / 4)
+      evaluation.step(DOUBLE_STEPS + text.length / 4)
       return parseDouble(text) ?? unreadable(text, 'double')
     }),
   ],
@@ -104,7 +105,10 @@ export const conversions: readonly FunctionEntry[] = [
     call1(aBool, celString, (value) => String(value), shortText(4, 5)),
     call1(anInt, celString, (value) => value.toString(), shortText(1, 20)),
     call1(aUint, celString, ({ value }) => value.toString(), shortText(1, 20)),
-    call1(aDouble, celString, (value) => formatDouble(value), shortText(1, 24)),
+    slow(
+      DOUBLE_STEPS,
+      call1(aDouble, celString, (value) => formatDouble(value), shortText(1, 24)),
+    ),
     call1(
       bytes,
       celString,

@@ -10,7 +10,8 @@ import type { FunctionEntry, Outcome, Overload, Param } from './overload.ts'
 import { call1, call2, method, slow } from './overload.ts'
 import { aString } from './params.ts'
 
-const PARSE_STEPS = 25
+/** Steps of reading or writing an address. */
+const PARSE_STEPS = 60
 const ipType: CelType = { kind: 'opaque', name: IpValue.typeName }
 const cidrType: CelType = { kind: 'opaque', name: CidrValue.typeName }
 const anIp: Param<IpValue> = { type: ipType, is: (value) => value instanceof IpValue }

@@ -13,7 +13,8 @@ const aQuantity: Param<QuantityValue> = {
   type: quantityType,
   is: (value) => value instanceof QuantityValue,
 }
-const PARSE_STEPS = 10
+/** Steps of reading a quantity, and of comparing it. */
+const PARSE_STEPS = 30
 const NANO = 10n ** 9n
 const INT_MAX = 2n ** 63n - 1n
 

@@ -6,7 +6,7 @@ import { CelFailure } from '../values/value.ts'
 import type { FunctionEntry } from './overload.ts'
 import { call2, call3, method } from './overload.ts'
 import { aString, anInt } from './params.ts'
-import { regexSteps } from './texts.ts'
+import { findSteps } from './texts.ts'
 
 /**
  * The regex library of upstream.
@@ -73,5 +73,5 @@ function matchesOf(
   const regex = evaluation.regexOf(pattern)
   if (regex instanceof CelFailure) return regex
   // Each search may read all of the rest, to find out which alternative matches.
-  return regex.find(text, countMax, (start) => evaluation.step(regexSteps(text.length - start, regex.size)))
+  return regex.find(text, countMax, (start) => evaluation.step(findSteps(text.length - start, regex)))
 }

@@ -1,6 +1,7 @@
 import { affix, regexMatch, searchText } from '../cost/cost-rule.ts'
 import { celBool } from '../types.ts'
 import { searchFor } from '../values/find-text.ts'
+import type { CelRegex } from '../values/regex.ts'
 import { CelFailure } from '../values/value.ts'
 import type { Evaluation } from '../evaluate/evaluation.ts'
 import type { FunctionEntry, Outcome } from './overload.ts'
@@ -42,6 +43,11 @@ function matches(text: string, pattern: string, evaluation: Evaluation): Outcome
 
 /** Steps of starting a match. */
 const MATCH_STEPS = 10
+
+/** Finding a match takes longer than deciding whether there is one, above all without case. */
+export function findSteps(length: number, { size, ignoresCase }: CelRegex): number {
+  return regexSteps(length, size) * (ignoresCase ? 4 : 2)
+}
 
 /** Each character may visit each instruction; a step stands for about eight of these visits. */
 export function regexSteps(length: number, size: number): number {

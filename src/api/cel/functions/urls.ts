@@ -11,7 +11,7 @@ import type { FunctionEntry, Outcome, Overload, Param } from './overload.ts'
 import { call1, method, slow } from './overload.ts'
 import { aString } from './params.ts'
 
-const PARSE_STEPS = 25
+const PARSE_STEPS = 45
 const urlType: CelType = { kind: 'opaque', name: UrlValue.typeName }
 const aUrl: Param<UrlValue> = { type: urlType, is: (value) => value instanceof UrlValue }
 
@@ -52,7 +52,7 @@ export const urls: readonly FunctionEntry[] = [
 const ENTRY_STEPS = 40
 
 function parsed(text: string, evaluation: Evaluation): UrlParts | string {
-  evaluation.step(text.length / 2)
+  evaluation.step(text.length * 0.8)
   return parseUrl(text)
 }
 

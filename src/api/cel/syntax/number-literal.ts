@@ -12,6 +12,7 @@ type NumberToken = Extract<Token, { kind: 'int' | 'uint' | 'double' }>
 export function numberLiteral({ kind, text, at }: NumberToken, isNegative: boolean): Literal {
   if (kind === 'double') {
     const value = Number(text)
+    if (!Number.isFinite(value)) throw new SyntaxFault(at, 'invalid double literal')
     return { type: 'double', value: isNegative ? -value : value }
   }
   const value = isNegative ? -BigInt(text) : BigInt(text)

@@ -1,5 +1,13 @@
 /** Texts as sequences of code points, which is how expressions count characters. */
 
+/**
+ * Returns whether a text may have code points of two units. Takes no time for texts of characters
+ * up to 0xFF, which are stored in a byte each.
+ */
+export function mayHavePairs(text: string): boolean {
+  return /[\u0100-\uffff]/.test(text)
+}
+
 /** Returns the number of code points. */
 export function codePointCount(text: string): number {
   let count = text.length

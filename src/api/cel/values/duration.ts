@@ -36,6 +36,40 @@ export function parseDuration(text: string): CelDuration | CelFailure {
   return durationOf(match[1] === '-' ? -nanos : nanos) ?? failure
 }
 
+/**
+ * Parses a value of format `duration`: one of Go, or whole numbers with units in words, as in
+ * `3 days 2 min`.
+ *
+ * @source go-openapi `strfmt` ParseDuration
+ */
+export function parseDurationOfFormat(text: string): CelDuration | CelFailure {
+  const duration = parseDuration(text)
+  if (!(duration instanceof CelFailure) || text.length > WORDS_MAX) return duration
+  let nanos = 0n
+  let hasUnit = false
+  for (const [, count = '', word = ''] of text.matchAll(/([0-9]+)\s*([A-Za-zµ]+)/g)) {
+    const unit = WORDS.find(([names]) => names.test(word))
+    if (unit === undefined) continue
+    hasUnit = true
+    nanos += BigInt(count) * unit[1]
+  }
+  return hasUnit ? (durationOf(nanos) ?? duration) : duration
+}
+
+/** Characters of such a duration. Longer: an error. */
+const WORDS_MAX = 400
+const HOUR = 3_600_000_000_000n
+const WORDS: readonly (readonly [names: RegExp, nanos: bigint])[] = [
+  [/^(?:ns|nano.*)$/i, 1n],
+  [/^(?:us|µs|micro.*)$/i, 1_000n],
+  [/^(?:ms|milli.*)$/i, 1_000_000n],
+  [/^(?:s|sec.*)$/i, 1_000_000_000n],
+  [/^(?:m|min.*)$/i, 60_000_000_000n],
+  [/^(?:h|hr|hour.*)$/i, HOUR],
+  [/^(?:d|day.*)$/i, 24n * HOUR],
+  [/^(?:w|wk|week.*)$/i, 168n * HOUR],
+]
+
 /** @returns undefined beyond 64 bits */
 export function durationOf(nanos: bigint): CelDuration | undefined {
   return nanos > NANOS_MAX || nanos < -NANOS_MAX - 1n ? undefined : new CelDuration(nanos)

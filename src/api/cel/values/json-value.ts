@@ -5,7 +5,7 @@ import type { Evaluation } from '../evaluate/evaluation.ts'
 import { celFieldName } from '../field-names.ts'
 import type { CelListType, CelMapType, CelObjectType, CelType, ListIdentity } from '../types.ts'
 import { celDyn, celList, celMap, celString } from '../types.ts'
-import { durationSteps, parseDuration } from './duration.ts'
+import { durationSteps, parseDurationOfFormat } from './duration.ts'
 import { parseTimestamp } from './timestamp.ts'
 import type { CelValue } from './value.ts'
 import { CelFailure, CelList, CelMap, CelOptional, CelUint } from './value.ts'
@@ -34,7 +34,7 @@ export function fromJson(json: Json, type: CelType, evaluation: Evaluation): Cel
     case 'duration':
       if (typeof json !== 'string') return mismatch(type)
       evaluation.step(durationSteps(json))
-      return parseDuration(json)
+      return parseDurationOfFormat(json)
     case 'timestamp':
       if (typeof json !== 'string') return mismatch(type)
       evaluation.step(TIME_STEPS)

@@ -57,7 +57,7 @@ const formats = new Map<string, Intl.DateTimeFormat>()
 /** Formats that are kept. More: the oldest is dropped. */
 const FORMATS_MAX = 32
 /** Steps of reading a local time by name, and of loading the rules of a zone. */
-const ZONE_STEPS = 150
+const ZONE_STEPS = 250
 const ZONE_LOAD_STEPS = 10_000
 
 function zoneFormat(zone: string, evaluation: Evaluation): Intl.DateTimeFormat | undefined {

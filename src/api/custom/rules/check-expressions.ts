@@ -6,7 +6,8 @@ import type { Path } from '../../schema/path.ts'
 import type { CheckBudget } from '../check-budget.ts'
 import { customLimits } from '../limits.ts'
 import type { Structural, ValidationRule } from '../structural.ts'
-import { constantPatternError } from '../../cel/constant-patterns.ts'
+import { constantPatternError } from './check-patterns.ts'
+import type { PatternBudget } from './check-patterns.ts'
 import { compileRule } from './compile-rule.ts'
 import type { Compiled } from './compile-rule.ts'
 import { declaredType } from './declared-type.ts'
@@ -36,10 +37,12 @@ export function checkExpressions(
   findings: Findings,
 ): void {
   if (!hasRules(root)) return
-  const walk = new ExpressionWalk(marker, budget)
+  const walk = new ExpressionWalk(marker, budget, budget)
   walk.schema(root, at)
   if (walk.problems.length === 0 && !walk.isTooExpensive) return
-  const old = before === null ? null : new ExpressionWalk(marker, null)
+  // The cost of the old schema only matters if that of the new one is too high.
+  const only = walk.isTooExpensive ? null : new Set(walk.problems.map(({ key }) => key))
+  const old = before === null ? null : new ExpressionWalk(marker, null, budget, only)
   if (before !== null) old?.schema(before, at)
   const known = new Set(old?.problems.map(({ key }) => key))
   for (const { key, finding } of walk.problems) if (!known.has(key)) findings.add(finding)
@@ -66,14 +69,27 @@ class ExpressionWalk {
   readonly problems: Problem[] = []
   readonly #marker: string
   readonly #budget: CheckBudget | null
+  readonly #patterns: PatternBudget
+  readonly #only: ReadonlySet<string> | null
   #cost = 0
   #expensive: Expensive[] = []
   #isStopped = false
 
-  /** @param budget null: unlimited, for a schema that was checked before */
-  constructor(marker: string, budget: CheckBudget | null) {
+  /**
+   * @param budget null: unlimited, for a schema that was checked before
+   * @param patterns of both schemas
+   * @param only the keys of the rules to check; null: all
+   */
+  constructor(
+    marker: string,
+    budget: CheckBudget | null,
+    patterns: PatternBudget,
+    only: ReadonlySet<string> | null = null,
+  ) {
+    this.#only = only
     this.#marker = marker
     this.#budget = budget
+    this.#patterns = patterns
   }
 
   get isTooExpensive(): boolean {
@@ -125,6 +141,7 @@ class ExpressionWalk {
     const list = member(position.at, this.#marker)
     for (const [index, rule] of own.validations.entries()) {
       const at = listIndex(list, index)
+      if (this.#only !== null && !this.#only.has(keyOf(rule, position.at))) continue
       const say = (finding: Finding): void => this.#say(rule, position.at, finding)
       if (declared === null) {
         const words = 'expressions cannot read values whose schema has no type; specify one'
@@ -135,8 +152,7 @@ class ExpressionWalk {
   }
 
   #say(rule: ValidationRule, schema: Path, finding: Finding): void {
-    const key = JSON.stringify([spellPath(schema), rule.rule, rule.messageExpression, rule.optionalOldSelf])
-    this.problems.push({ key, finding })
+    this.problems.push({ key: keyOf(rule, schema), finding })
   }
 
   /** @returns whether the rule is within the limits of the definition */
@@ -152,6 +168,27 @@ class ExpressionWalk {
     return false
   }
 
+  /** @returns whether the rules so far are within the limit of the definition */
+  #spendNodes(
+    rule: ValidationRule,
+    compiled: readonly (Compiled | null)[],
+    at: Path,
+    say: (finding: Finding) => void,
+  ): boolean {
+    if (this.#budget === null) return true
+    for (const each of compiled) {
+      if (each === null) continue
+      // A rejected expression took about as long.
+      const nodes = each.kind === 'compiled' ? each.expression.checked.types.size : rule.rule.length / 2
+      this.#budget.ruleNodesLeft -= nodes
+    }
+    if (this.#budget.ruleNodesLeft >= 0) return true
+    const words = `the rules of a definition may have at most ${customLimits.ruleNodesMax} nodes together`
+    say(fieldForbidden(at, words))
+    this.#isStopped = true
+    return false
+  }
+
   #checkRule(
     rule: ValidationRule,
     schema: Structural,
@@ -160,9 +197,10 @@ class ExpressionWalk {
     say: (finding: Finding) => void,
   ): void {
     const { condition, message, usesOldSelf } = compileRule(rule, declared, schema)
+    if (!this.#spendNodes(rule, [condition, message], at, say)) return
     const check = (name: 'rule' | 'messageExpression', compiled: Compiled, times: Occurrences): void => {
       const place = member(at, name)
-      const words = compiled.kind === 'rejected' ? compiled.words : patternWords(name, compiled)
+      const words = compiled.kind === 'rejected' ? compiled.words : this.#patternWords(name, compiled)
       if (words !== null) say(invalid(place, rule[name], words))
       if (compiled.kind === 'compiled')
         this.#checkCost(place, name, costOfAll(compiled.costMax, times, declared), say)
@@ -177,6 +215,18 @@ class ExpressionWalk {
       const words = 'may not be set if oldSelf is not used in rule'
       say(invalid(fieldAt(at, 'optionalOldSelf'), rule.optionalOldSelf, words))
     }
+  }
+
+  /**
+   * Only new definitions are refused for such a pattern: a stored rule may never evaluate it.
+   *
+   * @returns null: all constant patterns compile
+   */
+  #patternWords(name: 'rule' | 'messageExpression', { expression }: CompiledExpression): string | null {
+    const error = constantPatternError(expression, this.#patterns)
+    if (error === null) return null
+    const what = name === 'rule' ? '' : 'messageExpression '
+    return `${what}program instantiation failed: ${error}`
   }
 
   #checkCost(
@@ -197,19 +247,11 @@ class ExpressionWalk {
 
 const EXPENSIVE_SHOWN_MAX = 4
 
-type CompiledExpression = Extract<Compiled, { readonly kind: 'compiled' }>
-
-/**
- * Only new definitions are refused for such a pattern: a stored rule may never evaluate it.
- *
- * @returns null: all constant patterns compile
- */
-function patternWords(name: 'rule' | 'messageExpression', { expression }: CompiledExpression): string | null {
-  const error = constantPatternError(expression)
-  if (error === null) return null
-  const what = name === 'rule' ? '' : 'messageExpression '
-  return `${what}program instantiation failed: ${error}`
+function keyOf({ rule, messageExpression, optionalOldSelf }: ValidationRule, schema: Path): string {
+  return JSON.stringify([spellPath(schema), rule, messageExpression, optionalOldSelf])
 }
+
+type CompiledExpression = Extract<Compiled, { readonly kind: 'compiled' }>
 
 function isSchema(schema: Structural['additional']): schema is Structural {
   return typeof schema === 'object' && schema !== null

@@ -114,8 +114,9 @@ class Evaluation {
   }
 
   #evaluate({ rules, schema }: RuleNode, { value, old }: Values, place: Place): void {
-    for (const rule of rules) {
+    for (const { compiled } of rules) {
       if (this.#isStopped) return
+      const rule = compiled()
       const result = evaluateRule(rule, { self: value, oldSelf: old ?? undefined }, this.#budget)
       if (result.kind === 'satisfied') this.#findings.add(null)
       if (result.kind === 'satisfied' || result.kind === 'skipped') continue

@@ -1,4 +1,4 @@
-import type { Structural } from '../structural.ts'
+import type { Structural, ValidationRule } from '../structural.ts'
 import { compileRule } from './compile-rule.ts'
 import type { CompiledRule } from './compile-rule.ts'
 import { declaredType } from './declared-type.ts'
@@ -7,12 +7,18 @@ import type { Declared } from './declared-type.ts'
 /** The rules of a schema and of those inside of it; schemas without rules are left out. */
 export type RuleNode = {
   readonly schema: Structural
-  readonly rules: readonly CompiledRule[]
+  readonly rules: readonly LazyRule[]
   readonly properties: ReadonlyMap<string, RuleNode>
   readonly additional: RuleNode | null
   readonly items: RuleNode | null
   /** The rules of `allOf`, about the same value. */
   readonly allOf: readonly RuleNode[]
+}
+
+/** A rule that is compiled at its first use: most objects have only some of the fields. */
+export type LazyRule = {
+  readonly rule: ValidationRule
+  readonly compiled: () => CompiledRule
 }
 
 /** @returns null: no schema has a rule */
@@ -50,13 +56,24 @@ function compiled(own: Structural, schema: Structural, declared: Declared | null
   const { additional, items } = schema
   const node: RuleNode = {
     schema,
-    rules: own.validations.map((rule) => compileRule(rule, declared, schema)),
+    rules: own.validations.map((rule) => lazyRule(rule, declared, schema)),
     properties,
     additional: isSchema(additional) ? inside(schemaOf(own.additional), additional, declared.element) : null,
     items: items === null ? null : inside(own.items ?? undefined, items, declared.element),
     allOf: own.rules.allOf.flatMap((part) => compiled(part, schema, declared) ?? []),
   }
   return isEmpty(node) ? null : node
+}
+
+function lazyRule(rule: ValidationRule, declared: Declared, schema: Structural): LazyRule {
+  let made: CompiledRule | null = null
+  return {
+    rule,
+    compiled: () => {
+      made ??= compileRule(rule, declared, schema)
+      return made
+    },
+  }
 }
 
 function isSchema(additional: Structural['additional']): additional is Structural {

@@ -27,6 +27,10 @@ const tables: Readonly<Record<string, readonly (readonly [expression: string, re
     ["'abc'.find('[0-9]+')", '""'],
     ["'123 abc 456'.findAll('[0-9]+')", '["123", "456"]'],
     ["'123 abc 456'.findAll('[0-9]+', 1)", '["123"]'],
+    ["'baab'.findAll('a*')", '["", "aa", ""]'],
+    ["'abc'.findAll('b*')", '["", "b", ""]'],
+    ["'baab'.findAll('a*', 2)", '["", "aa"]'],
+    ["''.findAll('a*')", '[""]'],
     ["'123 abc 456'.findAll('[0-9]+', 0)", '[]'],
     ["'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!'.matches('^(a+)+$')", 'false'],
     ["'a'.matches('(?=a)')", 'error: error parsing regexp: invalid or unsupported Perl syntax: `(?=`'],
@@ -97,6 +101,11 @@ const tables: Readonly<Record<string, readonly (readonly [expression: string, re
     ["cidr('192.168.0.1/24') == cidr('192.168.0.1/24').masked()", 'false'],
     ["cidr('::1/128').prefixLength()", '128'],
   ],
+  arithmetic: [
+    ['-9223372036854775808 % -1', 'error: integer overflow'],
+    ['-9223372036854775807 % -1', '0'],
+    ["duration('1 day')", 'error: time: invalid duration "1 day"'],
+  ],
   formats: [
     ["format.dns1123Label().validate('my-label')", 'none'],
     ["format.dns1123Label().validate('My-Label').hasValue()", 'true'],
@@ -113,6 +122,7 @@ const tables: Readonly<Record<string, readonly (readonly [expression: string, re
     ['string(-123456789.0)', '"-1.23456789e+08"'],
     ['string(1e100)', '"1e+100"'],
     ["double('1e308')", 'double 1e+308'],
+    ['1e308', 'double 1e+308'],
     ["double('1_0.5_0e0_1')", 'double 105'],
     ["double('1e400')", `error: type conversion error from 'string' to 'double': "1e400"`],
     ["double('1__0')", `error: type conversion error from 'string' to 'double': "1__0"`],
@@ -141,6 +151,10 @@ const tables: Readonly<Record<string, readonly (readonly [expression: string, re
     ['sets.intersects([1], [])', 'false'],
   ],
 }
+
+void test('a double literal beyond the range does not compile', () => {
+  for (const literal of ['1e999', '-1e309']) assert.match(resultOf(literal), /invalid double literal/)
+})
 
 for (const [library, table] of Object.entries(tables)) {
   void describe(`the library of ${library}`, () => {

@@ -18,6 +18,7 @@ import {
   celTimestamp,
 } from '../../../../../src/api/cel/types.ts'
 import type { CelType } from '../../../../../src/api/cel/types.ts'
+import { celLimits } from '../../../../../src/api/cel/limits.ts'
 import { Evaluation } from '../../../../../src/api/cel/evaluate/evaluation.ts'
 import type { Json } from '../../../../../src/api/json.ts'
 import { canonicalText } from '../../../../../src/api/cel/values/canonical-text.ts'
@@ -91,6 +92,79 @@ for (const [what, source, variables] of cases) {
     assert.equal(evaluateCel(compiled, bindings, new CelBudget(1_000_000)).kind, 'value')
   })
 }
+
+/** Returns the steps of an expression that has a value. */
+function stepsOf(source: string, variables: Variables): number {
+  const compiled = compile(source, variables)
+  assert.ok(typeof compiled !== 'string', 'compiled')
+  const bindings = new Map(Object.entries(variables).map(([name, [, value = null]]) => [name, value]))
+  const budget = new CelBudget(1_000_000)
+  assert.equal(evaluateCel(compiled, bindings, budget).kind, 'value', source)
+  return celLimits.evaluationStepsMax - budget.stepsLeft
+}
+
+for (const call of ["'a'.matches(p)", "'a'.find(p) == ''", "'a'.findAll(p) == []"]) {
+  void test(`compiling the pattern of ${call} counts the ranges of its classes`, () => {
+    const steps = (p: string): number => stepsOf(`${call} || true`, { p: [celString, p] })
+    for (const [plain, wide, times] of [
+      ['a', '\\pL', 30],
+      ['a', '(?i)\\PL', 50],
+      ['[a-z]', '(?i)[B-\\x{1e942}]', 500],
+    ] as const) {
+      const more = steps(wide.repeat(5)) - steps(plain.repeat(5))
+      assert.ok(more >= 5 * times * 100, `${wide}: ${more}`)
+    }
+  })
+}
+
+void test('a pattern that takes more steps than are left is not compiled', () => {
+  const compiled = compile("'a'.matches(p)", { p: [celString] })
+  assert.ok(typeof compiled !== 'string', 'compiled')
+  // Reading it would be an error, so it was not read.
+  const bindings = new Map([['p', `${'\\pL'.repeat(200)}(`]])
+  assert.equal(evaluateCel(compiled, bindings, new CelBudget(1_000_000, 100_000)).kind, 'over-budget')
+  assert.equal(evaluateCel(compiled, bindings, new CelBudget(1_000_000)).kind, 'error')
+})
+
+const few = Array.from({ length: 100 }, (_, at) => `${at}`)
+
+for (const [what, source, variable, stepsMin] of [
+  ['writing an address', "string(ip('1:0:0:2::3')) != ''", null, 110],
+  ['reading a network', "isCIDR('1:0:0:2::3/64')", null, 50],
+  ['reading an address', "isIP('1:0:0:2::3')", null, 50],
+  ['reading a URL', "isURL('http://a@b:1/?a=b&c=d')", null, 60],
+  ['reading a quantity', "isQuantity('1234567890123.123456789')", null, 30],
+  ['reading and writing a double', 'double(string(1.2345678901234567e-300)) > 0.0', null, 28],
+  ['a time zone by name', "timestamp(0).getHours('America/New_York') >= 0", null, 250],
+  ['counting wide characters', 'size(a) > 0', 'ω'.repeat(200), 25],
+  ['counting wide characters to compare them', "a < 'ω'", 'ω'.repeat(200), 0.1],
+  ['counting wide characters of texts of like length', 'a <= a', 'ω'.repeat(200), 50],
+] as const) {
+  void test(`${what} counts as many steps as it takes time`, () => {
+    const [l, a]: readonly CelType[] = [celList(celString), celString]
+    const times = variable === null ? 100 : 1
+    const loop = variable === null ? `l.all(x, ${source})` : source
+    assert.ok(l !== undefined && a !== undefined)
+    const steps = stepsOf(loop, { l: [l, few], a: [a, variable ?? ''] })
+    assert.ok(steps >= times * stepsMin, `${steps / times}`)
+  })
+}
+
+void test('finding a match counts more than deciding whether there is one, above all without case', () => {
+  const steps = (call: string, a: string): number => stepsOf(call, { a: [celString, a] })
+  // The difference leaves out the compilation.
+  const perText = (call: string): number => steps(call, 'a'.repeat(8000)) - steps(call, '')
+  assert.ok(perText("a.find('a+y') == ''") >= 1.5 * perText("a.matches('a+y') || true"), 'find')
+  assert.ok(perText("a.find('(?i)a+y') == ''") >= 3 * perText("a.matches('(?i)a+y') || true"), 'without case')
+})
+
+void test('the characters of a text are not counted to compare it with a shorter one', () => {
+  const steps = (source: string): number => stepsOf(source, { a: [celString, 'ω'.repeat(250)] })
+  assert.equal(steps("a != ''"), 0)
+  assert.ok(steps("a != 'ωω'") < 1, 'the shorter one')
+  const plain = stepsOf('size(a) > 0', { a: [celString, 'é'.repeat(250)] })
+  assert.equal(plain, 0)
+})
 
 void test('evaluations share the steps of a budget', () => {
   const big = Array.from({ length: 10_000 }, (_, at) => at)

@@ -333,6 +333,15 @@ void test('rules beyond the limits of a definition are refused before they are c
   assert.deepEqual([budget.rulesLeft, budget.ruleCharactersLeft], [1000, 131_072])
 })
 
+void test('the nodes of all rules of a definition share one limit', () => {
+  const rule = `${'self > 1 || '.repeat(600)}true`
+  const few = Array.from({ length: 6 }, () => rule)
+  assert.deepEqual(wrong(around(ruled(count, ...few))), [])
+  assert.deepEqual(wrong(around(ruled(count, ...few, rule))), [
+    `s.properties[a].${X}validations[6]: Forbidden: the rules of a definition may have at most 15000 nodes together`,
+  ])
+})
+
 void test('an update may keep rules that are broken already, and adds no others', () => {
   const broken = ruled(count, 'self.foo')
   const stored = struct({ a: broken })
@@ -419,6 +428,19 @@ void test('an update may keep a default that breaks its rule, but not change the
 void test('an update may keep a pattern that does not compile', () => {
   const stored = around(ruled(text, 'self.matches("[")'))
   assert.deepEqual(wrong(struct({ a: ruled(text, 'self.matches("[")'), b: text }), stored), [])
+})
+
+void test('constant patterns of all rules share one limit, which an update may exceed already', () => {
+  const rule = (at: number): string => `self.matches('(?i)${String.raw`\\pL`.repeat(100)}${at}')`
+  const same = Array.from({ length: 100 }, () => rule(0))
+  assert.deepEqual(wrong(around(ruled(text, ...same))), [])
+  const many = Array.from({ length: 8 }, (_, at) => rule(at))
+  const words = 'regular expressions of all versions must compile to at most 30000 instructions and ranges'
+  const found = wrong(around(ruled(text, ...many)))
+  assert.ok(found.length >= 3 && found.every((line) => line.includes(words)), found.join('\n'))
+  // The patterns that an update keeps are not compiled again for this.
+  const before = around(ruled(text, ...many))
+  assert.deepEqual(wrong(struct({ a: ruled(text, ...many), b: count }), before), [])
 })
 
 void test('the defaults of a definition share the cost of the rules of one write', () => {

@@ -7,7 +7,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { customLimits } from '../../../../../src/api/custom/limits.ts'
-import { compilePattern, estimatedSize } from '../../../../../src/api/custom/pattern.ts'
+import { patternSize } from '../../../../../src/api/custom/pattern-size.ts'
+import { compilePattern } from '../../../../../src/api/custom/pattern.ts'
 import { compileStructural } from '../../../../../src/api/custom/structural-schema.ts'
 import { causesOf } from '../../../../../src/api/errors/findings.ts'
 import { findingLimits } from '../../../../../src/api/limits.ts'
@@ -266,17 +267,41 @@ void describe('cost limits', () => {
       '\\Q(\\E(a){9}',
       'a{3,}',
       '(((a){5}){5}){5}',
+      '\\Q[\\E(?:a{50}){5}]',
+      '[\\]a-z]{30}\\x{41}{30}\\pL{30}\\p{Greek}{9}',
     ]) {
       const compiled = compilePattern(source)
       assert.ok(typeof compiled === 'object', source)
       // Some instructions match no character: the ends, and the choices of `?`.
       assert.ok(
-        3 * estimatedSize(source) + 8 >= compiled.size,
-        `${source}: ${estimatedSize(source)} and ${compiled.size}`,
+        3 * patternSize(source).instructions + 8 >= compiled.size,
+        `${source}: ${patternSize(source).instructions} and ${compiled.size}`,
       )
     }
     const compiled = compilePattern('(?:a{100}b){1000}')
     assert.ok(typeof compiled === 'string' && compiled.includes('more than 10000 instructions'))
+  })
+
+  void test('the work to compile a class grows with its ranges, and with its characters if case is ignored', () => {
+    const work = (source: string): number => patternSize(source).work
+    for (const [small, large, times] of [
+      ['a', '\\pL', 20],
+      ['a', '[^\\p{Lu}]', 20],
+      ['[a]', `[${'\\pL'.repeat(100)}]`, 1000],
+      ['[a-z]', `[${'ac'.repeat(100)}]`, 10],
+      ['\\w', '(?i)\\w', 2],
+      ['\\pL', '(?s-m)(?i:\\pL)', 1],
+      ['[B-\\x{1e942}]', '(?i)[B-\\x{1e942}]', 300],
+      ['[一-龥]', '(?i)[一-龥]', 50],
+      ['[\\102-\\x{ffff}]', '(?im)[\\102-\\x{ffff}]', 200],
+    ] as const) {
+      assert.ok(work(large) > times * work(small), `${large}: ${work(large)}`)
+    }
+    // A class of all characters takes little work, and a repeated class only counts once.
+    assert.ok(work('(?i)[\\x{0}-\\x{10ffff}]') < 20, 'all characters')
+    assert.ok(work('\\pL{1,1000}') < 1100, 'a repeated class')
+    const compiled = compilePattern(`(?i)${'\\pL'.repeat(1360)}`)
+    assert.ok(typeof compiled === 'string' && compiled.includes('ranges of characters'))
   })
 
   void test('the check of many elements under many alternatives ends at the step limit', () => {
