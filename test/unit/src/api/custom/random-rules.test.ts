@@ -253,7 +253,7 @@ function collect(shape: Shape, { path, value, old, compared }: Place, violations
       const same = replaced?.find((other) => keyOf(other) === keyOf(element))
       const oldElement = isJsonList(old) ? old.find((other) => keyOf(other) === keyOf(element)) : undefined
       if (shape.kind === 'keyed') visit(shape.items, `[${at}]`, element, oldElement, same)
-      else visit(shape.items, `[${at}]`, element, undefined, replaced?.[at])
+      else visit(shape.items, `[${at}]`, element, undefined, undefined)
     }
     return
   }
