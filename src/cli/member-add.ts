@@ -79,7 +79,7 @@ function checkCluster(directory: string, { token }: JoinToken): void {
   throw new CliError('failed', `${certificate} is the authority of another cluster: ${remedy}`)
 }
 
-/** Adds the context of the member where its keys are created. */
+/** Adds the context of the member if `--pki` has its keys. */
 function keepContext(terminal: Terminal, seat: Seat, { pki, kubeconfig }: ReplaceFlags): void {
   if (pki !== undefined) addContext(terminal, pki, kubeconfig, seat)
 }

@@ -3,8 +3,8 @@ import { custom } from './flag.ts'
 import type { Flag } from './flag.ts'
 
 /**
- * The controllers that `--controllers` switches, under upstream's names. Upstream runs those of the
- * claims of Services in its API server, without a switch: theirs are the names in their Events.
+ * The controllers that `--controllers` switches, under upstream's names. Upstream's API server runs
+ * the two that repair the claims of Services, without a switch: their names are from its Events.
  */
 export const CONTROLLERS = [
   'bootstrapsigner',
@@ -62,7 +62,7 @@ function parse(values: readonly string[]): ReadonlySet<ControllerName> {
   return new Set(CONTROLLERS.filter((name) => isEnabled(name, entries)))
 }
 
-/** Without an entry of its own, a controller is enabled by `*`, but for those by name. */
+/** A controller without an entry is enabled by `*`, except `CONTROLLERS_BY_NAME`. */
 function isEnabled(name: ControllerName, entries: readonly string[]): boolean {
   const own = entries.find((entry) => entry === name || entry === `-${name}`)
   if (own !== undefined) return own === name

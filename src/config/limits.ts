@@ -9,7 +9,7 @@ const MiB = 1024 * KiB
  */
 export const limits = Object.freeze({
   /**
-   * Ms. Maximum of `--election-timeout`, and thereby of the lease that a member can have promised.
+   * Ms. Maximum of `--election-timeout`, and thereby of the leader lease that a member has granted.
    */
   electionMsMax: 60_000,
   /** Bytes of one request body. When full: 413. */
@@ -26,7 +26,10 @@ export const limits = Object.freeze({
    */
   requestsReadingMax: 400,
   requestsWritingMax: 200,
-  /** Limits of these, and of watches, per user. When full: 429 for that user, `Retry-After: 1`. */
+  /**
+   * Limits per user of these, of watches and of backend streams. When full: 429 for that user,
+   * `Retry-After: 1`.
+   */
   placesPerUserShare: 3 / 4,
   /** Request bodies being received, in total and per user. When full: 429, `Retry-After: 1`. */
   uploadsMax: 1000,
@@ -218,7 +221,7 @@ export const limits = Object.freeze({
   /** Bytes of the response of a webhook. Longer: the call failed. */
   webhookResponseBytesMax: 3 * MiB,
   /**
-   * Warnings and audit annotations of one response. More: dropped; a last warning, or an annotation
+   * Warnings and audit annotations of one response. More: dropped; a last warning or annotation
    * states it.
    */
   webhookWarningsMax: 32,
@@ -279,7 +282,10 @@ export const limits = Object.freeze({
   /** Bytes of its discovery document, and of its keys. Longer: it failed. */
   oidcResponseBytesMax: 1 * MiB,
   oidcKeysMax: 100,
-  /** Ms after which its keys are fetched again, and after a token with an unknown key. */
+  /**
+   * Age in ms at which its keys are fetched again, and the minimum age at which a token with an
+   * unknown key has them fetched.
+   */
   oidcKeysMsMax: 600_000,
   oidcFetchMsMin: 1000,
   /** Ms after a fetch that failed. */

@@ -58,7 +58,7 @@ async function reconcile(dependencies: AccountSecretsDependencies, key: Key): Pr
   const { namespace, name: account } = partsOf(key)
   const name = secretName(account, uid)
   if (secrets.get(keyOf({ group: '', plural: 'secrets', namespace, name })) !== null) return { kind: 'done' }
-  // The two informers may be at different revisions, and both of a new leader may be old.
+  // The two informers may be at different revisions, and both may lag on a new leader.
   const stored = await client.get(accountDefinition, { namespace, name: account, subresource: null })
   if (stored?.metadata.uid !== uid) return { kind: 'done' }
   const annotations = {
@@ -81,7 +81,7 @@ async function reconcile(dependencies: AccountSecretsDependencies, key: Key): Pr
 const NAME_CHARACTERS_MAX = 253
 const SUFFIX_CHARACTERS = 5
 
-/** The same on every member, so that two leaders do not create two Secrets. */
+/** Returns the same name on every member, so that two leaders do not create two Secrets. */
 function secretName(account: string, uid: string): string {
   const suffix = `-token-${createHash('sha256').update(uid).digest('hex').slice(0, SUFFIX_CHARACTERS)}`
   return account.slice(0, NAME_CHARACTERS_MAX - suffix.length).replace(/[.-]+$/, '') + suffix

@@ -148,7 +148,7 @@ const ownersPerTurn = 1000
 
 /**
  * Yields between slices: an object may have tens of thousands of references. An owner that is gone
- * stays gone, and its later change enqueues its dependents again.
+ * stays gone, and a later change of another owner enqueues its dependents again.
  */
 async function statesOf(
   { catalog, store, graph, clock }: Collector,
@@ -192,7 +192,7 @@ function invalidOwners(
     .filter((about) => !isReported(lookup.view, about))
 }
 
-/** An event that cannot be stored keeps no object from being collected. */
+/** Continues if an event cannot be stored: the object is collected nevertheless. */
 async function reportInvalidOwners(collector: Collector, key: Key, object: OwnedObject): Promise<void> {
   for (const about of invalidOwners(collector, key, object)) {
     try {
@@ -214,7 +214,7 @@ async function step(collector: Collector, key: Key, object: OwnedObject): Promis
 
 /**
  * Deletes an object whose references all lead to owners that are leaving, or removes those that do.
- * Two references may name one uid, of which only one leads to the owner.
+ * Of two references with the same uid, only one may lead to the owner.
  */
 async function processDependent(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
   const states = await statesOf(collector, key, object)
@@ -265,7 +265,10 @@ async function awaitDependents(collector: Collector, key: Key, object: OwnedObje
   return { kind: 'again' }
 }
 
-/** Whether a reference that blocks leads here: one from elsewhere names an absent owner. */
+/**
+ * Whether a blocking reference leads to this object. One with its uid, but another kind, name or
+ * namespace, names an absent owner.
+ */
 function isBlocked({ catalog, graph, objects }: Collector, key: Key, { uid }: OwnedObject): boolean {
   if (!graph.isBlocked(uid)) return false
   return graph.dependentsOf(uid).some((dependent) => {

@@ -75,7 +75,7 @@ async function reconcile(dependencies: NamespaceDeletionDependencies, name: stri
   return { kind: 'again' }
 }
 
-/** Errors of the member, not of a kind: the other kinds would have to wait for them, too. */
+/** Errors of the member, not of a kind: the deletion of other kinds would fail in the same way. */
 const OF_EVERY_KIND: ReadonlySet<ApiError['code']> = new Set([
   'ServiceUnavailable',
   'Timeout',

@@ -38,7 +38,8 @@ const updatesMax = 32
  * Puts the limits of quotas in force and counts usage again after changes. Admission raises usage
  * with each object that it admits; this controller lowers it, and counts once for a new quota.
  *
- * @returns the controller, and the informer that it follows; the caller starts and closes both
+ * @returns the controller and the informer that it follows, which the caller starts; and `close`,
+ * which ends the informer and the timers
  * @source upstream `pkg/controller/resourcequota`
  */
 export function resourceQuotaController(dependencies: ResourceQuotaDependencies): {
@@ -151,7 +152,7 @@ async function reconcile(
   }
   for (let attempt = 0; attempt < attemptsMax;) {
     await usage.prepare(store, namespace)
-    // The quotas are read first: one that changes while its usage is counted loses its condition.
+    // The quotas are read first: the update of one that changes during the count is a conflict.
     const { objects } = store.view().list(quotasPrefix(namespace), { after: null, limit: null })
     const quotas = objects.map(quotaOf)
     const counted = await usage.of(quotas, namespace, store)

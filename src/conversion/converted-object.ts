@@ -60,7 +60,10 @@ function wrongMetadata(why: string): CheckedObject {
 
 type Words = Pick<ObjectMeta, 'labels' | 'annotations'>
 
-/** Returns labels and annotations of the webhook; those that it changed must be valid. */
+/**
+ * Returns labels and annotations of the webhook, or why they are invalid. Labels that it did not
+ * change are not checked, and neither are annotations if it changed none.
+ */
 function keptWords(metadata: JsonObject, before: ObjectMeta): Words | string {
   const words: { labels?: Record<string, string>; annotations?: Record<string, string> } = {}
   const found = new Findings()

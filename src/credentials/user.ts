@@ -18,7 +18,7 @@ export type UserPlace = {
   readonly path: string
   /** Names the user in errors. */
   readonly where: string
-  /** Returns what a plugin that requests it learns about the server. */
+  /** Returns the description of the server for a plugin that requests it. */
   readonly cluster: (names: ExecNames) => ExecCluster
 }
 

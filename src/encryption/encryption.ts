@@ -30,7 +30,7 @@ export type EncryptionOptions = {
   readonly clock: Clock
   readonly random: Random
   readonly log: Pick<Logger, 'info' | 'warn'>
-  /** Of `--encryption-provider-config`. Empty: nothing is encrypted. */
+  /** The path in `--encryption-provider-config`. Empty: nothing is encrypted. */
   readonly path: string
   /** @throws ConfigError */
   readonly parse: (content: string) => readonly ResourceRule[]
@@ -58,7 +58,7 @@ export class Encryption {
   readonly #options: EncryptionOptions
   readonly #kms: KmsKeys
   readonly store: EncryptedStore
-  /** When each failure was logged; as bounded as resources and keys. */
+  /** When each failure was logged. Bounded by the number of resources and keys. */
   readonly #loggedMs = new Map<string, number>()
   #entries: readonly SurveyEntry[] = []
   #sealedReads = 0
@@ -66,7 +66,7 @@ export class Encryption {
   #isFileUsable = true
   #removal: PlainTextRemoval | null = null
   readonly #plainTextWatch: PlainTextWatch
-  /** In use. */
+  /** The rules in use. */
   #rules: readonly ResourceRule[] = []
   #timer: Timer | null = null
   #watch: FileWatch | null = null

@@ -50,15 +50,15 @@ export class KmsKey implements SealingKey {
   readonly #openings = new Map<string, Promise<void>>()
   #current: (Sealing & { readonly keyId: string }) | null = null
   #making: Promise<Sealing> | null = null
-  /** As the service reported it last. */
+  /** The key ID that the service reported last. */
   #keyId: string | null = null
   #failure: string | null = null
   /** Why Status failed last, and why no data key could be made. null: that succeeded. */
   #statusFailure: string | null = null
   #makingFailure: string | null = null
-  /** When a call began by which the service was healthy. */
+  /** Start of the last call that showed the service to be healthy. */
   #healthyMs: number
-  /** When a call began by which the service vouched for the present data key. */
+  /** Start of the last call in which the service confirmed the key ID of the present data key. */
   #vouchedMs = 0
   #timer: Timer | null = null
   #asking: Promise<void> | null = null

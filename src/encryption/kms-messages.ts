@@ -6,7 +6,7 @@ import { CodedError } from '../../base/coded-error.ts'
  * @source kms `apis/v2/api.proto`
  */
 
-/** A key management service failed, or answered what it must not. */
+/** A key management service failed, or sent an invalid response. */
 export class KmsError extends CodedError<'unavailable' | 'malformed'> {}
 
 export type KmsStatus = {

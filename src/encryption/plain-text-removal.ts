@@ -7,7 +7,7 @@ import { DatabaseError } from '../store/store-errors.ts'
 export type PlainTextRemovalOptions = {
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'warn'>
-  /** History is trimmed up to here. null: the state is quarantined. */
+  /** Returns the revision up to which history is trimmed. null: the state is quarantined. */
   readonly trimmed: () => Revision | null
   /**
    * Removes trimmed versions from the files of the database.
@@ -31,7 +31,7 @@ const periodMs = 1000
 /**
  * Removes plain text from the files of the database and of the log once: after the objects were
  * encrypted, and history has trimmed their earlier versions; and again after an object was in plain
- * text. A record keeps for later processes which resources that was done for.
+ * text. A record on disk lists the resources for which this was done.
  */
 export class PlainTextRemoval {
   readonly #options: PlainTextRemovalOptions

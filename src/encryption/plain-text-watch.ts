@@ -28,7 +28,7 @@ export class PlainTextWatch {
     this.#options = options
   }
 
-  /** Follows these resources from now on. @param places see `ResourceKeys` */
+  /** Follows the resources with these prefixes from now on; see `sealedPrefixesOf`. */
   follow(places: readonly string[]): void {
     for (const [place, cursor] of this.#cursors) {
       if (places.includes(place)) continue

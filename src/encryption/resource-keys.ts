@@ -48,7 +48,7 @@ export function placeOfKey(key: Key): string {
   return key.slice(0, key.indexOf('/', key.indexOf('/') + 1) + 1)
 }
 
-/** Returns the place whose keys seal an object: a kept response is sealed as what it shows. */
+/** Returns the place whose keys seal an object; for a kept response, that of its resource. */
 export function sealingPlaceOf(key: Key): string {
   const resource = resourceOfKeptResponse(key)
   return resource === null ? placeOfKey(key) : prefixOf({ ...resource, namespace: null })
@@ -60,7 +60,7 @@ export function sealedPrefixesOf(place: string): readonly KeyPrefix[] {
   return [place as KeyPrefix, keptResponsesOf({ group, plural })]
 }
 
-/** `secrets`, or with its group `widgets.example.com`. */
+/** Returns `secrets`, or with its group `widgets.example.com`. */
 export function resourceOfPlace(place: string): string {
   const [group = '', plural = ''] = place.split('/')
   return group === '' ? plural : `${plural}.${group}`

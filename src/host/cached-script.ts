@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
 
-/** The value of the text of a bundled script. */
+/** The function that the text of a bundled script evaluates to. */
 type Bundled = (
   require: NodeJS.Require,
   module: { readonly exports: object },

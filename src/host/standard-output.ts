@@ -38,7 +38,7 @@ export class StandardOutput {
   readonly size: number = 0
   readonly #dependencies: StandardOutputDependencies
   readonly #waiting: Waiting[] = []
-  /** Without appended bytes, which their writer counts. */
+  /** Bytes of waiting log lines, without appended ones, which their writer counts. */
   #lineBytes = 0
   #lost = 0
   #unreported = 0

@@ -36,7 +36,7 @@ const textMax = 512
 const isMemberText = (text: unknown): boolean =>
   typeof text === 'string' && Buffer.byteLength(text) <= memberTextBytesMax
 
-/** Returns null if a field is missing or not text. */
+/** Returns null if a field is missing, malformed or too long. */
 export function joinRequestOf(value: unknown): JoinRequest | null {
   if (!isRecord(value)) return null
   const { name, nonce, clusterName, apiDomain, peerAddress, clientAddress, version } = value

@@ -181,8 +181,8 @@ export class JoinService {
 
   /**
    * Makes the process a member. Steps that were completed before an answer got lost are not
-   * repeated. A process receives an id only after the record contains durably that it did, and such
-   * a record never gets another id: so a token leads to one id.
+   * repeated. A process receives an id only after the record is durably marked as `joined`, and
+   * such a record never gets another id: so a token leads to one id.
    *
    * @param tokenId of a token whose secret was verified
    * @param deadlineMs on the monotonic clock

@@ -7,7 +7,7 @@ import { digestsCompared } from '../state-agreement/state-agreement.ts'
 import { reportAgeMsMax } from '../state-agreement/state-guard.ts'
 import type { GuardedState, StateGuard } from '../state-agreement/state-guard.ts'
 
-/** A member reports once a second. */
+/** How long a report is awaited: a member sends one per second. */
 const reportMsMax = 3000
 const pollMs = 100
 

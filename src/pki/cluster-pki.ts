@@ -240,7 +240,7 @@ function checkLeaf(
   }
 }
 
-/** Loopback, the member's name, its hosts, and the API server's Service in both domains. */
+/** Loopback, the member's name, its hosts, and both names of the API server's Service. */
 function serverNames(member: PkiMember): AlternativeNames {
   const services = ['orch', 'kubernetes'].flatMap((service) =>
     ['', '.default', '.default.svc', '.default.svc.cluster.local'].map((suffix) => service + suffix),

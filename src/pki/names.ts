@@ -31,7 +31,7 @@ export function encodeSubject(subject: Subject): DerNode {
   )
 }
 
-/** Returns the text of a name's value. @returns null for obsolete string types */
+/** Returns the text of a name's value. @returns null for an obsolete type or an odd BMPString */
 export function textOf(type: number, bytes: Uint8Array): string | null {
   switch (type) {
     case derType.utf8String:

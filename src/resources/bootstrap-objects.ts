@@ -5,7 +5,7 @@ import { bootstrapOperation } from '../registry/kinds/bootstrap-operation.ts'
 import type { Operation } from '../store/command.ts'
 import { namespaceDefinition } from './namespace.ts'
 
-/** Creates the first objects of every cluster: the namespaces that the platform itself needs. */
+/** Returns writes of the first objects of a cluster: the namespaces that the platform needs. */
 export function bootstrapOperations(
   names: Names,
   dependencies: { readonly clock: Clock; readonly random: Random },

@@ -30,7 +30,7 @@ export function watchState(dependencies: {
   readonly limits: StoreLimits
   /** The newest feature level that this member supports. */
   readonly featureLevelMax: number
-  /** As for the guard; unset: its default. */
+  /** How long an operator's decision holds, see `StateGuard`; unset: its default. */
   readonly operatorTrustMs?: number
 }): StateWatch {
   const { machine, consensus, clock, log, limits, featureLevelMax, operatorTrustMs: trustMs } = dependencies

@@ -92,7 +92,10 @@ export class HistoryTrimmer {
     return most > history.trimmed ? { kind: 'trim', upTo: revision(most) } : null
   }
 
-  /** Rate-limited: every proposal is an entry too, and would cause the next one. */
+  /**
+   * Returns null if no session is that old, or if the last expiry covered it: every proposal is an
+   * entry too, and would cause the next one.
+   */
   #expiry(before: number): Command | null {
     const { sessions } = this.#options.machine.state
     if (sessions.size <= 1 || sessions.oldestIndex >= before || before <= this.#expiredBefore) return null

@@ -1,6 +1,6 @@
 /*
  * Goal: the transports of tests behave like the transport between machines.
- * Method: one suite for all.
+ * Method: one suite for all, and one for calls on those that carry them.
  */
 import { MemoryNetwork } from '../../raft/transport/memory-transport.ts'
 import { grpcHarness, memoryHarness } from '../unit/raft/transport/fixtures.ts'

@@ -1,7 +1,8 @@
 /*
  * Goal: clients that write one object concurrently lose no write, and patches without a version
- * never conflict. Method: three real processes; the clients get and update a counter at all members
- * while the leader is killed, then each patches its own key.
+ * never conflict.
+ * Method: three real processes; the clients get and update a counter at all members while the
+ * leader is killed, then each patches its own key.
  */
 import { test } from 'node:test'
 import { contentionRun } from '../support/runs/contention-run.ts'

@@ -90,7 +90,7 @@ void test('configurations as policy engines and meshes ship them work through ku
     assert.match(exempt.stderr, /Only exempt namespace can have the ignore label/)
   })
 
-  await t.test('a mesh injects into a namespace, and a policy is asked again after that', async () => {
+  await t.test('a mesh injects into a namespace, and a policy is called again after that', async () => {
     await ok(['label', 'namespace', 'team', 'mesh-injection=enabled'])
     await until('the namespace has its service account', async () => {
       const { code } = await run(['get', 'serviceaccount', 'default', '-n', 'team'])
@@ -112,7 +112,7 @@ void test('configurations as policy engines and meshes ship them work through ku
     assert.deepEqual(await containersOf(kit, 'default', 'elsewhere'), ['elsewhere'])
   })
 
-  await t.test('a dry run asks webhooks without side effects, and stores nothing', async () => {
+  await t.test('a dry run calls webhooks without side effects, and stores nothing', async () => {
     const before = hook.calls.length
     await ok(['run', 'dry', '--image=registry.test/app', '-n', 'team', '--dry-run=server'])
     assert.ok(hook.calls.length > before)

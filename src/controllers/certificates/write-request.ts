@@ -30,7 +30,7 @@ export async function readRequest(access: RequestAccess, key: Key): Promise<AnyO
   return access.client.get(definition, { namespace: null, name: partsOf(key).name, subresource: null })
 }
 
-/** A step that a controller took with a request, or why it took none; see `EventText`. */
+/** The step that a controller took for a request, or the reason for none; see `EventText`. */
 export type RequestEvent =
   | { readonly type: 'Normal'; readonly reason: 'CertificateApproved'; readonly message: string }
   | { readonly type: 'Normal'; readonly reason: 'CertificateIssued'; readonly message: string }

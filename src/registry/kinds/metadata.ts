@@ -101,8 +101,8 @@ export function stampDeleted(object: AnyObject, seconds: number, dependencies: S
 }
 
 /**
- * Metadata that clients set. Absent and empty are equivalent, so empty values are dropped, and so
- * are repeated owners.
+ * Copies the metadata that clients set. Absent and empty are equivalent, so empty values are
+ * dropped, and so are repeated owners.
  */
 function takeOwnedByClients(from: ObjectMeta, to: ObjectMetaDraft): void {
   const { labels, annotations, ownerReferences, finalizers } = from

@@ -282,8 +282,8 @@ export class Machine {
   }
 
   /**
-   * Keeps the minimum number of events even if the proposer ignored it. The history window was
-   * promised to readers and holds even while the storage is full; an operator may shorten it.
+   * Keeps the minimum number of events even if the proposer ignored it. Readers rely on the history
+   * window, which holds even while the storage is full; an operator may shorten it.
    */
   #trim(upTo: Revision): Outcome {
     const { history, settings, usage, storageAlarm: alarm } = this.state

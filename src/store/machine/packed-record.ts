@@ -52,7 +52,7 @@ export class PackedRecord {
     return whole
   }
 
-  /** Returns the bytes from an offset on, in parts that nothing was copied for. */
+  /** Returns the bytes from an offset on, in parts, without copying. */
   parts(from: number): readonly Uint8Array[] {
     const own = this.#own
     const parts: Uint8Array[] = []
