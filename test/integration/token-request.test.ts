@@ -1,7 +1,7 @@
 /*
  * Goal: tokens of service accounts are issued over HTTP for a time, for audiences and bound to
- * objects, only to callers with the permission. Method: the shipped server; the issued tokens
- * authenticate to it.
+ * objects, only to callers with the permission.
+ * Method: the shipped server; the issued tokens authenticate to it.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -204,7 +204,7 @@ void test('an upgrade of anything but a watch gets a normal response, and the co
   other.destroy()
 })
 
-void test('an upgrade behind a request that is not answered yet cuts the connection, and no other', async (t) => {
+void test('an upgrade after a request that is not answered yet closes its connection, and no other', async (t) => {
   const { fake, port, url } = await start(t)
   let answer: () => void = () => undefined
   fake.answer = () =>

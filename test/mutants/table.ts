@@ -8,11 +8,11 @@ import type { Tried } from './trial.ts'
 export type Row = {
   readonly mutant: Mutant
   readonly quickest: Tried | null
-  /** null: not asked for. */
+  /** null: not requested. */
   readonly simulation: Tried | null
   /** Names of all checks that failed. */
   readonly noticed: readonly string[]
-  /** Should have failed. */
+  /** Checks that should have failed. */
   readonly survived: readonly Tried[]
 }
 

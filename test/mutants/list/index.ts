@@ -12,7 +12,7 @@ import { storeMutants } from './store.ts'
 import { trustMutants } from './trust.ts'
 import { watchMutants } from './watch.ts'
 
-/** All of them, from the core outwards. */
+/** All mutants, from the core outwards. */
 export const mutants: readonly Mutant[] = [
   ...consensusMutants,
   ...logMutants,

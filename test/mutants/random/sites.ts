@@ -49,7 +49,7 @@ function negated(condition: ts.Expression): readonly Change[] {
   return [{ operator: 'negate condition', node: condition, replacement: `!(${text})` }]
 }
 
-/** An `if` without `else` whose last statement leaves the function, the loop or the switch. */
+/** Removes an `if` without `else` that ends by leaving the function, the loop or the switch. */
 function withoutExit(node: ts.IfStatement | ts.WhileStatement): readonly Change[] {
   if (!ts.isIfStatement(node) || node.elseStatement !== undefined) return []
   const { thenStatement: then } = node

@@ -3,8 +3,8 @@ import { scenarioConfig } from '../world.ts'
 import type { World } from '../world.ts'
 
 /**
- * `tick 1 5`, `tick 1 heartbeat`, `tick 1 election`: time passes for one member; no member works
- * yet.
+ * `tick 1 5`, `tick 1 heartbeat`, `tick 1 election`: time passes for one member; its output is not
+ * processed yet.
  */
 export function tick(world: World, { words: [id = '', amount = '1'] }: Command): void {
   const member = world.member(id)

@@ -32,7 +32,7 @@ export class Tokens {
 const colors = ['red', 'blue'] as const
 /** Few names, so that clients conflict. The first namespace is never deleted. */
 const keys = ['default/k0', 'default/k1', 'default/k2', 'a/k0', 'a/k1', 'b/k0'] as const
-/** Written only together, below the verbs. */
+/** Created and updated only together, below the verbs; deleted one at a time. */
 const pairs = ['default/t0', 'default/t1', 'default/t2'] as const
 const namespaces = ['a', 'b'] as const
 
@@ -108,7 +108,7 @@ export class Client {
   }
 
   /**
-   * Performs one write and one most recent read at one process. @returns whether both were answered
+   * Performs one write and one most recent read at one process. @returns whether both succeeded
    */
   async proves(served: Served, timeoutMs: number): Promise<boolean> {
     const token = this.#token()
@@ -174,7 +174,7 @@ export class Client {
     }
   }
 
-  /** Reads all pages, each of them at any member, until the client stops. */
+  /** Reads page after page, each at the member that the client chooses, until it stops. */
   async #list(first: Served, timeoutMs: number): Promise<void> {
     const random = this.#random
     const range: Range = { namespace: random.pick([null, 'default', 'a']), color: this.#color() }
