@@ -50,7 +50,7 @@ down: ## Stop the local cluster
 status: build ## Show role, leader and readiness of each member
 	@$(ORCHCTL) cluster status
 
-test: build ## Install dependencies and run every test [SUITES="unit e2e"]
+test: build ## Install dependencies and run all tests except the long ones [SUITES="unit e2e"]
 	@node dist/test/run.js $(SUITES)
 
 test-fast: build ## Run the source checks and the quick unit tests, in under a minute

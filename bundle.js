@@ -121,7 +121,7 @@ function escaped(character) {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Returns the file that is started: it runs the script beside it. */
+/** Returns the file that is started: it runs the script next to it. */
 function starterOf(path) {
   const runner = relative(dirname(path), join(target, 'src/host/cached-script.js'))
   return [

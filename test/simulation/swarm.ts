@@ -35,7 +35,7 @@ export type Swarm = {
   readonly thinkMsMax: number
   readonly payloadBytesMax: number
   readonly network: NetworkOptions
-  /** Between raft and api thread, and between the log thread and the two others. */
+  /** Delays between raft and api thread, and between the log thread and the two others. */
   readonly apiDelays: ChannelDelays
   readonly logDelays: ChannelDelays
   readonly keyValueDelays: KeyValueDelays

@@ -77,7 +77,7 @@ class Adder {
     } else await this.#fail()
   }
 
-  /** The next attempt asks another member. */
+  /** Counts a failure. The next attempt uses another member. */
   async #fail(): Promise<void> {
     this.failures++
     this.#turn++

@@ -22,7 +22,8 @@ type SoakRequest = {
 
 const MiB = 1024 * 1024
 /**
- * The value that takes longest to parse for its size, with nearly the maximum number of elements.
+ * Elements of the value that takes longest to parse for its size: nearly as many as a body may
+ * have.
  */
 const DENSE_OBJECTS = Math.floor(bodyLimits.valuesMax * 0.48)
 const things = '/apis/example.com/v1/namespaces/default/things'
@@ -85,7 +86,7 @@ export class SoakLoad {
     for (const session of this.#sessions) session.destroy()
   }
 
-  /** Responses that reject a valid request as invalid. */
+  /** The kinds of request of which a valid one was rejected as invalid. */
   get wrongAnswers(): readonly string[] {
     return [...this.answers].flatMap(([what, counts]) => (counts.has('400') ? [what] : []))
   }
@@ -182,7 +183,7 @@ export class SoakLoad {
     return socket
   }
 
-  /** @returns how it ended; null: not by itself */
+  /** @returns `cut off` if the server ended the connection, else `left` */
   async #unread(kind: 1 | 2): Promise<string> {
     const path = kind === 1 ? things : `${this.#random.below(2) === 0 ? things : configMaps}?watch=1`
     const accept = accepts[this.#random.below(3)] ?? ''

@@ -61,7 +61,7 @@ void test('thesis 6.4.1: a lease begins when the heartbeat was sent, not when it
   assert.equal(solo.raft.leaseUntilMs, 1072)
 })
 
-void test('thesis 6.4.1: a lease needs promises of a quorum, of both halves in a joint configuration', () => {
+void test('thesis 6.4.1: a lease needs promises of a quorum, and begins with the oldest of them', () => {
   const five = new Solo({ configuration: cluster([1, 2, 3, 4, 5]), options })
   five.raft.wantLease(true)
   five.lead([2, 3])
@@ -158,7 +158,7 @@ void test('thesis 6.4.1: a voter withholds its vote for an election timeout afte
   assert.equal(asksForVote(new Solo({ options }), 6), true, 'a new log has made no promise')
 })
 
-void test('only an only voter campaigns right after its start', () => {
+void test('only a voter without other voters campaigns right after its start', () => {
   const alone = new Solo({ configuration: cluster([1]), options, log: [1], term: 1 })
   assert.equal(alone.raft.votesAlone, true)
   assert.equal(new Solo({ options }).raft.votesAlone, false)

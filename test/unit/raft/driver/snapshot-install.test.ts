@@ -88,7 +88,7 @@ void test('a snapshot message of a peer is ignored without the stream that stage
   assert.equal(installs(), 0)
 })
 
-void test('a snapshot that is sent twice for one request is installed once, and later entries are applied', async (t) => {
+void test('a snapshot for one request is installed once, and a second one for it is refused', async (t) => {
   const { clock, driver, installs, replacing } = bench(t)
   driver.take({ kind: 'state-wanted', atLeast: logIndex(50) })
   const opening = driver.inbox.receive({ ...header, purpose: 'repair' })

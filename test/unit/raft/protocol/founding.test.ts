@@ -252,7 +252,7 @@ class Schedule {
     this.founded.set(record.clusterId, disks)
   }
 
-  /** Removes the directory, except the last one with a founded cluster. */
+  /** Removes the directory, unless a cluster is founded and no other directory has a record. */
   #wipe(id: NodeId): void {
     const keeps = [...this.#disks].some(([other, { record }]) => other !== id && record !== null)
     if (this.founded.size > 0 && !keeps) return

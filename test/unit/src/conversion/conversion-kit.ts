@@ -113,7 +113,7 @@ export class ConversionKit {
     })
   }
 
-  /** Returns how often the webhook was called, and forgets it. */
+  /** Returns the number of calls of the webhook since the last call of this. */
   calls(): number {
     return this.hook.calls.splice(0).length
   }

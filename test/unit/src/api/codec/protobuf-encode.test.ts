@@ -1,6 +1,8 @@
-// Goal: answers in protobuf are, byte for byte, what upstream's encoder writes. Method: a body
-// captured from kubectl; each type against bytes written by hand; lists and events put together
-// from their pieces and taken apart again.
+/*
+ * Goal: answers in protobuf are, byte for byte, what upstream's encoder writes.
+ * Method: a body captured from kubectl; each type against bytes written by hand; lists composed of
+ * their pieces, and events split into theirs.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
