@@ -88,7 +88,10 @@ export const limits = Object.freeze({
    */
   compressedBytesMin: 128 * KiB,
   documentCompressedBytesMin: 4 * KiB,
-  /** Responses being compressed, about 0.5 MiB each. When full: others are sent uncompressed. */
+  /**
+   * Responses being compressed, about 0.5 MiB each. When full: others are sent uncompressed, or
+   * rejected with 429 if the client does not accept that.
+   */
   compressionsMax: 8,
   /** Connections to the client port. When full: new ones are closed at once. */
   connectionsMax: 25_000,
@@ -146,7 +149,7 @@ export const limits = Object.freeze({
   /** Pending join tokens per name. More: the oldest is revoked. */
   joinTokensPerNameMax: 3,
   /**
-   * Consecutive wrong join tokens, and the interval after which another one is checked. When full:
+   * Wrong join tokens in a burst, and the interval after which another one is checked. When full:
    * 429, `Retry-After: 1`.
    */
   wrongJoinTokensMax: 20,

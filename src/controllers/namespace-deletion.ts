@@ -118,7 +118,7 @@ async function empty(
   namespace: string,
 ): Promise<readonly Remaining[]> {
   const { client, store } = dependencies
-  // Most kinds have no object there, and a read of the most recent state asks other members. This
+  // Most kinds have no object there, and a read of the most recent state waits for others. This
   // member may not have applied all writes: the removal of the finalizer is rejected then.
   if (store.view().count(prefixOf({ ...placeOf(definition), namespace })) === 0) return []
   await client.deleteCollection(definition, namespace)

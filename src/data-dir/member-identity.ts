@@ -9,7 +9,10 @@ import { StartError } from '../config/start-error.ts'
 import { joinedFields, joinedOf } from './joining-codec.ts'
 import { claimFileName, unfinishedFileName, logFolder } from './layout.ts'
 
-/** The owner of a data directory. Written before any other file, never changed. */
+/**
+ * The owner of a data directory. Never changed. A start writes it before the log, and `orchctl`
+ * writes it last, see `checkFinished`.
+ */
 export type MemberIdentity = {
   readonly cluster: string
   readonly member: string

@@ -41,7 +41,7 @@ export type EncryptionOptions = {
   readonly files: Omit<PlainTextRemovalOptions, 'clock' | 'log'>
 }
 
-/** How long a start waits for key management services. Afterwards they are asked on demand. */
+/** How long a start waits for key management services. Afterwards they are called on demand. */
 const kmsStartMsMax = 10_000
 /** Interval of counting how objects are stored, and while some have to be rewritten. */
 const surveyMs = 60_000
@@ -170,7 +170,7 @@ export class Encryption {
       const entries = await this.#counted(keys, everywhere)
       const openings = entries.flatMap(({ opening }) => (opening === null ? [] : [opening]))
       if (openings.length === 0 || clock.monotonicMs() >= untilMs) return entries
-      // A service that fails at once is not asked in a loop.
+      // A service that fails at once is not called in a loop.
       await Promise.all([...openings, new Promise<void>((resolve) => void clock.after(200, () => resolve()))])
     }
   }

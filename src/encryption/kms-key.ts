@@ -18,7 +18,7 @@ export type KmsKeyOptions = {
   readonly onHealth: (failure: string | null) => void
 }
 
-/** Interval of asking for the health of the service, and for the key that it uses. */
+/** Interval of requesting the health of the service, and the ID of the key that it uses. */
 const statusMs = 10_000
 /**
  * How long a data key encrypts after the service was last healthy with the key that encrypted it.
@@ -30,7 +30,7 @@ const usableMs = 180_000
 const dataKeysMax = 1000
 /** Calls of Decrypt at a time. More: the object waits for another one. */
 const openingsMax = 32
-/** Time from a call of Decrypt that failed until the service is asked for the same key again. */
+/** Time from a call of Decrypt that failed until the next one for the same data key. */
 const failedMs = 500
 /** Age from which a data key that opens nothing is requested again: the service may have erred. */
 const distrustMs = 10_000
@@ -95,7 +95,7 @@ export class KmsKey implements SealingKey {
     this.#options.service.close()
   }
 
-  /** Asks for the health of the service. Never rejects. */
+  /** Requests the health of the service. Never rejects. */
   look(): Promise<void> {
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = null

@@ -77,7 +77,7 @@ export function watchHealth({
       },
       { name: 'state', live: false, failure: () => watch.guard.quarantineFailure() },
       { name: 'state-agreement', live: false, failure: () => watch.guard.agreementFailure() },
-      // As upstream's name. A restart does not help, so liveness does not depend on it.
+      // The name is upstream's. A restart does not help, so liveness does not depend on it.
       { name: 'kms-providers', live: false, failure: kmsFailure },
       { name: 'caught-up', live: false, failure: () => caughtUp.failure() },
     ],

@@ -18,7 +18,7 @@ export const noAlternativeNames: AlternativeNames = Object.freeze({ dns: [], ips
 export const attribute = Object.freeze({ commonName: '2.5.4.3', organization: '2.5.4.10' })
 
 /**
- * One organization per relative name, in order, then the common name.
+ * Encodes one organization per relative name, in order, then the common name.
  *
  * @source RFC 5280 section 4.1.2.4
  */

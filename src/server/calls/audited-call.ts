@@ -247,7 +247,7 @@ export class AuditedCall {
   }
 }
 
-/** As it is counted in `apiserver_request_total`; it is never sent. */
+/** The code that `apiserver_request_total` counts for such a call; it is never sent. */
 const CLIENT_LEFT = 499
 
 function textOf(bytes: Uint8Array): string {
