@@ -143,7 +143,10 @@ export const limits = Object.freeze({
   /** Interval of measuring the event loop's lag, and the measurements kept for a scrape. */
   eventLoopLookMs: 100,
   eventLoopLagsMax: 1024,
-  /** Pending join tokens. When full: 429. */
+  /**
+   * Records of join tokens: of unused ones until they expire, of used ones an hour longer. When
+   * full: 429.
+   */
   joinTokensMax: 32,
   joinTokenMsMax: 3_600_000,
   /** Pending join tokens per name. More: the oldest is revoked. */

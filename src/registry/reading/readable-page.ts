@@ -8,7 +8,8 @@ import { batchesToConvert } from './slices.ts'
 /**
  * Returns the page with objects that can be read. Those that a webhook converts are converted in
  * batches: the first ones now, so that a failure is an error response, and the others while the
- * response is sent. A failure then breaks the connection, so that no client mistakes a part for all.
+ * response is sent. A failure then breaks the connection, so that no client takes a part for the
+ * whole list.
  *
  * An object that cannot be decrypted is an error response, too.
  *
