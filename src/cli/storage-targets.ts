@@ -40,7 +40,7 @@ type Discovered = {
  * Returns the resources to migrate: those that are named, or all that can have objects in several
  * versions.
  *
- * @throws CliError `usage` for a name that no resource has
+ * @throws CliError `usage` for a name that no resource has, or several have
  */
 export async function storageTargets(
   client: Pick<ApiClient, 'object'>,

@@ -157,7 +157,7 @@ void test('only administrators may save snapshots', async () => {
   assert.equal((await member.client.post('/cluster/v1/snapshot', {})).status, 405)
 })
 
-void test('a member killed during a save causes a one-line error and leaves no file', async () => {
+void test('a snapshot stream that ends early causes a one-line error and leaves no file', async () => {
   const saved = join(home, 'whole')
   await save(saved)
   const paths = clusterPkiPaths(join(cluster.directory, 'pki'))
