@@ -11,6 +11,7 @@ import type { MergeType } from './merge-type.ts'
 import { mergeValues, withoutNulls } from './merge-values.ts'
 import { transferFields, withDeclaredMembers } from './ownership.ts'
 import type { Conflicts, Writer } from './ownership.ts'
+import { PathBudget } from './path-budget.ts'
 import { removeFields } from './remove-fields.ts'
 import { withoutServerFields } from './stripped-fields.ts'
 
@@ -44,6 +45,7 @@ export function appliedEntry(type: MergeType, config: JsonObject, writer: Writer
  *
  * @param live without managed fields
  * @param managers adapted to the current schema by `reconcileOwners`
+ * @throws TooManyPathsError for a large object with owners of many versions
  * @source structured-merge-diff `merge/update.go`, Apply
  */
 export function applyConfig(application: Application, live: JsonObject, managers: Managers): Applied {
@@ -134,11 +136,12 @@ function addOwned(versions: KindVersions, bare: JsonObject, of: AddingBack): Jso
     else known.push(fields)
   }
   const owners = [...byVersion].map(([apiVersion, sets]) => [apiVersion, unionOfAll(sets)] as const)
+  const budget = new PathBudget(ADDED_PATHS_MAX)
   let pruned = bare
   for (let round = 0; round < ROUNDS_MAX; round++) {
     let kept = 0
     for (const [apiVersion, fields] of owners) {
-      const owned = addOwnedIn(versions, apiVersion, { ...of, pruned, fields })
+      const owned = addOwnedIn(versions, apiVersion, { ...of, pruned, fields, budget })
       pruned = owned.pruned
       kept += owned.added
     }
@@ -147,6 +150,9 @@ function addOwned(versions: KindVersions, bare: JsonObject, of: AddingBack): Jso
   return pruned
 }
 
+/** Paths of the object that are visited for all versions and rounds together. */
+const ADDED_PATHS_MAX = 100_000
+
 /** Rounds for fields of several versions that contain each other. More: the rest is not added. */
 const ROUNDS_MAX = 16
 
@@ -154,18 +160,21 @@ type AddingIn = AddingBack & {
   /** In the version of `last`. */
   readonly pruned: JsonObject
   readonly fields: FieldSet
+  readonly budget: PathBudget
 }
 
 function addOwnedIn(
   versions: KindVersions,
   apiVersion: string,
-  { last, whole: lastWhole, pruned, fields }: AddingIn,
+  { last, whole: lastWhole, pruned, fields, budget }: AddingIn,
 ): { readonly pruned: JsonObject; readonly added: number } {
   const type = versions.typeOf(apiVersion)
   const whole = versions.convert(lastWhole, last.apiVersion, apiVersion)
   const left = versions.convert(pruned, last.apiVersion, apiVersion)
   if (type === null || whole === null || left === null) return { pruned, added: 0 }
-  const all = withDeclaredMembers(type, fieldsOf(type, whole))
+  const own = fieldsOf(type, whole)
+  budget.take(sizeOf(own))
+  const all = withDeclaredMembers(type, own)
   const remaining = withDeclaredMembers(type, fieldsOf(type, left))
   const owned = withDeclaredMembers(type, fields)
   const more = removeFields(type, whole, difference(all, union(remaining, owned)))

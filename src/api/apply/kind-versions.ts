@@ -37,7 +37,7 @@ export type Change = {
   /** Paths that are not compared: the server sets them. Unset: none. */
   readonly except?: FieldSet
   readonly versions: KindVersions
-  /** Unset: any number of paths. */
+  /** Of the comparison in the version of the request. Unset: any number of paths. */
   readonly pathsMax?: number
 }
 
@@ -45,11 +45,12 @@ export type Change = {
 export class VersionedComparison {
   readonly requested: Comparison
   readonly #change: Change
+  readonly #budget = new PathBudget(OTHER_PATHS_MAX)
   readonly #others = new Map<string, Comparison | 'missing' | 'unknown'>()
 
   constructor(change: Change) {
     this.#change = change
-    this.requested = comparisonOf(change)
+    this.requested = comparisonOf(change, new PathBudget(change.pathsMax ?? Number.MAX_SAFE_INTEGER))
   }
 
   /**
@@ -76,12 +77,14 @@ export class VersionedComparison {
     const [old, now] = [converted(before), converted(after)]
     if (old === null || now === null) return 'unknown'
     // Paths that the server sets are the same in nearly all versions.
-    return comparisonOf({ ...this.#change, type, before: old, after: now })
+    return comparisonOf({ ...this.#change, type, before: old, after: now }, this.#budget)
   }
 }
 
-function comparisonOf({ type, before, after, except, pathsMax }: Change): Comparison {
-  const budget = new PathBudget(pathsMax ?? Number.MAX_SAFE_INTEGER)
+/** Paths that comparisons in versions other than that of the request may find together. */
+const OTHER_PATHS_MAX = 50_000
+
+function comparisonOf({ type, before, after, except }: Change, budget: PathBudget): Comparison {
   const all = compareValues(type, before, after, budget)
   if (except === undefined || isEmptySet(except)) return all
   return {

@@ -1,5 +1,5 @@
 import { applyConfig, appliedEntry } from '../../api/apply/apply.ts'
-import type { Application } from '../../api/apply/apply.ts'
+import type { Application, Applied } from '../../api/apply/apply.ts'
 import { applyConflict } from '../../api/apply/conflict-error.ts'
 import { isEmptySet } from '../../api/apply/field-set.ts'
 import { identityOf, managedFieldsOf, storedManagers } from '../../api/apply/managers.ts'
@@ -7,9 +7,11 @@ import type { ManagedEntry, Managers } from '../../api/apply/managers.ts'
 import { mergeTypeOf } from '../../api/apply/merge-type.ts'
 import type { KindVersions } from '../../api/apply/kind-versions.ts'
 import { firstOwner } from '../../api/apply/first-owner.ts'
+import { TooManyPathsError } from '../../api/apply/path-budget.ts'
 import { reconcileOwners } from '../../api/apply/ownership.ts'
 import type { Writer } from '../../api/apply/ownership.ts'
 import { withoutAllowed, updatedLastApplied } from '../../api/apply/client-side-apply.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
 import type { JsonObject } from '../../api/json.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
@@ -173,7 +175,7 @@ function changed(
       ? new Map<string, ManagedEntry>()
       : firstOwners(dependencies.schemas.of(definition), settable(request, subresource, live), owner))
   checkOwnedPaths(dependencies, managers.values())
-  const applied = applyConfig(application, live, managers)
+  const applied = boundedApply(application, live, managers)
   checkOwnedPaths(dependencies, applied.managers.values())
   const mergeWriteOnly = definition.hooks?.mergeWriteOnly ?? ((sent: JsonObject) => sent)
   if (!options.force && applied.conflicts.size > 0) {
@@ -186,6 +188,22 @@ function changed(
   const whole = reshapeObject(dependencies, definition, applied.object as AnyObject)
   const object = writer.manager === 'kubectl' && view === null ? updatedLastApplied(whole, config) : whole
   return withManagedFields(object, managedFieldsOf(applied.managers))
+}
+
+/** @throws ApiError `RequestEntityTooLarge` */
+function boundedApply(application: Application, live: JsonObject, managers: Managers): Applied {
+  try {
+    return applyConfig(application, live, managers)
+  } catch (cause) {
+    if (!(cause instanceof TooManyPathsError)) throw cause
+    throw new ApiError(
+      'RequestEntityTooLarge',
+      'the object has too many fields for managers of its many versions: write it with PUT, ' +
+        'after a merge patch that sets metadata.managedFields to [{}]',
+      {},
+      { cause },
+    )
+  }
 }
 
 /** @returns null: the object has no owners */

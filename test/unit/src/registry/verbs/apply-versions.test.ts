@@ -155,3 +155,44 @@ void test('entries of a version that the kind no longer has are dropped by the n
   })
   assert.deepEqual(owners(got), { 'editor test.example/v2': { 'f:spec': { 'f:young': {} } } })
 })
+
+void test('giving up fields of a large object with managers of many versions is refused, of few is not', async (t) => {
+  const api = await open(t)
+  const properties = { map: { type: 'object', additionalProperties: text } }
+  const structural = compileStructural(
+    { type: 'object', properties: { spec: { type: 'object', properties } } },
+    names,
+  )
+  const versions = Array.from({ length: 12 }, (_, at) => `v${at + 1}`)
+  const definitions = versions.map((version) => {
+    const conversion = storedConversion({
+      schemas: new Map([[version, structural]]),
+      requested: version,
+      storage: 'v1',
+    })
+    const kind = { group, version, plural: 'gadgets', kind: 'Gadget', structural }
+    return customKind({ ...kind, schema: structural.schema, storedAs: { name: 'v1', conversion } })
+  })
+  api.catalog.setCustom(definitions)
+  const kind = `${group}/v1/Gadget`
+  const map = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, '1']))
+  const entries = versions.map((version, at) => ({
+    ...{ manager: at === 0 ? 'm' : `other${at}`, operation: 'Apply', apiVersion: `${group}/${version}` },
+    ...{ fieldsType: 'FieldsV1', time: '2026-01-02T03:04:05Z' },
+    fieldsV1: { 'f:spec': { 'f:map': { [`f:k${at}`]: {}, ...(at === 0 ? { 'f:k100': {} } : {}) } } },
+  }))
+  const owned = async (managedFields: readonly JsonObject[]): Promise<Got> => {
+    const body = gadget('v1', { map })
+    return api.update({ kind, name: 'a', body: { ...body, metadata: { name: 'a', managedFields } } })
+  }
+  await api.create({ kind, body: gadget('v1', { map }) })
+  const { object } = await owned(entries)
+  const given = gadget('v1', { map: { k0: '1' } })
+  const seen = await refused(applied(api, 'm', kind, given))
+  assert.deepEqual([seen.code, seen.reason], [413, 'RequestEntityTooLarge'])
+  assert.deepEqual((await api.get({ kind, name: 'a' })).object, object)
+  await owned(entries.slice(0, 2))
+  const got = await applied(api, 'm', kind, given)
+  const { map: left } = got.object['spec'] as { readonly map: JsonObject }
+  assert.deepEqual([Object.keys(left).length, left['k0'], left['k1'], left['k100']], [19_999, '1', '1', undefined])
+})
