@@ -75,10 +75,12 @@ async function reconcile(
   const isBuiltIn = catalog.builtIn().some(({ group, version }) => `${version}.${group}` === name)
   if (definition === null || isBuiltIn) return { kind: 'done' }
   const end = name.indexOf('.')
-  const isServed = [...definitions.entries()].some(([, one]) => namesOfGroupVersions(one).includes(name))
-  const wanted = isServed ? customApiService(names, name.slice(end + 1), name.slice(0, end)) : null
   const target = { namespace: null, name, subresource: null }
   const current = await client.get(definition, target)
+  // After the read, this member has applied the definitions that the APIService was created for.
+  await definitions.takeIn()
+  const isServed = [...definitions.entries()].some(([, one]) => namesOfGroupVersions(one).includes(name))
+  const wanted = isServed ? customApiService(names, name.slice(end + 1), name.slice(0, end)) : null
   try {
     if (current === null) {
       if (wanted !== null) await client.create(definition, null, newObject(wanted))
