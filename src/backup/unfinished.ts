@@ -49,7 +49,11 @@ export function readMark(directory: string): UnfinishedCommand | null {
   if (text === null) return null
   const found = unfinishedIn(text)
   if (found !== null) return found
-  throw new BackupError('refused', `${path} is damaged: empty the directory, or give another --data-dir`)
+  // Of a recovery, the original files may be nowhere else.
+  throw new BackupError(
+    'refused',
+    `${path} is damaged: give another --data-dir, and keep this directory, which may have the only data of a member`,
+  )
 }
 
 function unfinishedIn(text: string): UnfinishedCommand | null {
