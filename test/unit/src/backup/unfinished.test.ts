@@ -24,7 +24,9 @@ for (const text of ['', '{', '{"command":"recover","step":"making"}', '{"command
       assert.throws(
         () => read(directory),
         (error) =>
-          error instanceof BackupError && error.code === 'refused' && /keep this directory/.test(error.message),
+          error instanceof BackupError &&
+          error.code === 'refused' &&
+          /keep this directory/.test(error.message),
       )
     }
     assert.equal(readFileSync(join(directory, 'before-x', 'data'), 'utf8'), 'only copy')

@@ -194,5 +194,8 @@ void test('giving up fields of a large object with managers of many versions is 
   await owned(entries.slice(0, 2))
   const got = await applied(api, 'm', kind, given)
   const { map: left } = got.object['spec'] as { readonly map: JsonObject }
-  assert.deepEqual([Object.keys(left).length, left['k0'], left['k1'], left['k100']], [19_999, '1', '1', undefined])
+  assert.deepEqual(
+    [Object.keys(left).length, left['k0'], left['k1'], left['k100']],
+    [19_999, '1', '1', undefined],
+  )
 })
