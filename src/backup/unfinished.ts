@@ -49,7 +49,7 @@ export function readMark(directory: string): UnfinishedCommand | null {
   if (text === null) return null
   const found = unfinishedIn(text)
   if (found !== null) return found
-  // Of a recovery, the original files may be nowhere else.
+  // If a recovery was interrupted, the original files may be nowhere else.
   throw new BackupError(
     'refused',
     `${path} is damaged: give another --data-dir, and keep this directory, which may have the only data of a member`,

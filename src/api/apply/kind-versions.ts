@@ -37,7 +37,7 @@ export type Change = {
   /** Paths that are not compared: the server sets them. Unset: none. */
   readonly except?: FieldSet
   readonly versions: KindVersions
-  /** Of the comparison in the version of the request. Unset: any number of paths. */
+  /** The limit in the version of the request. Unset: any number of paths. */
   readonly pathsMax?: number
 }
 
