@@ -7,9 +7,10 @@ import { patternsTooLarge } from '../check-size.ts'
 export type PatternBudget = Pick<CheckBudget, 'patternsSizeLeft' | 'constantPatterns'>
 
 /**
- * Returns the error of the first regular expression that is a constant of an expression and does
- * not compile. null: there is none. Those that are computed fail when they are evaluated.
+ * Checks the regular expressions that are constants of an expression. Those that are computed fail
+ * when they are evaluated.
  *
+ * @returns the error of the first one that does not compile; null: all compile
  * @source apiserver `pkg/cel/library/regex.go`, FindRegexOptimization
  */
 export function constantPatternError(expression: CelExpression, budget: PatternBudget): string | null {
