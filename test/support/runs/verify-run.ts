@@ -9,6 +9,7 @@ import type { Endpoint } from '../../../src/credentials/endpoint.ts'
 import type { CheckReport } from '../../../tools/verify/finding.ts'
 import { runVerify } from '../../../tools/verify/run.ts'
 import type { VerifyResult } from '../../../tools/verify/run.ts'
+import type { Progress } from '../../../tools/verify/recorder.ts'
 import { ProcessCluster } from '../drivers/process-cluster.ts'
 import { freshRandom, systemClock } from '../../../fixtures/system.ts'
 
@@ -25,21 +26,22 @@ export type VerifyTraffic = {
 /**
  * Records and judges traffic against endpoints, with the history in a temporary directory.
  *
- * @param isEnough ends the traffic early
+ * @param isEnough ends the traffic early; its argument is up to a second old
  */
 export async function verifyAgainst(
   t: TestContext,
   endpoints: readonly Endpoint[],
   traffic: VerifyTraffic,
-  isEnough: () => boolean = () => false,
+  isEnough: (progress: Progress | null) => boolean = () => false,
 ): Promise<VerifyResult> {
   const stop = new AbortController()
   t.after(() => stop.abort())
   const directory = mkdtempSync(join(tmpdir(), 'verify-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const history = join(directory, 'history.jsonl')
+  let progress: Progress | null = null
   const look = setInterval(() => {
-    if (isEnough()) stop.abort()
+    if (isEnough(progress)) stop.abort()
   }, 50)
   try {
     return await runVerify(
@@ -51,6 +53,9 @@ export async function verifyAgainst(
         history,
         balanced: false,
         signal: stop.signal,
+        onProgress: (current) => {
+          progress = current
+        },
       },
       { clock: systemClock, random: freshRandom() },
     )
