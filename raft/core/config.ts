@@ -12,6 +12,11 @@ export type CoreConfig = {
   readonly electionTicks: number
   /** A leader sends a heartbeat at least this often. At most a third of `electionTicks`. */
   readonly heartbeatTicks: number
+  /**
+   * A leader without work sends a heartbeat at least this often, see `quiet.ts`. At least
+   * `heartbeatTicks`, which it is if unset. The same on all members.
+   */
+  readonly quietHeartbeatTicks?: number
   /** Entries in one append message, in bytes; one entry always fits. */
   readonly appendBytesMax: number
   /** Append messages in flight to one follower. */
@@ -72,6 +77,8 @@ export const featureLevelsMax = 65_535
 export function checkCoreConfig(config: CoreConfig): void {
   assert(config.heartbeatTicks >= 1, 'a heartbeat interval is at least one tick')
   assert(config.electionTicks >= 3 * config.heartbeatTicks, 'an election timeout spans three heartbeats')
+  const { quietHeartbeatTicks = config.heartbeatTicks } = config
+  assert(quietHeartbeatTicks >= config.heartbeatTicks, 'quiet heartbeats are not more frequent')
   assert(config.appendBytesMax >= 1, 'an append carries at least a byte')
   assert(config.inflightMessagesMax >= 1, 'one append may be in flight')
   assert(config.inflightBytesMax >= config.appendBytesMax, 'a full append fits the window')

@@ -94,13 +94,14 @@ function detailsOf(message: Message, show: ShowData): string {
       return ` index=${message.index} hint=${message.hintTerm}/${message.hintIndex}`
     case 'heartbeat': {
       const sent = message.sentMs === undefined ? '' : ` sent=${message.sentMs}ms`
-      return ` commit=${message.commit}${message.context === null ? '' : ` read=${message.context}`}${sent}`
+      const read = message.context === null ? '' : ` read=${message.context}`
+      return ` commit=${message.commit}${read}${sent}${message.quiet === true ? ' quiet' : ''}`
     }
     case 'heartbeat-response': {
-      const { context, promise } = message
+      const { context, promise, quiet } = message
       const promised =
         promise === undefined ? '' : ` sent=${promise.sentMs}ms promise=${promise.promisedMs}ms`
-      return `${context === null ? '' : ` read=${context}`}${promised}`
+      return `${context === null ? '' : ` read=${context}`}${promised}${quiet === true ? ' quiet' : ''}`
     }
     case 'snapshot':
       return ` ${describeSnapshot(message.snapshot)}`

@@ -1,6 +1,7 @@
 import { assert, assertNever, present } from '../../base/assert.ts'
 import { becomeFollower } from './transitions.ts'
 import { promiseFor } from './lease.ts'
+import { acceptQuiet } from './quiet.ts'
 import type { Message, MessageOf } from './message.ts'
 import { advanceCommit } from './replication.ts'
 import { sendAtOnce, sendOncePersisted } from './state.ts'
@@ -127,7 +128,10 @@ function takeHeartbeat(state: State, message: MessageOf<'heartbeat'>): void {
   const promise = promiseFor(state, message.sentMs)
   const [kind, from, to, term] = ['heartbeat-response', state.id, message.from, state.term] as const
   const answer = { kind, from, to, term, context }
-  sendAtOnce(state, promise === undefined ? answer : { ...answer, promise })
+  // A leader that wants a lease, which a promise answers, is not quiet.
+  if (promise !== undefined) return sendAtOnce(state, { ...answer, promise })
+  const waitsLonger = message.quiet === true && acceptQuiet(state)
+  sendAtOnce(state, waitsLonger ? { ...answer, quiet: true } : answer)
 }
 
 function takeSnapshot(state: State, message: MessageOf<'snapshot'>): void {

@@ -5,6 +5,7 @@ import { noteLeasePromise, tickLease } from './lease.ts'
 import type { ProposeAnswer } from './errors.ts'
 import type { Message, MessageOf } from './message.ts'
 import type { Progress } from './progress.ts'
+import { graceTicks, heartbeatInterval, tickCalm } from './quiet.ts'
 import { isQuorum } from './quorum.ts'
 import { broadcastHeartbeat, confirmReads, noteContact } from './read-index.ts'
 import { appendOwn, maybeCommit, replicate } from './replication.ts'
@@ -47,12 +48,12 @@ export function tickLeader(state: State): void {
   tickLease(state)
   for (const progress of state.progress.values()) progress.silentTicks++
   tickTransfer(state)
+  tickCalm(state)
   if (state.electionElapsed >= state.config.electionTicks) {
     state.electionElapsed = 0
     if (!checkQuorum(state)) return
   }
-  if (state.heartbeatElapsed >= state.config.heartbeatTicks) {
-    state.heartbeatElapsed = 0
+  if (state.heartbeatElapsed >= heartbeatInterval(state)) {
     broadcastHeartbeat(state)
     // A changed configuration may need fewer responses than when the round was sent.
     confirmReads(state)
@@ -114,6 +115,7 @@ function withFollower(state: State, message: Message, act: (progress: Progress) 
   // The member is not, or no longer, in the configuration.
   if (progress === undefined) return
   progress.silentTicks = 0
+  progress.confirmedQuiet = false
   progress.answeredHeartbeat = true
   noteContact(state)
   act(progress)
@@ -173,6 +175,10 @@ function firstToTry(state: State, message: MessageOf<'append-refused'>): LogInde
 
 function noteAlive(state: State, progress: Progress, message: MessageOf<'heartbeat-response'>): void {
   if (message.promise !== undefined) noteLeasePromise(progress, message.promise)
+  if (message.quiet === true) {
+    progress.silentTicks = -graceTicks(state.config)
+    progress.confirmedQuiet = true
+  }
   if (message.context !== null && message.context > (progress.readConfirmed ?? 0)) {
     progress.readConfirmed = message.context
     confirmReads(state)

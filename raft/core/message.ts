@@ -57,11 +57,15 @@ export type Message =
       readonly context: ReadContext | null
       /** On the leader's clock, whole ms. Unset: it wants no lease. */
       readonly sentMs?: number
+      /** The next heartbeat may come later than usual, see `quiet.ts`. */
+      readonly quiet?: true
     })
   | (Addressed & {
       readonly kind: 'heartbeat-response'
       readonly context: ReadContext | null
       readonly promise?: LeasePromise
+      /** This member waits longer for the next heartbeat, see `quiet.ts`. */
+      readonly quiet?: true
     })
   /**
    * The state itself is sent on the snapshot channel; the core receives this once all of it is

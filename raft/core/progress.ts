@@ -41,8 +41,10 @@ export class Progress {
   fetching: LogIndex | null = null
   /** An append must be sent even without new entries, to find out what was lost. */
   appendDue = false
-  /** Ticks since its last response; 0 for a new follower. */
+  /** Ticks since its last response; 0 for a new follower. Negative when it confirmed `quiet`. */
   silentTicks = 0
+  /** It waits longer for the next heartbeat, see `quiet.ts`. */
+  confirmedQuiet = false
   /** It has responded since the last heartbeat. */
   answeredHeartbeat = false
   /** The latest ReadIndex round it confirmed. */

@@ -8,6 +8,7 @@ import type { ChangeAnswer, ProposeAnswer, ReadAnswer, ResignAnswer, TransferAns
 import { leaseUntilMs, votesAlone } from './lease.ts'
 import { noteSnapshot, noteUnreachable, proposeCommands, tickLeader } from './leader.ts'
 import type { Message } from './message.ts'
+import { expectLeader } from './quiet.ts'
 import { openRead } from './read-index.ts'
 import type { CoreStatus, PersistTicket, Ready } from './ready.ts'
 import { supplyEntries } from './replication.ts'
@@ -194,6 +195,14 @@ export class Raft {
    */
   supply(entries: readonly Entry[]): void {
     supplyEntries(this.#state, entries)
+  }
+
+  /**
+   * A client of this member waits for the leader: if the leader failed, this is noticed within an
+   * election timeout from now even if heartbeats are rare. See `quiet.ts`.
+   */
+  expectLeader(): void {
+    expectLeader(this.#state)
   }
 
   /** Messages to `peer` are currently lost; those in flight are presumed lost. */

@@ -1,6 +1,7 @@
-import type { Message, ReadContext } from './message.ts'
+import type { MessageOf, ReadContext } from './message.ts'
 import type { ReadAnswer } from './errors.ts'
 import { leaseStart } from './lease.ts'
+import { isQuiet } from './quiet.ts'
 import { isQuorum, quorumValue } from './quorum.ts'
 import { committedInTerm, configuration, sendAtOnce } from './state.ts'
 import type { State } from './state.ts'
@@ -74,17 +75,17 @@ export function abandonReads(state: State): void {
  */
 export function broadcastHeartbeat(state: State): void {
   state.contactCounted = false
+  state.heartbeatElapsed = 0
   const context = state.reads.rounds.length > 0 ? state.reads.sent : null
   const sentMs = leaseStart(state)
+  const quiet = isQuiet(state)
   for (const progress of state.progress.values()) {
     progress.answeredHeartbeat = false
     const commit = Math.min(progress.match, state.commit) as LogIndex
     const [kind, from, to, term] = ['heartbeat', state.id, progress.id, state.term] as const
-    const message: Message =
-      sentMs === undefined
-        ? { kind, from, to, term, commit, context }
-        : { kind, from, to, term, commit, context, sentMs }
-    sendAtOnce(state, message)
+    const message: MessageOf<'heartbeat'> = { kind, from, to, term, commit, context }
+    if (sentMs !== undefined) sendAtOnce(state, { ...message, sentMs })
+    else sendAtOnce(state, quiet ? { ...message, quiet } : message)
   }
   noteContact(state)
 }

@@ -1,5 +1,6 @@
 import { assert, assertNever } from '../../base/assert.ts'
 import { Progress } from './progress.ts'
+import { endCalm } from './quiet.ts'
 import { isQuorum, quorumValue } from './quorum.ts'
 import { configuration, sendAtOnce } from './state.ts'
 import type { State } from './state.ts'
@@ -9,6 +10,7 @@ import type { Entry, LogIndex, NodeId } from './types.ts'
 /** Appends to the leader's own log. Raft paper figure 3, leader append-only. */
 export function appendOwn(state: State, entries: readonly Entry[]): void {
   assert(state.role === 'leader', 'only a leader adds entries of its own')
+  endCalm(state)
   for (const entry of entries) {
     assert(entry.term === state.term, 'a leader adds entries of its term')
     assert(

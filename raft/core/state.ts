@@ -70,7 +70,7 @@ export type State = {
 
   /**
    * Ticks since the last contact with the leader, granted vote or election timeout; on the leader
-   * since the last CheckQuorum. A change of role resets it.
+   * since the last CheckQuorum. A change of role resets it. Negative after a quiet heartbeat.
    */
   electionElapsed: number
   /**
@@ -79,6 +79,8 @@ export type State = {
    */
   electionDue: number
   heartbeatElapsed: number
+  /** Leader: ticks without anything to replicate, see `quiet.ts`. */
+  calmTicks: number
 
   /**
    * Follower: the last index it has accepted, or will once durable, from the leader of this term.
@@ -169,6 +171,7 @@ export function newState(config: CoreConfig, recovered: Recovered, applied: LogI
     electionElapsed: 0,
     electionDue: config.electionTicks + config.random.below(config.electionTicks),
     heartbeatElapsed: 0,
+    calmTicks: 0,
     acceptedTo: noIndex,
     votes: new Map(),
     progress: new Map(),

@@ -86,6 +86,7 @@ export function recordVote(state: State, candidate: NodeId): void {
 function resetRoleState(state: State): void {
   state.electionElapsed = 0
   state.heartbeatElapsed = 0
+  state.calmTicks = 0
   state.electionDue = state.config.electionTicks + state.config.random.below(state.config.electionTicks)
   state.acceptedTo = noIndex
   state.votes.clear()

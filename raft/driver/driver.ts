@@ -198,9 +198,11 @@ export class Driver {
     this.#ticks.taken(message)
     switch (message.kind) {
       case 'propose':
+        this.#core.expectLeader()
         this.#relays.proposals.local(message.term, message.proposals)
         break
       case 'read':
+        this.#core.expectLeader()
         this.#relays.reads.local(message.round)
         break
       case 'transfer':

@@ -1,30 +1,49 @@
+import type { MessageKind } from '../core/message.ts'
 import type { PeerMessage } from '../ports.ts'
+import { quietHeartbeats } from '../protocol/node-options.ts'
 import type { ApiToRaft } from '../protocol/thread-messages.ts'
 
 /** Ms after the last activity until a member counts as idle. */
 const ACTIVE_MS = 500
 
+/**
+ * Messages that idle members send, too: heartbeats, reports, and the reads by which each member
+ * checks that it is up to date. A read on an idle member waits for no timer: it is sent at once,
+ * and again with the next heartbeat.
+ */
+const IDLE_PEER_KINDS = new Set<PeerMessage['kind'] | MessageKind>([
+  ...(['heartbeat', 'heartbeat-response', 'report', 'read-request', 'read-response'] as const),
+])
+const IDLE_API_KINDS = new Set<ApiToRaft['kind']>(['lease', 'report', 'read', 'applied', 'applied-disk'])
+
 /** After this number of heartbeat intervals without a heartbeat, a follower is not idle. */
 const LATE_HEARTBEATS = 1.25
 
 /**
- * Decides whether a member is idle: it only exchanges heartbeats with a leader. Then its timers may
+ * Decides whether a member is idle: it only exchanges heartbeats and reads with a leader. Then its timers may
  * be rare: that of a leader for the next heartbeat, that of a follower for one that is late.
  */
 export class Idleness {
   readonly #heartbeatMs: number
   #activeUntilMs = Number.NEGATIVE_INFINITY
   #heardMs = Number.NEGATIVE_INFINITY
+  /** Ms from the last heartbeat to the next one. */
+  #expectedMs: number
 
   constructor(heartbeatMs: number) {
     this.#heartbeatMs = heartbeatMs
+    this.#expectedMs = heartbeatMs
   }
 
   /** Takes note of a message of a peer. */
   received(message: PeerMessage, nowMs: number): void {
     const kind = message.kind === 'core' ? message.message.kind : message.kind
-    if (kind === 'heartbeat') this.#heardMs = nowMs
-    else if (kind !== 'heartbeat-response' && kind !== 'report') this.#activeUntilMs = nowMs + ACTIVE_MS
+    if (kind === 'heartbeat') {
+      this.#heardMs = nowMs
+      const isQuiet = message.kind === 'core' && message.message.kind === 'heartbeat' && message.message.quiet
+      this.#expectedMs = (isQuiet === true ? quietHeartbeats : 1) * this.#heartbeatMs
+    }
+    if (!IDLE_PEER_KINDS.has(kind)) this.#activeUntilMs = nowMs + ACTIVE_MS
   }
 
   /**
@@ -33,8 +52,7 @@ export class Idleness {
    * @returns whether it ends an idle time
    */
   taken({ kind }: ApiToRaft, nowMs: number): boolean {
-    // Idle members send these, too.
-    if (kind === 'lease' || kind === 'report' || kind === 'applied' || kind === 'applied-disk') return false
+    if (IDLE_API_KINDS.has(kind)) return false
     const wasIdle = nowMs >= this.#activeUntilMs
     this.#activeUntilMs = nowMs + ACTIVE_MS
     return wasIdle
@@ -44,7 +62,7 @@ export class Idleness {
   timerMs(role: 'leads' | 'follows' | 'has-no-leader', nowMs: number): number | null {
     if (role === 'has-no-leader' || nowMs < this.#activeUntilMs) return null
     if (role === 'leads') return this.#heartbeatMs
-    const leftMs = this.#heardMs + LATE_HEARTBEATS * this.#heartbeatMs - nowMs
+    const leftMs = this.#heardMs + LATE_HEARTBEATS * this.#expectedMs - nowMs
     return leftMs > 0 ? leftMs : null
   }
 }

@@ -206,11 +206,15 @@ function formerPromiseTicks({
   return promisedMs > electionMs ? { formerPromiseTicks: Math.ceil(promisedMs / tickMs) + 1 } : {}
 }
 
+/** Heartbeat intervals between two heartbeats of a leader without work. */
+export const quietHeartbeats = 5
+
 export function coreConfigOf(options: NodeOptions, random: CoreConfig['random']): CoreConfig {
   const { timing, limits } = options
   return {
     id: options.id,
     heartbeatTicks: Math.max(1, Math.round(timing.heartbeatMs / timing.tickMs)),
+    quietHeartbeatTicks: Math.max(1, Math.round((quietHeartbeats * timing.heartbeatMs) / timing.tickMs)),
     electionTicks: Math.max(3, Math.round(timing.electionMs / timing.tickMs)),
     appendBytesMax: limits.appendBytesMax,
     inflightMessagesMax: limits.inflightMessagesMax,

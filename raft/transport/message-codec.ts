@@ -1,6 +1,6 @@
 import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
 import { assert, assertNever } from '../../base/assert.ts'
-import type { Message, MessageKind, ReadContext } from '../core/message.ts'
+import type { Message, MessageKind, MessageOf, ReadContext } from '../core/message.ts'
 import { logIndex, term } from '../core/types.ts'
 import type { Entry, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import { reportBytesMax } from '../ports.ts'
@@ -136,9 +136,10 @@ function writeCore(writer: BinaryWriter, message: Message): void {
       writeWholes(writer, message.commit)
       if (message.context !== null) writeWhole(writer, 3, message.context)
       if (message.sentMs !== undefined) writeWhole(writer, 4, message.sentMs)
-      return
+      return writeFlag(writer, 6, message.quiet === true)
     case 'heartbeat-response':
       if (message.context !== null) writeWhole(writer, 2, message.context)
+      writeFlag(writer, 6, message.quiet === true)
       if (message.promise === undefined) return
       writeWhole(writer, 3, message.promise.sentMs)
       return writeWhole(writer, 4, message.promise.promisedMs)
@@ -198,11 +199,12 @@ function isEntriesKind(kind: string): kind is EntriesKind {
   return kind === 'entries-wanted' || kind === 'entries-sent'
 }
 
-/** The fields of the plain kinds. Numbers are fields 2 to 4; null means absent. */
+/** The fields of the plain kinds. Numbers are fields 2 to 4 and 6; null means absent. */
 type Body = AddressBody & {
   two: number | null
   three: number | null
   four: number | null
+  six: number | null
   entries: Entry[] | null
   proposals: Uint8Array[] | null
   refused: ProposalId[] | null
@@ -223,6 +225,7 @@ function readBody(reader: BinaryReader, kind: WireKind, end: number): Body {
     two: null,
     three: null,
     four: null,
+    six: null,
     entries: null,
     proposals: null,
     refused: null,
@@ -248,6 +251,9 @@ function readBody(reader: BinaryReader, kind: WireKind, end: number): Body {
         break
       case 5:
         body.entries = appended(body.entries, readEntry(reader, readEnd(reader, type, end)))
+        break
+      case 6:
+        body.six = readWhole(reader, type)
         break
       default:
         skipField(reader, head >>> 3, type)
@@ -357,12 +363,13 @@ function toCoreMessage(kind: MessageKind, from: NodeId, to: NodeId, sent: Term, 
     }
     case 'heartbeat': {
       const [commit, context] = [logIndex(two), readContext(body.three)]
-      if (body.four === null) return { kind, from, to, term: sent, commit, context }
+      if (body.four === null) return withQuiet({ kind, from, to, term: sent, commit, context }, body)
       return { kind, from, to, term: sent, commit, context, sentMs: body.four }
     }
     case 'heartbeat-response': {
       const context = readContext(body.two)
-      if (body.three === null || body.four === null) return { kind, from, to, term: sent, context }
+      if (body.three === null || body.four === null)
+        return withQuiet({ kind, from, to, term: sent, context }, body)
       const promise = { sentMs: body.three, promisedMs: body.four }
       return { kind, from, to, term: sent, context, promise }
     }
@@ -374,6 +381,13 @@ function toCoreMessage(kind: MessageKind, from: NodeId, to: NodeId, sent: Term, 
     default:
       assertNever(kind)
   }
+}
+
+function withQuiet<Kept extends MessageOf<'heartbeat' | 'heartbeat-response'>>(
+  message: Kept,
+  body: Body,
+): Kept {
+  return body.six === null || body.six === 0 ? message : { ...message, quiet: true }
 }
 
 /** Checks that entries are consecutive, and terms ascend up to the sender's. */

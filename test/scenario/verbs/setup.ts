@@ -12,7 +12,7 @@ import type { World } from '../world.ts'
  * `nodes voters=1,2,3 [learners=4] [outsiders=5] [index=10] [term=1] [limit=…]`: members that agree
  * on their configuration and on everything up to `index`. Outsiders know nothing yet. Limits:
  * append-bytes, inflight-messages, inflight-bytes, uncommitted-bytes, cache-bytes, read-rounds,
- * lease-promise (ms).
+ * lease-promise (ms), quiet-heartbeat (ticks).
  */
 export function nodes(world: World, { options }: Command): void {
   const configuration = cluster(numbers(options.get('voters')), numbers(options.get('learners')))
@@ -65,6 +65,7 @@ function limits(options: ReadonlyMap<string, string>): Partial<CoreConfig> {
     ['cache-bytes', 'logCacheBytesMax'],
     ['read-rounds', 'readRoundsMax'],
     ['lease-promise', 'leasePromiseMs'],
+    ['quiet-heartbeat', 'quietHeartbeatTicks'],
   ] as const
   const chosen = names.flatMap(([option, limit]) => {
     const value = options.get(option)

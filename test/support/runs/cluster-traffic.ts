@@ -13,7 +13,7 @@ import { NoReply } from '../drivers/api-client.ts'
  * Pause of a writer or reader between two calls, in ms: far below the gaps that tests look for, and
  * the processor is left to the members, which share it with those of other tests.
  */
-const pauseMs = 40
+const pauseMs = 80
 
 /** Measures the longest time between two successes, in ms; the start counts as a success. */
 export class GapMeter {

@@ -21,7 +21,12 @@ const otherTicks = [6, 10, 10, 30]
  * @param longest the longest election timeout, in ticks, that this member was ever started with
  */
 function timeouts(ticks: number, longest: number): Partial<CoreConfig> {
-  const promise = { electionTicks: ticks, heartbeatTicks: 2, leasePromiseMs: (ticks - 2) * tickMs }
+  const promise = {
+    electionTicks: ticks,
+    heartbeatTicks: 2,
+    quietHeartbeatTicks: 6,
+    leasePromiseMs: (ticks - 2) * tickMs,
+  }
   return longest > ticks ? { ...promise, formerPromiseTicks: longest + 1 } : promise
 }
 

@@ -355,6 +355,7 @@ export class RandomNet {
       id: nodeId(id),
       electionTicks: this.#swarm.electionTicks,
       heartbeatTicks: 1,
+      quietHeartbeatTicks: 4,
       appendBytesMax: this.#swarm.appendBytesMax,
       inflightMessagesMax: 3,
       inflightBytesMax: 250,

@@ -8,12 +8,16 @@ import { logIndex, nodeId } from '../../../../raft/core/types.ts'
 import type { NodeId } from '../../../../raft/core/types.ts'
 import { TickTimer } from '../../../../raft/driver/tick-timer.ts'
 import type { PeerMessage } from '../../../../raft/ports.ts'
-import { defaultTiming } from '../../../../raft/protocol/node-options.ts'
+import { defaultTiming, quietHeartbeats } from '../../../../raft/protocol/node-options.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 const [self, peer] = [nodeId(1), nodeId(2)]
 const { tickMs, heartbeatMs, electionMs } = defaultTiming
 const heartbeat = { kind: 'core', message: { kind: 'heartbeat', from: peer, to: self } } as PeerMessage
+const quietHeartbeat = {
+  kind: 'core',
+  message: { kind: 'heartbeat', from: peer, to: self, quiet: true },
+} as PeerMessage
 const vote = { kind: 'core', message: { kind: 'pre-vote-request', from: peer, to: self } } as PeerMessage
 
 class Member {
@@ -71,6 +75,16 @@ void test('an idle follower wakes about as often as heartbeats come, and counts 
   assert.ok(member.passed.length - wakes <= 40, `${member.passed.length - wakes} wakes`)
 })
 
+void test('a follower with rare heartbeats wakes only as often as the limit of ticks at once requires', async () => {
+  const member = new Member()
+  await member.heartbeats(3)
+  member.timer.received(quietHeartbeat)
+  assert.equal(
+    await member.wakesIn(quietHeartbeats * heartbeatMs),
+    (quietHeartbeats * heartbeatMs) / (5 * tickMs),
+  )
+})
+
 void test('a follower whose heartbeat is late ticks one by one before an election is due', async () => {
   const member = new Member()
   await member.heartbeats(3)
@@ -96,6 +110,8 @@ void test('work ends an idle time at once, for a while', async () => {
   member.timer.taken({ kind: 'report', to: null, bytes: new Uint8Array() })
   assert.equal(await member.wakesIn(heartbeatMs), 1, 'idle members send reports')
   member.timer.taken({ kind: 'read', round: 1 })
+  assert.equal(await member.wakesIn(heartbeatMs), 1, 'idle members check that they are up to date')
+  member.timer.taken({ kind: 'transfer', request: 1, to: peer })
   assert.ok((await member.wakesIn(heartbeatMs)) >= heartbeatMs / tickMs)
   member.timer.taken({ kind: 'installed', index: logIndex(1) })
   await member.clock.advance(1000)

@@ -98,12 +98,14 @@ export function sampleMessage(
     case 'heartbeat':
       return core({
         ...{ ...address, kind, commit: logIndex(whole()), context: sampleContext(random) },
-        ...(random.chance(0.5) ? {} : { sentMs: whole() }),
+        ...random.pick([{}, { sentMs: whole() }, { quiet: true } as const]),
       })
     case 'heartbeat-response':
       return core({
         ...{ ...address, kind, context: sampleContext(random) },
-        ...(random.chance(0.5) ? {} : { promise: { sentMs: whole(), promisedMs: whole() } }),
+        ...random.pick([
+          ...[{}, { promise: { sentMs: whole(), promisedMs: whole() } }, { quiet: true } as const],
+        ]),
       })
     case 'snapshot': {
       const snapshot = { index: logIndex(whole()), term: term(whole()), configuration: sampleConfig(random) }
