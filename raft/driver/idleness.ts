@@ -14,7 +14,7 @@ const LATE_HEARTBEATS = 1.25
 export class Idleness {
   readonly #heartbeatMs: number
   #activeUntilMs = Number.NEGATIVE_INFINITY
-  #heardMs = Number.NEGATIVE_INFINITY
+  #lastHeartbeatMs = Number.NEGATIVE_INFINITY
 
   constructor(heartbeatMs: number) {
     this.#heartbeatMs = heartbeatMs
@@ -23,7 +23,7 @@ export class Idleness {
   /** Takes note of a message of a peer. */
   received(message: PeerMessage, nowMs: number): void {
     const kind = message.kind === 'core' ? message.message.kind : message.kind
-    if (kind === 'heartbeat') this.#heardMs = nowMs
+    if (kind === 'heartbeat') this.#lastHeartbeatMs = nowMs
     else if (kind !== 'heartbeat-response' && kind !== 'report') this.#activeUntilMs = nowMs + ACTIVE_MS
   }
 
@@ -44,7 +44,7 @@ export class Idleness {
   timerMs(role: 'leads' | 'follows' | 'has-no-leader', nowMs: number): number | null {
     if (role === 'has-no-leader' || nowMs < this.#activeUntilMs) return null
     if (role === 'leads') return this.#heartbeatMs
-    const leftMs = this.#heardMs + LATE_HEARTBEATS * this.#heartbeatMs - nowMs
+    const leftMs = this.#lastHeartbeatMs + LATE_HEARTBEATS * this.#heartbeatMs - nowMs
     return leftMs > 0 ? leftMs : null
   }
 }
