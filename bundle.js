@@ -46,7 +46,7 @@ const programs = [
  * Packages that are not bundled. The first two load native code next to their own files. Fastify
  * loads the others only for features that no route uses.
  */
-const left = [
+const unbundled = [
   'level',
   'msgpackr',
   '@fastify/ajv-compiler',
@@ -145,7 +145,10 @@ function checkNames(inputs, outputs) {
   }
 }
 
-/** Checks that the server and its threads load no file that contains code of the tools. */
+/**
+ * Checks that the server and its threads load no file that contains code of orchctl, the tools,
+ * benchmarks or tests.
+ */
 function checkServer(outputs) {
   const server = ['src/main.cjs', 'src/host/thread-host.js', 'src/store/is-command.js']
   const threads = ['raft/threads/log-thread.cjs', 'raft/threads/raft-thread.cjs']
@@ -213,7 +216,7 @@ const common = {
   bundle: true,
   platform: 'node',
   target: 'node20',
-  external: left,
+  external: unbundled,
   plugins: [ownAddresses],
   metafile: true,
   write: false,

@@ -70,7 +70,8 @@ async function until(server, isTrue) {
   const endMs = performance.now() + waitMsMax
   while (!(await isTrue())) {
     if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}`)
-    if (performance.now() > endMs) throw new Error('the server is not ready after a minute')
+    if (performance.now() > endMs)
+      throw new Error('the server was not ready, or recorded nothing, within a minute')
     await sleep(20)
   }
 }
@@ -97,7 +98,7 @@ async function freePorts() {
   }
 }
 
-/** Returns a server that listens on a port; null: the port is in use, or is none. */
+/** Returns a server that listens on a port; null: the port is in use or too high. */
 async function listening(port) {
   if (port > 65_535) return null
   const server = createServer().listen(port, '127.0.0.1')

@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path'
 
 const root = resolve(process.argv[2] ?? '.')
 const outputs = /\.(js|js\.map|d\.ts)$/
-/** Made by bundle.js, which removes its own. */
+/** The output of bundle.js, which removes its own stale files. */
 const bundled = 'bundle'
 
 /** @param folder its path below dist/ */

@@ -55,7 +55,10 @@ async function oneRound(data: string): Promise<void> {
   await takeDown(cluster)
 }
 
-/** Returns the time from creating the process to readiness, and stops the process. */
+/**
+ * Starts a server and stops it again. Notes the time from creating the process to readiness, and
+ * its CPU time and memory then.
+ */
 async function started(what: string, flags: readonly string[]): Promise<void> {
   const port = await freePortRange(1)
   const begun = performance.now()

@@ -14,11 +14,11 @@ export interface StateMachine<Outcome> {
   apply(entries: readonly Entry[], session: number): readonly SettledProposal<Outcome>[]
   /**
    * Bytes that may still be applied before the database must catch up. At or below 0 nothing is
-   * applied until `onRoom`.
+   * applied until `onCapacity`.
    */
-  readonly room: number
+  readonly capacity: number
   /** Calls `wake` whenever bytes may be applied again. Set once. */
-  onRoom(wake: () => void): void
+  onCapacity(wake: () => void): void
   /** The log is durable up to here on this member's disk; the database never passes this index. */
   logPersisted(index: LogIndex): void
   /**

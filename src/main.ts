@@ -41,7 +41,7 @@ export async function main(seams: AppSeams = {}): Promise<void> {
 async function run(config: Config, seams: AppSeams): Promise<void> {
   const output = openStandardOutput({
     waitingBytesMax: limits.logWaitingBytesMax,
-    onRoomAgain: (lost) =>
+    onLinesDropped: (lost) =>
       log.error({ lost }, 'log lines were dropped: standard output was not read in time'),
   })
   const base = { member: config.name }

@@ -85,7 +85,7 @@ async function applyAll(machine: StoreMachine, log: LogWriter): Promise<void> {
   const cpu = process.cpuUsage()
   let applying = 0
   for (let at = 0; at < log.entries.length;) {
-    if (machine.room <= 0) {
+    if (machine.capacity <= 0) {
       await turn()
       continue
     }

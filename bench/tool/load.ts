@@ -1,6 +1,9 @@
 import { assertNever } from '../../base/assert.ts'
 
-/** Target of requests: the leader, one follower, or all endpoints in turn. */
+/**
+ * Target of requests: the leader, one follower, or all endpoints, each of which gets an equal part
+ * of the clients.
+ */
 export type Place = 'leader' | 'follower' | 'all'
 
 export const workloads = [

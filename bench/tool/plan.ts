@@ -145,7 +145,7 @@ function watches(selection: Selection, possible: Possible): readonly Load[] {
   })
 }
 
-/** Fewer events for more watchers, so that the deliveries per second are bounded. */
+/** Fewer events for more watchers: the deliveries per second grow more slowly than the watchers. */
 function eventsPerSecond(watchers: number): number {
   if (watchers <= 100) return 100
   return watchers <= 1000 ? 20 : 10

@@ -33,8 +33,8 @@ type Watched = {
 type Seen = { readonly latencies: LatencyHistogram; readonly staleness: LatencyHistogram; stale: number }
 
 /**
- * One client writes versions of one object as fast as possible, others read it at other members;
- * measures the age of what they read.
+ * One client writes versions of one object as fast as possible, others read it, at other members if
+ * the roles are known; measures the age of what they read.
  *
  * @throws BenchError
  */
@@ -42,7 +42,7 @@ export async function runStaleness(context: BenchContext, load: StalenessLoad): 
   const { target, clock, seconds } = context
   const namespace = await fill(context, { purpose: 'stale', prefix: 's', objects: 1, payloadBytes })
   const [readers, roles] = [await target.at(load.place, clock), await target.roles()]
-  // Writes go to another member than reads: a member knows its own writes first.
+  // Writes go to the leader, reads of a plan to a follower: a member knows its own writes first.
   const writer =
     target.endpoints.find((_, at) => roles[at] === 'leader') ?? present(target.endpoints[0], 'one')
   const startedMs = clock.monotonicMs()

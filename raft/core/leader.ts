@@ -76,7 +76,7 @@ export function proposeCommands(
     kind: 'command',
     data,
   }))
-  if (!hasRoomFor(state, entries)) return { kind: 'dropped', reason: 'too-many-uncommitted' }
+  if (!fitsUncommitted(state, entries)) return { kind: 'dropped', reason: 'too-many-uncommitted' }
   appendOwn(state, entries)
   return { kind: 'accepted', first }
 }
@@ -211,7 +211,7 @@ function checkQuorum(state: State): boolean {
  * term is uncommitted; otherwise the bytes of all uncommitted ones are limited. The log in memory
  * is always limited.
  */
-function hasRoomFor(state: State, entries: readonly Entry[]): boolean {
+function fitsUncommitted(state: State, entries: readonly Entry[]): boolean {
   let bytes = 0
   for (const entry of entries) bytes += entryBytes(entry)
   const max = state.config.uncommittedBytesMax

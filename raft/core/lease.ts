@@ -28,9 +28,10 @@ import type { State } from './state.ts'
  * - Members with different election timeouts, or programs without promises: the voter itself states
  *   the length, and a response without a length promises nothing.
  * - Clocks with different rates: the leader counts on a tenth less than the promise. Voters count
- *   ticks; a tick is never much too early, and missed ticks are not made up for. The leader uses
- *   monotonic time, which continues while its process is stalled. A clock that stops while the
- *   machine is suspended breaks this: do not use leases on such machines.
+ *   ticks: the shell passes at most a few missed ones at once, and a timeout of n ticks never takes
+ *   less than n - 1 ticks of time. The leader uses monotonic time, which continues while its
+ *   process is stalled. A clock that stops while the machine is suspended breaks this: do not use
+ *   leases on such machines.
  * - Votes granted before the responses: a voter in a later term does not respond to this leader,
  *   and a voter that granted a vote in a later term is in that term.
  * - A configuration change: the quorum is that of the configuration in force, both halves of a

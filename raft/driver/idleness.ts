@@ -26,7 +26,7 @@ const LATE_HEARTBEATS = 1.25
 export class Idleness {
   readonly #heartbeatMs: number
   #activeUntilMs = Number.NEGATIVE_INFINITY
-  #heardMs = Number.NEGATIVE_INFINITY
+  #lastHeartbeatMs = Number.NEGATIVE_INFINITY
   /** Ms from the last heartbeat to the next one. */
   #expectedMs: number
 
@@ -39,7 +39,7 @@ export class Idleness {
   received(message: PeerMessage, nowMs: number): void {
     const kind = message.kind === 'core' ? message.message.kind : message.kind
     if (kind === 'heartbeat') {
-      this.#heardMs = nowMs
+      this.#lastHeartbeatMs = nowMs
       const isQuiet = message.kind === 'core' && message.message.kind === 'heartbeat' && message.message.quiet
       this.#expectedMs = (isQuiet === true ? quietHeartbeats : 1) * this.#heartbeatMs
     }
@@ -62,7 +62,7 @@ export class Idleness {
   timerMs(role: 'leads' | 'follows' | 'has-no-leader', nowMs: number): number | null {
     if (role === 'has-no-leader' || nowMs < this.#activeUntilMs) return null
     if (role === 'leads') return this.#heartbeatMs
-    const leftMs = this.#heardMs + LATE_HEARTBEATS * this.#expectedMs - nowMs
+    const leftMs = this.#lastHeartbeatMs + LATE_HEARTBEATS * this.#expectedMs - nowMs
     return leftMs > 0 ? leftMs : null
   }
 }

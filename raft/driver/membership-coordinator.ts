@@ -55,8 +55,8 @@ export class MembershipCoordinator {
   readonly #clock: Clock
   readonly #rounds: CatchUpRounds
   /**
-   * Random offset of the round numbers that this process sends, so that an earlier process of this
-   * member hardly used the same.
+   * Random offset of the round numbers that this process sends: an earlier process of this member
+   * is unlikely to have used the same numbers.
    */
   readonly #firstRound: number
   #requests: PendingRequest[] = []
@@ -83,7 +83,7 @@ export class MembershipCoordinator {
     const { leader } = core
     const fault = changeFault(change)
     if (fault !== null) {
-      const message = `such a member is not possible: ${fault}`
+      const message = `the member is invalid: ${fault}`
       this.#options.changeAnswered(request, { kind: 'refused', reason: 'impossible', message })
     } else if (leader === self) this.#take(null, request, change)
     else if (leader === null) this.#options.changeAnswered(request, { kind: 'later' })
@@ -94,7 +94,7 @@ export class MembershipCoordinator {
     }
   }
 
-  /** @returns why the request is impossible; null: it was taken */
+  /** Handles a request of a peer. @returns why it is invalid; null: it is valid */
   requested({
     from,
     round,
@@ -217,7 +217,11 @@ export class MembershipCoordinator {
     this.#options.wake()
   }
 
-  /** @returns null: not committed yet */
+  /**
+   * Plans a change, and makes it if it is neither done nor refused.
+   *
+   * @returns null: no answer yet
+   */
   #decide(change: MemberChange, now: number): MembershipAnswer | null {
     const { core } = this.#options
     const plan = planChange(core.configuration, change, this.#changeContext())
@@ -315,5 +319,5 @@ const requestsMax = 64
 const requestMsMax = 5000
 /** A promotion that was not possible is not retried for this long, in ms. */
 const promoteAgainMs = 500
-/** Election timeouts for which a leader that is to be removed tries to transfer leadership. */
+/** Election timeouts for which a leader that will lose its vote tries to transfer leadership. */
 const transferTimeouts = 3

@@ -19,8 +19,8 @@ export type SelfMembershipOptions = {
 
 /**
  * Tracks which peers this member connects to, and whether it is still a member itself. Peers may
- * connect if the configuration in force or the last committed one contains them, because an
- * uncommitted removal may be reverted.
+ * connect if one of these configurations contains them: the one in force, the last committed one,
+ * because an uncommitted removal may be reverted, and a newer one that a known peer reported.
  */
 export class SelfMembership {
   readonly #options: SelfMembershipOptions

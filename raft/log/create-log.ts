@@ -9,7 +9,7 @@ import { LogShape } from './log-shape.ts'
 import type { RecoveredFiles } from './recover.ts'
 import { createSegment } from './segment.ts'
 
-/** As in `WalOptions`. */
+/** The part of `WalOptions` that a new log needs. */
 type NewLogOptions = { readonly disk: LogDisk; readonly random: Random; readonly owner?: NodeId }
 
 /** Creates the first segment of a new log. */

@@ -46,7 +46,7 @@ export class EntryIndex {
     if (index < this.#first) this.reset(index)
     assert(index <= this.#first + this.#count, 'places are consecutive')
     this.#count = index - this.#first
-    if (this.#head + this.#count === this.#segments.length) this.#makeRoom()
+    if (this.#head + this.#count === this.#segments.length) this.#resize()
     const slot = this.#head + this.#count
     this.#segments[slot] = place.segment
     this.#offsets[slot] = place.offset
@@ -83,7 +83,7 @@ export class EntryIndex {
     this.#head += gone
     this.#count -= gone
     this.#first = first
-    if (this.#head * 2 > this.#segments.length) this.#makeRoom()
+    if (this.#head * 2 > this.#segments.length) this.#resize()
   }
 
   /** Removes everything; the next entry is `first`. */
@@ -91,7 +91,7 @@ export class EntryIndex {
     this.#first = first
     this.#count = 0
     this.#head = 0
-    this.#makeRoom()
+    this.#resize()
   }
 
   #slot(index: LogIndex): number {
@@ -99,7 +99,7 @@ export class EntryIndex {
     return this.#head + index - this.#first
   }
 
-  #makeRoom(): void {
+  #resize(): void {
     let slots = slotsMin
     while (slots < this.#count * 2) slots *= 2
     const move = (from: Uint32Array): Uint32Array<ArrayBuffer> => {

@@ -121,8 +121,8 @@ function syncEntries(directory: string): void {
   }
 }
 
-const makeRoom = 'free some space and restart this member, nothing that it acknowledged is lost'
-const noRoom = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+const freeSpace = 'free some space and restart this member, nothing that it acknowledged is lost'
+const diskFullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 const remedies: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'give this process access to it'],
@@ -139,8 +139,8 @@ function translate<T>(operation: string, action: () => T): T {
     return action()
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
-    if (noRoom.has(code))
-      throw new LogError('disk-full', `cannot ${operation}: the disk is full (${code}); ${makeRoom}`, {
+    if (diskFullCodes.has(code))
+      throw new LogError('disk-full', `cannot ${operation}: the disk is full (${code}); ${freeSpace}`, {
         cause,
       })
     const remedy = remedies.get(code) ?? 'look at the disk'

@@ -18,7 +18,7 @@ export type ScannedGroup = {
 export type ScanResult =
   | ScannedGroup
   | { readonly kind: 'end' }
-  /** An unacknowledged write, of which `bytes` are on disk: they are removed. */
+  /** An unacknowledged write, which takes up the last `bytes` of the segment: it is removed. */
   | { readonly kind: 'interrupted'; readonly bytes: number }
 
 /** Reads the groups of one segment, and distinguishes an interrupted write from damage. */
@@ -59,7 +59,10 @@ export class GroupScanner {
     return this.#sequence
   }
 
-  /** The next segment was written before this seal, so it continues the chain as it was then. */
+  /**
+   * Removes a seal from the chain: the head of the next segment was written before the seal, so it
+   * continues the chain without it.
+   */
   forgetSeal(group: ScannedGroup): void {
     this.#chain = group.records[0]?.seed ?? this.#chain
     this.#sequence = (this.#sequence ?? 1) - 1

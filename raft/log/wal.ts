@@ -50,7 +50,7 @@ export class Wal implements LogStore {
   readonly #segmentBytes: number
   readonly #aheadBytes: number
   /** The disk was full when zeros were written ahead; not tried again until the next compaction. */
-  #noRoomAhead = false
+  #noSpaceAhead = false
   readonly #zeros: Uint8Array
   readonly #owner: LogOwner
   readonly #encoder = new GroupEncoder()
@@ -127,7 +127,7 @@ export class Wal implements LogStore {
 
   append(writes: readonly LogWrite[]): void {
     this.#guard(() => {
-      this.#makeRoom(writes)
+      this.#startSegmentIfFull(writes)
       const { placed, segment, offset } = this.#commit((encoder) => {
         for (const write of writes) encoder.write(write)
       })
@@ -175,12 +175,12 @@ export class Wal implements LogStore {
     if (base.index <= this.#shape.base.index) return
     assert(base.index <= this.#shape.lastIndex, 'a compaction stays within the log')
     this.#guard(() => {
-      this.#makeRoom([])
+      this.#startSegmentIfFull([])
       this.#commit((encoder) => encoder.meta('base', base))
       this.#shape.compact(base)
       this.#index.compact(logIndex(base.index + 1))
       this.#removeUnneeded()
-      this.#noRoomAhead = false
+      this.#noSpaceAhead = false
     })
   }
 
@@ -189,11 +189,11 @@ export class Wal implements LogStore {
     const segment = this.#last()
     const wanted = Math.min(segment.end + this.#aheadBytes, this.#segmentBytes)
     if (this.#dead || segment.size >= wanted || segment.size - segment.end > this.#aheadBytes / 2) return
-    if (this.#noRoomAhead) return
+    if (this.#noSpaceAhead) return
     this.#guard(() => {
       const from = Math.max(segment.size, segment.end)
-      this.#noRoomAhead = !writeZerosAhead(segment.file, from, this.#zeros.subarray(0, wanted - from))
-      if (this.#noRoomAhead) return
+      this.#noSpaceAhead = !writeZerosAhead(segment.file, from, this.#zeros.subarray(0, wanted - from))
+      if (this.#noSpaceAhead) return
       segment.file.sync()
       segment.size = wanted
     })
@@ -326,7 +326,7 @@ export class Wal implements LogStore {
   }
 
   /** Starts the next segment when `writes` do not fit this one. */
-  #makeRoom(writes: readonly LogWrite[]): void {
+  #startSegmentIfFull(writes: readonly LogWrite[]): void {
     const segment = this.#last()
     let bytes = 0
     for (const write of writes) for (const entry of write.entries) bytes += entryBytes(entry)

@@ -65,7 +65,7 @@ export class Applier<Outcome> {
     this.#options = options
     this.#applied = options.machine.appliedMemory
     this.#received = this.#applied
-    options.machine.onRoom(() => {
+    options.machine.onCapacity(() => {
       if (this.#running || this.#installing || this.#stopped) return
       this.#run()
       this.#catchUp()
@@ -146,9 +146,9 @@ export class Applier<Outcome> {
 
   /** Applies one slice now, and the rest in later turns. */
   #run(): void {
-    if (this.#running || this.#queue.length === 0 || this.#options.machine.room <= 0) return
+    if (this.#running || this.#queue.length === 0 || this.#options.machine.capacity <= 0) return
     this.#slice()
-    if (this.#queue.length === 0 || this.#options.machine.room <= 0) return
+    if (this.#queue.length === 0 || this.#options.machine.capacity <= 0) return
     this.#running = true
     this.#options.clock.soon(() => {
       this.#running = false

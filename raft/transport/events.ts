@@ -63,7 +63,7 @@ export type TransportEvent =
    */
   | { readonly kind: 'altered'; readonly peer: NodeId; readonly index: LogIndex }
   /**
-   * The own keys of this member were replaced while it runs. `keys-renewed`: they are used from the
+   * The keys of this member were replaced while it runs. `keys-renewed`: they are used from the
    * next handshake on; `keys-refused`: they are invalid.
    */
   | { readonly kind: 'keys-renewed' }

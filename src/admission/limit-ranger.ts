@@ -11,7 +11,7 @@ import { limitRangeOf } from './limit-range.ts'
 import type { LimitRange } from './limit-range.ts'
 import { violationsOf } from './limit-range-rules.ts'
 import { policiesPrefix, policyAnnouncement, whileAnnounced, whileNoPolicy } from './policy-announcement.ts'
-import { checkRoomFor } from './policy-room.ts'
+import { checkCapacityFor } from './policy-capacity.ts'
 import { changedContainers, isClaimWrite, isPodCreate } from './pods.ts'
 
 /**
@@ -34,7 +34,7 @@ export function limitRanger({ names }: { readonly names: Names }): AdmissionPlug
     },
     validate: (request) => {
       const { object, oldObject, definition, target } = request
-      checkRoomFor(RANGES, request)
+      checkCapacityFor(RANGES, request)
       if (object === null || !(isPodCreate(request) || isClaimWrite(request))) return
       // The finalizers of what is being deleted must be removable.
       if (typeof oldObject?.metadata.deletionTimestamp === 'string') return

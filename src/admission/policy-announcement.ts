@@ -5,7 +5,7 @@ import type { ReadSet } from '../registry/shared/read-set.ts'
 import type { Condition, Operation } from '../store/command.ts'
 import { keyOf, prefixOf } from '../store/key.ts'
 import type { Key, KeyPrefix } from '../store/key.ts'
-import type { PolicyKind } from './policy-room.ts'
+import type { PolicyKind } from './policy-capacity.ts'
 
 /** Location of the policies of a kind in a namespace. */
 export function policiesPrefix({ plural }: PolicyKind, namespace: string): KeyPrefix {

@@ -21,7 +21,7 @@ import type { AdmissionPlugin } from './chain.ts'
 import { whyUncovered } from './limited-resources.ts'
 import type { LimitedResource } from './limited-resources.ts'
 import { policyAnnouncement, whileAnnounced, whileNoPolicy } from './policy-announcement.ts'
-import { checkRoomFor } from './policy-room.ts'
+import { checkCapacityFor } from './policy-capacity.ts'
 
 export type QuotaDependencies = {
   readonly names: Names
@@ -48,7 +48,7 @@ export function resourceQuotaAdmission(dependencies: QuotaDependencies): Admissi
   return {
     name: 'ResourceQuota',
     validate: (request) => {
-      checkRoomFor(QUOTAS, request)
+      checkCapacityFor(QUOTAS, request)
       decide(request)
     },
     extraOperations: (request) => [...decide(request).operations, ...policyAnnouncement(QUOTAS, request)],

@@ -142,8 +142,8 @@ export class AuditLogWriter {
   }
 
   async #writeSome(): Promise<void> {
-    const room = await this.#prepareFile()
-    const lines = this.#takeLines(room)
+    const bytesMax = await this.#prepareFile()
+    const lines = this.#takeLines(bytesMax)
     const cause = await this.#append(Buffer.concat(lines))
     if (cause !== null) this.#drop(lines.length, cause)
     else if (!this.isFull) this.#reporter.recovered()
@@ -163,11 +163,11 @@ export class AuditLogWriter {
   }
 
   /** Takes as many as fit, and at least one. */
-  #takeLines(room: number): readonly Uint8Array[] {
+  #takeLines(bytesMax: number): readonly Uint8Array[] {
     let count = 0
     let bytes = 0
     for (const line of this.#queue) {
-      if (count > 0 && bytes + line.byteLength > room) break
+      if (count > 0 && bytes + line.byteLength > bytesMax) break
       bytes += line.byteLength
       count++
     }

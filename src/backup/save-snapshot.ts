@@ -50,7 +50,11 @@ export class SnapshotSaver {
     this.#early = []
   }
 
-  /** @throws BackupError: as above */
+  /**
+   * Completes the file after the end of the stream.
+   *
+   * @throws BackupError: the partial file is unusable
+   */
   finish(): { readonly header: FileHeader; readonly summary: StateSummary } {
     const summary = this.#verifier.finish()
     const [writer, header] = [this.#writer, this.#header]

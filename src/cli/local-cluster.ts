@@ -119,11 +119,11 @@ export function plannedSeats(options: LocalClusterOptions): readonly Seat[] {
   const peerPort = options.peerPort ?? peerPortFor(clientPort)
   // With proxies, members listen on the ports after those of the proxies.
   const span = options.chaos === true ? 2 * nodes : nodes
-  const room = clientPort < peerPort ? nodes : span
-  if (Math.abs(clientPort - peerPort) < room) {
+  const needed = clientPort < peerPort ? nodes : span
+  if (Math.abs(clientPort - peerPort) < needed) {
     throw new CliError(
       'failed',
-      `ports ${clientPort} and ${peerPort} are too close: ${nodes} members need ${room} from the lower one on`,
+      `ports ${clientPort} and ${peerPort} are too close: ${nodes} members need ${needed} from the lower one on`,
     )
   }
   return Array.from({ length: nodes }, (_, at) => ({

@@ -62,8 +62,8 @@ function warnOfSuspect(terminal: Terminal, { best }: RecoveryChoice): void {
   if (best.suspect === null) return
   const { member } = best.identity
   terminal.note(
-    `${member} has the best log, but other members had another state: verify its objects after the recovery ` +
-      '(orchctl verify), or restore a snapshot that was saved before',
+    `${member} has the best log, but other members had another state: after the recovery compare its ` +
+      'objects with your manifests, or restore a snapshot that was saved before',
   )
 }
 

@@ -62,7 +62,7 @@ export function decideNames<T extends DefinitionSummary>(
     claims.remove(definition.accepted)
     const { accepted, conflict } = accept(definition, claims)
     claims.add(accepted)
-    const conditions = conditionsOf(definition, { conflict, hasRoom: left > 0 }, now)
+    const conditions = conditionsOf(definition, { conflict, hasVacancy: left > 0 }, now)
     if (!isEstablished(definition) && isEstablished({ conditions })) left--
     if (!isSame(definition, accepted, conditions)) decisions.push({ of: definition, accepted, conditions })
   }
@@ -117,7 +117,7 @@ function inUse(name: string): string {
 /** Once established, a definition stays established: objects may exist. */
 function conditionsOf(
   definition: DefinitionSummary,
-  { conflict, hasRoom }: { readonly conflict: Conflict | null; readonly hasRoom: boolean },
+  { conflict, hasVacancy }: { readonly conflict: Conflict | null; readonly hasVacancy: boolean },
   now: string,
 ): readonly JsonObject[] {
   const named: ConditionContent =
@@ -126,7 +126,7 @@ function conditionsOf(
       : { status: 'False', ...conflict }
   const conditions = setCondition(definition.conditions, { type: 'NamesAccepted', ...named }, now)
   if (isEstablished(definition)) return conditions
-  const established = conflict !== null ? notAccepted : hasRoom ? initialNames : tooMany
+  const established = conflict !== null ? notAccepted : hasVacancy ? initialNames : tooMany
   return setCondition(conditions, { type: 'Established', ...established }, now)
 }
 

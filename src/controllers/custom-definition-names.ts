@@ -107,9 +107,9 @@ async function decided(
   const known = all(dependencies)
   const ofGroup = known.filter((definition) => definition.group === group)
   const established = known.filter((definition) => isEstablished(definition)).length
-  const room = dependencies.establishedMax - established
+  const vacancies = dependencies.establishedMax - established
   const now = formatTime(dependencies.clock.wallMs())
-  return decideNames(ofGroup, { taken: dependencies.taken(group), vacancies: room, now })
+  return decideNames(ofGroup, { taken: dependencies.taken(group), vacancies, now })
 }
 
 /**

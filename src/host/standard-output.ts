@@ -16,7 +16,7 @@ export type StandardOutputDependencies = {
    */
   readonly waitingBytesMax: number
   /** Called with the number of dropped lines once there is space again. */
-  readonly onRoomAgain: (lost: number) => void
+  readonly onLinesDropped: (lost: number) => void
 }
 
 type Waiting = {
@@ -151,13 +151,13 @@ export class StandardOutput {
     if (this.#unreported === 0 || this.#lineBytes > this.#dependencies.waitingBytesMax / 2) return
     const lost = this.#unreported
     this.#unreported = 0
-    this.#dependencies.onRoomAgain(lost)
+    this.#dependencies.onLinesDropped(lost)
   }
 }
 
 /** Opens the standard output of this process. */
 export function openStandardOutput(
-  bounds: Pick<StandardOutputDependencies, 'waitingBytesMax' | 'onRoomAgain'>,
+  bounds: Pick<StandardOutputDependencies, 'waitingBytesMax' | 'onLinesDropped'>,
 ): StandardOutput {
   // Reading this property puts a pipe into non-blocking mode: a full one returns EAGAIN.
   const { fd } = process.stdout

@@ -191,8 +191,11 @@ function entryOf(
     if (isUnset(value)) return {}
     if (isRecord(value)) return value
   }
-  const name = typeof of.name === 'string' ? JSON.stringify(of.name) : 'that is named'
-  throw malformed(path, `${of.list} lacks the ${of.member} ${name}`)
+  if (typeof of.name !== 'string') {
+    const from = of.list === 'contexts' ? 'current-context' : 'the context'
+    throw malformed(path, `${from} names no ${of.member}`)
+  }
+  throw malformed(path, `${of.list} lacks the ${of.member} ${JSON.stringify(of.name)}`)
 }
 
 function isUnset(value: unknown): boolean {

@@ -62,7 +62,7 @@ export class LiveState {
   }
 
   /** Bytes that may be applied before the database must catch up. */
-  get room(): number {
+  get capacity(): number {
     return this.#persister === null ? 0 : this.#options.limits.backlogBytesMax - this.#persister.backlogBytes
   }
 

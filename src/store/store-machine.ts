@@ -59,7 +59,7 @@ export class StoreMachine implements StateMachine<Outcome> {
   #quarantining: Promise<void> = Promise.resolve()
   readonly #listeners = new Set<() => void>()
   readonly #quarantineListeners = new Set<() => void>()
-  #onRoom: () => void = () => undefined
+  #onCapacity: () => void = () => undefined
   #failure: Error | null = null
 
   /**
@@ -120,8 +120,8 @@ export class StoreMachine implements StateMachine<Outcome> {
     return this.#live.machine.state
   }
 
-  get room(): number {
-    return this.#live.room
+  get capacity(): number {
+    return this.#live.capacity
   }
 
   /** The configuration as of the newest applied entry. */
@@ -198,8 +198,8 @@ export class StoreMachine implements StateMachine<Outcome> {
     for (const listener of this.#listeners) listener()
   }
 
-  onRoom(wake: () => void): void {
-    this.#onRoom = wake
+  onCapacity(wake: () => void): void {
+    this.#onCapacity = wake
   }
 
   /** Calls `listener` after each applied batch and snapshot. @returns its unsubscription */
@@ -300,7 +300,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     if (this.#quarantine !== null) this.#trustedSinceMs = this.#options.clock.monotonicMs()
     this.#quarantine = null
     for (const listener of this.#listeners) listener()
-    this.#onRoom()
+    this.#onCapacity()
     this.#options.onInstalled?.(snapshot)
     await old.destroy()
     await this.#quarantining
@@ -360,7 +360,7 @@ export class StoreMachine implements StateMachine<Outcome> {
         ...{ home, clock, limits, featureLevelMax: levelMaxOf(this.#options) },
         onDisk: (applied) => {
           this.#aside.durable(applied)
-          if (this.room > 0) this.#onRoom()
+          if (this.capacity > 0) this.#onCapacity()
         },
         onFailure: (cause) => this.#broken(cause),
       },

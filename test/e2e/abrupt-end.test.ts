@@ -29,7 +29,7 @@ void test('a member that gets two stop signals exits with its own code while pee
   for (let round = 0; round < rounds; round++) {
     member.start()
     const callers = Array.from({ length: sessions }, () => new Caller(cluster, member))
-    for (const caller of callers) await caller.heard()
+    for (const caller of callers) await caller.untilAnswered()
     member.signal('SIGTERM')
     const ended: number | string = await member.stop('SIGINT')
     for (const caller of callers) calls += caller.end()
@@ -55,7 +55,7 @@ class Caller {
   }
 
   /** Resolves when calls are answered. */
-  async heard(): Promise<void> {
+  async untilAnswered(): Promise<void> {
     const before = this.#answers
     await until(
       'calls are answered',

@@ -285,7 +285,7 @@ void describe('impossible audit options fail with a one-line error', () => {
     [
       'an audit webhook file that is not a kubeconfig is refused',
       ['--audit-policy-file', good, '--audit-webhook-config-file', good],
-      /--audit-webhook-config-file: .*good\.yaml: contexts lacks the context/,
+      /--audit-webhook-config-file: .*good\.yaml: current-context names no context/,
     ],
     [
       'an audit log without a policy is refused',

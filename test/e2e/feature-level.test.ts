@@ -1,5 +1,5 @@
 /*
- * Goal: an upgrade of the rules is rehearsed: the level rises only after the last member is
+ * Goal: in an upgrade of the apply rules, the level rises only after the last member is
  * upgraded, members of both kinds have equal states until then, no acknowledged write is lost, and
  * an older program is refused afterwards.
  * Method: for each level, three real members held back below it, under traffic restarted one by one

@@ -131,16 +131,16 @@ async function holdingProxy(address: string) {
   const held = { isHeld: true }
   const server = createServer((caller) => {
     const member = connect(Number(address.split(':')[1]), '127.0.0.1')
-    let hasGreeted = false
+    let hasSentHandshake = false
     let hasAsked = false
     caller.on('error', () => member.destroy()).on('close', () => member.destroy())
     member.on('error', () => caller.destroy()).on('close', () => caller.destroy())
     caller.on('data', (bytes: Buffer) => {
-      hasAsked = hasGreeted
+      hasAsked = hasSentHandshake
       member.write(bytes)
     })
     member.on('data', (bytes: Buffer) => {
-      hasGreeted = true
+      hasSentHandshake = true
       if (!(held.isHeld && hasAsked)) caller.write(bytes)
     })
   })

@@ -271,7 +271,7 @@ const messages: readonly Attack[] = [
   },
 ]
 
-const greetings: readonly Attack[] = [
+const handshakes: readonly Attack[] = [
   {
     what: "a hello with another member's id",
     to: 'leader',
@@ -316,7 +316,7 @@ const greetings: readonly Attack[] = [
   },
 ]
 
-for (const { what, to, send, counter, line } of [...messages, ...greetings]) {
+for (const { what, to, send, counter, line } of [...messages, ...handshakes]) {
   void test(`${what}: the connection is closed, counted and logged, and nothing else happens`, async () => {
     const target = to === 'leader' ? await cluster.leader(stopped) : await followerNow()
     const before = { count: await counted(target, counter), logged: logOf(target).length }

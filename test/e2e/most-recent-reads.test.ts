@@ -60,18 +60,19 @@ class Procedure {
   }
 
   /**
-   * Pauses `who`, lets the others acknowledge a write, and queues a read for `who` at its wakeup.
+   * Pauses a member, lets the others acknowledge a write, and queues reads at the paused member,
+   * which it finds when it resumes.
    */
-  async fromPaused(who: MemberProcess): Promise<Outcome> {
-    await read(who.client)
-    const wasLeader = (await this.#cluster.leader()) === who
-    who.signal('SIGSTOP')
+  async fromPaused(target: MemberProcess): Promise<Outcome> {
+    await read(target.client)
+    const wasLeader = (await this.#cluster.leader()) === target
+    target.signal('SIGSTOP')
     try {
-      const other = wasLeader ? await this.#cluster.leader(who) : await this.#otherThan(who)
+      const other = wasLeader ? await this.#cluster.leader(target) : await this.#otherThan(target)
       await writeRegister(other.client, ++this.#value)
-      const reads = Array.from({ length: 4 }, () => read(who.client))
+      const reads = Array.from({ length: 4 }, () => read(target.client))
       await sleep(50)
-      who.signal('SIGCONT')
+      target.signal('SIGCONT')
       const seen = await Promise.all(reads)
       return {
         reads: seen.length,
@@ -79,18 +80,18 @@ class Procedure {
         unanswered: seen.filter((value) => value === null).length,
       }
     } finally {
-      who.signal('SIGCONT')
-      await who.waitReady()
+      target.signal('SIGCONT')
+      await target.waitReady()
     }
   }
 
-  async #otherThan(who: MemberProcess): Promise<MemberProcess> {
-    return this.#cluster.members.find((member) => member !== who) ?? assert.fail('another member')
+  async #otherThan(target: MemberProcess): Promise<MemberProcess> {
+    return this.#cluster.members.find((member) => member !== target) ?? assert.fail('another member')
   }
 
   /**
-   * @param isEnough whether the responses of deposed leaders suffice; else, as on a busy machine,
-   *   there are more rounds
+   * @param isEnough returns whether deposed leaders gave enough responses to judge them. If not, as
+   *   on a busy machine, there are more rounds, up to 20.
    */
   async whole(isEnough: (deposed: Outcome) => boolean): Promise<{
     readonly across: Outcome
@@ -157,9 +158,9 @@ void describe('most-recent reads with the barrier switched off', () => {
   void test('the same procedure detects stale reads without the barrier', async () => {
     const { across, follower, deposed } = await new Procedure(cluster).whole(({ stale }) => stale > 0)
     console.log(
-      `# stale reads without: ${across.stale} of ${across.reads} across members, ${follower.stale} of ${follower.reads} from a resumed follower, ${deposed.stale} of ${deposed.reads} from a deposed leader`,
+      `# stale reads without the barrier: ${across.stale} of ${across.reads} across members, ${follower.stale} of ${follower.reads} from a resumed follower, ${deposed.stale} of ${deposed.reads} from a deposed leader`,
     )
     assert.ok(across.stale + follower.stale + deposed.stale > 0, 'without the barrier reads are stale')
-    assert.ok(deposed.stale > 0, 'a deposed leader answers from the past')
+    assert.ok(deposed.stale > 0, 'a deposed leader returns stale reads')
   })
 })

@@ -46,7 +46,7 @@ void test('a full quota refuses writes with the reason, and deletions end the al
     }
     return assert.fail('the quota is never met')
   }
-  const room = async (name: string): Promise<void> => {
+  const untilSpace = async (name: string): Promise<void> => {
     let last = ''
     await until(
       'there is space',
@@ -93,7 +93,7 @@ void test('a full quota refuses writes with the reason, and deletions end the al
 
   // The steps of a deletion still work: the namespace is marked, emptied, reported and finalized.
   await ok('delete', 'namespace', 'heap', '--timeout=100s')
-  await room('first')
+  await untilSpace('first')
 
   await fill('default')
   assert.match(await settings('set', '--storage-quota', '64Mi'), /storage quota\s+64Mi/)

@@ -238,7 +238,7 @@ void test('files of webhooks and policies that cannot be used end the start with
     ],
     [
       { 'authentication-token-webhook-config-file': file('b', '{}') },
-      /^--authentication-token-webhook-config-file: .*b: contexts lacks the context/,
+      /^--authentication-token-webhook-config-file: .*b: current-context names no context$/,
     ],
     [
       { 'authorization-mode': 'ABAC', 'authorization-policy-file': file('c', `\n${other}`) },

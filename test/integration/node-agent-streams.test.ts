@@ -43,7 +43,10 @@ async function refusal(
   return assert.fail('the protocol was changed')
 }
 
-/** The agent changes the protocol, greets and returns what it gets. @returns its connections */
+/**
+ * Makes the agent change the protocol, send `hello `, and echo what it receives. @returns its
+ * connections
+ */
 function echo(agent: NodeAgent, more = ''): Duplex[] {
   const sockets: Duplex[] = []
   agent.onUpgrade = (request, socket, head) => {

@@ -208,7 +208,10 @@ void test('a disputed state is reported, and a survivor with the same log is pre
   append(of('n1'), first, ['b'], base + 1)
   const better = await orchctl('recover', '--data-dir', of('n1'), of('n2'))
   assert.match(better.out, /^best: n1$/m)
-  assert.match(better.err, /^n1 has the best log, but other members had another state: verify its objects/m)
+  assert.match(
+    better.err,
+    /^n1 has the best log, but other members had another state: after the recovery compare its objects/m,
+  )
 })
 
 void test('an interrupted recovery lets no server start, and a second one completes it', async () => {

@@ -47,7 +47,7 @@ void test('events sent to a broken connection affect no other client', async (t)
       leave = () => request.destroy()
     }
     // The server's own end of the connection breaks between two events.
-    const { context } = fake.calls.at(-1)?.request ?? assert.fail('the watch was asked for')
+    const { context } = fake.calls.at(-1)?.request ?? assert.fail('the watch was requested')
     assert.ok(context instanceof Call)
     leave()
     context.reply.destroy()
@@ -78,7 +78,7 @@ void test('a client that stops reading pauses its watch and its list', async (t)
   const client = await session(t, url, admin)
   const streams = [`${CM}?watch=1`, CM].map((path) => client.request({ ':path': path }))
   await Promise.all(streams.map((stream) => once(stream, 'response')))
-  // Nothing is read: after a while neither goes on.
+  // The client reads nothing: after a while neither stream produces more.
   let before = -1
   while (before !== watch.pulled + pulled) {
     before = watch.pulled + pulled
@@ -171,11 +171,11 @@ async function uploading(client: http2.ClientHttp2Session, count: number): Promi
     const { text } = await ask2(client, { ':path': '/metrics' })
     const [, seen] = /orch_request_uploads (\d+)\n/.exec(text) ?? []
     if (Number(seen) === count) return
-    assert.ok(performance.now() < endMs, `${seen} bodies are under way, ${count} were awaited`)
+    assert.ok(performance.now() < endMs, `${seen} bodies are in flight, expected ${count}`)
   }
 }
 
-void test('over HTTP/2 a body without length and type is a body', async (t) => {
+void test('over HTTP/2 a body without Content-Length and Content-Type reaches the verb', async (t) => {
   const { fake, url } = await start(t)
   const client = await session(t, url, admin)
   await ask2(client, { ':path': `${CM}/a`, ':method': 'DELETE' }, '{"preconditions":{}}')
@@ -253,7 +253,7 @@ void test('a body over the limit is a 413 over both protocols, chunked or not', 
   const [head] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
   assert.equal(head[':status'], 413)
   assert.equal(fake.calls.length, 0)
-  // The client never ends its body; its place is free all the same.
+  // The client never ends its body; its slot is freed nevertheless.
   await until(() => stream.closed)
   const { text } = await ask2(client, { ':path': '/metrics' })
   assert.ok(text.includes('apiserver_current_inflight_requests{request_kind="mutating"} 0\n'))
@@ -281,7 +281,7 @@ void test('a client that sends an oversized body completely still receives the r
   assert.equal(fake.calls.length, 0)
 })
 
-void test('an empty Content-Type counts as none, and an unsupported Content-Encoding is refused by name', async (t) => {
+void test('an empty Content-Type counts as absent, and an unsupported Content-Encoding is refused with 415', async (t) => {
   const { fake, port, url } = await start(t)
   const ask = async (header: string): Promise<string> => {
     const socket = await plainSocket(port)
@@ -332,7 +332,7 @@ void test('a body that arrives too late and a verb that does not end get 504', a
   slow.destroy()
 })
 
-void test('a client that stalls too long on its response is cut off, and its slot is freed', async (t) => {
+void test('a client that stalls too long on its response is cut off', async (t) => {
   let skewMs = 0
   const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + skewMs }
   for (const protocol of ['1.1', '2'] as const) {
@@ -361,7 +361,7 @@ void test('a client that stalls too long on its response is cut off, and its slo
   }
 })
 
-void test('path segments of dots are no names in any encoding', async (t) => {
+void test('path segments of dots are refused as names in any encoding', async (t) => {
   const { fake, port, url } = await start(t)
   for (const part of ['..', '.', '%2e%2e']) {
     const reply = await ask11(url, admin, { port, path: `${CM}/${part}` })

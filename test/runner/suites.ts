@@ -96,7 +96,7 @@ export const fastFiles = {
   /** These take several seconds each: large random inputs and worst cases. */
   except: [
     ...['/raft/core/random', '/raft/core/lease', '/value-limit', '/worst-cases'],
-    ...['/custom/rules', '/random-pages', '/storage-room'],
+    ...['/custom/rules', '/random-pages', '/storage-quota'],
   ],
 } as const
 

@@ -108,12 +108,12 @@ export class Member {
    *
    * @param index at most what the state machine has durably
    */
-  cut(index: LogIndex): void {
-    assert(index <= this.disk.applied, 'only what the state holds is cut')
+  compact(index: LogIndex): void {
+    assert(index <= this.disk.applied, 'only what the state holds is compacted')
     const base = snapshotAt(this.memory, index)
     this.raft.compact(base)
-    cutImage(this.memory, base)
-    cutImage(this.disk, base)
+    compactImage(this.memory, base)
+    compactImage(this.disk, base)
   }
 
   /** The durable state, as it would be streamed to a peer. */
@@ -190,13 +190,13 @@ function write(image: LogImage, persist: Persist): void {
   }
   const first = persist.entries[0]
   if (first === undefined) return
-  assert(first.index > image.base.index, 'what was cut is not written again')
+  assert(first.index > image.base.index, 'what was compacted is not written again')
   assert(first.index <= lastIndexOf(image) + 1, 'writes leave no gap')
   image.entries.length = first.index - image.base.index - 1
   image.entries.push(...persist.entries)
 }
 
-function cutImage(image: LogImage, base: SnapshotMeta): void {
+function compactImage(image: LogImage, base: SnapshotMeta): void {
   if (base.index <= image.base.index) return
   image.entries.splice(0, base.index - image.base.index)
   image.base = base

@@ -148,14 +148,14 @@ export class Network {
    * the verdict.
    */
   #arrived(message: PeerMessage, from: SimTransport, to: SimTransport): void {
-    const { receiver, greetings } = to
+    const { receiver, handshakes } = to
     if (receiver === null) return
     if (!this.#admits(from, to)) {
       this.#reportUnreachable(from.id, to.id)
       return
     }
-    const known = greetings.get(from) ?? this.#greet(from, to, receiver)
-    if (known.verdict === 'ok') return to.hear(message)
+    const known = handshakes.get(from) ?? this.#handshake(from, to, receiver)
+    if (known.verdict === 'ok') return to.receive(message)
     if (known.verdict === null && known.waiting.length < waitingMax) known.waiting.push(message)
   }
 
@@ -163,7 +163,7 @@ export class Network {
     const isOpen = this.connected(from.id, to.id) && this.connected(to.id, from.id)
     const { receiver } = to
     if (!isOpen || this.#ports.get(to.id) !== to || receiver === null || from.receiver === null) return
-    if (this.#admits(from, to) && !to.greetings.has(from)) this.#greet(from, to, receiver)
+    if (this.#admits(from, to) && !to.handshakes.has(from)) this.#handshake(from, to, receiver)
   }
 
   /** @returns false: the sender was rejected */
@@ -184,33 +184,33 @@ export class Network {
     })
   }
 
-  #greet(from: SimTransport, to: SimTransport, receiver: TransportReceiver): Greeting {
+  #handshake(from: SimTransport, to: SimTransport, receiver: TransportReceiver): Handshake {
     const identity = from.receiver?.identity() ?? noIdentity
     this.#note(from.id, identity)
     const met = receiver.verify(from.id, identity)
-    const greeting: Greeting = { verdict: null, met, waiting: [] }
-    to.greetings.set(from, greeting)
+    const handshake: Handshake = { verdict: null, met, waiting: [] }
+    to.handshakes.set(from, handshake)
     met.then(
-      (verdict) => this.#onVerdict(greeting, verdict, from, to),
+      (verdict) => this.#onVerdict(handshake, verdict, from, to),
       (cause: unknown) => this.#dependencies.world.fail(cause),
     )
-    return greeting
+    return handshake
   }
 
-  #onVerdict(greeting: Greeting, verdict: PeerVerdict, from: SimTransport, to: SimTransport): void {
+  #onVerdict(handshake: Handshake, verdict: PeerVerdict, from: SimTransport, to: SimTransport): void {
     const { world, met } = this.#dependencies
-    greeting.verdict = verdict
+    handshake.verdict = verdict
     if (verdict === 'ok') {
-      for (const message of greeting.waiting.splice(0)) {
+      for (const message of handshake.waiting.splice(0)) {
         const label = `net ${from.id}>${to.id} accepted`
-        world.schedule(0, label, to.owner, () => to.hear(message))
+        world.schedule(0, label, to.owner, () => to.receive(message))
       }
       world.schedule(0, `net ${to.id} accepts ${from.id}`, from.owner, () => from.identity.acceptedBy(to.id))
       return
     }
     // A refused link is dialed again.
     world.schedule(callMs, `net ${from.id}>${to.id} redial`, to.owner, () => {
-      if (to.greetings.get(from) === greeting) to.greetings.delete(from)
+      if (to.handshakes.get(from) === handshake) to.handshakes.delete(from)
     })
     if (this.#ports.get(from.id) !== from) return
     met(verdict === 'lost-log' ? 'peer-rejected' : 'other-cluster')
@@ -226,7 +226,7 @@ export class Network {
     }
     if (!port.admits(sender))
       throw new TransportError('refused', `member ${from} is not in the configuration`)
-    const { met } = port.greetings.get(sender) ?? this.#greet(sender, port, receiver)
+    const { met } = port.handshakes.get(sender) ?? this.#handshake(sender, port, receiver)
     const verdict = await met
     if (verdict === 'ok') return receiver
     throw new TransportError('refused', `member ${from} is refused: ${verdict}`)
@@ -257,7 +257,7 @@ export class Network {
 }
 
 /** The verdict of one process on another. */
-type Greeting = {
+type Handshake = {
   verdict: PeerVerdict | null
   readonly met: Promise<PeerVerdict>
   readonly waiting: PeerMessage[]
@@ -283,7 +283,7 @@ export class SimTransport implements Transport {
   readonly #network: Network
   readonly #self: SimIdentity
   readonly owner: Owner
-  readonly greetings = new Map<SimTransport, Greeting>()
+  readonly handshakes = new Map<SimTransport, Handshake>()
   readonly #peers: PeerList
   receiver: TransportReceiver | null = null
 
@@ -322,7 +322,7 @@ export class SimTransport implements Transport {
     )
   }
 
-  hear(message: PeerMessage): void {
+  receive(message: PeerMessage): void {
     this.receiver?.receive(message)
   }
 

@@ -187,5 +187,5 @@ class Thread {
 }
 
 function unexpected(done: Done): BenchError {
-  return new BenchError('generator', `a thread of the generator answered ${done.kind}`)
+  return new BenchError('generator', `unexpected result of a generator thread: ${done.kind}`)
 }

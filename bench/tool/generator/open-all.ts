@@ -6,7 +6,7 @@ import { benchLimits } from '../limits.ts'
  * Opens all items, a few at a time. Failed attempts are retried: a server may be late with
  * thousands of connections.
  *
- * @throws the last error, when not all could be opened in time
+ * @throws the last error of an item that could not be opened in time
  */
 export async function openAll<T>(
   wanted: readonly T[],

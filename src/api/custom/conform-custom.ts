@@ -137,7 +137,7 @@ function embeddedHead(name: string, value: Json, path: Path | null, mode: Mode):
   if (!isJsonObject(value)) return value
   const conformed = conformAt(objectMetaSchema, value, member(path, name))
   if (conformed.kind === 'mismatch') return value
-  const room = UNKNOWN_MAX - mode.unknown.length
-  mode.unknown.push(...conformed.unknown.slice(0, Math.max(0, room)))
+  const left = UNKNOWN_MAX - mode.unknown.length
+  mode.unknown.push(...conformed.unknown.slice(0, Math.max(0, left)))
   return conformed.value
 }

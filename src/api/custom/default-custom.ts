@@ -33,17 +33,17 @@ export function filledDefault(node: Structural): Json {
   return fill(node, defaultOf(node).value, { charactersLeft: customLimits.defaultsCharactersMax })
 }
 
-type Room = { charactersLeft: number }
+type DefaultsBudget = { charactersLeft: number }
 
-function fill(node: Structural, value: Json, room: Room): Json {
+function fill(node: Structural, value: Json, budget: DefaultsBudget): Json {
   if (!node.holdsDefaults) return value
-  if (isJsonObject(value)) return fillObject(node, value, room)
+  if (isJsonObject(value)) return fillObject(node, value, budget)
   const { items } = node
   if (!isJsonList(value) || items === null) return value
   let draft: Json[] | null = null
   for (let at = 0; at < value.length; at++) {
     const item = value[at] as Json
-    const next = fill(items, orDefault(items, item, room), room)
+    const next = fill(items, orDefault(items, item, budget), budget)
     if (next === item) continue
     draft ??= [...value]
     draft[at] = next
@@ -51,7 +51,7 @@ function fill(node: Structural, value: Json, room: Room): Json {
   return draft ?? value
 }
 
-function fillObject(node: Structural, object: JsonObject, room: Room): JsonObject {
+function fillObject(node: Structural, object: JsonObject, budget: DefaultsBudget): JsonObject {
   if (!node.holdsDefaults) return object
   let draft: JsonObjectDraft | null = null
   const set = (name: string, value: Json): void => {
@@ -61,26 +61,26 @@ function fillObject(node: Structural, object: JsonObject, room: Room): JsonObjec
   }
   for (const [name, schema] of node.defaulted) {
     const value = memberOf(object, name)
-    const whole = orDefault(schema, value ?? null, room, value === undefined)
-    if (value !== undefined || whole !== null) set(name, fill(schema, whole, room))
+    const whole = orDefault(schema, value ?? null, budget, value === undefined)
+    if (value !== undefined || whole !== null) set(name, fill(schema, whole, budget))
   }
   const { additional } = node
   if (typeof additional === 'object' && additional !== null) {
     for (const name of Object.keys(object)) {
       if (node.properties.has(name)) continue
-      set(name, fill(additional, orDefault(additional, object[name] as Json, room), room))
+      set(name, fill(additional, orDefault(additional, object[name] as Json, budget), budget))
     }
   }
   return draft ?? object
 }
 
 /** @param absent the member is not present, as opposed to null */
-function orDefault(node: Structural, value: Json, room: Room, absent = false): Json {
-  room.charactersLeft--
+function orDefault(node: Structural, value: Json, budget: DefaultsBudget, absent = false): Json {
+  budget.charactersLeft--
   if (value !== null || (node.nullable && !absent)) return value
   const { value: filled, characters } = defaultOf(node)
-  room.charactersLeft -= characters
-  if (room.charactersLeft < 0) throw tooLarge('the defaults of its schema make the object too large')
+  budget.charactersLeft -= characters
+  if (budget.charactersLeft < 0) throw tooLarge('the defaults of its schema make the object too large')
   return filled
 }
 

@@ -1,6 +1,6 @@
 import type { ControllerName } from '../../config/controllers-flag.ts'
 
-/** The names of work queues in metrics, as upstream. */
+/** The names of work queues in metrics: those of upstream, where its controller has a queue. */
 export const queueNames: { readonly [name in ControllerName]: string } = {
   bootstrapsigner: 'bootstrap_signer_queue',
   'clusterrole-aggregation': 'ClusterRoleAggregator',

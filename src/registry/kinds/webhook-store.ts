@@ -76,7 +76,7 @@ export class WebhookStore extends ForwardingStore implements ConvertibleStore, S
     })
   }
 
-  async rehearse(operations: readonly Operation[], deadlineMs: number): Promise<void> {
+  async dryRun(operations: readonly Operation[], deadlineMs: number): Promise<void> {
     await this.#converted(operations, deadlineMs)
   }
 

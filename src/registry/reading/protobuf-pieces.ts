@@ -34,13 +34,13 @@ export async function* protobufPieces(
   const { limits, byteBudget } = parts
   const piece = new Piece(limits.pieceBytes)
   const kept: Uint8Array[] = []
-  let [isRoom, keptMessages, keptBytes, itemsBytes] = [true, 0, 0, 0]
+  let [fits, keptMessages, keptBytes, itemsBytes] = [true, 0, 0, 0]
   try {
     for await (const message of messages(form, batches, 0, parts)) {
       const bytes = protobufListItemBytes(message.length)
       itemsBytes += bytes
-      isRoom &&= itemsBytes <= limits.heldBytesMax && byteBudget.acquire(bytes)
-      if (!isRoom) continue
+      fits &&= itemsBytes <= limits.heldBytesMax && byteBudget.acquire(bytes)
+      if (!fits) continue
       keptMessages++
       keptBytes += bytes
       piece.addItem(message)

@@ -30,7 +30,7 @@ export interface StoreConversions {
    */
   readable(objects: readonly StoredObject[], deadlineMs: number): Promise<readonly StoredObject[]>
   /** Converts what a dry run would write. @throws ApiError it cannot be converted */
-  rehearse(operations: readonly Operation[], deadlineMs: number): Promise<void>
+  dryRun(operations: readonly Operation[], deadlineMs: number): Promise<void>
   /**
    * As `ObjectStore.watch`. The objects of events that are read are readable; `next` throws
    * ApiError where one cannot be converted, and the cursor is of no further use.

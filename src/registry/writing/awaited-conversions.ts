@@ -8,7 +8,10 @@ import type { AnyObject } from '../kinds/definition.ts'
 import type { ConversionWebhook } from '../kinds/conversion-webhook.ts'
 import type { ObjectConverter } from '../kinds/object-converter.ts'
 
-/** Ends an evaluation that needs an object in another version, to repeat it with the result. */
+/**
+ * Thrown by an evaluation that needs an object in another version. The caller makes the conversion
+ * and repeats the evaluation.
+ */
 export class ConversionAwaited extends Error {
   readonly webhook: ConversionWebhook
   readonly object: AnyObject
@@ -28,8 +31,8 @@ const CONVERSIONS_MAX = 32
 /**
  * The conversions that the evaluations of one request need: field managers may have written other
  * versions, in which their fields are compared. Evaluations are synchronous: one that lacks a
- * conversion ends, and begins again when the webhook has made it. Deterministic, so each evaluation
- * gets further.
+ * conversion ends, and begins again when the webhook has made it. They are deterministic, so each
+ * one needs the same conversions and gets further than the one before.
  */
 export class AwaitedConversions {
   /** By the text of the object and the wanted version. null: it cannot be converted. */

@@ -200,7 +200,7 @@ async function attempt(
       : first
   // Another request changed the membership in between.
   if (plan.kind === 'membership-changes') return lostRace(null)
-  if (plan.kind === 'dry-run') await store.conversions?.rehearse(plan.operations, deadlineMs)
+  if (plan.kind === 'dry-run') await store.conversions?.dryRun(plan.operations, deadlineMs)
   if (plan.kind !== 'write') return { kind: 'answer', value: plan.value }
   const busy = turn.held === null ? busyKey(dependencies, plan.operations) : null
   if (busy !== null) return { kind: 'lost', shared: busy, isBusy: true }
@@ -267,7 +267,7 @@ async function evaluateCurrent(
 ): Promise<Plan> {
   try {
     const plan = await evaluate(new ReadSet(dependencies))
-    checkPlanRoom(dependencies, options.on ?? request, plan)
+    checkPlanQuota(dependencies, options.on ?? request, plan)
     return plan
   } catch (cause) {
     if (cause instanceof ApiError) request.admission.confirmedRefusal = cause
@@ -290,7 +290,7 @@ async function evaluateConfirmed(
   let stands: Evaluate
   try {
     const plan = await evaluate(reads)
-    if (plan.kind === 'write' && hasRoom(dependencies, options.on ?? request, plan)) return plan
+    if (plan.kind === 'write' && fitsQuota(dependencies, options.on ?? request, plan)) return plan
     stands = () => plan
   } catch (cause) {
     if (!(cause instanceof ApiError)) throw cause
@@ -313,13 +313,13 @@ async function passBarrier(dependencies: VerbDependencies, request: WriteRequest
 }
 
 /** @throws ApiError when the write would exceed the storage quota */
-function checkPlanRoom({ store }: VerbDependencies, on: VerbRequest, plan: Plan): void {
+function checkPlanQuota({ store }: VerbDependencies, on: VerbRequest, plan: Plan): void {
   if (plan.kind !== 'answer') checkStorageQuota(store, on, plan.operations, { dryRun: plan.kind !== 'write' })
 }
 
-function hasRoom(dependencies: VerbDependencies, on: VerbRequest, plan: Plan): boolean {
+function fitsQuota(dependencies: VerbDependencies, on: VerbRequest, plan: Plan): boolean {
   try {
-    checkPlanRoom(dependencies, on, plan)
+    checkPlanQuota(dependencies, on, plan)
     return true
   } catch (cause) {
     if (cause instanceof ApiError) return false
@@ -348,6 +348,6 @@ async function runExternalChanges(
   // Never restart from the beginning: the version that the request names precedes the changes.
   state.evaluate = plan.next
   const next = await plan.next(new ReadSet(dependencies))
-  checkPlanRoom(dependencies, request, next)
+  checkPlanQuota(dependencies, request, next)
   return next
 }

@@ -39,7 +39,7 @@ export async function passOn(
     if (of.isStream || call.isRevoked) cut(response, call)
   }
   if (call.lastOnConnection || call.isRevoked) call.endStream()
-  const writer = new PacedWriter(call, { write: (bytes) => writePiece(raw, bytes), room: raw })
+  const writer = new PacedWriter(call, { write: (bytes) => writePiece(raw, bytes), drains: raw })
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       if (!writer.write(chunk)) await writer.taken()

@@ -51,7 +51,7 @@ export class OutgoingBytes {
     return this.#cutOff
   }
 
-  hasRoom(call: SendingCall): boolean {
+  hasCapacity(call: SendingCall): boolean {
     // The usual case: nothing waits.
     if (this.#bytes === 0) return true
     const { bytesMax, perUserMax, perConnectionMax } = this.#limits
@@ -64,7 +64,7 @@ export class OutgoingBytes {
   }
 
   /** Calls `go` once there is space again, or the call has ended. */
-  onRoom(call: SendingCall, go: () => void): void {
+  onCapacity(call: SendingCall, go: () => void): void {
     this.#held.set(call, go)
   }
 
@@ -87,12 +87,12 @@ export class OutgoingBytes {
   look(nowMs: number): void {
     for (const { call, sinceMs } of [...this.#waiting]) {
       if (nowMs - sinceMs < this.#limits.slowMsMin) break
-      if (this.hasRoom(call)) continue
+      if (this.hasCapacity(call)) continue
       this.#cutOff++
       call.cutOff()
     }
     for (const [call, go] of [...this.#held]) {
-      if (!call.closed && !this.hasRoom(call)) continue
+      if (!call.closed && !this.hasCapacity(call)) continue
       this.#held.delete(call)
       go()
     }
@@ -104,7 +104,7 @@ export class OutgoingBytes {
     for (const [call, go] of this.#held) {
       if (++looked > HELD_LOOKED_AT_MAX) return
       this.#held.delete(call)
-      if (call.closed || this.hasRoom(call)) {
+      if (call.closed || this.hasCapacity(call)) {
         go()
         return
       }

@@ -148,9 +148,9 @@ export function flowControl(
     upload.end()
     const body = Buffer.isBuffer(request.body) ? request.body : NO_BODY
     const kind = kindOf(request.method, call)
-    const isRoom = upload.charge.growTo(bodyMemoryBytesMin(body)) && take(call, kind)
-    call.bodyMemoryBytes = isRoom ? bodyMemoryBytes(body, request.raw.headers['content-type'] ?? '') : 0
-    const isTaken = isRoom && upload.charge.growTo(call.bodyMemoryBytes)
+    const fits = upload.charge.growTo(bodyMemoryBytesMin(body)) && take(call, kind)
+    call.bodyMemoryBytes = fits ? bodyMemoryBytes(body, request.raw.headers['content-type'] ?? '') : 0
+    const isTaken = fits && upload.charge.growTo(call.bodyMemoryBytes)
     done(isTaken ? undefined : drop(call, kind))
   })
 }

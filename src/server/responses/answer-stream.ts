@@ -1,6 +1,6 @@
 import type { Call } from '../calls/call.ts'
 import type { Reply, Request } from '../calls/fastify-types.ts'
-import { PacedWriter, hasRoomFor, roomFor } from './paced-writer.ts'
+import { PacedWriter, hasCapacityFor, untilCapacityFor } from './paced-writer.ts'
 import type { Compressor } from './compressor.ts'
 import { JSON_TYPE, baseHeaders, sendBytes, writeHead, writePiece } from './wire.ts'
 import type { ReplyHeaders } from './wire.ts'
@@ -69,7 +69,7 @@ type Sink = { readonly request: Request; readonly reply: Reply; readonly more: R
 
 async function pumped(puller: Puller, call: Call, { request, reply, more }: Sink): Promise<void> {
   const raw = reply.raw
-  if (!hasRoomFor(call)) await roomFor(call)
+  if (!hasCapacityFor(call)) await untilCapacityFor(call)
   const first = await puller.next()
   const second = first.done === true ? first : await puller.next()
   const headers = { ...baseHeaders(call, JSON_TYPE), ...more }
@@ -83,7 +83,7 @@ async function pumped(puller: Puller, call: Call, { request, reply, more }: Sink
     raw.end()
     return
   }
-  const writer = new PacedWriter(call, { write: (bytes) => writePiece(raw, bytes), room: raw })
+  const writer = new PacedWriter(call, { write: (bytes) => writePiece(raw, bytes), drains: raw })
   if (!writer.write(first.value as Uint8Array)) await writer.taken()
   let next: IteratorResult<Uint8Array, unknown> = second
   while (next.done !== true) {

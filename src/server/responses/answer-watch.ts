@@ -5,7 +5,7 @@ import type { WatchStream } from '../../registry/calls/verb.ts'
 import { cutOff } from './answer-stream.ts'
 import type { Call } from '../calls/call.ts'
 import type { Reply, Request } from '../calls/fastify-types.ts'
-import { PacedWriter, hasRoomFor, roomFor } from './paced-writer.ts'
+import { PacedWriter, hasCapacityFor, untilCapacityFor } from './paced-writer.ts'
 import type { ByteSink } from './paced-writer.ts'
 import { baseHeaders, writeHead, writePiece } from './wire.ts'
 import type { ErrorParts } from './error-reply.ts'
@@ -51,7 +51,7 @@ export function answerWatch(
   const sink: WatchSink = {
     framed: (events) => events,
     write: (bytes) => writePiece(raw, bytes),
-    room: raw,
+    drains: raw,
     end: () => {
       if (!raw.destroyed) raw.end()
     },
@@ -90,8 +90,8 @@ export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, par
   const turn = (): void => {
     try {
       while (!ended) {
-        if (!hasRoomFor(call)) {
-          roomFor(call).then(turn, failed)
+        if (!hasCapacityFor(call)) {
+          untilCapacityFor(call).then(turn, failed)
           return
         }
         const next = stream.next()

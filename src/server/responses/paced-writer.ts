@@ -7,7 +7,7 @@ export type ByteSink = {
   /** @returns false when the client should get time to read what waits for it */
   readonly write: (bytes: Uint8Array) => boolean
   /** Emits `drain` when there is space again. */
-  readonly room: EventEmitter
+  readonly drains: EventEmitter
 }
 
 /**
@@ -46,12 +46,12 @@ export class PacedWriter {
     for (let isTaken = false; !isTaken && !this.#call.closed; isTaken = this.#push()) {
       const release = outgoing?.wait(this.#call, this.unsent + PART_BYTES, this.#call.nowMs())
       try {
-        await takenByClient(this.#call, this.#sink.room)
+        await takenByClient(this.#call, this.#sink.drains)
       } finally {
         release?.()
       }
     }
-    if (!hasRoomFor(this.#call)) await roomFor(this.#call)
+    if (!hasCapacityFor(this.#call)) await untilCapacityFor(this.#call)
   }
 
   #push(): boolean {
@@ -67,15 +67,15 @@ export class PacedWriter {
 }
 
 /** Whether more may be produced for a client. */
-export function hasRoomFor(call: Call): boolean {
-  return call.closed || call.outgoing === null || call.outgoing.hasRoom(call)
+export function hasCapacityFor(call: Call): boolean {
+  return call.closed || call.outgoing === null || call.outgoing.hasCapacity(call)
 }
 
 /** Resolves when there is space again, or the call has ended. */
-export function roomFor(call: Call): Promise<void> {
+export function untilCapacityFor(call: Call): Promise<void> {
   return new Promise((resolve) => {
     if (call.outgoing === null) resolve()
-    else call.outgoing.onRoom(call, resolve)
+    else call.outgoing.onCapacity(call, resolve)
   })
 }
 

@@ -60,7 +60,7 @@ export function answerWebSocket(
     {
       framed: (events) => eventFrames(events, encoding),
       write: (bytes) => socket.write(bytes),
-      room: socket,
+      drains: socket,
       end: (drained) => end(drained ? 1001 : 1000),
     },
     parts,

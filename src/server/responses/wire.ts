@@ -164,7 +164,7 @@ export function writePiece(reply: RawReply, piece: Uint8Array): boolean {
 }
 
 async function sendPaced(reply: RawReply, call: Call, bytes: Uint8Array): Promise<void> {
-  const writer = new PacedWriter(call, { write: (part) => writePiece(reply, part), room: reply })
+  const writer = new PacedWriter(call, { write: (part) => writePiece(reply, part), drains: reply })
   if (!writer.write(bytes)) await writer.taken()
   if (!call.closed) reply.end()
 }

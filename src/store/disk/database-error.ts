@@ -1,7 +1,7 @@
 import { DatabaseError } from '../store-errors.ts'
 
 /** Messages of the operating system when the disk is full: ENOSPC, EDQUOT, EFBIG. */
-const noRoom = /No space left on device|Disk quota exceeded|File too large/
+const diskFull = /No space left on device|Disk quota exceeded|File too large/
 /**
  * The disk fails. If members share one disk, each would quarantine its state at the same moment.
  */
@@ -21,7 +21,7 @@ export function databaseErrorOf(cause: unknown): DatabaseError {
   const code = own instanceof Error && 'code' in own ? String(own.code) : ''
   const message = own instanceof Error ? own.message : String(own)
   if (code === 'LEVEL_CORRUPTION') return new DatabaseError('damaged', message, { cause })
-  if (noRoom.test(message)) {
+  if (diskFull.test(message)) {
     const remedy = 'free disk space and restart this member; nothing it acknowledged is lost'
     return new DatabaseError('full', `the disk is full (${message}); ${remedy}`, { cause })
   }

@@ -166,10 +166,10 @@ const outcomesMax = 65_536
 const scratch = newHash()
 const computed = newHash()
 const writer = new ByteWriter()
-const room = new Uint8Array(hashBytes)
+const hashPlaceholder = new Uint8Array(hashBytes)
 
 function encode(session: Session): Uint8Array {
-  writer.raw(room)
+  writer.raw(hashPlaceholder)
   writer.number(session.lastIndex)
   writer.number(session.acknowledgedBelow)
   writer.u32(session.outcomes.size)

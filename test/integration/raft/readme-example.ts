@@ -7,7 +7,7 @@ class Lines implements raft.StateMachine<number> {
   readonly lines: string[] = []
   appliedMemory = raft.noIndex
   appliedDisk = raft.noSnapshot
-  readonly room = 1
+  readonly capacity = 1
   readonly wanted = null
   readonly isQuarantined = false
   readonly #outcomes = new Map<string, number>()
@@ -34,7 +34,7 @@ class Lines implements raft.StateMachine<number> {
   }
 
   logPersisted(): void {}
-  onRoom(): void {}
+  onCapacity(): void {}
   quarantineState(reason: string): void {
     throw new Error(reason)
   }

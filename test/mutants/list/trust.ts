@@ -16,7 +16,7 @@ export const trustMutants: readonly Mutant[] = [
     killedBy: tests('unit/raft/core/violation'),
   },
   {
-    id: 'second-leader-of-a-term-is-heard',
+    id: 'second-leader-of-a-term-is-accepted',
     file: 'raft/core/violation.ts',
     edits: [
       {

@@ -40,6 +40,6 @@ export function compact(world: World, { words, options }: Command): void {
   for (const id of words) {
     const member = world.member(id)
     member.flush()
-    member.cut(logIndex(Number(options.get('index') ?? 0)))
+    member.compact(logIndex(Number(options.get('index') ?? 0)))
   }
 }

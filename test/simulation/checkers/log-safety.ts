@@ -83,8 +83,8 @@ export class LogSafety {
       if (next === undefined) return
       if (next.kind === 'compact') {
         if (message.kind !== 'compacted') return
-        log.durable.cut(next.base)
-        log.cut(next.base)
+        log.durable.compact(next.base)
+        log.compact(next.base)
         log.underWay.shift()
         return
       }

@@ -90,7 +90,7 @@ export class ShadowLog {
   }
 
   /** Compacted entries are kept here for comparison. */
-  cut(base: SnapshotMeta): void {
+  compact(base: SnapshotMeta): void {
     if (base.index <= this.base) return
     this.base = base.index
     this.#beginning = base

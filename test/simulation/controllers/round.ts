@@ -16,7 +16,7 @@ export type RoundOptions = {
   readonly serving: () => readonly ControlledProcess[]
 }
 
-/** The wait before a task is repeated. */
+/** Bound of the random part of the wait before a task is repeated, in virtual ms. */
 const againMsMax = 400
 
 /** Performs tasks in a random order that respects their dependencies. */

@@ -65,7 +65,7 @@ export class GuardBench {
   readonly lines: string[] = []
   readonly reports: MemberReports
   readonly guard: StateGuard
-  #hear: (report: PeerReport) => void = () => undefined
+  #deliver: (report: PeerReport) => void = () => undefined
 
   constructor() {
     const { clock, consensus, state } = this
@@ -73,7 +73,7 @@ export class GuardBench {
       consensus: {
         status: consensus.status,
         onReport: (listener) => {
-          this.#hear = listener
+          this.#deliver = listener
           return () => undefined
         },
       },
@@ -87,12 +87,12 @@ export class GuardBench {
   }
 
   /** Delivers a report of member `from`: a healthy one, except for `part`. */
-  hear(from: number, part: Partial<MemberReport>): void {
+  receive(from: number, part: Partial<MemberReport>): void {
     const report: MemberReport = {
       ...{ appliedIndex: logIndex(10), sampleAt: logIndex(18), samples: [], featureLevelMax: 1 },
       ...{ version: '1', state: 'healthy' as const },
       ...part,
     }
-    this.#hear({ from: nodeId(from), bytes: encodeReport(report) })
+    this.#deliver({ from: nodeId(from), bytes: encodeReport(report) })
   }
 }

@@ -20,12 +20,12 @@ export class ListMachine implements StateMachine<number> {
   #applied: SnapshotMeta = noSnapshot
   #disk: SnapshotMeta = noSnapshot
   #staged: { readonly snapshot: SnapshotMeta; readonly text: string } | null = null
-  room: number = 1
+  capacity: number = 1
   quarantined: string | null = null
   wanted: LogIndex | null = null
 
   get isQuarantined(): boolean {
-    return this.room === 0
+    return this.capacity === 0
   }
 
   get lines(): readonly string[] {
@@ -40,8 +40,8 @@ export class ListMachine implements StateMachine<number> {
     return this.#disk
   }
 
-  onRoom(): void {
-    // Nothing waits for `room`: only a quarantine sets it to 0, and a snapshot ends that.
+  onCapacity(): void {
+    // Nothing waits for `capacity`: only a quarantine sets it to 0, and a snapshot ends that.
   }
 
   apply(entries: readonly Entry[], session: number): readonly SettledProposal<number>[] {
@@ -71,7 +71,7 @@ export class ListMachine implements StateMachine<number> {
   }
 
   quarantineState(reason: string, atLeast: LogIndex): void {
-    this.room = 0
+    this.capacity = 0
     this.quarantined = reason
     this.wanted = atLeast
   }
@@ -112,7 +112,7 @@ export class ListMachine implements StateMachine<number> {
     this.#applied = snapshot
     this.#disk = snapshot
     this.#staged = null
-    this.room = 1
+    this.capacity = 1
     this.wanted = null
   }
 }

@@ -24,21 +24,27 @@ void test('CPU time of the servers and of the generator is measured separately',
   t.after(() => server.kill('SIGKILL'))
   await once(server.stdout, 'data')
   const before = process.cpuUsage()
-  const beside = new Cost(systemClock, [server.pid ?? 0])
+  const cost = new Cost(systemClock, [server.pid ?? 0])
   server.stdin.write('go')
   await once(server.stdout, 'data')
-  const theirs = beside.sample(10)
+  const theirs = cost.sample(10)
   const { user, system } = process.cpuUsage(before)
-  assert.ok((theirs.serverCpuMs ?? 0) >= 38, `${theirs.serverCpuMs}: a thread of theirs counts`)
+  assert.ok((theirs.serverCpuMs ?? 0) >= 38, `${theirs.serverCpuMs}: the thread of the server counts`)
   assert.ok((theirs.memoryMiB ?? 0) > 10)
   const own = new Cost(systemClock, [server.pid ?? 0])
   await once(new Worker(burning(400), { eval: true }), 'exit')
   const ours = own.sample(10)
-  assert.ok((ours.generatorCpuMs ?? 0) >= 40, `${ours.generatorCpuMs}: a thread of ours counts`)
-  assert.ok((ours.serverCpuMs ?? 0) < 10, `${ours.serverCpuMs}: and is not theirs`)
+  assert.ok((ours.generatorCpuMs ?? 0) >= 40, `${ours.generatorCpuMs}: the thread of the generator counts`)
+  assert.ok(
+    (ours.serverCpuMs ?? 0) < 10,
+    `${ours.serverCpuMs}: the thread of the generator does not count for the server`,
+  )
   // Other test files of this process may compute at the same time.
   const most = (user + system) / 1000 / 10
-  assert.ok((theirs.generatorCpuMs ?? Infinity) <= most, `${theirs.generatorCpuMs}: nor theirs ours`)
+  assert.ok(
+    (theirs.generatorCpuMs ?? Infinity) <= most,
+    `${theirs.generatorCpuMs}: the thread of the server does not count for the generator`,
+  )
 })
 
 void test('the CPU time of remote or ended servers is undefined', () => {

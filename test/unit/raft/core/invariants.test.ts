@@ -21,7 +21,7 @@ const base = { index: logIndex(5), term: term(1), configuration: cluster([1, 2, 
 const to2 = { from: nodeId(1), to: nodeId(2) }
 const from2 = { from: nodeId(2), to: nodeId(1), term: term(2) }
 
-/** Member 1 leads term 2 and has committed 6; 7 is on its disk. */
+/** Member 1 leads term 2 and has committed entry 6, the last one of its log. */
 function leader(): State {
   const hardState = { term: term(1), vote: null, commit: base.index }
   const log = { base, configuration: base.configuration, configurations: [], termRuns: [] }

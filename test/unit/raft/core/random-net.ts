@@ -25,7 +25,7 @@ export class RandomNet {
   readonly #random: SeededRandom
   #swarm: Swarm
   readonly members = new Map<NodeId, Member>()
-  readonly witness: SafetyObserver
+  readonly observer: SafetyObserver
   readonly trace: string[] = []
   #messages: Message[] = []
   #cutOff: ReadonlySet<NodeId> = new Set()
@@ -41,7 +41,7 @@ export class RandomNet {
     this.#random = new SeededRandom(seed)
     const random = this.#random
     this.#swarm = drawSwarm(random)
-    this.witness = new SafetyObserver(this.members)
+    this.observer = new SafetyObserver(this.members)
     const voters = random.pick([[1, 2, 3], [1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4, 5], [1, 2], [1]])
     const learners = random.pick([[], [4], [4, 5]])
     const configuration = cluster(
@@ -64,7 +64,7 @@ export class RandomNet {
     if (random.chance(this.#swarm.pauses)) this.#pause()
     if (member.id === this.#paused) return
     if (random.chance(this.#swarm.crashes)) this.#crash(this.#leaderOr(member))
-    else if (random.chance(this.#swarm.compactions)) this.#cut(member)
+    else if (random.chance(this.#swarm.compactions)) this.#compact(member)
     else if (random.chance(this.#swarm.changes)) this.#change(member)
     else if (random.chance(this.#swarm.partitions)) this.#partition()
     else if (random.chance(this.#swarm.oneWayCuts)) this.#cutOneWay()
@@ -72,7 +72,7 @@ export class RandomNet {
     else if (random.chance(this.#swarm.transfers)) this.#transfer(member)
     else if (random.chance(0.25)) this.#tick(member)
     else if (random.chance(0.1)) this.#propose(member)
-    else if (random.chance(0.12)) this.witness.noteRead(member, member.raft.readIndex())
+    else if (random.chance(0.12)) this.observer.noteRead(member, member.raft.readIndex())
     else if (random.chance(0.05)) this.#answerFetch()
     else if (random.chance(this.#swarm.campaigns)) member.raft.campaign()
     else if (random.chance(0.01)) member.raft.reportUnreachable(random.pick([...this.members.keys()]))
@@ -128,7 +128,7 @@ export class RandomNet {
   #work(member: Member): void {
     while (member.raft.hasReady()) {
       const ready = member.takeReady()
-      this.witness.noteReady(member, ready)
+      this.observer.noteReady(member, ready)
       this.#send(ready.messagesAtOnce)
       for (const { from, bytesMax } of ready.fetches) this.#fetch(member, from, bytesMax)
       for (const to of ready.snapshotsToSend) this.#sendSnapshot(member, to)
@@ -144,11 +144,14 @@ export class RandomNet {
   #finishWrite(member: Member): void {
     if (member.pendingWrites.length === 0) return
     const messages = member.finishWrite()
-    this.witness.noteDisk(member)
+    this.observer.noteDisk(member)
     this.#send(messages)
   }
 
-  /** Read now or when it is answered, with any changes of the log in between; a crash loses it. */
+  /**
+   * Reads the log now, or only when the fetch is answered, from a log that may have changed since.
+   * A crash drops the fetch.
+   */
   #fetch(member: Member, from: LogIndex, bytesMax: number): void {
     const { raft } = member
     const read = this.#random.chance(0.5) ? member.readDisk(from, bytesMax) : null
@@ -172,7 +175,7 @@ export class RandomNet {
   }
 
   #send(messages: readonly Message[]): void {
-    this.witness.noteSent(messages)
+    this.observer.noteSent(messages)
     for (const message of messages) {
       this.#keep(message)
       if (this.#random.chance(this.#swarm.loss) || this.#messages.length > 2000) {
@@ -226,25 +229,25 @@ export class RandomNet {
   #hand(message: Message): void {
     this.#note(describeMessage(message))
     this.#member(message.to).receive(message)
-    if (message.kind === 'vote-request') this.witness.noteVoteRequest(this.#member(message.to), message)
+    if (message.kind === 'vote-request') this.observer.noteVoteRequest(this.#member(message.to), message)
     if (message.kind === 'snapshot') this.#member(message.from).raft.reportSnapshot(message.to, 'finished')
   }
 
   #crash(member: Member): void {
     this.#note(`${member.id} crashes`)
-    this.witness.noteCrash(member)
+    this.observer.noteCrash(member)
     member.flush()
     member.crash(this.#random.below(member.pendingWrites.length + 1))
-    this.witness.noteDisk(member)
+    this.observer.noteDisk(member)
   }
 
-  #cut(member: Member): void {
+  #compact(member: Member): void {
     member.flush()
     const span = member.disk.applied - member.memory.base.index
     if (span <= 0) return
     const index = (member.memory.base.index + 1 + this.#random.below(span)) as LogIndex
     if (entryAt(member.memory, index) === null || index > member.raft.status().persistedIndex) return
-    member.cut(index)
+    member.compact(index)
   }
 
   /**
@@ -331,7 +334,7 @@ export class RandomNet {
     this.#paused = resumed !== null ? null : this.#leaderOr(member).id
     if (resumed !== null) {
       const member = this.#member(resumed)
-      this.witness.noteRead(member, member.raft.readIndex())
+      this.observer.noteRead(member, member.raft.readIndex())
       this.#work(member)
     }
     this.#note(`paused ${this.#paused ?? 'none'}`)

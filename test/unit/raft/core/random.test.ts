@@ -41,8 +41,8 @@ function runAll({ seeds, steps }: Runs): { readonly commits: number; readonly re
         { cause },
       )
     }
-    commits += net.witness.commit
-    reads += net.witness.confirmedReads
+    commits += net.observer.commit
+    reads += net.observer.confirmedReads
   }
   return { commits, reads }
 }

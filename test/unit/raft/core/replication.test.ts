@@ -18,7 +18,7 @@ function leaderWithCutLog(): Solo {
   const solo = new Solo({ log: [1, 2, 2], term: 2, commit: 3 })
   solo.lead([2])
   solo.member.flush()
-  solo.member.cut(logIndex(3))
+  solo.member.compact(logIndex(3))
   return solo
 }
 
@@ -56,7 +56,7 @@ void test('a hint with a term that was compacted leads to a snapshot at once', (
   const solo = new Solo({ log: [1, 2, 2, 2, 2], term: 2, commit: 3 })
   solo.lead([2], 'silent')
   solo.member.flush()
-  solo.member.cut(logIndex(3))
+  solo.member.compact(logIndex(3))
   // All entries up to 4 on the follower are of term 1, which ended before 3 here: no remaining
   // entry can agree.
   const hint = { hintIndex: logIndex(4), hintTerm: term(1) }
@@ -78,7 +78,7 @@ void test('a follower without contact is sent no snapshot until it responds', ()
   solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: null })
   solo.tick(1)
   solo.member.flush()
-  solo.member.cut(logIndex(3))
+  solo.member.compact(logIndex(3))
   solo.raft.supply([])
   solo.work()
   assert.deepEqual([follower(solo, 3).state, follower(solo, 3).recentlyActive], ['replicate', false])
@@ -106,7 +106,7 @@ void test('entries fetched just before a compaction that ends with the first of 
     [2],
   )
   solo.member.flush()
-  solo.member.cut(logIndex(2))
+  solo.member.compact(logIndex(2))
   const data = Uint8Array.of(1)
   solo.raft.supply([2, 3].map((index) => ({ kind: 'command', index: logIndex(index), term: term(1), data })))
   solo.work()

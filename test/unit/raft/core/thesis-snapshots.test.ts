@@ -17,7 +17,7 @@ const two = { from: nodeId(2), to: nodeId(1) }
 function cutAtThree(): Solo {
   const solo = new Solo({ log: [1, 2, 2], term: 2, commit: 3 })
   solo.member.flush()
-  solo.member.cut(logIndex(3))
+  solo.member.compact(logIndex(3))
   return solo
 }
 
@@ -94,7 +94,7 @@ void test('thesis 5.1.2: a compaction does not disturb followers that keep up', 
   const solo = new Solo({ log: [1, 1, 1], term: 1, commit: 3 })
   solo.lead([2, 3])
   solo.member.flush()
-  solo.member.cut(logIndex(4))
+  solo.member.compact(logIndex(4))
   solo.take()
   solo.propose('a')
   assert.equal(solo.takeAll('append-request').length, 2)

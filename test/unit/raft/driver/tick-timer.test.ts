@@ -88,19 +88,19 @@ void test('a follower with rare heartbeats wakes only as often as the limit of t
 void test('a follower whose heartbeat is late ticks one by one before an election is due', async () => {
   const member = new Member()
   await member.heartbeats(3)
-  const heardMs = member.clock.monotonicMs()
+  const receivedMs = member.clock.monotonicMs()
   await member.clock.advance(electionMs)
-  const late = member.passed.filter((atMs) => atMs >= heardMs + 1.5 * heartbeatMs)
+  const late = member.passed.filter((atMs) => atMs >= receivedMs + 1.5 * heartbeatMs)
   assert.equal(late.length, (electionMs - 1.5 * heartbeatMs) / tickMs + 1)
 })
 
 void test('ticks are passed before a message, never more than time allows', async () => {
   const member = new Member()
   await member.heartbeats(3)
-  const [heardMs, ticks] = [member.clock.monotonicMs(), member.ticks]
+  const [receivedMs, ticks] = [member.clock.monotonicMs(), member.ticks]
   await member.clock.advance(2.5 * tickMs)
   member.timer.received(heartbeat)
-  assert.equal(member.ticks - ticks, Math.floor((member.clock.monotonicMs() - heardMs) / tickMs))
+  assert.equal(member.ticks - ticks, Math.floor((member.clock.monotonicMs() - receivedMs) / tickMs))
 })
 
 void test('work ends an idle time at once, for a while', async () => {

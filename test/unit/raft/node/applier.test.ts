@@ -26,14 +26,14 @@ function entries(from: number, to: number): Entry[] {
 /** A machine with capacity controlled by the test. */
 class LimitedMachine extends ListMachine {
   readonly persisted: number[] = []
-  override room = 1
+  override capacity = 1
   wake: () => void = () => undefined
 
   override logPersisted(index: LogIndex): void {
     this.persisted.push(index)
   }
 
-  override onRoom(wake: () => void = () => undefined): void {
+  override onCapacity(wake: () => void = () => undefined): void {
     this.wake = wake
   }
 }
@@ -123,11 +123,11 @@ void test('entries that arrive twice, streamed and from the log, are applied onc
 
 void test('nothing is applied while the machine has no capacity', async () => {
   const { clock, applier, machine, committed } = bench()
-  machine.room = 0
+  machine.capacity = 0
   committed(entries(1, 3), 3)
   await clock.advance(100)
   assert.equal(applier.applied, 0)
-  machine.room = 1
+  machine.capacity = 1
   machine.wake()
   assert.equal(applier.applied, 3)
 })

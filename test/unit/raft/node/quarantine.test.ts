@@ -53,7 +53,7 @@ void test('the log of a quarantined state stays bounded while no snapshot arrive
   await until('and ends at the right index', () => found().lastIndex >= commit)
   assert.equal(other.machine.appliedMemory, quarantinedAt)
   other.machine.wanted = quarantinedAt
-  await until('another state is installed', () => other.machine.room > 0)
+  await until('another state is installed', () => other.machine.capacity > 0)
   await write(leader, 10)
   await until('it applies entries again', () => other.machine.appliedMemory === leader.machine.appliedMemory)
   assert.deepEqual(other.machine.lines, leader.machine.lines)

@@ -135,8 +135,8 @@ void test('hello and snapshot frames survive encoding, also through another prot
     identity: { logId: 'a1b2', clusterId: 'c3d4', phase: 'agreed' },
     founding: 'f0',
   } as const
-  const greeting = encodeHelloFrame(hello)
-  for (const bytes of [greeting, throughOracle(LinkFrame, greeting)]) {
+  const helloFrame = encodeHelloFrame(hello)
+  for (const bytes of [helloFrame, throughOracle(LinkFrame, helloFrame)]) {
     assert.deepEqual(decodeLinkFrame(bytes), { kind: 'hello', hello })
   }
   const welcome = { protocol: 1, identity: { logId: 'a1', clusterId: 'c1', phase: 'founded' } } as const

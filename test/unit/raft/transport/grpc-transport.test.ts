@@ -127,7 +127,7 @@ async function callSnapshot(
 }
 
 /** Sends the hello of that caller. @returns the version of the response */
-async function welcomeFrom(to: TestMember, caller: PeerCredentials, greeting: Hello): Promise<number> {
+async function welcomeFrom(to: TestMember, caller: PeerCredentials, sent: Hello): Promise<number> {
   const [authority, key, certificate] = [caller.authorityPem, caller.keyPem, caller.certificatePem]
   const secure = credentials.createSsl(Buffer.from(authority), Buffer.from(key), Buffer.from(certificate))
   const options = { 'grpc.ssl_target_name_override': serverNameOf(to.info.name) }
@@ -135,7 +135,7 @@ async function welcomeFrom(to: TestMember, caller: PeerCredentials, greeting: He
   const stream = client.makeBidiStreamRequest(method.messages, asIs, asIs)
   stream.on('error', () => undefined)
   try {
-    stream.write(asBuffer(encodeHelloFrame(greeting)))
+    stream.write(asBuffer(encodeHelloFrame(sent)))
     const [bytes] = (await once(stream, 'data')) as [Buffer]
     return decodeWelcome(bytes).protocol
   } finally {
@@ -435,13 +435,13 @@ void test('of two processes of one member the newer is refused, until the older 
 void test('a caller of the previous version is answered in that version, and one of a later version in ours', async () => {
   await withHarness(ours, async (harness) => {
     const [, b] = await pair(harness)
-    for (const [greeting, answer] of [
+    for (const [sent, answer] of [
       [{ ...hello, protocol: 2, protocolMax: 0 }, 2],
       [{ ...hello, protocol: 2, protocolMax: 2 }, 2],
       [hello, 3],
       [{ ...hello, protocol: 3, protocolMax: 9 }, 3],
     ] as const) {
-      assert.equal(await welcomeFrom(b, ours('n1'), greeting), answer)
+      assert.equal(await welcomeFrom(b, ours('n1'), sent), answer)
     }
   })
 })

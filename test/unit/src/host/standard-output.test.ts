@@ -31,7 +31,7 @@ class Pipe {
       this.space++
     },
     waitingBytesMax: 20,
-    onRoomAgain: (lost) => {
+    onLinesDropped: (lost) => {
       this.lost.push(lost)
       this.output.write('!\n')
     },
@@ -113,7 +113,7 @@ void test('a reader of a real pipe that stops reading blocks no writer, and gets
   const from = new URL('../../../../src/host/standard-output.js', import.meta.url).href
   const program = `
     import { openStandardOutput } from ${JSON.stringify(from)}
-    const output = openStandardOutput({ waitingBytesMax: 200_000, onRoomAgain: (lost) => output.write('lost ' + lost + '\\n') })
+    const output = openStandardOutput({ waitingBytesMax: 200_000, onLinesDropped: (lost) => output.write('lost ' + lost + '\\n') })
     process.on('exit', () => output.drain(1000))
     for (let n = 0; n < 4000; n++) output.write(String(n).padEnd(99) + '\\n')
     process.on('message', () => process.exit(0))

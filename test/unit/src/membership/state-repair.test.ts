@@ -37,7 +37,7 @@ const other = { samples: [digestAt(10, 'b')] }
 void test('a suspect member fetches the state of the leader, and a repeated request changes nothing', async () => {
   const bench = new RepairBench()
   bench.state.suspect('outvoted', 'test')
-  bench.hear(2, other)
+  bench.receive(2, other)
   assert.equal(await bench.decide(), true)
   assert.equal(bench.state.quarantine?.cause, 'operator')
   assert.match(bench.state.quarantine.reason, /operator .* state of n2/)
@@ -47,16 +47,16 @@ void test('a suspect member fetches the state of the leader, and a repeated requ
 void test('a member that has the leader’s state is left alone, and one that differs is not, suspect or not', async () => {
   const bench = new RepairBench()
   await bench.clock.advance(2000)
-  bench.hear(2, { samples: [digestAt(10, 'a')] })
+  bench.receive(2, { samples: [digestAt(10, 'a')] })
   assert.equal(await bench.decide(), false)
   assert.equal(bench.state.quarantine, null)
-  bench.hear(2, other)
+  bench.receive(2, other)
   assert.equal(await bench.decide(), true)
 })
 
 void test('a member that was repaired a moment ago is not repaired again before it was compared', async () => {
   const bench = new RepairBench()
-  bench.hear(2, { samples: [digestAt(10, 'a')] })
+  bench.receive(2, { samples: [digestAt(10, 'a')] })
   const decided = bench.decide()
   await bench.clock.advance(500)
   assert.equal(bench.state.quarantine, null)
@@ -64,7 +64,7 @@ void test('a member that was repaired a moment ago is not repaired again before 
   await bench.clock.advance(500)
   assert.equal(await decided, false)
   const never = new RepairBench()
-  never.hear(2, { samples: [digestAt(77, 'a')] })
+  never.receive(2, { samples: [digestAt(77, 'a')] })
   const blind = never.decide()
   await never.clock.advance(3500)
   assert.equal(await blind, true, 'a state that cannot be compared is replaced, as the operator decided')
@@ -73,11 +73,11 @@ void test('a member that was repaired a moment ago is not repaired again before 
 void test('before a repair, leadership goes to the member with the right state once it trusts its state', async () => {
   const bench = new RepairBench()
   bench.state.suspect('undecided', 'test')
-  bench.hear(3, { ...other, state: 'undecided' })
+  bench.receive(3, { ...other, state: 'undecided' })
   const decided = bench.decide('n3')
   await bench.clock.advance(900)
   assert.deepEqual(bench.consensus.transfers, [])
-  bench.hear(3, other)
+  bench.receive(3, other)
   await bench.clock.advance(200)
   assert.equal(await decided, true)
   assert.deepEqual(bench.consensus.transfers, [3])
@@ -87,7 +87,7 @@ void test('before a repair, leadership goes to the member with the right state o
 void test('without a majority a repair names its source, as a leader may be about to doubt its own state', async () => {
   const bench = new RepairBench()
   bench.state.suspect('undecided', 'test')
-  bench.hear(2, other)
+  bench.receive(2, other)
   const decided = assert.rejects(bench.decide(), { code: 'no-state', message: /no majority .* \(--from\)/ })
   await bench.clock.advance(4000)
   await decided
@@ -95,7 +95,7 @@ void test('without a majority a repair names its source, as a leader may be abou
 
   const late = bench.decide()
   await bench.clock.advance(500)
-  bench.hear(2, other)
+  bench.receive(2, other)
   bench.state.suspect('outvoted', 'test')
   await bench.clock.advance(500)
   assert.equal(await late, true)
@@ -111,9 +111,9 @@ void test('an impossible repair is rejected with the remedy, and changes nothing
     assert.equal(bench.state.quarantine?.cause, 'disagreement')
   }
   await refused(/n2 has not reported its state lately: start it/)
-  bench.hear(2, { state: 'undecided' })
+  bench.receive(2, { state: 'undecided' })
   await refused(/n2 does not trust its state either: name .* \(--from\)/)
-  bench.hear(2, { state: 'quarantined' })
+  bench.receive(2, { state: 'quarantined' })
   await refused(/n2 has no state: name .* \(--from\)/, 'n2')
   await refused(/not repaired from itself/, 'n1')
   await refused(/there is no member n9: there are n1, n2, n3/, 'n9')

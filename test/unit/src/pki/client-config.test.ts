@@ -15,7 +15,7 @@ import { TestAuthority } from '../../../../fixtures/server-fixture.ts'
 const home = mkdtempSync(join(tmpdir(), 'orch-client-config-'))
 after(() => rmSync(home, { recursive: true, force: true }))
 
-type Parts = { readonly cluster?: object; readonly user?: object; readonly current?: string }
+type Parts = { readonly cluster?: object; readonly user?: object; readonly current?: string | null }
 
 function file({ cluster = {}, user, current = 'there' }: Parts): string {
   const path = join(home, 'hook.kubeconfig')
@@ -91,6 +91,7 @@ void test('a user without credentials is anonymous; a user that does not exist i
 void test('an invalid kubeconfig is rejected with the place of the error', () => {
   const table: readonly (readonly [Parts, RegExp])[] = [
     [{ current: 'elsewhere' }, /hook\.kubeconfig: contexts lacks the context "elsewhere"$/],
+    [{ current: null }, /hook\.kubeconfig: current-context names no context$/],
     [{ cluster: { server: null } }, /server must be a URL such as/],
     [{ cluster: { server: 'not a url' } }, /server must be a URL such as/],
     [{ cluster: { server: 'ftp://x' } }, /server must be a URL such as/],

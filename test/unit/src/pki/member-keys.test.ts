@@ -1,6 +1,6 @@
 /*
- * Goal: a single member without key files makes a certificate for every address it listens on or is
- * reached by.
+ * Goal: a single member without key files creates a certificate for every address that it listens
+ * on or is reached by, except for unspecified addresses.
  */
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
@@ -21,7 +21,7 @@ const rows: readonly (readonly [bind: string, advertised: string, also: readonly
 ]
 
 for (const [bind, advertised, also] of rows) {
-  void test(`a member on ${bind} that is reached at ${advertised} has both in its certificate`, (t) => {
+  void test(`a member on ${bind} that is reached at ${advertised} has ${also.join(' and ')} in its certificate`, (t) => {
     const directory = mkdtempSync(join(tmpdir(), 'orch-keys-'))
     t.after(() => rmSync(directory, { recursive: true, force: true }))
     const loaded = loadConfig({

@@ -21,14 +21,14 @@ const [same, other] = [{ samples: [digestAt(10, 'a')] }, { samples: [digestAt(10
 
 /** Lets the other members send the same reports for `ms`. */
 async function keepReporting(
-  { clock, hear }: { readonly clock: GuardBench['clock']; readonly hear: () => void },
+  { clock, report }: { readonly clock: GuardBench['clock']; readonly report: () => void },
   ms: number,
 ): Promise<void> {
   for (let left = ms; left > 0; left -= 1000) {
-    hear()
+    report()
     await clock.advance(Math.min(left, 1000))
   }
-  hear()
+  report()
 }
 
 function disagreementOf({ state }: GuardBench): string | null {
@@ -42,31 +42,31 @@ void test('a member at rest takes a sample, announces a later index, and samples
     [10],
   )
   assert.equal(bench.guard.describe().sampleAt, 18)
-  bench.hear(2, { sampleAt: logIndex(33) })
+  bench.receive(2, { sampleAt: logIndex(33) })
   assert.ok(bench.state.requests.includes(33))
 })
 
 void test('an outvoted member stops serving at once and transfers leadership to one that trusts its state', async () => {
   const bench = await atRest()
-  bench.hear(2, other)
+  bench.receive(2, other)
   assert.match(bench.guard.agreementFailure() ?? '', /at index 10 n2 have another state/)
   assert.equal(disagreementOf(bench), null, 'one against one')
   assert.equal(bench.guard.mayGive(), false)
-  bench.hear(3, other)
+  bench.receive(3, other)
   assert.equal(disagreementOf(bench), 'outvoted')
   assert.match(bench.guard.agreementFailure() ?? '', /at index 10 n2, n3 agree on another state/)
   assert.equal(bench.guard.quarantineFailure(), null)
   assert.equal(bench.guard.describe().state, 'outvoted')
   assert.ok(bench.guard.describe().samples.length > 0, 'its digests still count')
-  bench.hear(3, { state: 'quarantined' })
+  bench.receive(3, { state: 'quarantined' })
   await bench.clock.advance(1000)
   assert.deepEqual(bench.consensus.transfers, [2], 'n3 has the longer log and no state')
 })
 
 void test('a leadership transfer that fails again and again is tried each second and logged once per target', async () => {
   const bench = await atRest()
-  bench.hear(2, other)
-  bench.hear(3, other)
+  bench.receive(2, other)
+  bench.receive(3, other)
   const logged = (): number => bench.lines.filter((line) => line.includes('transfers leadership')).length
   const failTimes = async (times: number): Promise<void> => {
     for (let time = 0; time < times; time++) {
@@ -78,7 +78,7 @@ void test('a leadership transfer that fails again and again is tried each second
   await failTimes(8)
   assert.ok(bench.consensus.transfers.length >= 8)
   assert.equal(logged(), 1)
-  bench.hear(3, { state: 'quarantined' })
+  bench.receive(3, { state: 'quarantined' })
   await failTimes(2)
   assert.equal(bench.consensus.transfers.at(-1), 2)
   assert.equal(logged(), 2, 'another target')
@@ -86,13 +86,13 @@ void test('a leadership transfer that fails again and again is tried each second
 
 void test('members that differ without a majority stop serving after three seconds', async () => {
   const bench = await atRest()
-  const hear = (): void => bench.hear(2, other)
-  await keepReporting({ clock: bench.clock, hear }, 2900)
+  const report = (): void => bench.receive(2, other)
+  await keepReporting({ clock: bench.clock, report }, 2900)
   assert.equal(disagreementOf(bench), null)
-  await keepReporting({ clock: bench.clock, hear }, 200)
+  await keepReporting({ clock: bench.clock, report }, 200)
   assert.equal(disagreementOf(bench), 'undecided')
   assert.equal(bench.guard.describe().state, 'undecided')
-  bench.hear(3, other)
+  bench.receive(3, other)
   assert.equal(disagreementOf(bench), 'outvoted', 'a third member decided it')
 })
 
@@ -102,11 +102,11 @@ void test('a difference that a majority settles in time stops no member, however
   for (let index = 20; index < 30; index++) {
     state.appliedMemory = logIndex(index)
     state.samples.push(digestAt(index, 'a'))
-    bench.hear(3, { samples: [digestAt(index, 'b')] })
+    bench.receive(3, { samples: [digestAt(index, 'b')] })
     assert.equal(bench.guard.verdict.kind, 'undecided')
     await clock.advance(1000)
     // Member 2 is a second behind.
-    bench.hear(2, { samples: [digestAt(index - 1, 'a'), digestAt(index, 'a')] })
+    bench.receive(2, { samples: [digestAt(index - 1, 'a'), digestAt(index, 'a')] })
     assert.equal(bench.guard.verdict.kind, 'majority')
   }
   assert.equal(state.quarantine, null)
@@ -118,15 +118,15 @@ void test('a suspect member serves again once a majority has its state at a late
   const { state, clock } = bench
   state.samples.push(digestAt(20, 'a'))
   const differing = (): void => {
-    bench.hear(2, { samples: [digestAt(20, 'b')] })
-    bench.hear(3, same)
+    bench.receive(2, { samples: [digestAt(20, 'b')] })
+    bench.receive(3, same)
   }
-  await keepReporting({ clock, hear: differing }, 4000)
+  await keepReporting({ clock, report: differing }, 4000)
   assert.equal(disagreementOf(bench), 'undecided')
-  await keepReporting({ clock, hear: () => bench.hear(3, same) }, 12_000)
+  await keepReporting({ clock, report: () => bench.receive(3, same) }, 12_000)
   assert.equal(bench.guard.verdict.kind, 'agree', 'reports of the other expired')
   assert.equal(disagreementOf(bench), 'undecided', 'which proves nothing')
-  bench.hear(3, { samples: [digestAt(20, 'a')] })
+  bench.receive(3, { samples: [digestAt(20, 'a')] })
   assert.equal(state.quarantine, null)
   await clock.advance(1000)
   assert.equal(bench.lines.at(-1), 'the state is trusted again')
@@ -136,21 +136,21 @@ void test('a member that was suspect before its start serves once a majority has
   const bench = new GuardBench()
   bench.state.suspect('outvoted', 'before')
   await bench.clock.advance(2000)
-  bench.hear(2, { samples: [digestAt(9, 'a')] })
+  bench.receive(2, { samples: [digestAt(9, 'a')] })
   assert.equal(disagreementOf(bench), 'outvoted')
   assert.equal(bench.guard.mayGive(), false)
-  bench.hear(2, same)
+  bench.receive(2, same)
   assert.deepEqual([bench.state.quarantine, bench.guard.mayGive()], [null, true])
 })
 
 void test('what a member reported long ago, or while it had no state, proves nothing', async () => {
   const bench = await atRest()
-  bench.hear(2, { ...other, state: 'quarantined' })
+  bench.receive(2, { ...other, state: 'quarantined' })
   assert.equal(bench.guard.agreementFailure(), null)
-  bench.hear(2, other)
+  bench.receive(2, other)
   assert.notEqual(bench.guard.agreementFailure(), null)
   await bench.clock.advance(1000)
-  bench.hear(2, { state: 'quarantined' })
+  bench.receive(2, { state: 'quarantined' })
   assert.equal(bench.guard.agreementFailure(), null)
   await bench.clock.advance(11_000)
   assert.equal(bench.state.quarantine, null)
@@ -160,28 +160,28 @@ void test('a member that a majority contradicted stops no other member, even whe
   const bench = await atRest()
   const later: Partial<MemberReport> = { samples: [digestAt(20, 'b')], state: 'outvoted' }
   bench.state.samples.push(digestAt(20, 'a'))
-  await keepReporting({ clock: bench.clock, hear: () => bench.hear(2, later) }, 5000)
+  await keepReporting({ clock: bench.clock, report: () => bench.receive(2, later) }, 5000)
   assert.deepEqual([bench.state.quarantine, bench.guard.mayGive()], [null, true])
 })
 
 void test('a state that an operator trusts stays trusted and may be sent, until a majority contradicts it later', async () => {
   const bench = await atRest()
-  for (const from of [2, 3]) bench.hear(from, other)
+  for (const from of [2, 3]) bench.receive(from, other)
   bench.guard.trustByOperator()
   assert.equal(bench.state.quarantine, null)
-  const hear = (): void => [2, 3].forEach((from) => bench.hear(from, other))
-  await keepReporting({ clock: bench.clock, hear }, 5000)
+  const report = (): void => [2, 3].forEach((from) => bench.receive(from, other))
+  await keepReporting({ clock: bench.clock, report }, 5000)
   assert.deepEqual([bench.state.quarantine, bench.guard.agreementFailure()], [null, null])
   assert.equal(bench.guard.mayGive(), true)
-  bench.hear(2, same)
+  bench.receive(2, same)
   bench.state.samples.push(digestAt(20, 'a'))
-  for (const from of [2, 3]) bench.hear(from, { samples: [digestAt(20, 'b')] })
+  for (const from of [2, 3]) bench.receive(from, { samples: [digestAt(20, 'b')] })
   assert.equal(disagreementOf(bench), 'outvoted', 'the operator decided about the earlier difference')
 })
 
 void test('a leader without a state serves none and reports that it fetches one', async () => {
   const bench = await atRest()
-  bench.hear(2, other)
+  bench.receive(2, other)
   bench.state.damage()
   await bench.clock.advance(1000)
   assert.equal(bench.guard.mayGive(), false)

@@ -58,7 +58,7 @@ void test('a quarantined state is gone from disk, and a state at least as new re
     ...{ cause: 'damaged', reason: 'others agree on another state', atLeast: 200 },
     ...{ times: 1, waitMs: 0 },
   })
-  assert.deepEqual([machine.wanted, machine.room], [200, 0])
+  assert.deepEqual([machine.wanted, machine.capacity], [200, 0])
   await clock.advance(1000)
   assert.deepEqual(await home.list(), [])
   await assert.rejects(stageFrom(199, machine), { code: 'stale' })
@@ -262,7 +262,7 @@ void test('a state at which apply stopped is replaced by one beyond that index o
   const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(machine, log, 200)
   machine.quarantineState('the command at index 201 is not what its proposer made', logIndex(201))
-  assert.deepEqual([machine.wanted, machine.room], [201, 0])
+  assert.deepEqual([machine.wanted, machine.capacity], [201, 0])
   await assert.rejects(stageFrom(200, machine), { code: 'stale' })
   await machine.installSnapshot(await stageFrom(201, machine))
   assert.deepEqual([machine.wanted, machine.digest], [null, digests[201]])

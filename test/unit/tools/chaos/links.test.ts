@@ -60,7 +60,7 @@ async function line(t: TestContext, first: readonly LinkRule[] = []) {
     set,
     received: () => Buffer.concat(received),
     answered: () => Buffer.concat(answered),
-    bytesHeard: () => bytesIn(received),
+    bytesReceived: () => bytesIn(received),
     bytesAnswered: () => bytesIn(answered),
   }
 }
@@ -81,7 +81,7 @@ const awhile = (): Promise<void> => sleep(150)
 const cut = { cut: true } as const
 
 void test('all bytes pass in order in both directions over slow and lossy links', async (t) => {
-  const { caller, calls, set, received, answered, bytesHeard, bytesAnswered } = await line(t)
+  const { caller, calls, set, received, answered, bytesReceived, bytesAnswered } = await line(t)
   const bytes = Buffer.from(new SeededRandom(5).bytes(3 * 1024 * 1024))
   set(between(['a'], ['b'], { delayMs: 5, lossPercent: 2 }))
   caller.write(bytes)
@@ -89,7 +89,7 @@ void test('all bytes pass in order in both directions over slow and lossy links'
   calls[0]?.write(bytes)
   await sleep(20)
   set([])
-  await until('all of it', () => bytesHeard() === bytes.length && bytesAnswered() === bytes.length)
+  await until('all of it', () => bytesReceived() === bytes.length && bytesAnswered() === bytes.length)
   assert.ok(received().equals(bytes) && answered().equals(bytes))
 })
 
@@ -114,7 +114,7 @@ void test('a one-way cut passes the other direction', async (t) => {
   set(between(['b'], ['a'], cut, 'from'))
   caller.write(' there')
   calls[0]?.write('a reply')
-  await until('heard', () => received().toString() === 'hello there')
+  await until('received', () => received().toString() === 'hello there')
   await awhile()
   assert.equal(answered().length, 0)
 })
@@ -129,7 +129,7 @@ void test('a connection during a cut is opened when the cut ends', async (t) => 
 })
 
 void test('a sender whose held bytes reach the limit is not read from', async (t) => {
-  const { caller, calls, set, bytesHeard } = await line(t)
+  const { caller, calls, set, bytesReceived } = await line(t)
   caller.write('x')
   await until('through', () => calls.length === 1)
   set(between(['a'], ['b'], cut))
@@ -138,7 +138,7 @@ void test('a sender whose held bytes reach the limit is not read from', async (t
   await awhile()
   assert.ok(caller.bytesWritten > 0 && caller.writableLength > 0, 'the sender waits')
   set([])
-  await until('all of it', () => bytesHeard() === much.length + 1)
+  await until('all of it', () => bytesReceived() === much.length + 1)
 })
 
 void test('rules add up by direction', () => {

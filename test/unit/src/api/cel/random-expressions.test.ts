@@ -1,9 +1,9 @@
 /*
  * Goal: no expression makes the compiler or the evaluator throw, run without an end, or cost more
  * than its budget, and no estimate is below what the evaluation costs.
- * Method: random expressions from a grammar of every operator and many functions, over random
+ * Method: random expressions from a grammar of nearly every operator and many functions, over fixed
  * values; random damage to their text; and expressions that are built to be expensive. A failure
- * names the one command that repeats it.
+ * of a random one names the command that repeats it.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -133,7 +133,7 @@ function draw(type: string, random: SeededRandom, depth: number): string {
   return rule.replace(/\$([a-z])/g, (_, inner: string) => draw(inner, random, depth - 1))
 }
 
-/** Upstream estimates these lower than it counts them, and so do we. */
+/** Upstream estimates these lower than it counts them, and so does this evaluator. */
 const LOW_ESTIMATES = /startsWith|join/
 
 /** @returns whether it could be evaluated */

@@ -65,7 +65,7 @@ void test('a custom kind has a singular, short names, categories and subresource
   assert.ok(!discovery.paths().includes('/apis/stable.example.com'))
 })
 
-void test('spec 9.1: versions that their author chose come in the order of stability, then of numbers, then of names', () => {
+void test('spec 9.1: versions of custom kinds are ordered by stability, then by number, then by name', () => {
   const { catalog, discovery } = fresh()
   const versions = [
     'foo1',
@@ -81,7 +81,7 @@ void test('spec 9.1: versions that their author chose come in the order of stabi
   ]
   catalog.setCustom(versions.map((version) => ({ ...tabs, version })))
   const group = parsed<Group>(discovery.plain('/apis/stable.example.com'))
-  // The example of the documentation of release 1.24, with two more.
+  // Like the example of the documentation of release 1.24, with other numbers.
   const inOrder = [
     'v11',
     'v10',

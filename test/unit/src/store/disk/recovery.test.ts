@@ -68,11 +68,11 @@ void test('a full backlog stops apply until the disk has caught up', async () =>
   const clock = new ManualClock()
   const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   let woken = 0
-  machine.onRoom(() => woken++)
+  machine.onCapacity(() => woken++)
   for (const entry of log.entries) {
-    if (machine.room > 0) machine.apply([entry], 1)
+    if (machine.capacity > 0) machine.apply([entry], 1)
   }
-  assert.ok(machine.room <= 0)
+  assert.ok(machine.capacity <= 0)
   const stoppedAt = machine.appliedMemory
   assert.ok(stoppedAt < 400)
   await clock.advance(1000)
@@ -81,7 +81,7 @@ void test('a full backlog stops apply until the disk has caught up', async () =>
   await clock.advance(1000)
   assert.ok(woken >= 1)
   assert.equal(machine.appliedDisk.index, stoppedAt)
-  assert.equal(machine.room, 20_000)
+  assert.equal(machine.capacity, 20_000)
   await machine.close()
   assert.equal(clock.pending, 0)
 })
@@ -211,7 +211,7 @@ void test('a database beyond the end of the log is refused, one behind its begin
   const behind = await openMachine({ home, clock, logBase: { ...noSnapshot, index: logIndex(51) } })
   assert.match(behind.quarantine?.reason ?? '', /at index 50, the log begins after 51/)
   assert.deepEqual(
-    [behind.appliedMemory, behind.appliedDisk.index, behind.wanted, behind.room],
+    [behind.appliedMemory, behind.appliedDisk.index, behind.wanted, behind.capacity],
     [51, 51, 51, 0],
   )
   await behind.close()

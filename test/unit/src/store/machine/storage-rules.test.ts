@@ -131,11 +131,11 @@ void test('the write that would exceed the quota is refused to the byte, and rai
   const used = exact.machine.state.usage.bytes
   const next = write(putSized(configMapKey('b'), 2000))
   const needed = used + (used - 1000)
-  for (const [room, outcome] of [
+  for (const [quota, outcome] of [
     [needed - 1, 'over-quota'],
     [needed, 'done'],
   ] as const) {
-    exact.run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: room } })
+    exact.run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: quota } })
     const got = exact.run(next)
     assert.equal(got === 'void' ? got : got.kind, outcome)
     exact.run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: 100_000 } })

@@ -17,7 +17,7 @@ export type PolicyKind = { readonly kind: string; readonly plural: string }
  *
  * @throws ApiError `Forbidden`
  */
-export function checkRoomFor({ kind, plural }: PolicyKind, request: AdmissionRequest): void {
+export function checkCapacityFor({ kind, plural }: PolicyKind, request: AdmissionRequest): void {
   const { definition, target, object, oldObject, reads } = request
   if (definition.group !== '' || definition.plural !== plural) return
   if (object === null || target.namespace === null || target.subresource !== null) return
