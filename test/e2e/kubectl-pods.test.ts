@@ -99,7 +99,7 @@ for (const domain of someDomains) {
       await ok(['delete', 'pod', 'copied'])
     })
 
-    void test('top needs the metrics API and says so', async () => {
+    void test('top fails with a clear message without the metrics API', async () => {
       for (const kind of ['node', 'pod']) {
         const { code, stderr } = await kubectl.run(cluster.kubeconfig, ['top', kind])
         assert.deepEqual([code, stderr], [1, 'error: Metrics API not available\n'])
