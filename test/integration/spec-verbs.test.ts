@@ -154,7 +154,7 @@ for (const { kind, collection, deletesCollections, deletedKind } of KINDS) {
   })
 }
 
-void test('spec 4.2: wrong values of dryRun, fieldManager, fieldValidation and propagationPolicy are 422', async (t) => {
+void test('spec 4.2: unsupported dryRun, fieldManager, fieldValidation and propagationPolicy are 422, malformed gracePeriodSeconds 400', async (t) => {
   const api = await SpecServer.start(t)
   await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a') })
   const body = objectOf('ConfigMap', 'a')
