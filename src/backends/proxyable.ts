@@ -1,24 +1,28 @@
 import { BlockList, isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
 import { hostLookup } from '../outward/host-lookup.ts'
+import { embeddedAddresses } from './embedded-addresses.ts'
 
 /** The error of an address that callers of a proxy must not reach, in upstream's words. */
 export const ADDRESS_NOT_ALLOWED = 'address not allowed'
 
 /**
  * Whether the proxies of nodes, Pods and Services may connect to an address: not to this machine,
- * to neighbours that only it can reach, to groups, or to the metadata service of a cloud. Upstream
- * allows metadata services whose addresses are not link-local.
+ * to neighbours that only it can reach, to groups, or to the metadata service of a cloud. An IPv6
+ * address is judged by the IPv4 address in it, too. Upstream allows metadata services whose
+ * addresses are not link-local, and looks only into IPv4-mapped addresses.
  *
  * @source apimachinery `pkg/util/proxy`, IsProxyableIP; Go `net.IP.IsGlobalUnicast`
  */
 export function isProxyable(address: string): boolean {
   const family = isIP(address)
   if (family === 0) return false
-  return !FORBIDDEN.check(address, family === 6 ? 'ipv6' : 'ipv4')
+  if (family === 4) return !FORBIDDEN.check(address)
+  const [plain = ''] = address.split('%', 1)
+  if (FORBIDDEN.check(plain, 'ipv6')) return false
+  return !embeddedAddresses(plain).some((embedded) => FORBIDDEN.check(embedded))
 }
 
-/** `BlockList` compares IPv4 addresses that are mapped to IPv6 with the rules for IPv4. */
 const FORBIDDEN = new BlockList()
 FORBIDDEN.addAddress('0.0.0.0')
 FORBIDDEN.addSubnet('127.0.0.0', 8)

@@ -2,7 +2,8 @@ import { badRequest, internal } from '../api/errors/standard-errors.ts'
 import { numberMember, objectMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import { int32, part, struct, text } from '../api/schema/build.ts'
-import type { AnyObject, ViewSubresource } from '../registry/kinds/definition.ts'
+import { ageColumn, cellAt, nameColumn } from '../registry/kinds/columns.ts'
+import type { AnyObject, Column, ViewSubresource } from '../registry/kinds/definition.ts'
 import { valueAt, withValueAt } from './crd/member-path.ts'
 import type { MemberPath } from './crd/member-path.ts'
 
@@ -14,15 +15,16 @@ export type ScalePaths = {
 }
 
 /**
- * `/scale`: the replica count of an object, in the form that all scalable kinds share.
+ * `/scale` of custom kinds: the replica count of an object, in the form that all scalable kinds
+ * share.
  *
  * @source autoscaling/v1 Scale; apiextensions-apiserver `pkg/registry/customresource/etcd.go`
  */
-export function scaleSubresource(paths: ScalePaths): ViewSubresource {
+export function scaleSubresource(paths: ScalePaths, columns = customColumns): ViewSubresource {
   return {
     name: 'scale',
     verbs: ['get', 'patch', 'update'],
-    body: { group: 'autoscaling', version: 'v1', kind: 'Scale', schema: scaleSchema },
+    body: { group: 'autoscaling', version: 'v1', kind: 'Scale', schema: scaleSchema, columns },
     view: {
       show: (object) => {
         const path = paths.specReplicas
@@ -41,12 +43,37 @@ export function scaleSubresource(paths: ScalePaths): ViewSubresource {
 
 /** `/scale` of built-in kinds. */
 export function builtInScale(selectorOf: ScalePaths['selectorOf']): ViewSubresource {
-  return scaleSubresource({
-    specReplicas: ['spec', 'replicas'],
-    statusReplicas: ['status', 'replicas'],
-    selectorOf,
-  })
+  const paths = { specReplicas: ['spec', 'replicas'], statusReplicas: ['status', 'replicas'], selectorOf }
+  return scaleSubresource(paths, builtInColumns)
 }
+
+function countColumn(name: string, description: string, cell: Column['cell']): Column {
+  return { name, type: 'integer', description, cell }
+}
+
+const available = countColumn('Available', 'Observed number of replicas.', (scale) =>
+  cellAt(scale, 'status', 'replicas'),
+)
+
+/** @source core `pkg/printers/internalversion`, printScale */
+const builtInColumns: readonly Column[] = [
+  { name: 'Name', type: 'string', description: nameColumn.description, cell: nameColumn.cell },
+  countColumn('Desired', 'Desired number of replicas.', (scale) => cellAt(scale, 'spec', 'replicas') || 0),
+  available,
+  ageColumn,
+]
+
+/**
+ * A desired count of 0 is not shown, as a Scale does not contain it.
+ *
+ * @source apiextensions-apiserver `pkg/apiserver`, getScaleColumnsForVersion
+ */
+const customColumns: readonly Column[] = [
+  nameColumn,
+  countColumn('Desired', 'Desired number of replicas.', (scale) => cellAt(scale, 'spec', 'replicas') || null),
+  available,
+  { ...ageColumn, type: 'date' },
+]
 
 const scaleSchema = struct('autoscaling.v1.Scale', 'Number of replicas of an object.', {
   spec: part(

@@ -98,6 +98,32 @@ for (const domain of someDomains) {
       await ok(['delete', 'namespace', 'family'])
     })
 
+    void test('patch of each type changes what it names, and a JSON patch tests values', async () => {
+      await ok(['create', 'deployment', 'patched', '--image=registry.test/r:1'])
+      const patch = (type: string, change: unknown) =>
+        run(['patch', 'deploy', 'patched', `--type=${type}`, '-p', JSON.stringify(change)])
+      const containers = [{ name: 'r', env: [{ name: 'A', value: 'b' }] }]
+      const strategic = await patch('strategic', { spec: { template: { spec: { containers } } } })
+      assert.equal(strategic.stdout, 'deployment.apps/patched patched\n')
+      await patch('merge', { spec: { replicas: 7 }, metadata: { labels: { app: null, own: 'x' } } })
+      const test = { op: 'test', path: '/spec/replicas', value: 7 }
+      await patch('json', [test, { op: 'add', path: '/metadata/annotations', value: { a: 'b' } }])
+      const failed = await patch('json', [
+        { ...test, value: 8 },
+        { op: 'remove', path: '/metadata/labels' },
+      ])
+      assert.equal(failed.code, 1)
+      assert.match(failed.stderr, /testing path \/spec\/replicas value failed: test failed/)
+      const same = await patch('merge', { spec: { replicas: 7 } })
+      assert.equal(same.stdout, 'deployment.apps/patched patched (no change)\n')
+      const shown = 'jsonpath={.spec.replicas} {.metadata.labels} {.metadata.annotations} '
+      const env = '{.spec.template.spec.containers[0].image} {.spec.template.spec.containers[0].env}'
+      assert.equal(
+        await ok(['get', 'deploy', 'patched', '-o', shown + env]),
+        '7 {"own":"x"} {"a":"b"} registry.test/r:1 [{"name":"A","value":"b"}]',
+      )
+    })
+
     void test('diff shows the effect of a write and writes nothing', async () => {
       await ok(['apply', '-f', '-'], cm('compared', 'one'))
       assert.equal(await ok(['diff', '-f', '-'], cm('compared', 'one')), '')

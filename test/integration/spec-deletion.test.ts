@@ -108,18 +108,29 @@ void test('spec 3.1: preconditions that do not hold are 409, and the object stay
 void test('spec 3.1: options that cannot be meant are refused, and the object stays', async (t) => {
   const api = await withObject(t)
   const { doc } = await api.ask('GET', `${CM}/a`)
-  const policies = /"Sideways"|Sideways/
+  const policy = (given: string): RegExp =>
+    new RegExp(
+      '^DeleteOptions\\.meta\\.orch\\.io "" is invalid: propagationPolicy: Unsupported value: ' +
+        `"${given}": supported values: "Foreground", "Background", "Orphan", "nil"$`,
+    )
+  const dryRun = /dryRun: Unsupported value: \[\]string\{"Some"\}: supported values: "All"$/
+  const both =
+    /propagationPolicy: Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set$/
   const rows: readonly (readonly [string, Asking, number, RegExp])[] = [
-    ['?propagationPolicy=Sideways', {}, 400, policies],
-    ['', options({ propagationPolicy: 'Sideways' }), 400, policies],
-    ['', options({ propagationPolicy: 'Orphan', orphanDependents: true }), 400, /cannot be both set/],
-    ['?propagationPolicy=Orphan&orphanDependents=false', {}, 400, /cannot be both set/],
+    ['?propagationPolicy=Sideways', {}, 422, policy('Sideways')],
+    ['?propagationPolicy=', {}, 422, policy('')],
+    ['', options({ propagationPolicy: 'Sideways' }), 422, policy('Sideways')],
+    ['', options({ propagationPolicy: '' }), 422, policy('')],
+    ['', options({ propagationPolicy: 'Orphan', orphanDependents: true }), 422, both],
+    ['?propagationPolicy=Orphan&orphanDependents=false', {}, 422, both],
     ['?gracePeriodSeconds=soon', {}, 400, /soon/],
     ['', options({ gracePeriodSeconds: '30' }), 400, /gracePeriodSeconds/],
     ['', options({ gracePeriodSeconds: 1.5 }), 400, /gracePeriodSeconds/],
     ['', options({ preconditions: 'x' }), 400, /preconditions/],
-    ['', options({ dryRun: ['Some'] }), 400, /Some/],
-    ['?dryRun=Some', {}, 400, /Some/],
+    ['', options({ dryRun: ['Some'] }), 422, dryRun],
+    ['?dryRun=Some', {}, 422, dryRun],
+    ['?dryRun=Some', options({}), 422, dryRun],
+    ['?dryRun=Some&propagationPolicy=x', {}, 422, /is invalid: \[propagationPolicy: .*, dryRun: .*\]$/],
     [
       '',
       { body: { kind: 'ConfigMap', apiVersion: 'v1' } },

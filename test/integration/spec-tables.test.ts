@@ -5,6 +5,10 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { namesOf } from '../../src/api/metadata/names.ts'
+import { customKinds } from '../../src/resources/crd/custom-kind.ts'
+import type { AnyObject } from '../../src/registry/kinds/definition.ts'
+import { customDefinition } from '../support/fixtures/custom-definition.ts'
 import { KINDS, SpecServer, objectOf } from '../support/fixtures/spec-server.ts'
 import type { Doc } from '../support/fixtures/spec-server.ts'
 
@@ -145,4 +149,55 @@ void test('spec 4.7: what has no rows is a Status, and another version of tables
   // A delete may answer with the object.
   assert.equal((await api.ask('DELETE', `${CM}/none`, { headers: { accept: TABLE } })).status, 404)
   assert.equal((await api.ask('DELETE', `${CM}/none`, { headers: { accept: TABLE_OR_JSON } })).status, 404)
+})
+
+void test('a Scale as a table has the desired and the available replicas, of built-in and custom kinds', async (t) => {
+  const api = await SpecServer.start(t)
+  const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } }
+  const spec = { replicas: 3, selector: { matchLabels: { a: 'b' } }, template }
+  const apps = '/apis/apps/v1/namespaces/default/deployments'
+  await api.ask('POST', apps, { body: { metadata: { name: 'web' }, spec } })
+  const merge = 'application/merge-patch+json'
+  const replicas = { replicas: 2, readyReplicas: 2, availableReplicas: 2 }
+  await api.ask('PATCH', `${apps}/web/status`, { body: { status: replicas }, type: merge })
+
+  const names = namesOf('orch.io')
+  const definitions = `/apis/${names.group('apiextensions')}/v1/customresourcedefinitions`
+  const scale = { specReplicasPath: '.spec.count', statusReplicasPath: '.status.seen' }
+  const objectWith = (name: string) => ({ type: 'object', properties: { [name]: { type: 'integer' } } })
+  const properties = { spec: objectWith('count'), status: objectWith('seen') }
+  const schema = { openAPIV3Schema: { type: 'object', properties } }
+  const definition = customDefinition(names, { version: { schema, subresources: { scale } } })
+  const made = await api.ask('POST', definitions, { body: definition })
+  assert.equal(made.status, 201, made.text)
+  const acceptedNames = { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' }
+  const conditions = [{ type: 'Established', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }]
+  const body = { status: { acceptedNames, conditions } }
+  const path = `${definitions}/widgets.example.com/status`
+  const established = await api.ask('PATCH', path, { body, type: merge })
+  api.catalog.setCustom(customKinds(established.doc as unknown as AnyObject, names))
+  const widgets = '/apis/example.com/v1/namespaces/default/widgets'
+  for (const [name, count] of [
+    ['some', 4],
+    ['none', 0],
+  ] as const) {
+    const widget = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name } }
+    await api.ask('POST', widgets, { body: { ...widget, spec: { count }, status: { seen: 1 } } })
+  }
+
+  for (const [at, cells] of [
+    [`${apps}/web/scale`, ['web', 3, 2]],
+    [`${widgets}/some/scale`, ['some', 4, 1]],
+    // A Scale does not contain a desired count of 0: the columns of custom kinds show nothing.
+    [`${widgets}/none/scale`, ['none', null, 1]],
+  ] as const) {
+    const { doc, text } = await api.ask('GET', at, { headers: { accept: TABLE_OR_JSON } })
+    assert.deepEqual(columnsOf(doc), ['Name', 'Desired', 'Available', 'Age'], text)
+    const [row] = rowsOf(doc)
+    assert.deepEqual(row?.cells.slice(0, -1), cells)
+    assert.match(String(row?.cells.at(-1)), /^\d+s$/)
+  }
+  const scaled = { body: { spec: { replicas: 0 } }, type: merge, headers: { accept: TABLE } }
+  const patched = await api.ask('PATCH', `${apps}/web/scale`, scaled)
+  assert.deepEqual(rowsOf(patched.doc)[0]?.cells.slice(0, 3), ['web', 0, 2])
 })

@@ -84,9 +84,10 @@ for (const { kind, collection, deletesCollections, deletedKind } of KINDS) {
     assert.equal((await api.ask('DELETE', collection, { body: options })).status, 200)
     await api.ask('DELETE', `${collection}?fieldSelector=metadata.name%3Dd4`)
     assert.deepEqual(namesIn((await api.ask('GET', collection)).doc), ['d2'])
-    for (const query of ['labelSelector=%3D', 'limit=x', 'resourceVersionMatch=Exact', 'dryRun=Some']) {
+    for (const query of ['labelSelector=%3D', 'limit=x', 'resourceVersionMatch=Exact']) {
       assert.equal((await api.ask('DELETE', `${collection}?${query}`)).status, 400, query)
     }
+    assert.equal((await api.ask('DELETE', `${collection}?dryRun=Some`)).status, 422)
   })
 
   void test(`spec 4.4: the operations of ${kind} are exactly the documented ones`, async (t) => {
@@ -153,7 +154,7 @@ for (const { kind, collection, deletesCollections, deletedKind } of KINDS) {
   })
 }
 
-void test('spec 4.2: dryRun, fieldManager, gracePeriodSeconds and propagationPolicy are judged', async (t) => {
+void test('spec 4.2: unsupported dryRun, fieldManager, fieldValidation and propagationPolicy are 422, malformed gracePeriodSeconds 400', async (t) => {
   const api = await SpecServer.start(t)
   await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a') })
   const body = objectOf('ConfigMap', 'a')
@@ -165,20 +166,33 @@ void test('spec 4.2: dryRun, fieldManager, gracePeriodSeconds and propagationPol
     ])
   const deletes = (query: string): Promise<readonly Reply[]> =>
     Promise.all([api.ask('DELETE', `${CM}/a?${query}`), api.ask('DELETE', `${CM}?${query}`)])
-  const long = `fieldManager=${'m'.repeat(129)}`
-  for (const query of [
-    'dryRun=true',
-    'dryRun=All&dryRun=x',
-    'fieldValidation=Loud',
-    long,
-    'fieldManager=a%07',
-  ]) {
-    for (const reply of await writes(query))
-      assert.deepEqual([reply.status, reply.doc.reason], [400, 'BadRequest'])
+  const long = 'm'.repeat(129)
+  const notAll = (values: string): string =>
+    `dryRun: Unsupported value: []string{${values}}: supported values: "All"`
+  const loud = 'fieldValidation: Unsupported value: "Loud": supported values: "", "Ignore", "Strict", "Warn"'
+  const bell = 'fieldManager: Invalid value: "é\\u0007": invalid character U+0007 (at position 2)'
+  const tooLong = 'fieldManager: Too long: must have at most 128 bytes'
+  for (const [query, words] of [
+    ['dryRun=true', notAll('"true"')],
+    ['dryRun=All&dryRun=x', notAll('"All", "x"')],
+    ['fieldValidation=Loud', loud],
+    [`fieldManager=${long}`, tooLong],
+    ['fieldManager=%C3%A9%07', bell],
+    [`fieldValidation=Loud&dryRun=x&fieldManager=${long}`, `[${tooLong}, ${notAll('"x"')}, ${loud}]`],
+  ] as const) {
+    for (const [at, { status, doc }] of (await writes(query)).entries()) {
+      const kind = ['CreateOptions', 'UpdateOptions', 'PatchOptions'][at]
+      const message = `${kind}.meta.orch.io "" is invalid: ${words}`
+      assert.deepEqual([status, doc.reason, doc.message], [422, 'Invalid', message])
+    }
   }
-  for (const query of ['dryRun=all', 'gracePeriodSeconds=soon', 'propagationPolicy=None']) {
+  for (const [query, status] of [
+    ['dryRun=all', 422],
+    ['gracePeriodSeconds=soon', 400],
+    ['propagationPolicy=None', 422],
+  ] as const) {
     for (const reply of await deletes(query))
-      assert.deepEqual([reply.status, reply.doc.kind], [400, 'Status'])
+      assert.deepEqual([reply.status, reply.doc.kind], [status, 'Status'])
   }
   for (const reply of await writes('dryRun=&fieldManager=me&fieldValidation=Strict&pretty=')) {
     assert.ok(reply.status < 300, reply.text)

@@ -245,9 +245,19 @@ function checkManagedFields(entries: readonly JsonObject[], found: Findings): vo
  */
 export function validateFieldManager(manager: string, field: string, found: Findings): void {
   if (utf8Length(manager) > FIELD_MANAGER_BYTES_MAX) found.add(tooLong(field, FIELD_MANAGER_BYTES_MAX))
-  if (UNPRINTABLE.test(manager)) {
-    found.add(invalid(field, manager, 'should only contain printable characters'))
+  let at = 0
+  for (const character of manager) {
+    if (found.isFull) return
+    if (UNPRINTABLE.test(character)) {
+      found.add(invalid(field, manager, `invalid character ${codePointText(character)} (at position ${at})`))
+    }
+    at += utf8Length(character)
   }
+}
+
+/** Formats a character as Unicode does: `U+0007`. */
+function codePointText(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }
 
 const FIELD_MANAGER_BYTES_MAX = 128

@@ -43,5 +43,5 @@ function representedKind({ definition, target }: VerbRequest): ResourceDefinitio
   const found = definition.subresources.find(({ name }) => name === target.subresource)
   if (found?.body === undefined) return definition
   const isBody = found.view !== undefined || found.returnsBody === true
-  return isBody ? { ...definition, ...found.body, columns: defaultColumns } : definition
+  return isBody ? { ...definition, columns: defaultColumns, ...found.body } : definition
 }

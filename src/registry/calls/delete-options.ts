@@ -1,4 +1,4 @@
-export const PROPAGATIONS = ['Orphan', 'Background', 'Foreground'] as const
+export const PROPAGATIONS = ['Foreground', 'Background', 'Orphan'] as const
 export type Propagation = (typeof PROPAGATIONS)[number]
 
 export type DeleteOptions = {

@@ -1,8 +1,8 @@
 import { badRequest } from '../../api/errors/standard-errors.ts'
-import type { ApiError } from '../../api/errors/api-error.ts'
-import { fieldForbidden, invalidObject, required } from '../../api/errors/field-error.ts'
-import type { Finding } from '../../api/errors/field-error.ts'
-import { causesOf } from '../../api/errors/findings.ts'
+import { fieldForbidden, notSupported, required } from '../../api/errors/field-error.ts'
+import { requireValid } from '../../api/errors/findings.ts'
+import type { Check, Findings } from '../../api/errors/findings.ts'
+import { goTexts } from '../../api/errors/go-values.ts'
 import type { ApiDomain } from '../../api/metadata/names.ts'
 import { validateFieldManager } from '../../api/metadata/object-meta.ts'
 import { revision } from '../../store/revision.ts'
@@ -183,19 +183,32 @@ export function isUnversioned(resourceVersion: string | undefined): boolean {
   return resourceVersion === undefined || resourceVersion === '' || resourceVersion === '0'
 }
 
-/** @throws ApiError `BadRequest` */
-function checkFieldManager(fieldManager: string): void {
-  const [wrong] = causesOf((found) => {
-    validateFieldManager(fieldManager, 'fieldManager', found)
-  })
-  if (wrong !== undefined) throw badRequest(`${wrong.field}: ${wrong.message}`)
-}
+/** Kinds of the options of writes, as errors name them. */
+export type WriteOptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions'
 
-/** @throws ApiError `BadRequest` */
-export function readWriteOptions(query: Query): WriteOptions {
+/** @throws ApiError `Invalid` @source apimachinery `pkg/apis/meta/v1/validation/validation.go` */
+export function readWriteOptions(
+  query: Query,
+  kind: WriteOptionsKind,
+  domain: ApiDomain,
+  checkMore: Check = () => undefined,
+): WriteOptions {
   const fieldManager = readText(query, 'fieldManager')
-  if (fieldManager !== '') checkFieldManager(fieldManager)
-  return { dryRun: readDryRun(query), fieldManager, fieldValidation: readFieldValidation(query) }
+  const fieldValidation = readText(query, 'fieldValidation')
+  const dryRun = readTexts(query, 'dryRun')
+  requireValid({ group: `meta.${domain}`, kind }, '', (found) => {
+    checkMore(found)
+    validateFieldManager(fieldManager, 'fieldManager', found)
+    checkDryRun(dryRun, found)
+    if (fieldValidation !== '' && !isFieldValidation(fieldValidation)) {
+      found.add(notSupported('fieldValidation', fieldValidation, ['', ...FIELD_VALIDATIONS]))
+    }
+  })
+  return {
+    dryRun: isDryRun(dryRun),
+    fieldManager,
+    fieldValidation: isFieldValidation(fieldValidation) ? fieldValidation : 'Warn',
+  }
 }
 
 export type ApplyOptions = WriteOptions & {
@@ -203,34 +216,35 @@ export type ApplyOptions = WriteOptions & {
   readonly force: boolean
 }
 
-/** @throws ApiError `BadRequest`; `Invalid` without a field manager @source spec 4.2, 4.10 */
+/** @throws ApiError `Invalid`, also without a field manager @source spec 4.2, 4.10 */
 export function readApplyOptions(query: Query, domain: ApiDomain): ApplyOptions {
-  const options = readWriteOptions(query)
-  if (options.fieldManager === '') {
-    throw invalidPatchOptions(domain, required('fieldManager', 'is required for apply patch'))
-  }
+  const options = readWriteOptions(query, 'PatchOptions', domain, (found) => {
+    if (readText(query, 'fieldManager') !== '') return
+    found.add(required('fieldManager', 'is required for apply patch'))
+  })
   return { ...options, force: readBoolean(query, 'force') }
 }
 
-/** @throws ApiError `Invalid` where a patch of another format is forced */
-export function refuseForce(query: Query, domain: ApiDomain): void {
-  if (!query.has('force')) return
-  throw invalidPatchOptions(domain, fieldForbidden('force', 'may not be specified for non-apply patch'))
+/**
+ * Reads the options of a patch of another format than apply.
+ *
+ * @throws ApiError `Invalid`, also if it is forced
+ */
+export function readPatchOptions(query: Query, domain: ApiDomain): WriteOptions {
+  return readWriteOptions(query, 'PatchOptions', domain, (found) => {
+    if (query.has('force')) found.add(fieldForbidden('force', 'may not be specified for non-apply patch'))
+  })
 }
 
-function invalidPatchOptions(domain: ApiDomain, finding: Finding): ApiError {
-  return invalidObject({ group: `meta.${domain}`, kind: 'PatchOptions' }, '', [finding])
+/** Checks that values of `dryRun` are `All` or empty. @source spec 4.2 */
+export function checkDryRun(values: readonly string[], found: Findings): void {
+  if (values.every((value) => value === '' || value === 'All')) return
+  found.add({ ...notSupported('dryRun', undefined, ['All']), value: { of: values, format: goTexts } })
 }
 
-/** @throws ApiError `BadRequest` for anything but `All` and empty */
-export function readDryRun(query: Query): boolean {
-  return (query.get('dryRun') ?? []).map(isDryRun).includes(true)
-}
-
-/** @throws ApiError `BadRequest` */
-export function isDryRun(value: string): boolean {
-  if (value !== '' && value !== 'All') throw unsupported('dryRun', value, ['All'])
-  return value === 'All'
+/** @param values that passed `checkDryRun` */
+export function isDryRun(values: readonly string[]): boolean {
+  return values.includes('All')
 }
 
 /** How much of its object each row of a table carries. @throws ApiError `BadRequest` */
@@ -248,18 +262,11 @@ export function readIncludeObject(query: Query): IncludeObject {
   }
 }
 
-function readFieldValidation(query: Query): FieldValidation {
-  const value = readText(query, 'fieldValidation')
-  switch (value) {
-    case '':
-      return 'Warn'
-    case 'Ignore':
-    case 'Warn':
-    case 'Strict':
-      return value
-    default:
-      throw unsupported('fieldValidation', value, ['Ignore', 'Warn', 'Strict'])
-  }
+/** Sorted as upstream's messages show them. */
+const FIELD_VALIDATIONS = ['Ignore', 'Strict', 'Warn'] as const
+
+function isFieldValidation(value: string): value is FieldValidation {
+  return FIELD_VALIDATIONS.some((known) => known === value)
 }
 
 function readMatch(query: Query): 'Exact' | 'NotOlderThan' | null {
@@ -307,13 +314,18 @@ export function readText(query: Query, name: string): string {
   return query.get(name)?.[0] ?? ''
 }
 
+/** All values. */
+export function readTexts(query: Query, name: string): readonly string[] {
+  return query.get(name) ?? []
+}
+
 /** @param rule what the value violates or must be; truncated when long */
 export function malformed(name: string, value: string, rule: string): Error {
   const why = rule.length > 1024 ? `${rule.slice(0, 1024)}...` : rule
   return badRequest(`${name}: Invalid value: ${shown(value)}: ${why}`)
 }
 
-export function unsupported(name: string, value: string, supported: readonly string[]): Error {
+function unsupported(name: string, value: string, supported: readonly string[]): Error {
   const list = supported.map((text) => JSON.stringify(text)).join(', ')
   return badRequest(`${name}: Unsupported value: ${shown(value)}: supported values: ${list}`)
 }

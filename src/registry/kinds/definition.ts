@@ -336,6 +336,8 @@ export type ConnectSubresource = {
 export type BodyKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema'> & {
   /** Other versions with the same shape, which a body may name too. */
   readonly otherVersions?: readonly string[]
+  /** The columns of a table of it; unset: the default ones. */
+  readonly columns?: readonly Column[]
 }
 
 export type ObjectOperation =

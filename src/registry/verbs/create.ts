@@ -43,7 +43,7 @@ export function create(dependencies: VerbDependencies, request: WriteRequest): P
   const { definition, target } = request
   const resource = resourceOf(definition)
   if (target.subresource !== null) throw methodNotSupported(resource, 'create')
-  const options = readWriteOptions(request.query)
+  const options = readWriteOptions(request.query, 'CreateOptions', dependencies.names.domain)
   const decode = (): AnyObject | Promise<AnyObject> => decodeNew(dependencies, request, options)
   if (definition.review !== undefined)
     return runWrite(dependencies, request, reviewWrite(dependencies, request, options, decode))

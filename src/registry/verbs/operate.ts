@@ -48,7 +48,7 @@ export function isOperation({ definition, target }: VerbRequest): boolean {
  */
 export async function operate(dependencies: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
   const { definition, target } = request
-  const options = readWriteOptions(request.query)
+  const options = readWriteOptions(request.query, 'CreateOptions', dependencies.names.domain)
   const named = definition.aliasOfSubresource === undefined ? operationAt(request) : null
   const kind = named?.body ?? definition
   const sent = await decodeObject(dependencies, request, options.fieldValidation, { kind })
@@ -161,7 +161,7 @@ function draftOperation(
 ): Draft {
   switch (what.kind) {
     case 'delete': {
-      const requested = deleteOptionsOf(what.options)
+      const requested = deleteOptionsOf(dependencies, what.options)
       const deletion = { ...requested, dryRun: options.dryRun || requested.dryRun }
       const draft = draftDelete(dependencies, on, deletion, reads)
       const { jointChange } = operation

@@ -24,7 +24,7 @@ import {
 import type { DecodedKind, ShapeOptions } from '../writing/decode.ts'
 import type { AnyObject, ViewSubresource } from '../kinds/definition.ts'
 import { withManagedFieldsMember } from '../kinds/metadata.ts'
-import { readWriteOptions, refuseForce } from '../calls/query-options.ts'
+import { readPatchOptions } from '../calls/query-options.ts'
 import type { FieldValidation } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { FieldsSent } from '../writing/manage-fields.ts'
@@ -52,8 +52,10 @@ export async function patch(dependencies: VerbDependencies, request: WriteReques
     const applied = await apply(dependencies, request, view)
     return view === null ? applied : showView(view, applied)
   }
-  refuseForce(request.query, dependencies.names.domain)
-  const options = { kind: 'PatchOptions', ...readWriteOptions(request.query) } as const
+  const options = {
+    kind: 'PatchOptions',
+    ...readPatchOptions(request.query, dependencies.names.domain),
+  } as const
   const validation = options.fieldValidation
   const warn = onceEach(request.context.warn)
   const answer = await runWrite(dependencies, request, {

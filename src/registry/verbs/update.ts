@@ -23,7 +23,10 @@ export async function update(dependencies: VerbDependencies, request: WriteReque
   const { definition, target } = request
   const view = viewOf(definition, target, 'update')
   const subresource = view === null ? partOf(definition, target, 'update') : null
-  const options = { kind: 'UpdateOptions', ...readWriteOptions(request.query) } as const
+  const options = {
+    kind: 'UpdateOptions',
+    ...readWriteOptions(request.query, 'UpdateOptions', dependencies.names.domain),
+  } as const
   const stamps = new Stamps(dependencies, request)
   let namesVersion = false
   const answer = await runWrite(dependencies, request, {

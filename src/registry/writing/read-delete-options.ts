@@ -1,58 +1,65 @@
-import { invalid, invalidObject } from '../../api/errors/field-error.ts'
+import { invalid, notSupported } from '../../api/errors/field-error.ts'
+import { requireValid } from '../../api/errors/findings.ts'
+import type { Findings } from '../../api/errors/findings.ts'
 import { badRequest } from '../../api/errors/standard-errors.ts'
 import { conform, unknownFieldWords } from '../../api/schema/conform.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 import { deleteOptionsSchema } from '../../api/schema/shared.ts'
-import { isJsonObject, memberOf, numberMember, textMember } from '../../api/json.ts'
+import { isJsonObject, memberOf, numberMember, textMember, textsMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import type { VerbRequest } from '../calls/verb.ts'
 import { readBody } from './decode.ts'
 import { IGNORE_READ_ERRORS, PROPAGATIONS } from '../calls/delete-options.ts'
-import type { DeleteOptions, Propagation } from '../calls/delete-options.ts'
+import type { DeleteOptions } from '../calls/delete-options.ts'
 import { apiVersionOf } from '../kinds/definition.ts'
 import type { ResourceDefinition } from '../kinds/definition.ts'
 import {
+  checkDryRun,
   isDryRun,
   readBoolean,
-  readDryRun,
   readInteger,
   readText,
-  unsupported,
+  readTexts,
 } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
+
+/** Options as a request gives them. */
+type GivenOptions = Omit<DeleteOptions, 'dryRun' | 'propagationPolicy'> & {
+  readonly dryRun: readonly string[]
+  /** null: absent. */
+  readonly propagationPolicy: string | null
+  /** The deprecated option; null: absent. */
+  readonly orphanDependents: boolean | null
+}
 
 /**
  * Reads the options of a deletion from the body if there is one, else from the query. If either
  * requests a dry run, it is one, so that nothing is deleted by mistake.
  *
- * @throws ApiError `BadRequest`
+ * @throws ApiError `BadRequest`; `Invalid` for values that are read but not supported
  */
 export function readDeleteOptions(
   { names }: Pick<VerbDependencies, 'names'>,
   request: VerbRequest,
 ): DeleteOptions {
   const { query } = request
-  const dryRun = readDryRun(query)
+  const dryRun = readTexts(query, 'dryRun')
   if (request.body.length > 0) {
     const read = fromBody(names, request)
     for (const name of OPTIONS) {
       if (query.has(name)) request.context.warn(ignoredWords(name))
     }
-    return { ...read, dryRun: dryRun || read.dryRun }
+    return checkedOptions(names, { ...read, dryRun: [...dryRun, ...read.dryRun] })
   }
-  const gracePeriodSeconds = readInteger(query, 'gracePeriodSeconds')
-  const propagationPolicy = propagationOf(
-    readText(query, 'propagationPolicy'),
-    query.has('orphanDependents') ? readBoolean(query, 'orphanDependents') : null,
-  )
-  const ignoresReadErrors = readBoolean(query, IGNORE_READ_ERRORS)
-  const read = {
-    ...{ dryRun, gracePeriodSeconds, uid: null, resourceVersion: null, propagationPolicy },
-    ignoresReadErrors,
-  }
-  if (ignoresReadErrors) checkAlone(names, read, query.has('orphanDependents'))
-  return read
+  const given = (name: string): boolean => query.has(name)
+  return checkedOptions(names, {
+    ...{ dryRun, gracePeriodSeconds: readInteger(query, 'gracePeriodSeconds') },
+    ...{ uid: null, resourceVersion: null },
+    propagationPolicy: given('propagationPolicy') ? readText(query, 'propagationPolicy') : null,
+    orphanDependents: given('orphanDependents') ? readBoolean(query, 'orphanDependents') : null,
+    ignoresReadErrors: readBoolean(query, IGNORE_READ_ERRORS),
+  })
 }
 
 /** Has an option of later versions that published schemas of this version lack. */
@@ -73,40 +80,49 @@ function ignoredWords(name: string): string {
 }
 
 /** Warns of unknown options, because a misspelled precondition protects nothing. */
-function fromBody(names: Names, request: VerbRequest): DeleteOptions {
+function fromBody(names: Names, request: VerbRequest): GivenOptions {
   const { value: sent, fractions } = readBody(request, { schema: readSchema })
   checkKind(names, request.definition, sent)
   const typed = { ...sent, apiVersion: 'v1', kind: 'DeleteOptions' }
   const { value, unknown } = conform(readSchema, typed, fractions)
   for (const path of unknown) request.context.warn(unknownFieldWords(path))
-  const options = deleteOptionsOf(value)
-  if (options.ignoresReadErrors) {
-    const dryRun = options.dryRun || readDryRun(request.query)
-    checkAlone(names, { ...options, dryRun }, memberOf(value, 'orphanDependents') !== undefined)
-  }
-  return options
+  return givenIn(value)
 }
 
 /**
- * Refuses options that a removal without reading the object cannot obey.
- *
  * @throws ApiError `Invalid`
- * @source apimachinery `pkg/apis/meta/v1/validation/validation.go`
+ * @source apimachinery `pkg/apis/meta/v1/validation/validation.go`, ValidateDeleteOptions
  */
-function checkAlone(names: Names, options: DeleteOptions, orphans: boolean): void {
-  const { dryRun, gracePeriodSeconds, uid, resourceVersion, propagationPolicy } = options
+function checkedOptions(names: Names, given: GivenOptions): DeleteOptions {
+  const { dryRun, propagationPolicy: policy, orphanDependents: orphans, ...rest } = given
+  const known = PROPAGATIONS.find((name) => name === policy)
+  requireValid({ group: names.group('meta'), kind: 'DeleteOptions' }, '', (found) => {
+    if (orphans !== null && policy !== null) {
+      const words = 'orphanDependents and deletionPropagation cannot be both set'
+      found.add(invalid('propagationPolicy', policy, words))
+    }
+    if (policy !== null && known === undefined) {
+      found.add(notSupported('propagationPolicy', policy, [...PROPAGATIONS, 'nil']))
+    }
+    checkDryRun(dryRun, found)
+    if (given.ignoresReadErrors) checkAlone(given, found)
+  })
+  const byOrphans = orphans === null ? null : orphans ? 'Orphan' : 'Background'
+  return { ...rest, dryRun: isDryRun(dryRun), propagationPolicy: known ?? byOrphans }
+}
+
+/** Refuses options that a removal without reading the object cannot obey. */
+function checkAlone(options: GivenOptions, found: Findings): void {
   const given = {
-    dryRun,
-    propagationPolicy: propagationPolicy !== null && !orphans,
-    orphanDependents: orphans,
-    gracePeriodSeconds: gracePeriodSeconds !== null,
-    preconditions: uid !== null || resourceVersion !== null,
+    dryRun: isDryRun(options.dryRun),
+    propagationPolicy: options.propagationPolicy !== null,
+    orphanDependents: options.orphanDependents !== null,
+    gracePeriodSeconds: options.gracePeriodSeconds !== null,
+    preconditions: options.uid !== null || options.resourceVersion !== null,
   }
-  const found = Object.entries(given).flatMap(([name, isGiven]) =>
-    isGiven ? [invalid(IGNORE_READ_ERRORS, true, `cannot be set together with .${name}`)] : [],
-  )
-  if (found.length === 0) return
-  throw invalidObject({ group: names.group('meta'), kind: 'DeleteOptions' }, '', found)
+  for (const [name, isGiven] of Object.entries(given)) {
+    if (isGiven) found.add(invalid(IGNORE_READ_ERRORS, true, `cannot be set together with .${name}`))
+  }
 }
 
 /**
@@ -133,40 +149,32 @@ function shown(text: string): string {
   return JSON.stringify(text.slice(0, 256))
 }
 
-/** @param value of the shape `DeleteOptions` @throws ApiError `BadRequest` */
-export function deleteOptionsOf(value: JsonObject): DeleteOptions {
-  const orphan = memberOf(value, 'orphanDependents')
-  const propagationPolicy = propagationOf(
-    textMember(value, 'propagationPolicy'),
-    typeof orphan === 'boolean' ? orphan : null,
-  )
+/** @param value of the shape `DeleteOptions` @throws ApiError `Invalid` */
+export function deleteOptionsOf(
+  { names }: Pick<VerbDependencies, 'names'>,
+  value: JsonObject,
+): DeleteOptions {
+  return checkedOptions(names, givenIn(value))
+}
+
+/** @param value of the shape `DeleteOptions` */
+function givenIn(value: JsonObject): GivenOptions {
+  const orphans = memberOf(value, 'orphanDependents')
   const preconditions = memberOf(value, 'preconditions')
   const wanted: JsonObject = isJsonObject(preconditions) ? preconditions : {}
-  const dryRun = memberOf(value, 'dryRun')
-  const values = Array.isArray(dryRun) ? dryRun.map(String) : []
   return {
-    dryRun: values.map(isDryRun).includes(true),
+    dryRun: textsMember(value, 'dryRun'),
     gracePeriodSeconds: numberMember(value, 'gracePeriodSeconds'),
-    uid: preconditionOf(wanted, 'uid'),
-    resourceVersion: preconditionOf(wanted, 'resourceVersion'),
-    propagationPolicy,
+    uid: textOrNull(wanted, 'uid'),
+    resourceVersion: textOrNull(wanted, 'resourceVersion'),
+    propagationPolicy: textOrNull(value, 'propagationPolicy'),
+    orphanDependents: typeof orphans === 'boolean' ? orphans : null,
     ignoresReadErrors: memberOf(value, IGNORE_READ_ERRORS) === true,
   }
 }
 
-/** An empty text is a precondition too, as upstream: the client may have lost its value. */
-function preconditionOf(wanted: JsonObject, name: string): string | null {
-  const value = memberOf(wanted, name)
-  return typeof value === 'string' ? value : null
-}
-
-/** @param orphan the deprecated parameter; null: absent @throws ApiError `BadRequest` */
-function propagationOf(policy: string, orphan: boolean | null): Propagation | null {
-  const known = PROPAGATIONS.find((name) => name === policy)
-  if (policy !== '' && known === undefined) throw unsupported('propagationPolicy', policy, PROPAGATIONS)
-  if (known === undefined) return orphan === null ? null : orphan ? 'Orphan' : 'Background'
-  if (orphan === null) return known
-  throw badRequest(
-    'propagationPolicy: Invalid value: orphanDependents and deletionPropagation cannot be both set',
-  )
+/** An empty text counts, as upstream: the client may have lost its value. */
+function textOrNull(value: JsonObject, name: string): string | null {
+  const text = memberOf(value, name)
+  return typeof text === 'string' ? text : null
 }

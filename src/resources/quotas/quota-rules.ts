@@ -1,7 +1,15 @@
 import type { Findings } from '../../api/errors/findings.ts'
 import { invalid, keyPath, required } from '../../api/errors/field-error.ts'
-import type { JsonObject } from '../../api/json.ts'
-import { memberOf, objectMember, objectsMember, textMember, textsMember } from '../../api/json.ts'
+import { goListOf, goTexts } from '../../api/errors/go-values.ts'
+import type { Json, JsonObject } from '../../api/json.ts'
+import {
+  isJsonObject,
+  memberOf,
+  objectMember,
+  objectsMember,
+  textMember,
+  textsMember,
+} from '../../api/json.ts'
 import { parseQuantity } from '../../api/schema/quantity.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
 import { QUOTA_SCOPES } from '../../registry/quota/scopes.ts'
@@ -14,6 +22,7 @@ import {
 } from './quota-resources.ts'
 
 const WHOLE = 10n ** 9n
+const goScopes = goListOf('core.ResourceQuotaScope')
 const OPPOSITES = [
   ['BestEffort', 'NotBestEffort'],
   ['Terminating', 'NotTerminating'],
@@ -58,13 +67,13 @@ function checkScopes(scopes: readonly string[], limited: readonly string[], foun
   const field = 'spec.scopes'
   for (const scope of scopes) {
     if (!QUOTA_SCOPES.includes(scope)) {
-      found.add(invalid(field, [...scopes], 'unsupported scope'))
+      found.add(invalid(field, [...scopes], 'unsupported scope', goScopes))
       continue
     }
     if (limited.some((name) => !isScopeFor(scope, name)))
-      found.add(invalid(field, [...scopes], 'unsupported scope applied to resource'))
+      found.add(invalid(field, [...scopes], 'unsupported scope applied to resource', goScopes))
   }
-  if (hasOpposites(scopes)) found.add(invalid(field, [...scopes], 'conflicting scopes'))
+  if (hasOpposites(scopes)) found.add(invalid(field, [...scopes], 'conflicting scopes', goScopes))
 }
 
 function hasOpposites(scopes: readonly string[]): boolean {
@@ -81,10 +90,10 @@ function checkSelector(spec: JsonObject, limited: readonly string[], found: Find
     const scope = textMember(expression, 'scopeName')
     const isKnown = QUOTA_SCOPES.includes(scope)
     if (isKnown && limited.some((name) => !isScopeFor(scope, name)))
-      found.add(invalid(field, selector, 'unsupported scope applied to resource'))
+      found.add(invalid(field, selector, 'unsupported scope applied to resource', goScopeSelector))
     checkExpression(expression, scope, at, found)
   }
-  if (hasOpposites(names)) found.add(invalid(field, selector, 'conflicting scopes'))
+  if (hasOpposites(names)) found.add(invalid(field, selector, 'conflicting scopes', goScopeSelector))
 }
 
 function checkExpression(expression: JsonObject, scope: string, at: string, found: Findings): void {
@@ -103,6 +112,16 @@ function checkExpression(expression: JsonObject, scope: string, at: string, foun
   }
   if (!isList && operator !== '' && values.length > 0) {
     const words = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
-    found.add(invalid(`${at}.values`, [...values], words))
+    found.add(invalid(`${at}.values`, [...values], words, goTexts))
   }
+}
+
+/** Formats a selector of scopes as upstream's messages do, in the syntax of Go. */
+function goScopeSelector(value: Json | undefined): string {
+  const type = 'core.ScopedResourceSelectorRequirement'
+  const items = objectsMember(isJsonObject(value) ? value : {}, 'matchExpressions').map((one) => {
+    const [scope, operator] = ['scopeName', 'operator'].map((name) => JSON.stringify(textMember(one, name)))
+    return `${type}{ScopeName:${scope}, Operator:${operator}, Values:${goTexts(memberOf(one, 'values'))}}`
+  })
+  return `core.ScopeSelector{MatchExpressions:[]${type}{${items.join(', ')}}}`
 }

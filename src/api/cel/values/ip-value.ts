@@ -95,8 +95,8 @@ function ipv4Bits(text: string): bigint {
   return text.split('.').reduce((bits, part) => (bits << 8n) | BigInt(part), 0n)
 }
 
-/** @param text a valid address */
-function ipv6Bits(text: string): bigint {
+/** Returns all bits of an IPv6 address. @param text valid, without a zone */
+export function ipv6Bits(text: string): bigint {
   const dotted = /[0-9.]+$/.exec(text)?.[0] ?? ''
   const isMixed = dotted.includes('.')
   const tail = isMixed ? ipv4Bits(dotted) : 0n

@@ -86,9 +86,9 @@ void test('the delete options apply: preconditions, dry runs, propagation', asyn
     assert.equal(details(seen)['kind'], 'pods')
   }
   const bad = await refused(evict(api, bodyOf({ propagationPolicy: 'Sideways' })))
-  assert.equal(bad.code, 400)
+  assert.equal(bad.code, 422)
   const both = { propagationPolicy: 'Orphan', orphanDependents: true }
-  assert.equal((await refused(evict(api, bodyOf(both)))).code, 400)
+  assert.equal((await refused(evict(api, bodyOf(both)))).code, 422)
   for (const [options, query] of [
     [{ dryRun: ['All'] }, {}],
     [undefined, { dryRun: 'All' }],
@@ -96,7 +96,7 @@ void test('the delete options apply: preconditions, dry runs, propagation', asyn
   ] as const) {
     assert.equal((await evict(api, bodyOf(options), query)).code, 201)
   }
-  assert.equal((await refused(evict(api, bodyOf({ dryRun: ['Some'] })))).code, 400)
+  assert.equal((await refused(evict(api, bodyOf({ dryRun: ['Some'] })))).code, 422)
   assert.equal((await api.get(pod)).object.metadata.resourceVersion, resourceVersion)
   await evict(api, bodyOf({ gracePeriodSeconds: 7, preconditions: { resourceVersion } }))
   const { object: ending } = await api.get(pod)

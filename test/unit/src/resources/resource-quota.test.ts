@@ -17,6 +17,9 @@ void test('spec 2.13: a quota has limits of known resources, and scopes that can
   t.after(() => api.close())
   const expression = (of: JsonObject): JsonObject => ({ spec: { scopeSelector: { matchExpressions: [of] } } })
   const at = 'spec.scopeSelector.matchExpressions'
+  const exists = {
+    spec: { scopeSelector: { matchExpressions: [{ scopeName: 'BestEffort', operator: 'Exists' }] } },
+  }
   await refusesNew(api, { kind, body }, [
     [{ spec: { hard: { cpus: '1' } } }, ['FieldValueInvalid spec.hard[cpus]'], 'standard resource for quota'],
     [{ spec: { hard: { pods: '-1' } } }, ['FieldValueInvalid spec.hard[pods]'], 'greater than or equal to 0'],
@@ -24,12 +27,19 @@ void test('spec 2.13: a quota has limits of known resources, and scopes that can
     [
       { spec: { scopes: ['BestEffort', 'NotBestEffort'] } },
       ['FieldValueInvalid spec.scopes'],
-      'conflicting scopes',
+      '[]core.ResourceQuotaScope{"BestEffort", "NotBestEffort"}: conflicting scopes',
     ],
     [
       { spec: { hard: { secrets: '1' }, scopes: ['Terminating'] } },
       ['FieldValueInvalid spec.scopes'],
-      'unsupported scope applied to resource',
+      '[]core.ResourceQuotaScope{"Terminating"}: unsupported scope applied to resource',
+    ],
+    [
+      { spec: { hard: { secrets: '1' }, ...exists.spec } },
+      [`FieldValueInvalid ${at}`],
+      'Invalid value: core.ScopeSelector{MatchExpressions:[]core.ScopedResourceSelectorRequirement{' +
+        'core.ScopedResourceSelectorRequirement{ScopeName:"BestEffort", Operator:"Exists", Values:[]string(nil)}}}: ' +
+        'unsupported scope applied to resource',
     ],
     [
       expression({ scopeName: 'BestEffort', operator: 'In', values: ['x'] }),
@@ -44,7 +54,7 @@ void test('spec 2.13: a quota has limits of known resources, and scopes that can
     [
       expression({ scopeName: 'PriorityClass', operator: 'Exists', values: ['x'] }),
       [`FieldValueInvalid ${at}[0].values`],
-      'must be no value',
+      'Invalid value: []string{"x"}: must be no value',
     ],
   ])
   const sent = { ...body, status: { used: { pods: '9' } } }

@@ -14,6 +14,7 @@ import {
 } from '../../../../../src/api/metadata/name-rules.ts'
 import {
   fieldManagerOf,
+  validateFieldManager,
   validateMetaOnCreate,
   validateMetaOnUpdate,
 } from '../../../../../src/api/metadata/object-meta.ts'
@@ -184,6 +185,22 @@ void test('a generated name is the prefix cut to 58 characters and five random o
 void test('the field manager of a write without one comes from the user agent', () => {
   assert.equal(fieldManagerOf('kubectl/v1.20.2 (linux/amd64)'), 'kubectl')
   assert.equal(fieldManagerOf(''), '')
+})
+
+void test('each unprintable character of a field manager is reported with its position in bytes', () => {
+  const found = causesOf((findings) => validateFieldManager('é\u0007 \u2028\u{e0001}', 'm', findings))
+  assert.deepEqual(
+    found.map(({ message }) => message.split(': ').at(-1)),
+    [
+      'invalid character U+0007 (at position 2)',
+      'invalid character U+2028 (at position 4)',
+      'invalid character U+E0001 (at position 7)',
+    ],
+  )
+  assert.deepEqual(
+    causesOf((findings) => validateFieldManager('é b', 'm', findings)),
+    [],
+  )
 })
 
 void test('a field manager from the user agent has only what validation accepts', () => {

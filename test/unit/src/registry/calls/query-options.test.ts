@@ -4,17 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  readDryRun,
-  readIncludeObject,
-  readListOptions,
-  readWriteOptions,
-} from '../../../../../src/registry/calls/query-options.ts'
+import { readIncludeObject, readListOptions } from '../../../../../src/registry/calls/query-options.ts'
 import type { Query } from '../../../../../src/registry/calls/query-options.ts'
 
 const rows: readonly (readonly [name: string, read: (query: Query) => unknown, supported: string])[] = [
-  ['fieldValidation', readWriteOptions, '"Ignore", "Warn", "Strict"'],
-  ['dryRun', readDryRun, '"All"'],
   ['includeObject', readIncludeObject, '"None", "Metadata", "Object"'],
   ['resourceVersionMatch', readListOptions, '"Exact", "NotOlderThan"'],
 ]

@@ -266,7 +266,7 @@ void test('spec 4.9: a dry-run create responds as the real one and stores nothin
   assert.equal(seen.reason, 'AlreadyExists')
 })
 
-void test('spec 4.2: malformed dryRun, fieldValidation and fieldManager are 400 and named', async (t) => {
+void test('spec 4.2: malformed dryRun, fieldValidation and fieldManager are 422 and named', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const rows = [
@@ -276,8 +276,8 @@ void test('spec 4.2: malformed dryRun, fieldValidation and fieldManager are 400 
   ] as const
   for (const [name, value] of rows) {
     const seen = await refused(api.create({ body: { metadata: { name: 'a' } }, query: { [name]: value } }))
-    assert.equal(seen.code, 400)
-    assert.match(seen.message, new RegExp(`^${name}: `))
+    assert.equal(seen.code, 422)
+    assert.match(seen.message, new RegExp(`^CreateOptions\\.\\S+ "" is invalid: ${name}: `))
   }
 })
 
