@@ -345,8 +345,8 @@ async function changeOwners(collector: Collector, key: Key, decide: Decide): Pro
 }
 
 /**
- * The object is deleted with its last finalizer. A later object of the same name stays as it is: its
- * dependents were not examined.
+ * The object is deleted with its last finalizer. A later object of the same name stays as it is:
+ * its dependents were not examined.
  *
  * @throws ApiError
  */

@@ -6,8 +6,8 @@ import type { Outcome } from '../../../src/store/command.ts'
 /**
  * Deliberate bugs, each of which some checker has to find: controllers write whatever other members
  * wrote since; their writes ignore the fencing token; only the first leader works; the usage of a
- * quota is stored whatever other members stored since; a namespace is emptied although it is a later
- * one.
+ * quota is stored whatever other members stored since; a namespace is emptied although it is a
+ * later one.
  */
 export type Mistake =
   'no-preconditions' | 'no-fencing' | 'no-successor' | 'no-quota-conditions' | 'no-deletion-conditions'

@@ -24,7 +24,8 @@ export type Task = {
 export const definitionGroup = 'example.com'
 
 /**
- * The stem of a group, or `definitionGroup`; a plural, and a namespace; null: a cluster-scoped kind.
+ * The stem of a group, or `definitionGroup`; a plural, and a namespace; null: a cluster-scoped
+ * kind.
  */
 export type Kind = {
   readonly group?: string

@@ -21,8 +21,8 @@ const eventTtlMs = 40_000
 const endedPodsMax = 10
 
 /**
- * As `controllersRun`, for the expiry of Events, of Pods that have ended, for the Secrets of service
- * accounts in the domain orch.io, and for the objects of a deleted definition.
+ * As `controllersRun`, for the expiry of Events and of Pods that have ended, for the Secrets of
+ * service accounts in the domain orch.io, and for the objects of a deleted definition.
  */
 export async function agingControllersRun(t: TestContext, objects: number): Promise<void> {
   const config = { 'event-ttl': `${eventTtlMs / 1000}s`, 'terminated-pod-gc-threshold': endedPodsMax }
@@ -124,7 +124,7 @@ class Run {
     assert.equal(made.size, this.#leader.objects)
   }
 
-  /** Each object of a deleted definition goes once. One that a finalizer keeps keeps the definition. */
+  /** Each object of a deleted definition goes once. One with a finalizer keeps the definition. */
   async customObjectsAreRemoved(): Promise<void> {
     const leader = await this.#cluster.leader()
     const definition = customDefinition(names)

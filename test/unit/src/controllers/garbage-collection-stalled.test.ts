@@ -14,7 +14,7 @@ import { LocalClient } from '../../../../src/registry/local-client.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
 import type { Obj } from '../registry/fixture.ts'
 
-/** Stops in the middle of its first read of an object, which precedes each write of the controller. */
+/** Stops before its first read of an object, which precedes each write of the controller. */
 class StalledClient extends LocalClient {
   readonly reached = new Deferred<void>()
   readonly released = new Deferred<void>()
