@@ -14,6 +14,7 @@ import type { Reconciled } from './controller.ts'
 import { objectsOf } from './custom-definition-objects.ts'
 import { definitionKey, definitionPlural, isEstablished, summaryOf } from './custom-definition-summary.ts'
 import type { DefinitionSummary, KnownDefinition } from './custom-definition-summary.ts'
+import { whileUnchanged } from './while-unchanged.ts'
 
 export type DefinitionDeletionDependencies = {
   readonly clock: Clock
@@ -33,7 +34,9 @@ const finalizersNamed = 10
 /**
  * Deletes all objects of definitions that are being deleted, then removes the finalizer of the
  * definition. Every step starts from the current state, so a new leader continues. The last step is
- * rejected at apply while objects are left.
+ * rejected at apply while objects are left. Each deletion has a precondition on the version of the
+ * definition: a leader that stalled half-way does not delete the objects of a later one of the same
+ * name.
  *
  * @source apiextensions-apiserver `pkg/controller/finalizer`: conditions and their wording
  */
@@ -94,7 +97,7 @@ async function step(
   if (before.objects.length === 0) return removeFinalizer(dependencies, object, completed)
   const isFirst = terminatingReason(definition) === 'InstanceDeletionPending'
   const reported = isFirst ? await writeCondition(dependencies, object, inProgress) : object
-  await dependencies.client.deleteCollection(instances, null)
+  await dependencies.client.deleteCollection(instances, null, whileUnchanged(dependencies.kind, reported))
   const left = await dependencies.client.list(instances, null, remainingLookedAt)
   if (left.objects.length === 0) return removeFinalizer(dependencies, reported, completed)
   await writeCondition(dependencies, reported, remaining(left))

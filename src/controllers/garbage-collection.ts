@@ -227,7 +227,7 @@ async function processDependent(collector: Collector, key: Key, object: OwnedObj
   const { graph, client } = collector
   const isAwaited = states.includes('waits-for-dependents') && graph.hasDependents(object.uid)
   if (isAwaited && closesCycle(collector, object)) {
-    await changeOwners(collector, key, () => 'not-blocking')
+    await changeOwners(collector, key, notBlocking(object))
     // The new version is examined before it is deleted.
     return { kind: 'again' }
   }
@@ -253,10 +253,10 @@ function identityOf({ apiVersion, kind, name, uid }: OwnerReference): string {
 async function awaitDependents(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
   const { graph, objects, enqueue, clock } = collector
   if (!isBlocked(collector, key, object)) {
-    await removeFinalizer(collector, key, FOREGROUND_FINALIZER)
+    await removeFinalizer(collector, key, object, FOREGROUND_FINALIZER)
     return { kind: 'done' }
   }
-  if (waitsForItself(collector, object)) await changeOwners(collector, key, () => 'not-blocking')
+  if (waitsForItself(collector, object)) await changeOwners(collector, key, notBlocking(object))
   // Dependents that are being deleted are retried anyway; in a cycle the object is one of them.
   const enqueueLiving = (dependent: Key): void => {
     if (objects.get(dependent)?.terminating === false) enqueue(dependent)
@@ -308,7 +308,7 @@ function waitsForItself({ graph, objects }: Collector, object: OwnedObject): boo
 async function orphanDependents(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
   const dependents = collector.graph.dependentsOf(object.uid)
   if (dependents.length === 0) {
-    await removeFinalizer(collector, key, ORPHAN_FINALIZER)
+    await removeFinalizer(collector, key, object, ORPHAN_FINALIZER)
     return { kind: 'done' }
   }
   const { failures } = await runInBatches(dependents, { size: limits.concurrency }, async (dependent) => {
@@ -323,12 +323,16 @@ async function orphanDependents(collector: Collector, key: Key, object: OwnedObj
   return { kind: 'again' }
 }
 
+type Decide = (owner: OwnerReference) => 'kept' | 'removed' | 'not-blocking'
+
+/** Decides about the references that were examined: the object may have got others since. */
+function notBlocking({ owners }: OwnedObject): Decide {
+  const examined = new Set(owners.map(identityOf))
+  return (owner) => (examined.has(identityOf(owner)) ? 'not-blocking' : 'kept')
+}
+
 /** Changes the references of an object. @throws ApiError */
-async function changeOwners(
-  collector: Collector,
-  key: Key,
-  decide: (owner: OwnerReference) => 'kept' | 'removed' | 'not-blocking',
-): Promise<void> {
+async function changeOwners(collector: Collector, key: Key, decide: Decide): Promise<void> {
   await changeObject(collector, key, (object) => {
     const before = objectsMember(object.metadata, 'ownerReferences')
     const ownerReferences = before.flatMap((owner) => {
@@ -340,9 +344,20 @@ async function changeOwners(
   })
 }
 
-/** The object is deleted with its last finalizer. @throws ApiError */
-async function removeFinalizer(collector: Collector, key: Key, finalizer: string): Promise<void> {
+/**
+ * The object is deleted with its last finalizer. A later object of the same name stays as it is:
+ * its dependents were not examined.
+ *
+ * @throws ApiError
+ */
+async function removeFinalizer(
+  collector: Collector,
+  key: Key,
+  { uid }: OwnedObject,
+  finalizer: string,
+): Promise<void> {
   await changeObject(collector, key, (object) => {
+    if (object.metadata.uid !== uid) return object
     const finalizers = (object.metadata.finalizers ?? []).filter((one) => one !== finalizer)
     return { ...object, metadata: { ...object.metadata, finalizers } }
   })

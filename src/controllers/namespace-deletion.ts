@@ -10,6 +10,7 @@ import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition
 import type { Informer } from '../registry/informer.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import { storedKinds } from '../registry/kinds/stored-kinds.ts'
+import type { OtherRevision } from '../store/command.ts'
 import { keyOf, prefixOf } from '../store/key.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { Controller, defaultControllerLimits } from './controller.ts'
@@ -17,6 +18,7 @@ import type { Reconciled } from './controller.ts'
 import { isLostRace } from './lost-race.ts'
 import { contentConditions } from './namespace-conditions.ts'
 import type { Content, Failure, Remaining } from './namespace-conditions.ts'
+import { whileUnchanged } from './while-unchanged.ts'
 
 export type NamespaceDeletionDependencies = {
   readonly clock: Clock
@@ -39,6 +41,9 @@ const remainingLookedAt = 500
  * Deletes the objects in namespaces that are being deleted, then removes the finalizer of the
  * namespace. Every step starts from the current state, so a new leader continues. The last step is
  * rejected at apply while objects are left.
+ *
+ * Each deletion has a precondition on the version of the namespace: a leader that stalled half-way
+ * does not delete the objects of a later namespace of the same name.
  */
 export function namespaceDeletion(dependencies: NamespaceDeletionDependencies): Controller {
   const controller = new Controller({
@@ -63,12 +68,14 @@ function* terminating(namespaces: Informer<AnyObject>): Generator<string, void> 
 }
 
 async function reconcile(dependencies: NamespaceDeletionDependencies, name: string): Promise<Reconciled> {
-  const { namespaces, names } = dependencies
+  const { catalog, namespaces, names } = dependencies
+  const definition = catalog.find('', 'v1', 'namespaces')
   const key = keyOf({ group: '', plural: 'namespaces', namespace: '', name })
   const namespace = namespaces.get(key)
-  if (namespace === null || !isTerminating(namespace)) return { kind: 'done' }
+  if (definition === null || namespace === null || !isTerminating(namespace)) return { kind: 'done' }
   if (!finalizersOf(namespace).includes(names.namespaceFinalizer)) return { kind: 'done' }
-  const content = await deleteContent(dependencies, name)
+  const content = await deleteContent(dependencies, name, whileUnchanged(definition, namespace))
+  if (content === null) return { kind: 'again' }
   if (content.remaining.length === 0 && content.failures.length === 0)
     return removeFinalizer(dependencies, namespace)
   await writeConditions(dependencies, namespace, content)
@@ -82,19 +89,27 @@ const OF_EVERY_KIND: ReadonlySet<ApiError['code']> = new Set([
   'TooManyRequests',
 ])
 
-/** Deletes the objects of every kind: a kind whose deletion fails does not block the others. */
+/**
+ * Deletes the objects of every kind: a kind whose deletion fails does not block the others.
+ *
+ * @returns null: the namespace has changed in the meantime
+ */
 async function deleteContent(
   dependencies: NamespaceDeletionDependencies,
   namespace: string,
-): Promise<Content> {
-  const { catalog, onError } = dependencies
+  onlyWhile: OtherRevision,
+): Promise<Content | null> {
+  const { catalog, store, onError } = dependencies
   const remaining: Remaining[] = []
   const failures: Failure[] = []
   for (const definition of contentKinds(catalog)) {
     try {
-      remaining.push(...(await empty(dependencies, definition, namespace)))
+      remaining.push(...(await empty(dependencies, definition, namespace, onlyWhile)))
     } catch (cause) {
       if (!(cause instanceof ApiError) || OF_EVERY_KIND.has(cause.code)) throw cause
+      // This member has applied the change that the precondition conflicted with.
+      const isChanged = store.view().get(onlyWhile.key)?.revision !== onlyWhile.revision
+      if (cause.code === 'Conflict' && isChanged) return null
       onError(namespace, cause)
       failures.push({ definition, message: cause.message })
     }
@@ -116,12 +131,13 @@ async function empty(
   dependencies: NamespaceDeletionDependencies,
   definition: ResourceDefinition,
   namespace: string,
+  onlyWhile: OtherRevision,
 ): Promise<readonly Remaining[]> {
   const { client, store } = dependencies
   // Most kinds have no object there, and a read of the most recent state waits for others. This
   // member may not have applied all writes: the removal of the finalizer is rejected then.
   if (store.view().count(prefixOf({ ...placeOf(definition), namespace })) === 0) return []
-  await client.deleteCollection(definition, namespace)
+  await client.deleteCollection(definition, namespace, onlyWhile)
   const { objects } = await client.list(definition, namespace, remainingLookedAt)
   if (objects.length === 0) return []
   return [{ definition, finalizers: objects.map(objectFinalizers) }]

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Informer } from '../registry/informer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import type { LocalClient } from '../registry/local-client.ts'
+import type { OtherRevision } from '../store/command.ts'
 import { keyOf, partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import { Controller, defaultControllerLimits } from './controller.ts'
@@ -11,6 +12,7 @@ import { isLostRace } from './lost-race.ts'
 import type { EventRecorder } from './event-recorder.ts'
 import type { PodIndex } from './pod-index.ts'
 import type { PodSummary } from './pod-summary.ts'
+import { whileAbsent } from './while-unchanged.ts'
 
 export type PodGarbageCollectionDependencies = {
   readonly clock: Clock
@@ -85,7 +87,11 @@ export function podGarbageCollection(dependencies: PodGarbageCollectionDependenc
 }
 
 function isThere({ nodes }: Collector, name: string): boolean {
-  return nodes.get(keyOf({ group: '', plural: 'nodes', namespace: '', name })) !== null
+  return nodes.get(nodeKey(name)) !== null
+}
+
+function nodeKey(name: string): Key {
+  return keyOf({ group: '', plural: 'nodes', namespace: '', name })
 }
 
 async function deleteOnAbsent(collector: Collector, node: string): Promise<Reconciled> {
@@ -99,7 +105,8 @@ async function deleteOnAbsent(collector: Collector, node: string): Promise<Recon
   if (clock.monotonicMs() - sinceMs < absentMsMin) return { kind: 'again' }
   const isDue = (pod: PodSummary): boolean => pod.node === node && !isThere(collector, node)
   const because = `Deleted: its node ${node} does not exist`
-  await deletePods(collector, index.podsOn(node), { isDue, because })
+  const onlyWhile = whileAbsent(nodeKey(node))
+  await deletePods(collector, index.podsOn(node), { isDue, because, onlyWhile })
   // Pods whose version has changed are left for the next attempt.
   return { kind: 'again' }
 }
@@ -121,6 +128,8 @@ type Reason = {
   readonly isDue: (pod: PodSummary) => boolean
   /** For the event about the Pod. */
   readonly because: string
+  /** A leader that stalled deletes nothing if this no longer holds. Unset: no precondition. */
+  readonly onlyWhile?: OtherRevision
 }
 
 /**
@@ -137,7 +146,7 @@ async function deletePods(collector: Collector, keys: readonly Key[], reason: Re
 async function deletePod(
   { catalog, client, pods, events }: Collector,
   key: Key,
-  { isDue, because }: Reason,
+  { isDue, because, onlyWhile }: Reason,
 ): Promise<void> {
   const definition = catalog.find('', 'v1', 'pods')
   const pod = pods.get(key)
@@ -146,7 +155,7 @@ async function deletePod(
   const { namespace, name } = partsOf(key)
   const target = { namespace, name, subresource: null }
   try {
-    await client.delete(definition, target, { metadata: pod }, { gracePeriodSeconds: 0 })
+    await client.delete(definition, target, { metadata: pod }, { gracePeriodSeconds: 0 }, onlyWhile)
     const about = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: pod.uid }
     events.record(about, { type: 'Normal', reason: 'PodGarbageCollected', message: because })
   } catch (cause) {

@@ -2,7 +2,8 @@ import { placeOf } from '../registry/kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
 import type { OtherRevision } from '../store/command.ts'
 import { keyOf } from '../store/key.ts'
-import { revision } from '../store/revision.ts'
+import type { Key } from '../store/key.ts'
+import { noRevision, revision } from '../store/revision.ts'
 
 /**
  * Returns the precondition for a write about another object: that object is still at the version
@@ -15,4 +16,9 @@ export function whileUnchanged(definition: ResourceDefinition, { metadata }: Any
     key: keyOf({ ...placeOf(definition), namespace, name }),
     revision: revision(Number(resourceVersion)),
   }
+}
+
+/** Returns the precondition that there is no object with that key. */
+export function whileAbsent(key: Key): OtherRevision {
+  return { kind: 'other-revision-is', key, revision: noRevision }
 }

@@ -113,28 +113,43 @@ export class LocalClient {
    * Deletes the version of the object that the caller has seen: otherwise, `Conflict`.
    *
    * @param options unset members: the defaults
+   * @param onlyWhile see `VerbRequest`
    */
   async delete(
     definition: ResourceDefinition,
     target: Target,
     seen: { readonly metadata: Pick<ObjectMeta, 'uid' | 'resourceVersion'> },
     options: DeletionOptions = {},
+    onlyWhile?: OtherRevision,
   ): Promise<void> {
     const { uid = '', resourceVersion = '' } = seen.metadata
     const preconditions = { uid, resourceVersion }
     const body = { ...options, kind: 'DeleteOptions', apiVersion: 'v1', preconditions }
-    await this.#options.registry.delete({ ...this.#request(definition, target), ...jsonBody(body) })
+    await this.#options.registry.delete({
+      ...this.#request(definition, target),
+      ...jsonBody(body),
+      ...(onlyWhile === undefined ? {} : { onlyWhile }),
+    })
   }
 
   /**
    * Deletes all objects, and their dependents in the background.
    *
    * @param namespace as in `list`
+   * @param onlyWhile precondition of each deletion; see `VerbRequest`
    */
-  async deleteCollection(definition: ResourceDefinition, namespace: string | null): Promise<void> {
+  async deleteCollection(
+    definition: ResourceDefinition,
+    namespace: string | null,
+    onlyWhile: OtherRevision,
+  ): Promise<void> {
     const target = { namespace, name: null, subresource: null }
     const body = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background' }
-    await this.#options.registry.deleteCollection({ ...this.#request(definition, target), ...jsonBody(body) })
+    await this.#options.registry.deleteCollection({
+      ...this.#request(definition, target),
+      ...jsonBody(body),
+      onlyWhile,
+    })
   }
 
   #request(definition: ResourceDefinition, target: Target): VerbRequest {

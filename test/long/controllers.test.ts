@@ -3,6 +3,7 @@
  * Method: three real processes; watches on a follower count every step.
  */
 import { test } from 'node:test'
+import { agingControllersRun } from '../support/runs/aging-controllers-run.ts'
 import { controllersRun } from '../support/runs/controllers-run.ts'
 import { identityControllersRun } from '../support/runs/identity-controllers-run.ts'
 import { lifetimeControllersRun } from '../support/runs/lifetime-controllers-run.ts'
@@ -34,4 +35,10 @@ void test(
   'a thousand default accounts and volumes to release are complete, and nothing is done twice, though the leader is killed half-way',
   { timeout: limitMs },
   (t) => lifetimeControllersRun(t, objects),
+)
+
+void test(
+  'a thousand Events that expire, ended Pods, Secrets of accounts and objects of a deleted definition are complete, and nothing is done twice or early, though the leader is killed half-way, and twice while Events expire',
+  { timeout: limitMs },
+  (t) => agingControllersRun(t, objects),
 )

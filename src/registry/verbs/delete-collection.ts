@@ -136,8 +136,11 @@ async function removeOne(
   try {
     // Admission treats each deletion as a request of its own.
     const admission = new AdmissionContext(request.context, dependencies)
-    const { definition, context, query, body, contentType } = request
-    const one = { definition, context, query, body, contentType, target, admission }
+    const { definition, context, query, body, contentType, onlyWhile } = request
+    const one = {
+      ...{ definition, context, query, body, contentType, target, admission },
+      ...(onlyWhile === undefined ? {} : { onlyWhile }),
+    }
     // A later object of the same name is not deleted.
     const uid = isIncluded === null ? options.uid : (options.uid ?? stored.uid)
     await removeWith(dependencies, one, { ...options, uid })

@@ -10,12 +10,14 @@ import { podInformer } from '../../../src/app/pods.ts'
 import { authenticatedUser, GROUP_MASTERS } from '../../../src/auth/user.ts'
 import { CONTROLLERS } from '../../../src/config/controllers-flag.ts'
 import { Bootstrap } from '../../../src/controllers/bootstrap.ts'
+import { CustomKindSync } from '../../../src/controllers/custom-kind-sync.ts'
 import { definitionsPrefix, knownDefinition } from '../../../src/controllers/custom-definition-summary.ts'
 import type { Registry } from '../../../src/registry/calls/verb.ts'
 import { Informer } from '../../../src/registry/informer.ts'
 import { Catalog } from '../../../src/registry/kinds/catalog.ts'
 import { LocalClient } from '../../../src/registry/local-client.ts'
 import { registry } from '../../../src/registry/registry.ts'
+import { customKinds } from '../../../src/resources/crd/custom-kind.ts'
 import { definitionsFor } from '../../../src/resources/index.ts'
 import { defaultStoreLimits } from '../../../src/store/store-limits.ts'
 import type { StoreLimits } from '../../../src/store/store-limits.ts'
@@ -83,9 +85,18 @@ export class ControlledProcess extends ApiProcess implements Endpoint {
     this.names = names
     const catalog = new Catalog(definitionsFor(names))
     this.catalog = catalog
+    const log = pino({ level: 'silent' })
+    const definitions = new Informer({
+      store,
+      clock,
+      prefix: definitionsPrefix(names),
+      parse: knownDefinition,
+    })
+    const custom = new CustomKindSync({ clock, log, names, catalog, definitions, kindsOf: customKinds })
     const onFailure = (cause: unknown): void => world.fail(cause)
     const verbs: Registry = registry({
       ...{ store, clock, random, names, catalog },
+      definitionsApplied: () => custom.untilCurrent(),
       admission: admissionChain([
         namespaceLifecycle({ names }),
         storageProtectionAdmission({ names }),
@@ -106,12 +117,6 @@ export class ControlledProcess extends ApiProcess implements Endpoint {
       ...{ consensus, machine, clock, onFailure },
       limits: { ...storeLimits, trimPeriodMs: 1_000 },
     })
-    const definitions = new Informer({
-      store,
-      clock,
-      prefix: definitionsPrefix(names),
-      parse: knownDefinition,
-    })
     const pods = podInformer({ names, store, clock })
     const controllers = new Controllers({
       ...{ registry: registryWith(mistake, verbs), store, clock, names, catalog, definitions, pods },
@@ -119,10 +124,10 @@ export class ControlledProcess extends ApiProcess implements Endpoint {
         if (mistake === 'no-successor') return isLeader && options.isFirstLeader(consensus.status.term)
         return isLeader || options.work === 'everywhere'
       }),
-      kindsApplied: () => definitions.takeIn(),
+      kindsApplied: () => custom.untilCurrent(),
       members: () => machine.configuration.members.map(({ id }) => id),
       ...{ certificates: simulatedIssuing(random), tokens: simulatedTokens(random), maintainKeys: null },
-      log: pino({ level: 'silent' }),
+      ...{ log },
       policy: [],
       rootCa: { pem: simulatedRootCa(), onChange: () => undefined },
       trust: {
@@ -141,10 +146,10 @@ export class ControlledProcess extends ApiProcess implements Endpoint {
     trimmer.start()
     controllers.start()
     pods.start()
-    definitions.start()
+    custom.start()
     this.endsWith(
       () => pods.close(),
-      () => definitions.close(),
+      () => custom.close(),
       () => bootstrap.stop(),
       () => trimmer.stop(),
       () => controllers.stop(),

@@ -19,7 +19,7 @@ const mistakeSeedsMax = 20
 /** Little work, for runs that only need some of it. */
 const fewSizes = {
   ...{ namespaces: 1, maps: 0, pods: 0, dependents: 0, requests: 1, tokens: 1 },
-  ...{ roles: 1, definitions: 2, absentPods: 0 },
+  ...{ roles: 1, definitions: 2, absentPods: 0, items: 1 },
 }
 
 void test(`controllers do everything exactly once in each of ${seeds} seeds`, async () => {
@@ -67,6 +67,14 @@ void test('a leader that does not continue the work of the one before is detecte
 
 void test('quota usage without conditions on the quota is detected', async () => {
   assert.match(await finding('no-quota-conditions', { work: 'everywhere' }), /^C[125] .*quota/)
+})
+
+void test('deletions in a later namespace of the same name are detected', async () => {
+  const sizes = { ...fewSizes, namespaces: 2, maps: 4 }
+  assert.match(
+    await finding('no-deletion-conditions', { work: 'everywhere', sizes }),
+    /^C1 .*later is missing/,
+  )
 })
 
 /** Returns the finding of the first seed that detects a deliberate bug. */

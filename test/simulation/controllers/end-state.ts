@@ -2,14 +2,18 @@ import type { Names } from '../../../src/api/metadata/names.ts'
 import type { Propagation } from '../../../src/registry/calls/delete-options.ts'
 import { simulatedRootCa } from './controlled-process.ts'
 import type { StoredDoc, StoredObjects } from './stored-objects.ts'
+import { definitionGroup } from './task.ts'
 import {
   aggregatedRole,
-  definitionGroup,
   definitionName,
+  itemsDefinition,
   keptNamespace,
+  laterKinds,
+  laterName,
   namespacesOf,
   ownerName,
   propagations,
+  recreatedNamespace,
   rulesOf,
   tokenId,
 } from './workload.ts'
@@ -35,6 +39,10 @@ export function unfinishedBuild(expected: Expected): readonly string[] {
     ...signatureProblems(expected, sizes.tokens),
     ...roleProblems(expected, 0),
     ...definitionProblems(expected, sizes.definitions),
+    ...itemProblems(
+      expected,
+      Array.from({ length: sizes.items }, (_, at) => `item${at}`),
+    ),
     ...commonProblems(expected),
   ]
 }
@@ -46,7 +54,7 @@ export function unfinishedRemoval(expected: Expected): readonly string[] {
     left.map(({ metadata }) => `${what} ${metadata.name} is not gone`)
   return [
     ...namespacesOf(sizes)
-      .filter((namespace) => namespace !== keptNamespace)
+      .filter((namespace) => namespace !== keptNamespace && namespace !== recreatedNamespace)
       .flatMap((namespace) => [
         ...objects.inNamespace(namespace).map((key) => `${key} is left in a deleted namespace`),
         ...gone(
@@ -55,6 +63,7 @@ export function unfinishedRemoval(expected: Expected): readonly string[] {
         ),
       ]),
     ...namespaceProblems(expected, keptNamespace),
+    ...(namespacesOf(sizes).includes(recreatedNamespace) ? recreationProblems(expected) : []),
     ...propagations.flatMap((mode) => familyProblems(expected, mode)),
     ...quotaProblems(expected, keptNamespace),
     ...gone('claim', objects.list({ plural: 'persistentvolumeclaims', namespace: null })),
@@ -66,6 +75,7 @@ export function unfinishedRemoval(expected: Expected): readonly string[] {
     ...signatureProblems(expected, 0),
     ...roleProblems(expected, 1),
     ...definitionProblems(expected, 1),
+    ...itemProblems(expected, [laterName]),
     ...gone('event', objects.list({ plural: 'events', namespace: null })),
     ...commonProblems(expected),
   ]
@@ -111,6 +121,24 @@ function namespaceProblems({ names, objects }: Expected, namespace: string): rea
     }
   }
   return problems
+}
+
+/** The namespace that was created again has what clients created since, and nothing from before. */
+function recreationProblems(expected: Expected): readonly string[] {
+  const { names, objects } = expected
+  const found = objects.list({ plural: 'namespaces', namespace: null }).find(named(recreatedNamespace))
+  if (found === undefined || found.metadata.deletionTimestamp !== undefined)
+    return [`namespace ${recreatedNamespace} is not there again`]
+  const missing = laterKinds.filter((kind) => objects.get(kind, laterName) === null)
+  const right: ReadonlySet<string> = new Set(['default', laterName, names.rootCaConfigMap])
+  const earlier = ['configmaps', 'serviceaccounts', 'resourcequotas']
+    .flatMap((plural) => objects.list({ plural, namespace: recreatedNamespace }))
+    .filter(({ metadata }) => !right.has(metadata.name))
+  return [
+    ...missing.map(({ plural }) => `${plural} ${laterName} is missing in ${recreatedNamespace}`),
+    ...earlier.map(({ metadata }) => `${metadata.name} is left in ${recreatedNamespace}`),
+    ...namespaceProblems(expected, recreatedNamespace),
+  ]
 }
 
 function contentProblems(expected: Expected, namespace: string): readonly string[] {
@@ -193,9 +221,8 @@ function roleProblems({ objects, sizes }: Expected, from: number): readonly stri
 
 /** One of the definitions has the short name that all of them request. */
 function definitionProblems({ objects, sizes }: Expected, count: number): readonly string[] {
-  const definitions = objects.list({
-    ...{ group: 'apiextensions', plural: 'customresourcedefinitions', namespace: null },
-  })
+  const all = { group: 'apiextensions', plural: 'customresourcedefinitions', namespace: null }
+  const definitions = objects.list(all).filter(({ metadata }) => metadata.name !== itemsDefinition)
   const problems: string[] = []
   if (definitions.length !== count) problems.push(`there are ${definitions.length} definitions, not ${count}`)
   if (count === 1 && !definitions.some(named(definitionName(sizes.definitions - 1))))
@@ -210,6 +237,25 @@ function definitionProblems({ objects, sizes }: Expected, count: number): readon
     if (condition === undefined) problems.push(`the names of ${metadata.name} are not decided`)
   }
   return problems
+}
+
+/** @param right the names of the objects of the custom kind */
+function itemProblems({ objects }: Expected, right: readonly string[]): readonly string[] {
+  const items = objects.list({ group: definitionGroup, plural: 'items', namespace: null })
+  const found = items.map(({ metadata }) => metadata.name).sort()
+  const definition = objects.get(
+    { group: 'apiextensions', plural: 'customresourcedefinitions', namespace: null },
+    itemsDefinition,
+  )
+  const isServed = definition?.status?.conditions?.some(
+    ({ type, status }) => type === 'Established' && status === 'True',
+  )
+  return [
+    ...(isServed === true && definition?.metadata.deletionTimestamp === undefined
+      ? []
+      : [`${itemsDefinition} is not established`]),
+    ...(textOf(found) === textOf(right) ? [] : [`the items are ${textOf(found)}, not ${textOf(right)}`]),
+  ]
 }
 
 function familyProblems({ objects, sizes }: Expected, mode: Propagation): readonly string[] {

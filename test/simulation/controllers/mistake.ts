@@ -6,14 +6,17 @@ import type { Outcome } from '../../../src/store/command.ts'
 /**
  * Deliberate bugs, each of which some checker has to find: controllers write whatever other members
  * wrote since; their writes ignore the fencing token; only the first leader works; the usage of a
- * quota is stored whatever other members stored since.
+ * quota is stored whatever other members stored since; a namespace is emptied although it is a
+ * later one.
  */
-export type Mistake = 'no-preconditions' | 'no-fencing' | 'no-successor' | 'no-quota-conditions'
+export type Mistake =
+  'no-preconditions' | 'no-fencing' | 'no-successor' | 'no-quota-conditions' | 'no-deletion-conditions'
 export const mistakes: readonly Mistake[] = [
   'no-preconditions',
   'no-fencing',
   'no-successor',
   'no-quota-conditions',
+  'no-deletion-conditions',
 ]
 
 /** Returns the registry as controllers with the mistake use it. */
@@ -27,6 +30,11 @@ export function registryWith(mistake: Mistake | null, registry: Registry): Regis
       }
     case 'no-fencing':
       return { ...registry, update: (request) => registry.update(unfenced(request)) }
+    case 'no-deletion-conditions':
+      return {
+        ...registry,
+        deleteCollection: (request) => registry.deleteCollection(unfenced(request)),
+      }
     case 'no-successor':
     case 'no-quota-conditions':
     case null:

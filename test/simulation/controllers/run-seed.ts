@@ -127,7 +127,7 @@ class ControllersRun {
       const check = (): ReadonlyMap<string, number> => this.#watcher.check(names, this.#members)
       const builtMs = await this.#round(0, buildTasks(names, sizes), () => unfinishedBuild(expected))
       check()
-      const removedMs = await this.#round(1, removeTasks(sizes), () => unfinishedRemoval(expected))
+      const removedMs = await this.#round(1, removeTasks(names, sizes), () => unfinishedRemoval(expected))
       return this.#report([builtMs, removedMs], check())
     } catch (cause) {
       const plan = this.#plan.faults.flat()

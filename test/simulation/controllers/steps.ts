@@ -4,7 +4,7 @@ import type { Truth } from '../checkers/truth.ts'
 import type { Version } from '../checkers/version.ts'
 import { storedDoc } from './stored-objects.ts'
 import type { StoredDoc } from './stored-objects.ts'
-import { aggregatedRole, ownerName } from './workload.ts'
+import { aggregatedRole, itemsDefinition, ownerName, recreatedNamespace } from './workload.ts'
 
 /** The committed history of all objects. */
 export type ObjectHistory = Pick<Truth, 'keys' | 'versionsOf' | 'revision'>
@@ -41,9 +41,10 @@ export function stepRules(names: Names): readonly StepRule[] {
   const { secretTypes } = names
   return [
     {
+      // A client creates one of them again.
       what: 'a namespace is deleted once',
       concerns: below('', 'namespaces'),
-      steps: /^created( terminating\+status\.phase( status\.conditions)* deleted)?$/,
+      steps: /^created( terminating\+status\.phase( status\.conditions)* deleted( created)?)?$/,
     },
     {
       // A quota that does not count yet is written with each object that it may limit.
@@ -112,6 +113,14 @@ export function stepRules(names: Names): readonly StepRule[] {
       never: ({ rules }) => ((rules ?? []).length > 0 ? rules : null),
     },
     {
+      what: 'the objects of a definition are deleted once, and then the definition',
+      concerns: below('apiextensions', 'customresourcedefinitions', named(itemsDefinition)),
+      steps: new RegExp(
+        `^created( ${decision})?( terminating\\+finalizers\\+status\\.conditions` +
+          `( ${decision})?( status\\.conditions)+ deleted( created( ${decision})?)?)?$`,
+      ),
+    },
+    {
       // Its names may become free for another one while both are being deleted.
       what: 'the names of a definition are decided, and freed once',
       concerns: below('apiextensions', 'customresourcedefinitions'),
@@ -130,6 +139,15 @@ export function stepRules(names: Names): readonly StepRule[] {
       what: 'a lease of a former server is deleted once each time',
       concerns: below('coordination', 'leases', named('gone-server')),
       steps: /^created( deleted created)*( deleted)?$/,
+    },
+    {
+      what: 'what every namespace has is created once in one, and once in a later one of the same name',
+      concerns: (key, { metadata }) =>
+        ['default', names.rootCaConfigMap].includes(metadata.name) &&
+        ['serviceaccounts', 'configmaps'].some((plural) =>
+          key.startsWith(`/${plural}/${recreatedNamespace}/`),
+        ),
+      steps: /^created( deleted( created)?)?$/,
     },
     {
       what: 'everything else is created once, and deleted once',

@@ -4,6 +4,7 @@ import type { Names } from '../../../src/api/metadata/names.ts'
 import type { Truth } from '../checkers/truth.ts'
 import type { Version } from '../checkers/version.ts'
 import { docOf } from '../clients/observed-object.ts'
+import { groupOf } from './task.ts'
 import type { Kind } from './task.ts'
 
 /** Any JSON object as stored, with unchecked access. */
@@ -48,8 +49,9 @@ export class StoredObjects {
   }
 
   /** Returns the objects of a kind, in all namespaces unless one is given. */
-  list({ group = '', plural, namespace }: Kind): readonly StoredDoc[] {
-    const prefix = `${this.#names.group(group)}/${plural}/${namespace === null ? '' : `${namespace}/`}`
+  list(kind: Kind): readonly StoredDoc[] {
+    const { plural, namespace } = kind
+    const prefix = `${groupOf(this.#names, kind)}/${plural}/${namespace === null ? '' : `${namespace}/`}`
     const found: StoredDoc[] = []
     for (const key of this.#truth.keys) {
       const version = key.startsWith(prefix) ? this.#truth.at(key, this.#truth.revision) : null

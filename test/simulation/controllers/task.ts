@@ -20,7 +20,13 @@ export type Task = {
   readonly perform: (at: ControlledProcess) => Promise<void>
 }
 
-/** The stem of a group, a plural, and a namespace; null: a cluster-scoped kind. */
+/** The group of the custom kinds. */
+export const definitionGroup = 'example.com'
+
+/**
+ * The stem of a group, or `definitionGroup`; a plural, and a namespace; null: a cluster-scoped
+ * kind.
+ */
 export type Kind = {
   readonly group?: string
   readonly plural: string
@@ -29,7 +35,7 @@ export type Kind = {
 
 /** Returns the stored group: stems of the core and plain groups stay as they are. */
 export function groupOf(names: Names, { group = '' }: Pick<Kind, 'group'>): string {
-  return names.group(group)
+  return group === definitionGroup ? group : names.group(group)
 }
 
 /** Creates an object. @param body may depend on what is stored at that time */
@@ -56,6 +62,26 @@ export function create(
       } catch (cause) {
         if (!(cause instanceof ApiError && cause.code === 'AlreadyExists')) throw cause
       }
+    },
+  }
+}
+
+/** Creates an object once the one that was deleted before is gone. */
+export function createAgain(
+  kind: Kind,
+  name: string,
+  body: () => JsonObject,
+  after: readonly string[],
+): Task {
+  return {
+    label: `again ${kind.plural}/${kind.namespace ?? ''}/${name}`,
+    after,
+    perform: async (at) => {
+      const target = { namespace: kind.namespace, name, subresource: null }
+      const found = await at.client.get(definitionAt(at, kind), target)
+      if (found?.metadata.deletionTimestamp !== undefined)
+        throw new ApiError('Conflict', `${name} is being deleted`)
+      if (found === null) await create(kind, name, body).perform(at)
     },
   }
 }
@@ -89,8 +115,9 @@ export async function uidOf(at: ControlledProcess, kind: Kind, name: string): Pr
   return uid
 }
 
+/** @throws ApiError `NotFound` for a custom kind that is not served there yet */
 function definitionAt(at: ControlledProcess, kind: Kind): ResourceDefinition {
   const definition = at.catalog.find(groupOf(at.names, kind), 'v1', kind.plural)
-  if (definition === null) throw new BrokenInvariant(`${kind.plural} are served`)
+  if (definition === null) throw new ApiError('NotFound', `${kind.plural} are not served`)
   return definition
 }

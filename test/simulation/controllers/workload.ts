@@ -4,7 +4,7 @@ import type { Names } from '../../../src/api/metadata/names.ts'
 import type { Propagation } from '../../../src/registry/calls/delete-options.ts'
 import { customDefinition } from '../../support/fixtures/custom-definition.ts'
 import { nodeRequest } from './issuers.ts'
-import { create, remove, uidOf } from './task.ts'
+import { create, createAgain, definitionGroup, remove, uidOf } from './task.ts'
 import type { Kind, Task } from './task.ts'
 
 /** How many objects of each sort the clients write. */
@@ -19,6 +19,8 @@ export type Sizes = {
   readonly tokens: number
   readonly roles: number
   readonly definitions: number
+  /** Objects of a custom kind. */
+  readonly items: number
   readonly absentPods: number
 }
 
@@ -27,11 +29,16 @@ export function drawSizes(random: SeededRandom): Sizes {
   return {
     ...{ namespaces: 1 + upTo(2), maps: upTo(4), pods: upTo(3), dependents: upTo(4) },
     ...{ requests: upTo(5), tokens: upTo(4), roles: upTo(4), definitions: 1 + upTo(4), absentPods: upTo(3) },
+    items: upTo(4),
   }
 }
 
 /** The namespace that the second round does not delete. */
 export const keptNamespace = 'w0'
+/** The namespace that is created again after its deletion. */
+export const recreatedNamespace = 'w1'
+/** The name of the objects that clients create in it then. */
+export const laterName = 'later'
 export const absentNode = 'absent'
 /** The label of roles that the aggregated role selects. */
 export const partLabel = 'part'
@@ -72,6 +79,7 @@ const kinds = {
   requests: { group: 'certificates', plural: 'certificatesigningrequests', namespace: null },
   definitions: { group: 'apiextensions', plural: 'customresourcedefinitions', namespace: null },
   leases: (namespace: string): Kind => ({ group: 'coordination', plural: 'leases', namespace }),
+  items: { group: definitionGroup, plural: 'items', namespace: keptNamespace },
 } as const
 
 /** The first round: clients create objects that give every controller something to do. */
@@ -91,6 +99,7 @@ export function buildTasks(names: Names, sizes: Sizes): readonly Task[] {
     })),
     ...roleTasks(sizes.roles),
     ...definitionTasks(names, sizes.definitions),
+    ...itemTasks(names, sizes.items),
     create(kinds.volumes, 'volume', () => ({
       spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/data' } },
     })),
@@ -216,8 +225,6 @@ function tokenTasks(names: Names, count: number): readonly Task[] {
   return [info, ...tokens]
 }
 
-export const definitionGroup = 'example.com'
-
 export function definitionName(number: number): string {
   return `thing${number}s.${definitionGroup}`
 }
@@ -237,11 +244,52 @@ function definitionTasks(names: Names, count: number): readonly Task[] {
   return [last, ...Array.from({ length: count - 1 }, (_, at) => task(at, [last.label]))]
 }
 
+/** A leader that stalled while it emptied the namespace must not delete any of these objects. */
+function recreationTasks(): readonly Task[] {
+  const removal = remove(kinds.namespaces, recreatedNamespace)
+  const again = createAgain(kinds.namespaces, recreatedNamespace, () => ({}), [removal.label])
+  return [again, ...laterKinds.map((kind) => create(kind, laterName, () => ({}), [again.label]))]
+}
+
+/** The kinds of objects that clients create in the namespace that was created again. */
+export const laterKinds: readonly Kind[] = [
+  kinds.maps(recreatedNamespace),
+  kinds.secrets(recreatedNamespace),
+  kinds.leases(recreatedNamespace),
+]
+
+/** The definition of a custom kind, which clients delete and create again. */
+export const itemsDefinition = `items.${definitionGroup}`
+
+function itemsDefinitionBody(names: Names): JsonObject {
+  return { spec: customDefinition(names, { kind: 'Item', group: definitionGroup })['spec'] as JsonObject }
+}
+
+/** Objects of a custom kind. */
+function itemTasks(names: Names, count: number): readonly Task[] {
+  const definition = create(kinds.definitions, itemsDefinition, () => itemsDefinitionBody(names))
+  const after = [definition.label, `namespaces//${keptNamespace}`]
+  return [
+    definition,
+    ...numbered(count, 'item').map((name) => create(kinds.items, name, () => ({ spec: { size: 1 } }), after)),
+  ]
+}
+
+/** As `recreationTasks`, for a definition and an object of its kind. */
+function redefinitionTasks(names: Names): readonly Task[] {
+  const removal = remove(kinds.definitions, itemsDefinition)
+  const body = (): JsonObject => itemsDefinitionBody(names)
+  const again = createAgain(kinds.definitions, itemsDefinition, body, [removal.label])
+  return [removal, again, create(kinds.items, laterName, () => ({ spec: { size: 2 } }), [again.label])]
+}
+
 /** The second round: clients delete, and the controllers finish what follows from that. */
-export function removeTasks(sizes: Sizes): readonly Task[] {
+export function removeTasks(names: Names, sizes: Sizes): readonly Task[] {
   const left = namespacesOf(sizes).filter((namespace) => namespace !== keptNamespace)
   return [
     ...left.map((namespace) => remove(kinds.namespaces, namespace)),
+    ...(left.includes(recreatedNamespace) ? recreationTasks() : []),
+    ...redefinitionTasks(names),
     ...propagations.map((propagationPolicy) =>
       remove(kinds.maps(keptNamespace), ownerName(propagationPolicy), { propagationPolicy }),
     ),

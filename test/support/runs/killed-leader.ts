@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { ApiClient, WatchEvent } from '../drivers/api-client.ts'
-import type { ProcessCluster } from '../drivers/process-cluster.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ApiClient, WatchEvent, WatchHandle } from '../drivers/api-client.ts'
+import type { MemberProcess, ProcessCluster } from '../drivers/process-cluster.ts'
 import { until } from '../tools/until.ts'
 
 /** Objects that are written concurrently. */
@@ -11,8 +12,8 @@ const writtenAtOnce = 64
 export type Seen = { readonly type: string; readonly name: string; readonly object: WatchEvent['object'] }
 
 /**
- * Gives controllers many objects to work on, and kills the leader when half of the work is done.
- * Watches of a surviving member show every step, so that no step can be taken twice unseen.
+ * Gives controllers many objects to work on, and kills the leader in the middle of the work.
+ * Watches show every step, so that no step can be taken twice unseen.
  */
 export class KilledLeader {
   readonly #t: TestContext
@@ -31,26 +32,29 @@ export class KilledLeader {
    *
    * @param path of the objects to watch
    * @param step called with each event; returns how much of the work it completes
+   * @param kills 2: the leader at a third of the work, and the next one at two thirds
    */
   work(
     what: string,
     path: string,
     step: (seen: Seen) => number,
+    kills = 1,
   ): (begin: () => Promise<void>) => Promise<void> {
     return async (begin) => {
-      const leader = await this.#cluster.leader()
+      let leader = await this.#cluster.leader()
       const survivor =
         this.#cluster.members.find((member) => member !== leader) ?? assert.fail('three members')
       let done = 0
       const failures: unknown[] = []
-      const since = await revisionOf(survivor.client, path)
-      const watch = survivor.client.watch(`${path}?watch=1&resourceVersion=${since}`, ({ type, object }) => {
+      const see = ({ type, object }: WatchEvent): void => {
         try {
-          done += step({ type, name: String(object.metadata['name']), object })
+          assert.notEqual(type, 'ERROR', JSON.stringify(object))
+          done += step({ type, name: object.metadata.name, object })
         } catch (cause) {
           failures.push(cause)
         }
-      })
+      }
+      const watch = this.#follow(path, survivor, await revisionOf(survivor.client, path), see)
       this.#t.after(() => watch.close())
       const progress = (): string => `${what}: ${done} of ${this.objects}`
       const beganMs = performance.now()
@@ -61,16 +65,52 @@ export class KilledLeader {
           await until('more of the work is done', () => done > last, progress, 1)
         }
       }
-      await reaches(this.objects / 2)
-      await leader.stop('SIGKILL')
-      leader.start()
-      await leader.waitReady()
+      const killed: string[] = []
+      for (let kill = 1; kill <= kills; kill++) {
+        if (kill > 1) leader = await this.#cluster.leader()
+        await reaches((this.objects * kill) / (kills + 1))
+        killed.push(`${leader.name} at ${done}`)
+        await leader.stop('SIGKILL')
+        leader.start()
+      }
+      await this.#cluster.waitReady()
       await begun
       await reaches(this.objects)
       const seconds = ((performance.now() - beganMs) / 1000).toFixed(1)
-      console.log(`# ${what}: ${this.objects} in ${seconds} s`)
+      console.log(`# ${what}: ${this.objects} in ${seconds} s; killed ${killed.join(', ')}`)
       watch.close()
       assert.deepEqual(failures, [])
+    }
+  }
+
+  /** Follows a watch; when its member ends, it continues at the next one, where it stopped. */
+  #follow(
+    path: string,
+    first: MemberProcess,
+    since: string,
+    see: (event: WatchEvent) => void,
+  ): { readonly close: () => void } {
+    const { members } = this.#cluster
+    let revision = since
+    let isClosed = false
+    let watch: WatchHandle | null = null
+    const follow = async (): Promise<void> => {
+      for (let at = members.indexOf(first); !isClosed; at++) {
+        const { client } = members[at % members.length] ?? first
+        watch = client.watch(`${path}?watch=1&resourceVersion=${revision}`, (event) => {
+          if (event.type !== 'ERROR') revision = event.object.metadata.resourceVersion
+          see(event)
+        })
+        await watch.ended
+        await sleep(100)
+      }
+    }
+    void follow()
+    return {
+      close: () => {
+        isClosed = true
+        watch?.close()
+      },
     }
   }
 

@@ -94,6 +94,34 @@ void test('an object that a controller creates again is found', () => {
   )
 })
 
+void test('what a later namespace of the same name has may be created once more', () => {
+  const [before, later] = ['w0', 'w1'].map((namespace) => `/configmaps/${namespace}/${names.rootCaConfigMap}`)
+  assert.ok(before !== undefined && later !== undefined)
+  accepts(new Writes().put(later).remove(later).put(later))
+  finds(
+    /^C2 once: what every namespace has/,
+    new Writes().put(later).remove(later).put(later).remove(later).put(later),
+  )
+  finds(/^C2 once: everything else/, new Writes().put(before).remove(before).put(before))
+})
+
+void test('a definition with objects that is deleted twice is found', () => {
+  const items = 'apiextensions.k8s.io/customresourcedefinitions//items.example.com'
+  const decided = { status: { acceptedNames: { kind: 'Item' }, conditions: [{ type: 'Established' }] } }
+  const marked = {
+    metadata: { deletionTimestamp: 'now', finalizers: ['f'] },
+    status: { ...decided.status, conditions: [{ type: 'Terminating' }] },
+  }
+  const emptied = {
+    ...marked,
+    status: { ...marked.status, conditions: [{ type: 'Terminating', status: 'False' }] },
+  }
+  const first = (): Writes =>
+    new Writes().put(items).put(items, decided).put(items, marked).put(items, emptied).remove(items)
+  accepts(first().put(items).put(items, decided))
+  finds(/^C2 once: the objects of a definition/, first().put(items).put(items, decided).remove(items))
+})
+
 void test('a second token of one Secret is found', () => {
   const once = new Writes()
     .put('/secrets/w0/s', tokenType)

@@ -13,6 +13,7 @@ import type { Admission } from '../../../../src/registry/calls/admission.ts'
 import type { Registry } from '../../../../src/registry/calls/verb.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
 import type { ServiceRanges } from '../../../../src/resources/services/service-ranges.ts'
+import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { dualStackRanges } from '../../../../fixtures/service-ranges.ts'
 import { certificateIssuing } from '../../../support/fixtures/certificate-issuing.ts'
 import { Fixture } from '../registry/fixture.ts'
@@ -33,6 +34,8 @@ export type LeadingMember = {
   readonly log?: pino.Logger
   /** Returns the verbs that the controllers call. Unset: those of the fixture. */
   readonly calls?: (api: Fixture) => Registry
+  /** Wraps the store of the registry and of the controllers. */
+  readonly wrap?: (store: ObjectStore) => ObjectStore
   /** Called before the member begins to lead. */
   readonly prepare?: (api: Fixture) => Promise<void>
 }
@@ -42,9 +45,13 @@ const steady: RootCaSource = { pem: 'CA', onChange: () => undefined }
 /** Starts the controllers of a member that leads. */
 export async function lead(t: TestContext, member: LeadingMember): Promise<Fixture> {
   const { domain, enabled, admission, endedPodsMax = 0, members = [], rootCa = steady } = member
-  const { ranges = dualStackRanges, prepare, log = pino({ level: 'silent' }), calls } = member
+  const { ranges = dualStackRanges, prepare, log = pino({ level: 'silent' }), calls, wrap } = member
   const names = namesOf(domain)
-  const api = await Fixture.open({ domain, ranges, ...(admission === undefined ? {} : { admission }) })
+  const api = await Fixture.open({
+    ...{ domain, ranges },
+    ...(admission === undefined ? {} : { admission }),
+    ...(wrap === undefined ? {} : { wrap }),
+  })
   await prepare?.(api)
   const { store, consensus, clock, catalog } = api
   const registry = calls?.(api) ?? api.registry

@@ -138,6 +138,34 @@ void test('another leader continues wherever the previous one stopped', async (t
   }
 })
 
+void test('a leader that stalled half-way leaves the objects of a later definition of the same name', async (t) => {
+  const gate = new Gate()
+  const member = await Member.open((store) => gate.before(store))
+  t.after(() => member.close())
+  member.lead()
+  await member.define()
+  await member.until('Established', 'True InitialNamesAccepted')
+  await member.untilCurrent()
+  // More than are deleted at once.
+  for (let at = 0; at < 100; at++) await member.widget(`w${at}`)
+  member.follow()
+  await member.api.delete({ kind, name })
+  const stopStalled = member.leader()
+  gate.close((key) => key.startsWith('example.com/widgets/'), 'once')
+  await gate.held
+  member.lead()
+  await member.untilGone()
+  await member.define()
+  await member.until('Established', 'True InitialNamesAccepted')
+  await member.untilCurrent()
+  for (let at = 0; at < 100; at++) await member.widget(`w${at}`)
+  gate.open()
+  for (let at = 0; at < 100; at++) await member.next()
+  assert.equal(member.left, 100)
+  assert.deepEqual(member.errors, [])
+  stopStalled()
+})
+
 void test('an object that was evaluated before its definition was deleted is not written afterwards', async (t) => {
   const gate = new Gate()
   const member = await Member.open((store) => gate.before(store))

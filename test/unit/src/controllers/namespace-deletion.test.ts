@@ -21,7 +21,7 @@ import { customVersion } from '../../../support/fixtures/custom-definition.ts'
 import { customKind } from '../../../support/fixtures/custom-kind.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
 import type { FixtureOptions } from '../registry/fixture.ts'
-import { defined } from './definition-member.ts'
+import { defined, Gate } from './definition-member.ts'
 
 type Running = { readonly close: () => void }
 
@@ -104,6 +104,49 @@ void test('a leader that has not applied the content yet does not remove the nam
   }
   assert.equal((await refused(api.get({ kind: 'Namespace', name: 'n' }))).code, 404)
   assert.equal((await api.list({ namespace: 'n' })).items.length, 0)
+  member.close()
+})
+
+void test('a leader that stalled half-way leaves the objects of a later namespace of the same name', async (t) => {
+  const gate = new Gate()
+  const api = await filled({ wrap: (store) => gate.before(store) })
+  t.after(() => api.close())
+  const errors: unknown[] = []
+  const stalled = lead(api, errors)
+  gate.close((key) => key.startsWith('/configmaps/n/'), 'once')
+  await api.delete({ kind: 'Namespace', name: 'n' })
+  await gate.held
+  const next = lead(api, errors)
+  await turns()
+  assert.equal((await refused(api.get({ kind: 'Namespace', name: 'n' }))).code, 404)
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'n' } } })
+  for (const kind of ['ConfigMap', 'Secret'])
+    await api.create({ kind, namespace: 'n', body: { metadata: { name: 'later' } } })
+  gate.open()
+  await turns()
+  api.clock.advance(1000)
+  await turns()
+  for (const kind of ['ConfigMap', 'Secret'])
+    assert.equal((await api.list({ kind, namespace: 'n' })).items.length, 1, kind)
+  assert.deepEqual(errors, [])
+  stalled.close()
+  next.close()
+})
+
+void test('the deletion of a namespace continues after it was changed half-way', async (t) => {
+  const gate = new Gate()
+  const api = await filled({ wrap: (store) => gate.before(store) })
+  t.after(() => api.close())
+  const errors: unknown[] = []
+  const member = lead(api, errors)
+  gate.close((key) => key.startsWith('/configmaps/n/'))
+  await api.delete({ kind: 'Namespace', name: 'n' })
+  await gate.held
+  await api.patch({ kind: 'Namespace', name: 'n', body: { metadata: { labels: { changed: 'yes' } } } })
+  gate.open()
+  await turns()
+  assert.equal((await refused(api.get({ kind: 'Namespace', name: 'n' }))).code, 404)
+  assert.deepEqual(errors, [])
   member.close()
 })
 

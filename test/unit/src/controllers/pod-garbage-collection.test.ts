@@ -10,6 +10,7 @@ import { admissionChain } from '../../../../src/admission/chain.ts'
 import { memberOf } from '../../../../src/api/json.ts'
 import { lead, rest } from '../app/leading-member.ts'
 import type { Fixture } from '../registry/fixture.ts'
+import { Gate } from './definition-member.ts'
 
 function open(t: TestContext, endedPodsMax = 0): Promise<Fixture> {
   return lead(t, { domain: 'orch.io', enabled: ['podgc', 'namespace'], endedPodsMax })
@@ -83,6 +84,20 @@ void test('the deletion stops when the node comes back', async (t) => {
   await Promise.all(registered)
   const left = (await podsLeft(api)).length
   assert.ok(deletions > 0 && left > 0, `${deletions} deletions, ${left} Pods`)
+})
+
+void test('a leader that stalled before its deletion leaves a Pod whose node has come back', async (t) => {
+  const gate = new Gate()
+  const wrap = gate.before.bind(gate)
+  const api = await lead(t, { domain: 'orch.io', enabled: ['podgc'], wrap })
+  await pod(api, 'p', 'n1')
+  gate.close((key) => key.startsWith('/pods/'))
+  await seconds(api, 50)
+  await gate.held
+  await node(api, 'n1')
+  gate.open()
+  await seconds(api, 50)
+  assert.deepEqual(await podsLeft(api), ['p'])
 })
 
 void test('a Pod of an absent node that finalizers keep is marked, and goes with the last of them', async (t) => {
