@@ -26,6 +26,10 @@ export class SealedRetries {
     return this.#keys.size
   }
 
+  keys(): Iterable<Key> {
+    return this.#keys
+  }
+
   /** Returns what `read` returns. null: the object cannot be decrypted; it is read again later. */
   attempt<T>(key: Key, read: () => T): T | null {
     try {

@@ -16,12 +16,15 @@ import type { ServiceRanges } from '../../../../src/resources/services/service-r
 import { dualStackRanges } from '../../../../fixtures/service-ranges.ts'
 import { certificateIssuing } from '../../../support/fixtures/certificate-issuing.ts'
 import { Fixture } from '../registry/fixture.ts'
+import type { FixtureOptions } from '../registry/fixture.ts'
 
 export type LeadingMember = {
   readonly domain: ApiDomain
   readonly enabled: readonly ControllerName[]
   /** Unset: that of the fixture. */
   readonly admission?: Admission
+  /** Wraps the store of the member. Unset: it is not wrapped. */
+  readonly wrap?: FixtureOptions['wrap']
   readonly endedPodsMax?: number
   /** Unset: none. */
   readonly members?: readonly NodeId[]
@@ -42,9 +45,13 @@ const steady: RootCaSource = { pem: 'CA', onChange: () => undefined }
 /** Starts the controllers of a member that leads. */
 export async function lead(t: TestContext, member: LeadingMember): Promise<Fixture> {
   const { domain, enabled, admission, endedPodsMax = 0, members = [], rootCa = steady } = member
-  const { ranges = dualStackRanges, prepare, log = pino({ level: 'silent' }), calls } = member
+  const { ranges = dualStackRanges, prepare, log = pino({ level: 'silent' }), calls, wrap } = member
   const names = namesOf(domain)
-  const api = await Fixture.open({ domain, ranges, ...(admission === undefined ? {} : { admission }) })
+  const api = await Fixture.open({
+    ...{ domain, ranges },
+    ...(admission === undefined ? {} : { admission }),
+    ...(wrap === undefined ? {} : { wrap }),
+  })
   await prepare?.(api)
   const { store, consensus, clock, catalog } = api
   const registry = calls?.(api) ?? api.registry
