@@ -100,6 +100,11 @@ export class Informer<T> {
     return false
   }
 
+  /** Whether the object exists and is left out because it cannot be decrypted. */
+  lacks(key: Key): boolean {
+    return this.#sealed.has(key)
+  }
+
   /** How often it could not follow the store, compaction aside. */
   get failures(): number {
     return this.#failures

@@ -26,6 +26,10 @@ export class SealedRetries {
     return this.#keys.size
   }
 
+  has(key: Key): boolean {
+    return this.#keys.has(key)
+  }
+
   keys(): Iterable<Key> {
     return this.#keys
   }
