@@ -24,7 +24,8 @@ type NodeWrite = {
  * Lets nodes write only their own objects: their Node, Pods that are bound to them, the tokens of
  * these Pods, their lease and their CSINode.
  *
- * @source upstream `plugin/pkg/admission/noderestriction`; the owners of a Node as in later releases
+ * @source upstream `plugin/pkg/admission/noderestriction`; the owners of a Node as in later
+ * releases
  */
 export function nodeRestriction({ names }: { readonly names: Names }): AdmissionPlugin {
   return {

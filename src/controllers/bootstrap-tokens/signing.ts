@@ -101,7 +101,7 @@ async function reconcile(
   const given = objectMember(object, 'data')
   const wanted = withRootCa(given, rootCa())
   const isSame = wanted[kubeconfigKey] === given[kubeconfigKey]
-  // Of a token that cannot be decrypted, it is not known that it does not sign.
+  // A token that cannot be decrypted may be one that signs.
   const isKept = (id: string): boolean => isSame && tokens.lacks(secretKey(names, id))
   const data = signedData(names, wanted, { tokens: current, isKept })
   if (equalJson(data, given)) return { kind: 'done' }

@@ -34,9 +34,9 @@ for (const type of ['mutating', 'validating'] as const) {
     }
     const kit = await WebhookKit.open(t, { wrap })
     const { api } = kit
-    kit.answer = (call) => deny(call, { message: 'the policy says no' })
+    kit.answer = (call) => deny(call, { message: 'the policy forbids it' })
     await kit.configure(type, 'policy', [kit.webhook('policy.example.com')])
-    assert.match((await refused(api.configMap('a'))).message, /the policy says no$/)
+    assert.match((await refused(api.configMap('a'))).message, /the policy forbids it$/)
     const [{ own, other }] = stores as [(typeof stores)[0]]
     const key = keyOf({ group, plural, namespace: '', name: 'policy' })
     const object = encode(parseStored(own.view().get(key) ?? assert.fail('it is stored')))
@@ -50,6 +50,6 @@ for (const type of ['mutating', 'validating'] as const) {
     assert.equal((await api.create({ kind: 'Lease', namespace: 'system-ns', body: lease })).code, 201)
     own.use(both)
     api.clock.advance(2000)
-    assert.match((await refused(api.configMap('a'))).message, /the policy says no$/)
+    assert.match((await refused(api.configMap('a'))).message, /the policy forbids it$/)
   })
 }
