@@ -24,7 +24,8 @@ type NodeWrite = {
  * Lets nodes write only their own objects: their Node, Pods that are bound to them, the tokens of
  * these Pods, their lease and their CSINode.
  *
- * @source upstream `plugin/pkg/admission/noderestriction`
+ * @source upstream `plugin/pkg/admission/noderestriction`; the owners of a Node as in later
+ * releases
  */
 export function nodeRestriction({ names }: { readonly names: Names }): AdmissionPlugin {
   return {
@@ -140,6 +141,10 @@ function restrictNode({ node, names, request, refuse }: NodeWrite): void {
       refuse(`node ${own} is not allowed to set the following labels: ${labels.join(', ')}`)
   }
   if (name !== node) refuse(`node ${own} is not allowed to modify node ${JSON.stringify(name)}`)
+  // The garbage collector would delete the Node, and the node register it without its taints.
+  const ownersOf = (of: AnyObject | null): JsonObject => ({ owners: of?.metadata.ownerReferences ?? [] })
+  if (object !== null && !equalJson(ownersOf(object), ownersOf(oldObject)))
+    refuse(`node ${own} is not allowed to modify ownerReferences`)
   if (operation !== 'UPDATE' || object === null || oldObject === null) return
   const taintsOf = (of: AnyObject): JsonObject => ({
     taints: memberOf(objectMember(of, 'spec'), 'taints') ?? [],

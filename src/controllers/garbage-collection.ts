@@ -249,10 +249,16 @@ function identityOf({ apiVersion, kind, name, uid }: OwnerReference): string {
   return JSON.stringify([apiVersion, kind, name, uid])
 }
 
+/** Whether there may be dependents that this member cannot decrypt, and so does not know. */
+function mayHaveUnknownDependents({ objects }: Collector, key: Key): boolean {
+  return objects.lacksObjectsIn(partsOf(key).namespace || null)
+}
+
 /** Completes a foreground deletion once no dependent blocks it. */
 async function awaitDependents(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
   const { graph, objects, enqueue, clock } = collector
   if (!isBlocked(collector, key, object)) {
+    if (mayHaveUnknownDependents(collector, key)) return { kind: 'again' }
     await removeFinalizer(collector, key, object, FOREGROUND_FINALIZER)
     return { kind: 'done' }
   }
@@ -308,6 +314,8 @@ function waitsForItself({ graph, objects }: Collector, object: OwnedObject): boo
 async function orphanDependents(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
   const dependents = collector.graph.dependentsOf(object.uid)
   if (dependents.length === 0) {
+    // Without the owner, they would be deleted once they can be decrypted.
+    if (mayHaveUnknownDependents(collector, key)) return { kind: 'again' }
     await removeFinalizer(collector, key, object, ORPHAN_FINALIZER)
     return { kind: 'done' }
   }

@@ -20,8 +20,11 @@ export type StorageProtectionDependencies = {
   readonly finalizer: string
   /** The result of `needsProtectionStep` for each object, as this member has applied it. */
   readonly objects: Informer<boolean>
-  /** Returns whether an object of the most recent state is in use. */
-  readonly isInUse: (key: Key, object: AnyObject) => Promise<boolean>
+  /**
+   * Returns whether an object of the most recent state is in use. `unknown`: this member cannot
+   * decrypt what may use it
+   */
+  readonly isInUse: (key: Key, object: AnyObject) => Promise<boolean | 'unknown'>
   /** Calls the listener with each object that may not be in use any more. */
   readonly onReleased?: (listener: (key: Key) => void) => void
   readonly onError: (key: string, cause: unknown) => void
@@ -76,8 +79,10 @@ async function reconcile(dependencies: StorageProtectionDependencies, key: Key):
   if (object === null) return { kind: 'done' }
   const isTerminating = object.metadata.deletionTimestamp !== undefined
   if (isTerminating !== isProtected(finalizer, object)) return { kind: 'done' }
+  const use = isTerminating && (await isInUse(key, object))
+  if (use === 'unknown') return { kind: 'again' }
   // Its next use ends with another call of `onReleased`, or with a change of the object.
-  if (isTerminating && (await isInUse(key, object))) return { kind: 'done' }
+  if (use) return { kind: 'done' }
   const { finalizers: before = [] } = object.metadata
   const finalizers = isTerminating ? before.filter((one) => one !== finalizer) : [...before, finalizer]
   try {

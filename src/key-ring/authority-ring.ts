@@ -77,7 +77,7 @@ export class AuthorityRing {
       return withSealedKey(authorities, last.id, await sealedKey(last.id, key, recipients))
     }
     const nowMs = Math.floor(clock.wallMs())
-    return withAuthority(authorities, await this.#newAuthority(recipients, nowMs), nowMs)
+    return withAuthority(authorities, await this.#newAuthority(recipients, nowMs))
   }
 
   async #newAuthority(recipients: readonly Recipient[], nowMs: number): Promise<SharedAuthority> {

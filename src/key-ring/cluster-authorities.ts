@@ -46,14 +46,15 @@ export function authorityWork(
   return last.sealed !== null && of.canOpen(last.id) ? 'seal' : 'create'
 }
 
-/** Adds the authority that signs from now on. Earlier ones are trusted until they expire. */
+/**
+ * Adds the authority that signs from now on. Earlier ones stay, whether they have expired or not:
+ * the clock of this leader may be wrong, and each verification looks at the dates.
+ */
 export function withAuthority(
   authorities: readonly SharedAuthority[],
   added: SharedAuthority,
-  nowMs: number,
 ): readonly SharedAuthority[] {
-  const earlier = authorities.filter(({ notAfterMs }) => notAfterMs > nowMs)
-  return [...earlier.map((one) => ({ ...one, sealed: null })), added].slice(-authoritiesMax)
+  return [...authorities.map((one) => ({ ...one, sealed: null })), added].slice(-authoritiesMax)
 }
 
 /** Replaces the sealed private key of the authority of that ID. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { StoreError } from '../store/store-errors.ts'
+import { partsOf } from '../store/key.ts'
 import type { Key, KeyPrefix } from '../store/key.ts'
 import type { ListSlice, ObjectStore, StoredObject, StoreEvent, WatchCursor } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
@@ -85,6 +86,23 @@ export class Informer<T> {
 
   get size(): number {
     return this.#values.size
+  }
+
+  /**
+   * Whether an object is left out because it cannot be decrypted.
+   *
+   * @param namespace null: in any namespace, or none
+   */
+  lacksObjectsIn(namespace: string | null): boolean {
+    for (const key of this.#sealed.keys()) {
+      if (namespace === null || partsOf(key).namespace === namespace) return true
+    }
+    return false
+  }
+
+  /** Whether the object exists and is left out because it cannot be decrypted. */
+  lacks(key: Key): boolean {
+    return this.#sealed.has(key)
   }
 
   /** How often it could not follow the store, compaction aside. */

@@ -26,6 +26,14 @@ export class SealedRetries {
     return this.#keys.size
   }
 
+  has(key: Key): boolean {
+    return this.#keys.has(key)
+  }
+
+  keys(): Iterable<Key> {
+    return this.#keys
+  }
+
   /** Returns what `read` returns. null: the object cannot be decrypted; it is read again later. */
   attempt<T>(key: Key, read: () => T): T | null {
     try {

@@ -91,7 +91,9 @@ export class WebhookSource {
   #setOf(type: WebhookType): WebhookSet {
     const known = this.#sets[type]
     if (known !== null) return known
-    const made = new WebhookSet(this.#configurations[type].webhooks(), this.#dependencies)
+    const unreadable = (): string | null =>
+      this.#informers[type].lacksObjectsIn(null) ? `${type}webhookconfigurations` : null
+    const made = new WebhookSet(this.#configurations[type].webhooks(), { ...this.#dependencies, unreadable })
     this.#sets[type] = made
     return made
   }

@@ -1,3 +1,5 @@
+import type { ApiError } from '../../api/errors/api-error.ts'
+import { serviceUnavailable } from '../../api/errors/standard-errors.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import type { Labels } from '../../api/selectors/label-selector.ts'
 import type { AdmissionRequest } from '../../registry/calls/admission.ts'
@@ -19,6 +21,11 @@ export type WebhookMatch = {
 export type WebhookSetDependencies = {
   readonly names: Names
   readonly catalog: Pick<Catalog, 'all' | 'version'>
+  /**
+   * Returns the resource of which this member cannot decrypt a configuration; null: it can decrypt
+   * all. Unset: likewise.
+   */
+  readonly unreadable?: () => string | null
 }
 
 /**
@@ -29,14 +36,19 @@ export type WebhookSetDependencies = {
 export class WebhookSet {
   readonly #webhooks: readonly CompiledWebhook[]
   readonly #catalog: WebhookSetDependencies['catalog']
+  readonly #unreadable: () => string | null
   readonly #isExempt: ReturnType<typeof exemptRequests>
   /** By definition, then by operation and subresource: as bounded as the kinds. */
   #candidates = new WeakMap<ResourceDefinition, Map<string, readonly WebhookMatch[]>>()
   #catalogVersion = -1
 
-  constructor(webhooks: readonly CompiledWebhook[], { names, catalog }: WebhookSetDependencies) {
+  constructor(
+    webhooks: readonly CompiledWebhook[],
+    { names, catalog, unreadable = () => null }: WebhookSetDependencies,
+  ) {
     this.#webhooks = webhooks
     this.#catalog = catalog
+    this.#unreadable = unreadable
     this.#isExempt = exemptRequests(names)
   }
 
@@ -44,8 +56,14 @@ export class WebhookSet {
     return this.#webhooks
   }
 
-  /** Returns the webhooks for a request, in order. */
+  /**
+   * Returns the webhooks for a request, in order.
+   *
+   * @throws ApiError `ServiceUnavailable`: which webhooks there are is not known
+   */
   matching(request: AdmissionRequest): readonly WebhookMatch[] {
+    const unreadable = this.#unreadable()
+    if (unreadable !== null && !this.#isExempt(request)) throw unknownWebhooks(unreadable)
     if (this.#webhooks.length === 0) return NONE
     const candidates = this.#candidatesOf(request)
     if (candidates.length === 0 || this.#isExempt(request)) return NONE
@@ -98,6 +116,11 @@ export class WebhookSet {
       return matched === null ? [] : [{ webhook, definition: matched.definition }]
     })
   }
+}
+
+function unknownWebhooks(resource: string): ApiError {
+  const why = `some of the ${resource} cannot be decrypted by this member`
+  return serviceUnavailable(`${why}, so it does not know which webhooks decide`, { retryAfterSeconds: 1 })
 }
 
 type Candidate = MatchedResource & { readonly definition: ResourceDefinition }

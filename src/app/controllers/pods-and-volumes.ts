@@ -7,6 +7,7 @@ import type { PodSummary } from '../../controllers/pod-summary.ts'
 import { needsProtectionStep, storageProtection } from '../../controllers/storage-protection.ts'
 import type { StorageProtectionDependencies } from '../../controllers/storage-protection.ts'
 import type { Informer } from '../../registry/informer.ts'
+import { partsOf } from '../../store/key.ts'
 import { protectionFinalizer } from '../../registry/kinds/protection-finalizer.ts'
 import type { ProtectedKind } from '../../registry/kinds/protection-finalizer.ts'
 import { callMsMax, coreInformer } from './controller-parts.ts'
@@ -47,7 +48,8 @@ export function startPods(parts: PodControllersParts): readonly Stop[] {
     ...{ clock, catalog, ...claims, client: clientOf('pvc-protection') },
     isInUse: async (key) => {
       await untilCurrent()
-      return index.isUsed(claimOf(key))
+      if (index.isUsed(claimOf(key))) return true
+      return pods.lacksObjectsIn(partsOf(key).namespace) && 'unknown'
     },
     onReleased: (listener) => pods.subscribe((change) => releasedClaims(index, change).forEach(listener)),
     onError: (key, cause) => log.warn({ key, err: cause }, 'claim not released yet'),

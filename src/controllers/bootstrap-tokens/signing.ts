@@ -3,10 +3,13 @@ import type { Clock } from '../../../base/clock.ts'
 import { equalJson, objectMember } from '../../api/json.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
+import { bootstrapTokenName } from '../../registry/kinds/bootstrap-token.ts'
 import type { BootstrapToken } from '../../registry/kinds/bootstrap-token.ts'
 import type { Catalog } from '../../registry/kinds/catalog.ts'
 import type { Informer } from '../../registry/informer.ts'
 import type { LocalClient } from '../../registry/local-client.ts'
+import { keyOf } from '../../store/key.ts'
+import type { Key } from '../../store/key.ts'
 import { Controller } from '../controller.ts'
 import type { Reconciled } from '../controller.ts'
 import { isLostRace } from '../lost-race.ts'
@@ -20,7 +23,7 @@ export type ClusterInfoSigningDependencies = {
   readonly catalog: Catalog
   readonly client: LocalClient
   /** The tokens of the system namespace. null: a Secret without a token */
-  readonly tokens: Pick<Informer<BootstrapToken | null>, 'entries' | 'subscribe' | 'takeIn'>
+  readonly tokens: Pick<Informer<BootstrapToken | null>, 'entries' | 'subscribe' | 'takeIn' | 'lacks'>
   /** The ConfigMap `cluster-info`, if it exists. */
   readonly clusterInfo: Pick<Informer<true>, 'subscribe'>
   /** CA certificates (PEM) that verify the servers. null: not known */
@@ -96,7 +99,11 @@ async function reconcile(
   const current = signers()
   if (object === null) return { kind: 'done' }
   const given = objectMember(object, 'data')
-  const data = signedData(names, withRootCa(given, rootCa()), current)
+  const wanted = withRootCa(given, rootCa())
+  const isSame = wanted[kubeconfigKey] === given[kubeconfigKey]
+  // A token that cannot be decrypted may be one that signs.
+  const isKept = (id: string): boolean => isSame && tokens.lacks(secretKey(names, id))
+  const data = signedData(names, wanted, { tokens: current, isKept })
   if (equalJson(data, given)) return { kind: 'done' }
   try {
     await client.update(definition, target, { ...object, data })
@@ -114,9 +121,26 @@ function withRootCa(data: JsonObject, rootCa: string | null): JsonObject {
   return { ...data, [kubeconfigKey]: withAuthorities(kubeconfig, rootCa) }
 }
 
-/** Returns the data with the signatures of these tokens, and without others. */
-function signedData(names: Names, given: JsonObject, tokens: readonly BootstrapToken[]): JsonObject {
-  const others = Object.entries(given).filter(([key]) => !key.startsWith(signaturePrefix))
+function secretKey({ systemNamespace }: Names, id: string): Key {
+  return keyOf({ group: '', plural: 'secrets', namespace: systemNamespace, name: bootstrapTokenName(id) })
+}
+
+/**
+ * Returns the data with the signatures of these tokens, and without others.
+ *
+ * @param of.isKept whether the signature of the token of that ID stays
+ */
+function signedData(
+  names: Names,
+  given: JsonObject,
+  {
+    tokens,
+    isKept,
+  }: { readonly tokens: readonly BootstrapToken[]; readonly isKept: (id: string) => boolean },
+): JsonObject {
+  const others = Object.entries(given).filter(
+    ([key]) => !key.startsWith(signaturePrefix) || isKept(key.slice(signaturePrefix.length)),
+  )
   const kubeconfig = given[kubeconfigKey]
   if (typeof kubeconfig !== 'string') return Object.fromEntries(others)
   const payload = base64url(kubeconfig)

@@ -83,10 +83,15 @@ function checkCertificate(certificate: string, found: Findings): void {
   if (wrong !== null) found.add(invalid(certificatePath, '<certificate data>', wrong))
 }
 
+/** A chain of some hundred certificates. All are parsed: half a millisecond for each. */
+const certificateBytesMax = 64 * 1024
+
 function certificateWords(pem: string): string | null {
   try {
     const blocks = pemBlocks(pem)
     if (blocks.length === 0) return 'must contain at least one CERTIFICATE PEM block'
+    if (blocks.reduce((bytes, { der }) => bytes + der.byteLength, 0) > certificateBytesMax)
+      return `must contain at most ${certificateBytesMax} bytes of certificates`
     for (const { label, hasHeaders, der } of blocks) {
       if (label !== 'CERTIFICATE') {
         return `only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(label)}`

@@ -111,6 +111,41 @@ void test('spec 5.9: a node writes its own objects only', async (t) => {
   await create('ConfigMap', { metadata: { name: 'x' } })
 })
 
+void test('spec 5.9: a node gives its Node no owners, by which the garbage collector would delete it', async (t) => {
+  const api = await Fixture.open({
+    domain: 'k8s.io',
+    admission: admissionChain([nodeRestriction({ names })]),
+  })
+  t.after(() => api.close())
+  // Registered again, a deleted Node would be without the taints that an administrator gave it.
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'Namespace', name: 'gone', uid: 'gone' }]
+  const words = /node "n1" is not allowed to modify ownerReferences$/
+  const body = { metadata: { name: 'n1', ownerReferences } }
+  assert.match((await refused(api.create({ kind: 'Node', user: node, body }))).message, words)
+  await api.create({ kind: 'Node', user: node, body: { metadata: { name: 'n1' } } })
+  for (const subresource of [undefined, 'status']) {
+    const at = subresource === undefined ? {} : { subresource }
+    const own = api.patch({
+      kind: 'Node',
+      name: 'n1',
+      user: node,
+      ...at,
+      body: { metadata: { ownerReferences } },
+    })
+    assert.match((await refused(own)).message, words)
+  }
+  await api.patch({ kind: 'Node', name: 'n1', body: { metadata: { ownerReferences } } })
+  const labelled = { metadata: { labels: { a: 'b' } } }
+  assert.equal((await api.patch({ kind: 'Node', name: 'n1', user: node, body: labelled })).code, 200)
+  const freed = api.patch({
+    kind: 'Node',
+    name: 'n1',
+    user: node,
+    body: { metadata: { ownerReferences: null } },
+  })
+  assert.match((await refused(freed)).message, words)
+})
+
 void test('spec 5.9: a node may set the labels of its own kind and topology only', () => {
   const bad = [
     'kubernetes.io/x',

@@ -17,12 +17,15 @@ import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { dualStackRanges } from '../../../../fixtures/service-ranges.ts'
 import { certificateIssuing } from '../../../support/fixtures/certificate-issuing.ts'
 import { Fixture } from '../registry/fixture.ts'
+import type { FixtureOptions } from '../registry/fixture.ts'
 
 export type LeadingMember = {
   readonly domain: ApiDomain
   readonly enabled: readonly ControllerName[]
   /** Unset: that of the fixture. */
   readonly admission?: Admission
+  /** Wraps the store of the member. Unset: it is not wrapped. */
+  readonly wrap?: FixtureOptions['wrap']
   readonly endedPodsMax?: number
   /** Unset: none. */
   readonly members?: readonly NodeId[]

@@ -20,6 +20,10 @@ import { storeClusterInfo, tokenSecret } from './token-bodies.ts'
 
 type Change = InformerChange<BootstrapToken | null>
 
+function secretKey(id: string): Key {
+  return keyOf({ group: '', plural: 'secrets', namespace: 'system-ns', name: `bootstrap-token-${id}` })
+}
+
 /** Tokens in memory. */
 class Tokens {
   /** Tokens that were walked through. */
@@ -28,6 +32,16 @@ class Tokens {
   readonly #listeners: ((change: Change) => void)[] = []
   /** Adds the tokens that are stored, but that no listener has been notified of. */
   readonly #unapplied: (() => void)[] = []
+  /** The Secrets that cannot be decrypted. */
+  readonly #unreadable = new Set<Key>()
+
+  addUnreadable(id: string): void {
+    this.#unreadable.add(secretKey(id))
+  }
+
+  lacks(key: Key): boolean {
+    return this.#unreadable.has(key)
+  }
 
   /** Stores a token that is seen only when everything applied is taken in. */
   addUnseen(id: string): void {
@@ -39,7 +53,7 @@ class Tokens {
   }
 
   add(id: string, expiresMs: number): void {
-    const key = keyOf({ group: '', plural: 'secrets', namespace: 's', name: `bootstrap-token-${id}` })
+    const key = secretKey(id)
     const value = { id, secret: tokenSecret, authenticates: true, signs: true, extraGroups: '', expiresMs }
     this.#tokens.set(key, value)
     for (const listener of this.#listeners) listener({ kind: 'set', key, value, previous: null })
@@ -121,6 +135,21 @@ void test('cluster-info follows a wall clock that is set ahead and back', async 
   assert.deepEqual(await signatures(), both.slice(1))
   clock.aheadMs = 0
   assert.deepEqual(await signatures(), both)
+})
+
+void test('a new leader keeps the signature of a token that it cannot decrypt, of the same kubeconfig', async (t) => {
+  const tokens = new Tokens()
+  const { api, signer, signerOf, signatures } = await open(t, tokens)
+  await storeClusterInfo(api)
+  for (const id of ['aaaaaa', 'bbbbbb', 'cccccc']) tokens.add(id, Infinity)
+  signer.start()
+  assert.equal((await signatures()).length, 3)
+  signer.stop()
+  const tokensOfNext = new Tokens()
+  tokensOfNext.add('aaaaaa', Infinity)
+  tokensOfNext.addUnreadable('bbbbbb')
+  signerOf(tokensOfNext).start()
+  assert.deepEqual((await signatures()).toSorted(), ['jws-kubeconfig-aaaaaa', 'jws-kubeconfig-bbbbbb'])
 })
 
 void test('a new leader that has not taken in a token yet keeps its signature', async (t) => {

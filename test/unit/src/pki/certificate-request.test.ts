@@ -5,13 +5,18 @@
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
+import { X509Certificate, generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
+import { readCertificate } from '../../../../src/pki/certificate.ts'
 import { readCertificateRequest } from '../../../../src/pki/certificate-request.ts'
+import { decodeDer } from '../../../../src/pki/der.ts'
+import type { DerNode } from '../../../../src/pki/der.ts'
 import { PkiError } from '../../../../src/pki/errors.ts'
 import { generateKeyPair } from '../../../../src/pki/keys.ts'
 import { pemBlocks, toPem } from '../../../../src/pki/pem.ts'
+import { signRequest } from '../../../../src/pki/sign-request.ts'
+import { testAuthority } from '../../../support/fixtures/certificate-issuing.ts'
 import { certificateRequest } from '../../../support/fixtures/certificate-request.ts'
 
 function wrong(pem: string): string {
@@ -78,6 +83,42 @@ void test('a request has the names and the CA bit that it asks for', () => {
   assert.ok(readCertificateRequest(certificateRequest({ commonName: 'n1', isAuthority: true })).isAuthority)
   const several = certificateRequest({ commonName: 'last', moreNames: ['first'] })
   assert.deepEqual(readCertificateRequest(several).commonNames, ['first', 'last'])
+})
+
+/** Returns a relative name as bytes, so that no library decides how its text is encoded. */
+function relativeName(attribute: string, type: number, text: Uint8Array): DerNode {
+  const tagged = (tag: number, ...parts: readonly Uint8Array[]): Buffer => {
+    const content = Buffer.concat(parts)
+    assert.ok(content.length < 128)
+    return Buffer.concat([Buffer.of(tag, content.length), content])
+  }
+  return decodeDer(tagged(0x31, tagged(0x30, Buffer.from(attribute, 'hex'), tagged(type, text))))
+}
+
+const utf16 = (text: string): Buffer => Buffer.from(text, 'utf16le').swap16()
+
+void test('names in BMPString are read as other programs read them, in a request and in its certificate', () => {
+  const organizations = ['system:masters', 'odd', 'Mühle 日本']
+  const moreRelativeNames = [
+    relativeName('0603550403', 30, utf16('k\u00e4te')),
+    ...organizations.map((one) => relativeName('060355040a', 30, utf16(one))),
+  ]
+  const request = readCertificateRequest(certificateRequest({ commonName: 'jane', moreRelativeNames }))
+  assert.deepEqual(request.commonNames, ['k\u00e4te', 'jane'])
+  assert.deepEqual(request.subject.organizations, organizations)
+  const lifetime = { nowMs: Date.UTC(2026, 0, 1), maxMs: 86_400_000, requestedMs: null }
+  const signed = { ...request, usages: ['client auth'] }
+  const pem = signRequest(testAuthority(), signed, { lifetime, random: new SeededRandom(1) })
+  assert.deepEqual(readCertificate(pem).subject, request.subject)
+  assert.ok(new X509Certificate(pem).subject.includes('O=system:masters\n'))
+})
+
+void test('a BMPString that is a name for one reader only does not become one for another', () => {
+  // The low bytes of its characters are the UTF-16 of the name of an administrator.
+  const hidden = [...utf16('admin')].map((byte) => String.fromCharCode(0x4e00 | byte)).join('')
+  const moreRelativeNames = [relativeName('060355040a', 30, utf16(hidden))]
+  const request = readCertificateRequest(certificateRequest({ commonName: 'jane', moreRelativeNames }))
+  assert.deepEqual(request.subject.organizations, [hidden])
 })
 
 void test('a damaged request is rejected, whatever the damage (SEED)', (t) => {

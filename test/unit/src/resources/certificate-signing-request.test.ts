@@ -165,6 +165,12 @@ void test('spec 3.2: a signer sets the certificate or a failure, and cannot appr
     'FieldValueInvalid status.certificate',
     'certificate data',
   )
+  const many = { certificate: base64(issued('one').repeat(200)) }
+  assertCause(
+    await refused(setConditions(api, 'status', kept, many)),
+    'FieldValueInvalid status.certificate',
+    'must contain at most 65536 bytes of certificates',
+  )
   const certificate = base64(issued('one'))
   const done = await setConditions(api, 'status', kept, { certificate })
   assert.equal((done.object['status'] as JsonObject)['certificate'], certificate)
