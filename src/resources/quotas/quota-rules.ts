@@ -57,14 +57,15 @@ function checkQuotaAmounts(amounts: JsonObject, field: string, found: Findings):
 function checkScopes(scopes: readonly string[], limited: readonly string[], found: Findings): void {
   const field = 'spec.scopes'
   for (const scope of scopes) {
+    if (found.isFull) return
     if (!QUOTA_SCOPES.includes(scope)) {
-      found.add(invalid(field, [...scopes], 'unsupported scope'))
+      found.add(invalid(field, scopes, 'unsupported scope'))
       continue
     }
     if (limited.some((name) => !isScopeFor(scope, name)))
-      found.add(invalid(field, [...scopes], 'unsupported scope applied to resource'))
+      found.add(invalid(field, scopes, 'unsupported scope applied to resource'))
   }
-  if (hasOpposites(scopes)) found.add(invalid(field, [...scopes], 'conflicting scopes'))
+  if (hasOpposites(scopes)) found.add(invalid(field, scopes, 'conflicting scopes'))
 }
 
 function hasOpposites(scopes: readonly string[]): boolean {
