@@ -118,8 +118,8 @@ function hasMembers<T extends object>(map: T | undefined): map is T {
 }
 
 /**
- * Returns an updated object whose generation follows from what is stored of it: what its kind drops,
- * or a subresource keeps, is no change.
+ * Returns an updated object whose generation follows from what is stored of it: what its kind
+ * drops, or a subresource keeps, is no change.
  *
  * @param sent as `stampUpdated` returned it
  * @param prepared what is to be stored of it

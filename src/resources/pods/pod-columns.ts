@@ -154,7 +154,7 @@ function restarts({ restarts: count, lastEnd }: Summary): Cell {
 function readinessGates(object: AnyObject): string {
   const gates = objectsMember(specOf(object), 'readinessGates')
   if (gates.length === 0) return '<none>'
-  // Of several conditions of a type, the first one counts.
+  // The first one of several conditions with the same type counts.
   const statuses = new Map<string, string>()
   for (const condition of objectsMember(statusOf(object), 'conditions').toReversed())
     statuses.set(textMember(condition, 'type'), textMember(condition, 'status'))
