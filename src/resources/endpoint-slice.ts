@@ -28,7 +28,8 @@ export function endpointSliceDefinition(names: Names): ResourceDefinition {
     schema: endpointSliceSchema,
     validateName: checkDns1123Subdomain,
     deleteReturnsObject: false,
-    tracksGeneration: true,
+    // Its controller learns from the generation that another client took its labels away.
+    tracksGeneration: 'labels-too',
     columns: [
       nameColumn,
       textColumn('AddressType', 'Type of the addresses.', (object) => textMember(object, 'addressType')),

@@ -48,6 +48,8 @@ export function serviceDefinition(names: Names, ranges: ServiceRanges): Resource
       },
       validateUpdate: checkUpdate,
       claims: serviceClaims(ranges),
+      // Another Service of the name must not get its endpoints, should their controller be slow.
+      removedToo: { group: '', plural: 'endpoints' },
     },
     subresources: [proxyOf('Service'), statusSubresource()],
   } satisfies ResourceDefinition)

@@ -59,9 +59,9 @@ export type ResourceDefinition = {
   readonly updateNeedsVersion?: true
   /**
    * `metadata.generation` counts changes outside metadata and status; `status-too`: outside
-   * metadata.
+   * metadata; `labels-too`: also those of the labels.
    */
-  readonly tracksGeneration?: true | 'status-too'
+  readonly tracksGeneration?: true | 'status-too' | 'labels-too'
   /** Its objects are namespaces: one is removed only when it is empty. */
   readonly isNamespaceKind?: true
   /**
@@ -242,6 +242,8 @@ export type ResourceHooks = {
   readonly membershipChanges?: (object: AnyObject | null, current: AnyObject) => readonly MembershipChange[]
   /** Values that no other object may have. Set by full writes, after `prepareFor...`. */
   readonly claims?: ClaimRules
+  /** The location of an object of the same name that is removed with the object. */
+  readonly removedToo?: { readonly group: string; readonly plural: string }
   /** Locations of dependent objects: the object is removed only when they are empty. */
   readonly contains?: (object: AnyObject) => readonly { readonly group: string; readonly plural: string }[]
   /**

@@ -118,6 +118,27 @@ function hasMembers<T extends object>(map: T | undefined): map is T {
 }
 
 /**
+ * Returns an updated object whose generation follows from what is stored of it: what its kind
+ * drops, or a subresource keeps, is no change.
+ *
+ * @param sent as `stampUpdated` returned it
+ * @param prepared what is to be stored of it
+ * @source upstream's strategies, which count in PrepareForUpdate what they leave
+ */
+export function withGeneration(
+  prepared: AnyObject,
+  { sent, current }: { readonly sent: AnyObject; readonly current: AnyObject },
+  definition: ResourceDefinition,
+): AnyObject {
+  if (definition.tracksGeneration === undefined || prepared === sent) return prepared
+  const generation = nextGeneration(prepared, current, definition)
+  const { metadata } = prepared
+  return generation === metadata.generation
+    ? prepared
+    : { ...prepared, metadata: { ...metadata, generation } }
+}
+
+/**
  * Increments the generation when the desired state changes: everything but metadata and, for most
  * kinds, status.
  */
@@ -132,7 +153,9 @@ function nextGeneration(
     if (name === 'metadata' || (name === 'status' && tracksGeneration !== 'status-too')) continue
     if (!equalJson(object[name], current[name])) return before + 1
   }
-  return before
+  const isLabelled = (of: AnyObject): boolean => hasMembers(of.metadata.labels)
+  if (tracksGeneration !== 'labels-too' || !(isLabelled(object) || isLabelled(current))) return before
+  return equalJson(object.metadata.labels, current.metadata.labels) ? before : before + 1
 }
 
 /** @source RFC 9562 section 5.4: version 4, variant 10 */

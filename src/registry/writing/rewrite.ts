@@ -16,7 +16,7 @@ import { bytesAt, documentResponse } from '../calls/document-response.ts'
 import { encode, parseStored, withRevision } from '../kinds/encode.ts'
 import { isFullyFinalized, removalConditions, removalError } from './finalize.ts'
 import type { MembershipChange } from '../shared/membership-changes.ts'
-import { stampUpdated } from '../kinds/metadata.ts'
+import { stampUpdated, withGeneration } from '../kinds/metadata.ts'
 import { hasHead, headOf } from '../kinds/stored-version.ts'
 import { isUnversioned } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
@@ -77,9 +77,9 @@ export function draftRewrite(
     prepare: (object) => {
       const prepared = prepare?.(object, current, admission.writing) ?? object
       // A subresource does not change values that are claimed.
-      return subresource === null
-        ? assignValues(dependencies, { request, reads }, prepared, current)
-        : prepared
+      const assigned =
+        subresource === null ? assignValues(dependencies, { request, reads }, prepared, current) : prepared
+      return withGeneration(assigned, { sent: object, current }, definition)
     },
     manage: manageRewrite(dependencies, request, rewrite, { changed, current }),
     validate: (object) => {

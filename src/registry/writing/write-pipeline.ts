@@ -4,6 +4,7 @@ import { authorizeCreation } from './authorize-creation.ts'
 import type { AnyObject, BodyKind } from '../kinds/definition.ts'
 import { noConverter } from '../kinds/object-converter.ts'
 import { withClaims } from './claims.ts'
+import { withCompanion } from './companions.ts'
 import { awaitedBy, ConversionAwaited } from './awaited-conversions.ts'
 import { onceByKey } from './idempotency.ts'
 import { keyOfTarget } from '../calls/request.ts'
@@ -129,15 +130,16 @@ export function planAdmitted(of: Pick<Evaluation, 'request' | 'reads'>, draft: D
   return planOf(of, draft, completeObject(draft, draft.object))
 }
 
-/** The only way from a draft to a plan: adds the claims of the object. */
+/** The only way from a draft to a plan: adds what else the command changes. */
 function planOf(
   of: Pick<Evaluation, 'request' | 'reads'>,
   draft: Draft,
   object: AnyObject,
 ): Plan | Promise<Plan> {
+  const complete = (plan: Plan): Plan =>
+    withCompanion(of.request, of.reads, withClaims(of, draft, object, plan))
   const planned = draft.plan(object)
-  if (planned instanceof Promise) return planned.then((plan) => withClaims(of, draft, object, plan))
-  return withClaims(of, draft, object, planned)
+  return planned instanceof Promise ? planned.then(complete) : complete(planned)
 }
 
 function completeObject(draft: Draft, mutated: AnyObject | null): AnyObject {

@@ -62,14 +62,17 @@ export function roundedResources(resources: JsonObject): JsonObject {
   let draft: JsonObjectDraft | null = null
   for (const member of ['limits', 'requests']) {
     const amounts = objectMember(resources, member)
+    // Copied once: a container may have thousands of them.
+    let map: JsonObjectDraft | null = null
     for (const name of Object.keys(amounts)) {
       const rounded = roundedAmount(textMember(amounts, name))
       if (rounded === null) continue
-      draft ??= { ...resources }
-      const map: JsonObjectDraft = { ...objectMember(draft, member) }
+      map ??= { ...amounts }
       setMember(map, name, rounded)
-      draft[member] = map
     }
+    if (map === null) continue
+    draft ??= { ...resources }
+    draft[member] = map
   }
   return draft ?? resources
 }

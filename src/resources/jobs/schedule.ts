@@ -21,10 +21,9 @@ const DESCRIPTORS = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@
  * @source the parser of schedules that upstream uses, whose words these are
  */
 export function scheduleError(schedule: string): string | null {
-  const zone = /^(?:CRON_)?TZ=(\S*)\s+(.*)$/.exec(schedule)
-  const text = (zone?.[2] ?? schedule).trim()
-  if (zone !== null && !/^[A-Za-z0-9_+\-/]*$/.test(zone[1] ?? ''))
-    return `provided bad location ${zone[1] ?? ''}: unknown time zone`
+  const { zone, text } = partsOf(schedule)
+  if (zone !== null && !/^[A-Za-z0-9_+\-/]*$/.test(zone))
+    return `provided bad location ${zone}: unknown time zone`
   if (text.startsWith('@')) return descriptorError(text)
   const parts = text.split(/\s+/).filter((part) => part !== '')
   if (parts.length !== fields.length)
@@ -34,6 +33,14 @@ export function scheduleError(schedule: string): string | null {
     if (wrong !== null) return wrong
   }
   return null
+}
+
+/** A zone precedes the schedule up to the first space. One regular expression would backtrack. */
+function partsOf(schedule: string): { readonly zone: string | null; readonly text: string } {
+  const isZoned = ['TZ=', 'CRON_TZ='].some((prefix) => schedule.startsWith(prefix))
+  const end = isZoned ? schedule.indexOf(' ') : -1
+  if (end < 0) return { zone: null, text: schedule.trim() }
+  return { zone: schedule.slice(schedule.indexOf('=') + 1, end), text: schedule.slice(end).trim() }
 }
 
 function descriptorError(text: string): string | null {

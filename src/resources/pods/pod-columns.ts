@@ -154,7 +154,11 @@ function restarts({ restarts: count, lastEnd }: Summary): Cell {
 function readinessGates(object: AnyObject): string {
   const gates = objectsMember(specOf(object), 'readinessGates')
   if (gates.length === 0) return '<none>'
-  const held = gates.filter((gate) => isTrue(object, textMember(gate, 'conditionType')))
+  // The first one of several conditions with the same type counts.
+  const statuses = new Map<string, string>()
+  for (const condition of objectsMember(statusOf(object), 'conditions').toReversed())
+    statuses.set(textMember(condition, 'type'), textMember(condition, 'status'))
+  const held = gates.filter((gate) => statuses.get(textMember(gate, 'conditionType')) === 'True')
   return `${held.length}/${gates.length}`
 }
 

@@ -38,9 +38,13 @@ export function chargeBudget({ object: pod, list, time }: JointContext): JointCh
   return { kind: 'put', ...budgets, object: { ...budget, status } }
 }
 
-/** Whether a Pod is ending, has ended, or has not started: its eviction disrupts nothing. */
+/**
+ * Whether a Pod is ending, has ended, or has not started: its eviction disrupts nothing. No budget
+ * selects a Pod without labels, as upstream, not even one with an empty selector.
+ */
 function needsNoBudget(pod: AnyObject): boolean {
   const isEnding = typeof pod.metadata.deletionTimestamp === 'string'
+  if (Object.keys(pod.metadata.labels ?? {}).length === 0) return true
   return isEnding || ['Succeeded', 'Failed', 'Pending'].includes(textMember(statusOf(pod), 'phase'))
 }
 

@@ -66,14 +66,15 @@ function checkQuotaAmounts(amounts: JsonObject, field: string, found: Findings):
 function checkScopes(scopes: readonly string[], limited: readonly string[], found: Findings): void {
   const field = 'spec.scopes'
   for (const scope of scopes) {
+    if (found.isFull) return
     if (!QUOTA_SCOPES.includes(scope)) {
-      found.add(invalid(field, [...scopes], 'unsupported scope', goScopes))
+      found.add(invalid(field, scopes, 'unsupported scope', goScopes))
       continue
     }
     if (limited.some((name) => !isScopeFor(scope, name)))
-      found.add(invalid(field, [...scopes], 'unsupported scope applied to resource', goScopes))
+      found.add(invalid(field, scopes, 'unsupported scope applied to resource', goScopes))
   }
-  if (hasOpposites(scopes)) found.add(invalid(field, [...scopes], 'conflicting scopes', goScopes))
+  if (hasOpposites(scopes)) found.add(invalid(field, scopes, 'conflicting scopes', goScopes))
 }
 
 function hasOpposites(scopes: readonly string[]): boolean {

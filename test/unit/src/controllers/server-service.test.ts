@@ -175,7 +175,7 @@ void test('members with another port, or another family, have a slice of their o
 
 void test('what clients delete comes back, and what they change is restored; their labels stay', async (t) => {
   const api = await led(t, { members: three })
-  for (const kind of ['Service', 'Endpoints', SLICE]) await api.delete({ kind, name })
+  for (const kind of ['Endpoints', SLICE, 'Service']) await api.delete({ kind, name })
   await rest(api)
   assert.equal((await serviceSpec(api))['clusterIP'], '10.0.0.1')
   const addresses = ['10.0.0.1:6443', '10.0.0.2:6443', '10.0.0.3:6443']

@@ -138,6 +138,17 @@ void test('a Pod that two budgets select is not evicted', async (t) => {
   assert.match(seen.message, /more than one PodDisruptionBudget/)
 })
 
+void test('no budget selects a Pod without labels', async (t) => {
+  const api = await open(t)
+  const body = { metadata: { name: 'b' }, spec: { minAvailable: 1, selector: {} } }
+  await api.create({ kind: budget.kind, body })
+  await setStatus(api, { disruptionsAllowed: 0 })
+  await createRunning(api, 'x')
+  assert.equal((await refused(evict(api, 'x'))).code, 429)
+  await api.patch({ kind: 'Pod', name: 'x', body: { metadata: { labels: null } } })
+  assert.equal((await evict(api, 'x')).code, 201)
+})
+
 void test('two hundred evictions at once take exactly what the budget allows', async (t) => {
   const api = await open(t)
   const [allowed, count] = [3, 200]

@@ -234,3 +234,24 @@ void test('schedules have five fields within their bounds, or are descriptors', 
     assert.equal(scheduleError(schedule), words, schedule)
   }
 })
+
+void test('a schedule as long as a body is checked in one pass', () => {
+  const spaces = ' '.repeat(2_000_000)
+  const words = 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'
+  for (const [schedule, wrong] of [
+    [`TZ=UTC${spaces}x * *\n* *`, words],
+    [`TZ=UTC${spaces}* * * * *${spaces}`, null],
+    [`TZ=${spaces}x\nx`, 'expected exactly 5 fields, found 2: [x x]'],
+    [`CRON_TZ=${'A'.repeat(2_000_000)}`, null],
+  ] as const) {
+    const given = scheduleError(schedule)
+    if (wrong === null) assert.ok(given === null || given.startsWith('expected exactly 5 fields, found 1'))
+    else assert.equal(given, wrong)
+  }
+})
+
+void test('a zone ends at the first space, as upstream reads it', () => {
+  assert.equal(scheduleError('TZ=UTC\t0 0 * * *'), 'provided bad location UTC\t0: unknown time zone')
+  assert.equal(scheduleError('TZ=UTC'), 'expected exactly 5 fields, found 1: [TZ=UTC]')
+  assert.equal(scheduleError('TZ= 0 0 * * *'), null)
+})

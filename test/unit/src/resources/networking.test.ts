@@ -248,6 +248,27 @@ void test('an EndpointSlice has addresses of one type, and each port name once',
   ])
 })
 
+void test('the generation of an EndpointSlice counts changes of its endpoints and of its labels', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const kind = 'discovery.orch.io/v1/EndpointSlice'
+  const labels = { a: 'b' }
+  const body = { metadata: { name: 'w', labels }, addressType: 'IPv4', endpoints: [] }
+  const made = await api.create({ kind, body })
+  assert.equal(made.object.metadata.generation, 1)
+  for (const [change, generation] of [
+    [{ metadata: { annotations: { c: 'd' } } }, 1],
+    [{ metadata: { labels } }, 1],
+    [{ metadata: { labels: { a: 'e' } } }, 2],
+    [{ metadata: { labels: null } }, 3],
+    [{ metadata: { labels: {} } }, 3],
+    [{ endpoints: [{ addresses: ['10.0.0.1'] }] }, 4],
+  ] as const) {
+    const { object } = await api.patch({ kind, name: 'w', body: change })
+    assert.equal(object.metadata.generation, generation, JSON.stringify(change))
+  }
+})
+
 void test('the zone of an endpoint is a label of its topology in v1beta1', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())

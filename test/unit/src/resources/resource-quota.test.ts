@@ -6,6 +6,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { objectMember, objectsMember } from '../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
+import { Findings } from '../../../../src/api/errors/findings.ts'
+import { bodyLimits } from '../../../../src/api/limits.ts'
+import { checkQuota } from '../../../../src/resources/quotas/quota-rules.ts'
 import { Fixture } from '../registry/fixture.ts'
 import { cells, refusesChange, refusesNew } from './common/broken-rules.ts'
 
@@ -73,6 +76,14 @@ void test('spec 2.13: a quota has limits of known resources, and scopes that can
     Request: 'pods: 2/5',
     Limit: 'limits.cpu: 500m/1',
   })
+})
+
+void test('as many unknown scopes as a body can hold are checked in one pass', () => {
+  const scopes = Array.from({ length: bodyLimits.valuesMax }, (_, at) => `s${at}`)
+  const found = new Findings()
+  const metadata = { name: 'q' }
+  checkQuota({ apiVersion: 'v1', kind, metadata, spec: { hard: { pods: '1' }, scopes } }, found)
+  assert.ok(found.isFull)
 })
 
 void test('spec 2.13: a LimitRange has consistent amounts, and fills the defaults of containers', async (t) => {

@@ -317,3 +317,27 @@ void test('Endpoints have addresses that are not link-local, and named ports', a
     Endpoints: '10.0.0.1:80,10.0.0.2:80,10.0.0.1:443 + 1 more...',
   })
 })
+
+void test('the Endpoints of a Service are removed with it, in one step, unless they have finalizers', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const finalizers = ['example.com/x']
+  for (const [name, more] of [
+    ...[['web', {}] as const, ['held', { finalizers }] as const],
+    ...[['kept', {}] as const],
+  ]) {
+    await api.create({ kind, body: { ...body, metadata: { name } } })
+    await api.create({ kind: 'Endpoints', body: { metadata: { name, ...more } } })
+  }
+  await api.delete({ kind, name: 'kept', query: { dryRun: 'All' } })
+  for (const name of ['web', 'held']) await api.delete({ kind, name })
+  const names = async (of: string): Promise<readonly unknown[]> =>
+    (await api.list({ kind: of })).items.map(({ metadata }) => metadata.name)
+  assert.deepEqual(await names(kind), ['kept'])
+  assert.deepEqual(await names('Endpoints'), ['held', 'kept'])
+  await api.patch({ kind, name: 'kept', body: { metadata: { finalizers } } })
+  await api.delete({ kind, name: 'kept' })
+  assert.deepEqual(await names('Endpoints'), ['held', 'kept'], 'the Service is still there')
+  await api.patch({ kind, name: 'kept', body: { metadata: { finalizers: null } } })
+  assert.deepEqual([await names(kind), await names('Endpoints')], [[], ['held']])
+})

@@ -123,6 +123,13 @@ for (const [kind, body] of inApps) {
     const changed = await api.patch({ kind, name: 'w', body: { spec: { minReadySeconds: 5 } } })
     assert.equal(changed.object.metadata.generation, 2)
     assert.equal(objectMember(changed.object, 'status')['observedGeneration'], 1)
+    const other = await api.update({
+      ...{ kind, name: 'w', subresource: 'status' },
+      body: { ...object, metadata: { name: 'w' }, status: { observedGeneration: 2 } },
+    })
+    assert.equal(objectMember(other.object, 'spec')['minReadySeconds'], 5)
+    assert.equal(objectMember(other.object, 'status')['observedGeneration'], 2)
+    assert.equal(other.object.metadata.generation, 2, 'the spec that is sent to the status is ignored')
   })
 }
 

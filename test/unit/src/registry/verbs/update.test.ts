@@ -346,6 +346,22 @@ void test('the generation counts changes outside metadata and status, where the 
   assert.equal(changed.object.metadata.generation, 2)
 })
 
+void test('members that a kind drops or keeps do not count for the generation, and change nothing', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const template = { spec: { containers: [{ name: 'c', image: 'i' }] } }
+  const labels = { app: 'w' }
+  const policy = { persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Delete' } }
+  const spec = {
+    ...{ serviceName: 's', selector: { matchLabels: labels } },
+    ...{ template: { ...template, metadata: { labels } }, ...policy },
+  }
+  const kind = 'StatefulSet'
+  const made = await api.create({ kind, body: { metadata: { name: 'w' }, spec } })
+  const again = await api.patch({ kind, name: 'w', body: { spec: policy } })
+  assert.deepEqual(again.object, made.object)
+})
+
 /** May `update` everything, but not `create`. */
 const onlyUpdates: AccessReviewer = {
   ...allowsEverything,

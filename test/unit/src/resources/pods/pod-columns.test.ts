@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../../src/api/json.ts'
+import { bodyLimits } from '../../../../../src/api/limits.ts'
 import { namesOf } from '../../../../../src/api/metadata/names.ts'
 import { rowOf, rowText } from '../../../../../src/registry/representations/table.ts'
 import { podDefinition } from '../../../../../src/resources/pod.ts'
@@ -123,4 +124,11 @@ void test('wide columns show IP, nodes and readiness gates', () => {
   ]
   const status = { podIPs: [{ ip: '10.0.0.1' }, { ip: '::1' }], nominatedNodeName: 'm', conditions }
   assert.deepEqual(cells(status, {}, spec).slice(5), ['10.0.0.1', 'n', 'm', '1/2'])
+})
+
+void test('a Pod with as many readiness gates and conditions as a body can hold has its row', () => {
+  const types = Array.from({ length: bodyLimits.valuesMax / 4 }, (_, at) => `example.com/c${at}`)
+  const spec = { readinessGates: types.map((conditionType) => ({ conditionType })) }
+  const conditions = types.map((type) => ({ type, status: 'True' }))
+  assert.equal(cells({ conditions }, {}, spec)[8], `${types.length}/${types.length}`)
 })
