@@ -9,6 +9,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../base/random.ts'
 import { namesOf } from '../../src/api/metadata/names.ts'
+import { parseFieldSelector } from '../../src/api/selectors/field-selector.ts'
 import { fieldValuesOf } from '../../src/registry/kinds/field-values.ts'
 import { configMapDefinition } from '../../src/resources/config-map.ts'
 import type { Command } from '../../src/store/command.ts'
@@ -290,15 +291,20 @@ const byValue = fieldValuesOf({
   ...configMapDefinition(namesOf('orch.io')),
   selectableFields: ['data.value'],
 })
-const width = byValue.widthFor(['data.value'])
 
-/** Compares the kept value of each object with its bytes, whether it was read before or not. */
+/** Selects each object by its value, whether that is kept or must be read, and by another value. */
 function assertValues(objects: readonly StoredObject[]): void {
   for (const object of objects) {
-    const known = byValue.known(object, width)
-    if (known !== null) knownTimes++
-    const read = known ?? byValue.reader(object)
-    assert.equal(read('data.value'), decoded(object).value)
+    const { value } = decoded(object)
+    for (const [selected, matches] of [
+      [value, true],
+      [`${value}x`, false],
+    ] as const) {
+      const selector = parseFieldSelector(`data.value=${selected}`, ['data.value'])
+      const known = byValue.matcher(selector)(object)
+      if (known !== null) knownTimes++
+      assert.equal(known ?? selector.matches(byValue.reader(object)), matches)
+    }
   }
 }
 

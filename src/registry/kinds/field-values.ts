@@ -1,7 +1,8 @@
 import { isJsonObject } from '../../api/json.ts'
 import type { Json } from '../../api/json.ts'
 import type { ObjectSchema, Schema } from '../../api/schema/schema.ts'
-import { COMMON_FIELDS } from '../../api/selectors/field-selector.ts'
+import { COMMON_FIELDS, FieldSelector } from '../../api/selectors/field-selector.ts'
+import type { FieldRequirement } from '../../api/selectors/field-selector.ts'
 import { SELECTOR_LENGTH_MAX } from '../../api/selectors/label-selector.ts'
 import { partsOf } from '../../store/key.ts'
 import type { EventIndex, StoredObject, StoreEvent } from '../../store/object-store.ts'
@@ -45,22 +46,24 @@ export class FieldValues {
     return (field) => this.#valueOf(stored, field)
   }
 
-  /**
-   * Returns the length of a row that has these fields, for `known`. Fields that are part of the key
-   * need none.
-   */
-  widthFor(fields: readonly string[]): number {
-    return fields.reduce(
-      (width, field) => (isInKey(field) ? width : Math.max(width, this.#columnOf(field) + 1)),
-      0,
-    )
-  }
-
-  /** As `reader`, without parsing. @returns null: the object must be parsed */
-  known(stored: StoredObject, width: number): ValueReader | null {
-    const row = this.#rows.get(stored.origin ?? stored)
-    if (row === undefined || row.length < width) return null
-    return (field) => commonValue(stored, field) ?? row[this.#columnOf(field)] ?? ''
+  /** Returns a function that compares objects with a selector, if it can without parsing them. */
+  matcher({ requirements }: FieldSelector): KnownMatch {
+    const [inKey, inRow] = [requirements.filter(isInKey), requirements.filter((one) => !isInKey(one))]
+    // Compiled, because a list calls it for each object under its prefix.
+    const cells = inRow.map(({ field, operator, value }) => {
+      return { column: this.#columnOf(field), isEqual: operator === '=', value }
+    })
+    const width = cells.reduce((most, { column }) => Math.max(most, column + 1), 0)
+    const keys = new FieldSelector(inKey)
+    const rows = this.#rows
+    return (stored) => {
+      const row = rows.get(stored.origin ?? stored)
+      if (row === undefined || row.length < width) return null
+      for (const { column, isEqual, value } of cells) {
+        if ((row[column] === value) !== isEqual) return false
+      }
+      return keys.isEmpty || keys.matches((field) => commonValue(stored, field) ?? '')
+    }
   }
 
   /** Returns the index of a selectable field. */
@@ -115,6 +118,9 @@ export class FieldValues {
 /** Returns the value of a field. */
 export type ValueReader = (field: string) => string
 
+/** Whether an object matches. null: it must be parsed to find out. */
+export type KnownMatch = (stored: StoredObject) => boolean | null
+
 const sharedRows = new SharedRows(fieldValueLimits.sharedRowsBytes)
 
 /** Stands for each value that is longer than a selector, so that none can name it. */
@@ -136,7 +142,7 @@ export function fieldValuesOf(definition: ResourceDefinition): FieldValues {
   return values
 }
 
-function isInKey(field: string): boolean {
+function isInKey({ field }: FieldRequirement): boolean {
   return COMMON_FIELDS.includes(field)
 }
 

@@ -8,7 +8,7 @@ import type { StoredObject, StoreEvent, WatchInterest } from '../../store/object
 import { placeOf } from '../kinds/definition.ts'
 import type { ResourceDefinition, SelectableField } from '../kinds/definition.ts'
 import { fieldValuesOf } from '../kinds/field-values.ts'
-import type { FieldValues, ValueReader } from '../kinds/field-values.ts'
+import type { FieldValues, KnownMatch, ValueReader } from '../kinds/field-values.ts'
 import { malformed } from '../calls/query-options.ts'
 import type { Target } from '../calls/request.ts'
 
@@ -48,21 +48,19 @@ export function selectionOf(
   const values = fieldValuesOf(definition)
   const key = keyOfOne(definition, namespace, name)
   const everything = labels.isEmpty && fields.isEmpty
-  const width = values.widthFor(fields.requirements.map(({ field }) => field))
-  const hasLabels = ({ labels: own }: StoredObject): boolean => labels.isEmpty || labels.matches(own)
   const matches = (stored: StoredObject, valueOf: ValueReader): boolean =>
-    hasLabels(stored) && (fields.isEmpty || fields.matches(valueOf))
+    (labels.isEmpty || labels.matches(stored.labels)) && (fields.isEmpty || fields.matches(valueOf))
+  let knownMatch: KnownMatch | null = null
   return {
     prefix: prefixOf({ ...placeOf(definition), namespace: scope === 'Cluster' ? null : namespace }),
     key,
     everything,
-    parsesObjects: width > 0,
+    parsesObjects: fields.requirements.some(({ field }) => !COMMON_FIELDS.includes(field)),
     matches: (stored) => everything || matches(stored, values.reader(stored)),
     matchesKnown: (stored) => {
-      if (everything) return true
-      if (!hasLabels(stored)) return false
-      const known = values.known(stored, width)
-      return known === null ? null : fields.matches(known)
+      if (!labels.isEmpty && !labels.matches(stored.labels)) return false
+      knownMatch ??= values.matcher(fields)
+      return knownMatch(stored)
     },
     matchesNow: (event) => everything || matches(event.object, (field) => values.now(event, field)),
     matchedBefore: (event) =>
