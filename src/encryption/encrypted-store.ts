@@ -44,7 +44,7 @@ export class EncryptedStore extends ForwardingStore {
   /** One for all objects, so that those that are held see changed keys. */
   readonly #decryption: { keys: EncryptionKeys } & Omit<Decryption, 'keys'>
   /** By the stored version, so that it is one object for all readers; lives as long as that. */
-  readonly #objects = new WeakMap<StoredObject, DecryptedObject>()
+  #objects = new WeakMap<StoredObject, DecryptedObject>()
   readonly #events = new WeakMap<StoreEvent, StoreEvent>()
   readonly #indexes = new WeakMap<EventIndex, EventIndex>()
 
@@ -59,9 +59,13 @@ export class EncryptedStore extends ForwardingStore {
     return this.#decryption.keys
   }
 
-  /** Takes changed keys into use. */
+  /**
+   * Takes changed keys into use. Readers find new objects from now on, so that nothing that was
+   * derived from the contents with the former keys is used for them.
+   */
   use(keys: EncryptionKeys): void {
     this.#cache.clear()
+    this.#objects = new WeakMap()
     this.#decryption.keys = keys
   }
 

@@ -131,6 +131,11 @@ export interface StoredObject {
   readonly itemOffset: number
   /** See `EncodedObject.terminating`. */
   readonly terminating: boolean
+  /**
+   * The object that this one is another form of, the same one in each read of it. Set only if the
+   * form follows from it and the definition of the kind alone.
+   */
+  readonly origin?: StoredObject
 }
 
 export type StoreEvent = {

@@ -131,6 +131,33 @@ void test('a list with one object whose key is missing is an error, wherever it 
   assert.equal((await api.ask('DELETE', `${SECRETS}/s-99`)).status, 200)
 })
 
+void test('lists by type show encrypted objects, and are errors without their key, whatever was listed before', async (t) => {
+  const { api, use } = await encryptedServer(t, keysWith(one))
+  for (const [name, type] of [
+    ['a', 'Opaque'],
+    ['b', 'example.com/other'],
+  ] as const) {
+    await api.ask('POST', SECRETS, { body: { ...secretOf(name, 'text'), type } })
+  }
+  const byType = (type: string): Promise<Reply> =>
+    api.ask('GET', `${SECRETS}?fieldSelector=type%3D${encodeURIComponent(type)}`)
+  for (const keys of [keysWith(one), keysWith(one), keysWith(two, one)]) {
+    use(keys)
+    for (const [name, type] of [
+      ['a', 'Opaque'],
+      ['b', 'example.com/other'],
+    ] as const) {
+      const { items } = (await byType(type)).doc
+      assert.deepEqual(
+        items?.map(({ metadata }) => metadata?.name),
+        [name],
+      )
+    }
+  }
+  use(keysWith(two))
+  for (const type of ['Opaque', 'nothing']) assertMissingKey(await byType(type), 'one')
+})
+
 void test('a watch that meets an object whose key is missing ends with an error that names the key', async (t) => {
   const { api, use } = await encryptedServer(t, keysWith(two, one))
   const since = versionOf(await createSecret(api, 'a', 'first'))

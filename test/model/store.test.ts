@@ -1,12 +1,17 @@
 /*
  * Goal: the store is a map that keeps its whole history: reads of the current state, reads of any
- * revision in the window, pages, watches from any revision.
+ * revision in the window, pages, watches from any revision; and the values that field selectors
+ * compare are those of the objects at each revision.
  * Method: random commands (fast-check shrinks them) on the real machine with little memory, so that
  * history is read from disk, next to a model that keeps every state.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../base/random.ts'
+import { namesOf } from '../../src/api/metadata/names.ts'
+import { parseFieldSelector } from '../../src/api/selectors/field-selector.ts'
+import { fieldValuesOf } from '../../src/registry/kinds/field-values.ts'
+import { configMapDefinition } from '../../src/resources/config-map.ts'
 import type { Command } from '../../src/store/command.ts'
 import { StoreError } from '../../src/store/store-errors.ts'
 import { prefixOf } from '../../src/store/key.ts'
@@ -17,7 +22,7 @@ import { ManualClock } from '../support/fakes/manual-clock.ts'
 import { openMemoryStore } from '../../fixtures/memory-store.ts'
 import type { MemoryStore } from '../../fixtures/memory-store.ts'
 import { randomCommand, randomKey, smallSettings } from '../../fixtures/store-commands.ts'
-import { allConfigMaps, configMapsOf, encoded } from '../../fixtures/store-kit.ts'
+import { allConfigMaps, configMapsOf, decoded, encoded } from '../../fixtures/store-kit.ts'
 import { tinyLimits } from '../support/fixtures/store-machines.ts'
 import { NaiveStore } from './naive-store.ts'
 import { drawn, fc } from '../support/generators/fast-check.ts'
@@ -81,10 +86,12 @@ void test(`random use of the store agrees with the model (SEED=${drawn})`, async
   )
   assert.ok(fullTimes > 100, `the quota was reached ${fullTimes} times`)
   assert.ok(ceilingTimes > 10, `the ceiling was reached ${ceilingTimes} times`)
+  assert.ok(knownTimes > 1000, `a kept value was used ${knownTimes} times`)
 })
 
 let fullTimes = 0
 let ceilingTimes = 0
+let knownTimes = 0
 const quota = 5_000
 
 /** A reader of events, and all events it received. */
@@ -189,7 +196,9 @@ class Run {
     assert.equal(this.#opened.store.storage.alarm, this.#model.alarm)
     for (const prefix of prefixes) {
       const objects = this.#model.at(view.revision).list(prefix)
-      assert.deepEqual(plain(view.list(prefix, { after: null, limit: null }).objects), objects)
+      const listed = view.list(prefix, { after: null, limit: null }).objects
+      assertValues(listed)
+      assert.deepEqual(plain(listed), objects)
       assert.equal(view.count(prefix), objects.length)
     }
   }
@@ -216,6 +225,7 @@ class Run {
     await this.#clock.settle()
     const found = await got
     assert.deepEqual(found === null ? null : plain([found])[0], model.get(key))
+    assertValues((await all).objects)
     assert.deepEqual(plain((await all).objects), model.list(prefix))
     assert.equal(await count, model.list(prefix).length)
     assert.deepEqual(await this.#pages(past, prefix, limit), model.list(prefix))
@@ -274,6 +284,27 @@ class Run {
       }
     }
     this.#readers = left
+  }
+}
+
+const byValue = fieldValuesOf({
+  ...configMapDefinition(namesOf('orch.io')),
+  selectableFields: ['data.value'],
+})
+
+/** Selects each object by its value, whether that is kept or must be read, and by another value. */
+function assertValues(objects: readonly StoredObject[]): void {
+  for (const object of objects) {
+    const { value } = decoded(object)
+    for (const [selected, matches] of [
+      [value, true],
+      [`${value}x`, false],
+    ] as const) {
+      const selector = parseFieldSelector(`data.value=${selected}`, ['data.value'])
+      const known = byValue.matcher(selector)(object)
+      if (known !== null) knownTimes++
+      assert.equal(known ?? selector.matches(byValue.reader(object)), matches)
+    }
   }
 }
 

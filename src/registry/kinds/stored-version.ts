@@ -161,6 +161,10 @@ class ConvertedObject implements StoredObject {
     this.#keeping = keeping
   }
 
+  get origin(): StoredObject {
+    return this.#stored
+  }
+
   get key(): Key {
     return this.#stored.key
   }

@@ -8,7 +8,7 @@ import type { StoredObject, StoreEvent, WatchInterest } from '../../store/object
 import { placeOf } from '../kinds/definition.ts'
 import type { ResourceDefinition, SelectableField } from '../kinds/definition.ts'
 import { fieldValuesOf } from '../kinds/field-values.ts'
-import type { FieldValues } from '../kinds/field-values.ts'
+import type { FieldValues, KnownMatch, ValueReader } from '../kinds/field-values.ts'
 import { malformed } from '../calls/query-options.ts'
 import type { Target } from '../calls/request.ts'
 
@@ -23,6 +23,8 @@ export type Selection = {
   /** Whether an object must be parsed to decide if it matches. */
   readonly parsesObjects: boolean
   readonly matches: (stored: StoredObject) => boolean
+  /** As `matches`, without parsing. null: the object must be parsed. */
+  readonly matchesKnown: (stored: StoredObject) => boolean | null
   /** Whether the object of an event matches after the event. */
   readonly matchesNow: (event: StoreEvent) => boolean
   /** Whether it matched before the event. */
@@ -46,14 +48,20 @@ export function selectionOf(
   const values = fieldValuesOf(definition)
   const key = keyOfOne(definition, namespace, name)
   const everything = labels.isEmpty && fields.isEmpty
-  const matches = (stored: StoredObject, valueOf: (field: string) => string): boolean =>
+  const matches = (stored: StoredObject, valueOf: ValueReader): boolean =>
     (labels.isEmpty || labels.matches(stored.labels)) && (fields.isEmpty || fields.matches(valueOf))
+  let knownMatch: KnownMatch | null = null
   return {
     prefix: prefixOf({ ...placeOf(definition), namespace: scope === 'Cluster' ? null : namespace }),
     key,
     everything,
     parsesObjects: fields.requirements.some(({ field }) => !COMMON_FIELDS.includes(field)),
     matches: (stored) => everything || matches(stored, values.reader(stored)),
+    matchesKnown: (stored) => {
+      if (!labels.isEmpty && !labels.matches(stored.labels)) return false
+      knownMatch ??= values.matcher(fields)
+      return knownMatch(stored)
+    },
     matchesNow: (event) => everything || matches(event.object, (field) => values.now(event, field)),
     matchedBefore: (event) =>
       event.previous !== null &&

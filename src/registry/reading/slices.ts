@@ -37,7 +37,8 @@ export type SelectOptions = {
 }
 
 /**
- * Returns the first of `objects` that are selected. Yields after a bounded number of parsed bytes.
+ * Returns the first of `objects` that are selected. Objects are parsed only if the values of their
+ * fields are not known; it yields after a bounded number of parsed bytes.
  *
  * @throws ApiError an object cannot be converted
  */
@@ -65,13 +66,17 @@ async function readAndSelected(
     const readable = (await store.conversions?.readable(batch, deadlineMs)) ?? batch
     for (const [at, stored] of readable.entries()) {
       if (selected.length >= most) return selected
-      if (readBytes > limits.readTurnBytes) {
-        readBytes = 0
-        await yieldToEventLoop(clock)
+      let isSelected = selection.matchesKnown(stored)
+      if (isSelected === null) {
+        if (readBytes > limits.readTurnBytes) {
+          readBytes = 0
+          await yieldToEventLoop(clock)
+        }
+        readBytes += stored.byteLength
+        isSelected = selection.matches(stored)
       }
-      readBytes += stored.byteLength
       // Converted objects are not held: the cache has them, or they are converted again.
-      if (selection.matches(stored)) selected.push(batch[at] ?? stored)
+      if (isSelected) selected.push(batch[at] ?? stored)
     }
   }
   return selected

@@ -124,3 +124,12 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   watchEventsPerPull: 128,
   fieldWarningsMax: 50,
 })
+
+/** Limits of the values that are kept for field selectors, for the whole process. */
+export const fieldValueLimits = Object.freeze({
+  /**
+   * Bytes of rows of values that objects share. More: they are forgotten, and objects that are
+   * parsed later have rows of their own.
+   */
+  sharedRowsBytes: 4 * 1024 * KiB,
+})

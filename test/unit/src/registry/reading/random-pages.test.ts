@@ -9,6 +9,7 @@ import { SeededRandom } from '../../../../../base/random.ts'
 import { textMember } from '../../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import { tinyLimits } from '../../../../support/fixtures/store-machines.ts'
+import { thingKind } from '../../../../support/fixtures/thing-kind.ts'
 import { Fixture, refused } from '../fixture.ts'
 import type { Call, List } from '../fixture.ts'
 
@@ -21,6 +22,7 @@ type Known = {
   readonly namespace: string
   readonly name: string
   readonly labels: Labels
+  readonly node: string
   readonly version: string
 }
 type State = { readonly revision: number; readonly objects: readonly Known[] }
@@ -47,6 +49,16 @@ const choices: readonly Choice[] = [
   {
     query: { fieldSelector: 'metadata.namespace=a-b,metadata.name=c1', labelSelector: 'l' },
     holds: ({ namespace, name, labels }) => namespace === 'a-b' && name === 'c1' && 'l' in labels,
+  },
+  { query: { fieldSelector: 'data.node=n1' }, holds: ({ node }) => node === 'n1' },
+  { query: { fieldSelector: 'data.node=n2' }, holds: ({ node }) => node === 'n2' },
+  { query: { fieldSelector: 'data.node=' }, holds: ({ node }) => node === '' },
+  { query: { fieldSelector: 'data.node!=n1' }, holds: ({ node }) => node !== 'n1' },
+  { query: { fieldSelector: 'data.zone=' }, holds: () => true },
+  { query: { fieldSelector: 'data.zone=,data.node=n1' }, holds: ({ node }) => node === 'n1' },
+  {
+    query: { fieldSelector: 'data.node=n1,metadata.namespace!=a', labelSelector: 'l' },
+    holds: ({ namespace, node, labels }) => namespace !== 'a' && node === 'n1' && 'l' in labels,
   },
 ]
 
@@ -113,17 +125,19 @@ class Run {
     const others = this.#newest.objects.filter((one) => one.namespace !== namespace || one.name !== name)
     const exists = others.length < this.#newest.objects.length
     const labels: Labels = random.chance(0.2) ? {} : { l: String(random.below(3)) }
-    const body = { metadata: { name, labels }, data: { k: String(this.#revision) } }
+    const node = random.pick(['', 'n1', 'n1', 'n2'])
+    const data = { k: String(this.#revision), ...(node === '' ? {} : { node }) }
+    const body = { metadata: { name, labels }, data }
     if (random.chance(0.1)) {
       await this.#api.create({ kind: 'Secret', body: { metadata: { name: `s${this.#revision}` } } })
       this.#states.push({ ...this.#newest, revision: this.#revision })
     } else if (exists && random.chance(0.4)) {
-      await this.#api.delete({ namespace, name })
+      await this.#api.delete({ kind: 'Thing', namespace, name })
       this.#states.push({ revision: this.#revision, objects: others })
     } else {
-      const call = { namespace, body }
+      const call = { kind: 'Thing', namespace, body }
       const made = await (exists ? this.#api.update({ ...call, name }) : this.#api.create(call))
-      const known = { namespace, name, labels, version: made.object.metadata.resourceVersion }
+      const known = { namespace, name, labels, node, version: made.object.metadata.resourceVersion }
       this.#states.push({ revision: this.#revision, objects: [...others, known] })
     }
   }
@@ -165,7 +179,7 @@ class Run {
     const version = this.#version(limit)
     const limited: Record<string, string> = limit === 0 ? {} : { limit: String(limit) }
     const query = { ...choice.query, ...version.query, ...limited }
-    const call = { namespace: random.pick([null, null, ...namespaces]), query }
+    const call = { kind: 'Thing', namespace: random.pick([null, null, ...namespaces]), query }
     this.counts.lists++
     if (version.revision === null) {
       this.counts.compacted++
@@ -249,7 +263,9 @@ function placeOf({ namespace, name }: Known): string {
 void test('spec 4.8.1, 4.8.3, 4.8.6: each list, in any pages, is the state at its version', async () => {
   const sum = { lists: 0, pages: 0, expired: 0, compacted: 0 }
   for (const seed of seeds) {
-    const api = await Fixture.open({ limits: { sliceObjectsMax: 3 }, storeLimits: tinyLimits })
+    const api = await Fixture.open({
+      ...{ extra: [thingKind()], limits: { sliceObjectsMax: 3 }, storeLimits: tinyLimits },
+    })
     try {
       for (const name of ['a', 'a-b']) await api.create({ kind: 'Namespace', body: { metadata: { name } } })
       const run = new Run(api, new SeededRandom(seed))
