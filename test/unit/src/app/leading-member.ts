@@ -17,15 +17,14 @@ import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { dualStackRanges } from '../../../../fixtures/service-ranges.ts'
 import { certificateIssuing } from '../../../support/fixtures/certificate-issuing.ts'
 import { Fixture } from '../registry/fixture.ts'
-import type { FixtureOptions } from '../registry/fixture.ts'
 
 export type LeadingMember = {
   readonly domain: ApiDomain
   readonly enabled: readonly ControllerName[]
   /** Unset: that of the fixture. */
   readonly admission?: Admission
-  /** Wraps the store of the member. Unset: it is not wrapped. */
-  readonly wrap?: FixtureOptions['wrap']
+  /** Wraps the store of the registry and of the controllers. Unset: it is not wrapped. */
+  readonly wrap?: (store: ObjectStore) => ObjectStore
   readonly endedPodsMax?: number
   /** Unset: none. */
   readonly members?: readonly NodeId[]
@@ -37,8 +36,6 @@ export type LeadingMember = {
   readonly log?: pino.Logger
   /** Returns the verbs that the controllers call. Unset: those of the fixture. */
   readonly calls?: (api: Fixture) => Registry
-  /** Wraps the store of the registry and of the controllers. */
-  readonly wrap?: (store: ObjectStore) => ObjectStore
   /** Called before the member begins to lead. */
   readonly prepare?: (api: Fixture) => Promise<void>
 }
