@@ -187,22 +187,19 @@ export class Driver {
 
   /** The log reports that a part of it is damaged, or repaired again. */
   logDamage(found: boolean): void {
-    if (this.#stopped) return
-    if (found) this.#compactor.damageFound()
-    else this.#compactor.damageRepaired()
+    if (!this.#stopped) this.#compactor[found ? 'damageFound' : 'damageRepaired']()
   }
 
   /** Handles a message of the api thread that the raft actor does not handle itself. */
   take(message: ApiToRaft): void {
     if (this.#stopped) return
     this.#ticks.taken(message)
+    if (message.kind === 'propose' || message.kind === 'read') this.#core.expectLeader()
     switch (message.kind) {
       case 'propose':
-        this.#core.expectLeader()
         this.#relays.proposals.local(message.term, message.proposals)
         break
       case 'read':
-        this.#core.expectLeader()
         this.#relays.reads.local(message.round)
         break
       case 'transfer':

@@ -20,8 +20,9 @@ const IDLE_API_KINDS = new Set<ApiToRaft['kind']>(['lease', 'report', 'read', 'a
 const LATE_HEARTBEATS = 1.25
 
 /**
- * Decides whether a member is idle: it only exchanges heartbeats and reads with a leader. Then its timers may
- * be rare: that of a leader for the next heartbeat, that of a follower for one that is late.
+ * Decides whether a member is idle: it only exchanges heartbeats and reads with a leader. Then its
+ * timers may be rare: that of a leader for the next heartbeat, that of a follower for one that is
+ * late.
  */
 export class Idleness {
   readonly #heartbeatMs: number

@@ -1,7 +1,7 @@
 import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
 import { assert } from '../../base/assert.ts'
 import { logIndex } from '../core/types.ts'
-import type { Entry } from '../core/types.ts'
+import type { Entry, Term } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
 import { endsOf, readAddress } from './address-codec.ts'
 import type { AddressBody } from './address-codec.ts'
@@ -52,4 +52,22 @@ export function readEntries(reader: BinaryReader, kind: EntriesKind, end: number
   if (kind === 'entries-sent') return { kind, from, to, first: logIndex(first), entries }
   if (first < 1 || last < first) throw malformed('wanted entries run upward from 1')
   return { kind, from, to, first: logIndex(first), last: logIndex(last) }
+}
+
+/** Checks that entries are consecutive, and terms ascend up to the sender's. */
+export function checkEntries(
+  entries: readonly Entry[],
+  previousIndex: number,
+  previousTerm: number,
+  sent: Term,
+): void {
+  let index = previousIndex
+  let lastTerm = previousTerm
+  for (const entry of entries) {
+    if (entry.index !== index + 1) throw malformed('entries are not consecutive')
+    if (entry.term < lastTerm) throw malformed('terms of entries fall')
+    index = entry.index
+    lastTerm = entry.term
+  }
+  if (lastTerm > sent) throw malformed('an entry is of a later term than its sender')
 }

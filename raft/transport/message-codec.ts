@@ -8,7 +8,7 @@ import type { PeerMessage, ProposalId } from '../ports.ts'
 import { endsOf, readAddress, writeAddress } from './address-codec.ts'
 import { readFounding, writeFounding } from './identity-codec.ts'
 import type { AddressBody } from './address-codec.ts'
-import { readEntries, writeEntries } from './entries-codec.ts'
+import { checkEntries, readEntries, writeEntries } from './entries-codec.ts'
 import type { EntriesKind } from './entries-codec.ts'
 import { readEntry, readSnapshotMeta, writeEntry, writeSnapshotMeta } from './log-codec.ts'
 import { membershipKinds, readMembership, writeMembership } from './membership-codec.ts'
@@ -388,24 +388,6 @@ function withQuiet<Kept extends MessageOf<'heartbeat' | 'heartbeat-response'>>(
   body: Body,
 ): Kept {
   return body.six === null || body.six === 0 ? message : { ...message, quiet: true }
-}
-
-/** Checks that entries are consecutive, and terms ascend up to the sender's. */
-function checkEntries(
-  entries: readonly Entry[],
-  previousIndex: number,
-  previousTerm: number,
-  sent: Term,
-): void {
-  let index = previousIndex
-  let lastTerm = previousTerm
-  for (const entry of entries) {
-    if (entry.index !== index + 1) throw malformed('entries are not consecutive')
-    if (entry.term < lastTerm) throw malformed('terms of entries fall')
-    index = entry.index
-    lastTerm = entry.term
-  }
-  if (lastTerm > sent) throw malformed('an entry is of a later term than its sender')
 }
 
 function readContext(value: number | null): ReadContext | null {

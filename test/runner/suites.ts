@@ -38,7 +38,7 @@ export const suites: readonly Suite[] = [
     question: 'does the source follow the rules of the project?',
   },
   {
-    ...{ name: 'unit', budgetSeconds: 480, fileSeconds: 240, parallel: cores, perProcess: 10 },
+    ...{ name: 'unit', budgetSeconds: 480, fileSeconds: 240, parallel: cores, perProcess: 20 },
     question: 'does each part do what its documentation states?',
   },
   {
@@ -64,7 +64,7 @@ export const suites: readonly Suite[] = [
   },
   {
     // Much of it waits.
-    ...{ name: 'integration', budgetSeconds: 480, fileSeconds: 300, parallel: cores + 1 },
+    ...{ name: 'integration', budgetSeconds: 480, fileSeconds: 300, parallel: cores + 1, perProcess: 3 },
     question: 'do the modules work together?',
   },
   {

@@ -1,7 +1,7 @@
 /*
  * Goal: whole clusters of the shipped code keep every promise under any order of faults, one
  * history per seed.
- * Method: seeds 1 to SEEDS (100 by default) on all cores, each checked by all checkers and by a
+ * Method: seeds 1 to SEEDS (60 by default) on all cores, each checked by all checkers and by a
  * final phase in which a healthy majority has to converge. Every fault and crash step has to take
  * effect in at least one of these runs, or of some additional ones. Deliberate bugs show that the
  * checkers detect them, and that failures are shrunk.
@@ -21,7 +21,7 @@ import { replayCommand, report, shrink } from './shrink.ts'
 import type { Failed } from './shrink.ts'
 import { faultProfiles } from './swarm.ts'
 
-const defaultSeeds = 100
+const defaultSeeds = 60
 const seeds = Number(process.env['SEEDS'] ?? defaultSeeds)
 /** The maximum number of additional runs to cover crashes at rare steps. */
 const furtherSeedsMax = 300

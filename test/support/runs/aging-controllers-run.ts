@@ -74,7 +74,7 @@ class Run {
     await this.#everywhere('no Event of the test is left', events, (left) => !left.some(isOwn))
   }
 
-  /** Of the Pods that have ended the youngest stay. */
+  /** The youngest of the Pods that have ended stay. */
   async endedPodsAreRemoved(): Promise<void> {
     const spec = { containers: [{ name: 'c', image: 'i' }] }
     const { objects } = this.#leader
