@@ -153,7 +153,9 @@ export class Informer<T> {
   #relist(): void {
     const { store, prefix } = this.#dependencies
     const view = store.view()
-    const objects = view.list(prefix, { after: null, limit: null }).objects.filter((one) => this.#keeps(one))
+    const all = view.list(prefix, { after: null, limit: null }).objects
+    const objects = all.filter((one) => this.#keeps(one))
+    this.#sealed.forgetOthers(new Set(all.map(({ key }) => key)))
     this.#cursor?.close()
     this.#reading = null
     this.#cursor = store.watch(prefix, view.revision)
@@ -192,12 +194,14 @@ export class Informer<T> {
     const { clock, onDeleted } = this.#dependencies
     const listed = new ListedSlices()
     const missing = new Set(this.#values.keys())
+    const present = new Set<Key>()
     for (let after: Key | null = null; ;) {
       const slice = this.#slice(after, limits)
       for (const stored of slice.objects) {
         if (!this.#keeps(stored)) continue
         missing.delete(stored.key)
         if (!isSame(this.#values.get(stored.key)?.version, stored)) this.#set(stored)
+        if (this.#sealed.has(stored.key)) present.add(stored.key)
       }
       after = slice.objects.at(-1)?.key ?? after
       listed.add(slice.more ? after : null, slice.revision)
@@ -207,6 +211,7 @@ export class Informer<T> {
     }
     this.#listed = listed
     for (const key of missing) this.#remove(key)
+    this.#sealed.forgetOthers(present)
     onDeleted?.(null)
   }
 

@@ -52,6 +52,11 @@ export class SealedRetries {
     this.#keys.delete(key)
   }
 
+  /** Forgets all keys but these: their objects were deleted, unnoticed. */
+  forgetOthers(present: ReadonlySet<Key>): void {
+    for (const key of this.#keys) if (!present.has(key)) this.#keys.delete(key)
+  }
+
   close(): void {
     this.#timer?.cancel()
     this.#keys.clear()

@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
 import { parseStored } from '../../../../src/registry/kinds/encode.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
+import { SealedObjectError } from '../../../../src/registry/shared/sealed-object-error.ts'
 import type { Key } from '../../../../src/store/key.ts'
 import { prefixOf } from '../../../../src/store/key.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
@@ -219,3 +220,54 @@ void test('an informer applies events that its store reads from disk', async (t)
     [changed.object.metadata.resourceVersion],
   )
 })
+
+for (const slices of [undefined, { objectsMax: 1, bytesMax: 100 }]) {
+  void test(`an object that cannot be decrypted counts until it is gone, slices: ${JSON.stringify(slices)}`, async (t) => {
+    let isMissed = false
+    const wrap = (store: ObjectStore): ObjectStore => {
+      const watch: ObjectStore['watch'] = (...args) => {
+        const cursor = store.watch(...args)
+        const next: typeof cursor.next = (limit) => {
+          if (!isMissed) return cursor.next(limit)
+          isMissed = false
+          throw new StoreError('compacted', 'the event is gone')
+        }
+        return {
+          get revision() {
+            return cursor.revision
+          },
+          next,
+          onMore: (wake) => cursor.onMore(wake),
+          close: () => cursor.close(),
+        }
+      }
+      return new Proxy(store, {
+        get: (target, name) => {
+          if (name === 'watch') return watch
+          const value: unknown = Reflect.get(target, name, target)
+          return typeof value === 'function' ? (value as () => unknown).bind(target) : value
+        },
+      })
+    }
+    const api = await Fixture.open({ wrap })
+    t.after(() => api.close())
+    const prefix = prefixOf({ group: '', plural: 'configmaps', namespace: null })
+    for (const name of ['a', 'b']) await api.configMap(name)
+    const informer = new Informer<Key>({
+      ...{ store: api.store, clock: api.clock, prefix },
+      ...(slices === undefined ? {} : { slices }),
+      parse: ({ key }) => {
+        if (key.endsWith('/b')) return key
+        throw new SealedObjectError('no key')
+      },
+    })
+    informer.start()
+    await informer.takeIn()
+    assert.deepEqual([informer.size, informer.lacksObjectsIn('default')], [1, true])
+    isMissed = true
+    await api.delete({ name: 'a' })
+    await informer.takeIn()
+    assert.deepEqual([isMissed, informer.size, informer.lacksObjectsIn(null)], [false, 1, false])
+    informer.close()
+  })
+}
