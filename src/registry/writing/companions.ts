@@ -21,8 +21,9 @@ export function withCompanion({ definition }: WriteRequest, reads: ReadSet, plan
   const { namespace, name } = partsOf(first.key)
   const companion = reads.getOther(keyOf({ ...place, namespace, name }))
   if (companion === null || !isRemovable(companion)) return plan
-  const { key, uid } = companion
-  const removal: Operation = { kind: 'delete', key, conditions: [{ kind: 'uid-is', uid }] }
+  const { key, revision } = companion
+  // Unchanged: it may have got finalizers that this member does not know yet.
+  const removal: Operation = { kind: 'delete', key, conditions: [{ kind: 'revision-is', revision }] }
   return withExtraOperations(plan, [removal])
 }
 

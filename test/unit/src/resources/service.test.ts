@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memberOf, objectMember, objectsMember } from '../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
+import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { Fixture } from '../registry/fixture.ts'
 import { cells, refusesChange, refusesNew } from './common/broken-rules.ts'
 import type { BrokenRule } from './common/broken-rules.ts'
@@ -340,4 +341,35 @@ void test('the Endpoints of a Service are removed with it, in one step, unless t
   assert.deepEqual(await names('Endpoints'), ['held', 'kept'], 'the Service is still there')
   await api.patch({ kind, name: 'kept', body: { metadata: { finalizers: null } } })
   assert.deepEqual([await names(kind), await names('Endpoints')], [[], ['held']])
+})
+
+void test('Endpoints that get a finalizer while their Service is deleted stay', async (t) => {
+  let inBetween: (() => Promise<unknown>) | null = null
+  const wrap = (store: ObjectStore): ObjectStore =>
+    new Proxy(store, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name, target)
+        if (typeof value !== 'function') return value
+        if (name !== 'write') return (value as () => unknown).bind(target)
+        return async (...args: Parameters<ObjectStore['write']>) => {
+          const act = inBetween
+          inBetween = null
+          await act?.()
+          return target.write(...args)
+        }
+      },
+    })
+  const api = await Fixture.open({ wrap })
+  t.after(() => api.close())
+  await api.create({ kind, body: { ...body, metadata: { name: 'web' } } })
+  await api.create({ kind: 'Endpoints', body: { metadata: { name: 'web' } } })
+  const finalizers = ['example.com/x']
+  inBetween = () => api.patch({ kind: 'Endpoints', name: 'web', body: { metadata: { finalizers } } })
+  await api.delete({ kind, name: 'web' })
+  const { items } = await api.list({ kind: 'Endpoints' })
+  assert.deepEqual(
+    items.map(({ metadata }) => metadata.finalizers),
+    [finalizers],
+  )
+  assert.deepEqual((await api.list({ kind })).items, [])
 })
