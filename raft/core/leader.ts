@@ -5,7 +5,7 @@ import { noteLeasePromise, tickLease } from './lease.ts'
 import type { ProposeAnswer } from './errors.ts'
 import type { Message, MessageOf } from './message.ts'
 import type { Progress } from './progress.ts'
-import { graceTicks, heartbeatInterval, tickCalm } from './quiet.ts'
+import { graceTicks, heartbeatInterval, isQuiet, tickCalm } from './quiet.ts'
 import { isQuorum } from './quorum.ts'
 import { broadcastHeartbeat, confirmReads, noteContact } from './read-index.ts'
 import { appendOwn, maybeCommit, replicate } from './replication.ts'
@@ -175,7 +175,8 @@ function firstToTry(state: State, message: MessageOf<'append-refused'>): LogInde
 
 function noteAlive(state: State, progress: Progress, message: MessageOf<'heartbeat-response'>): void {
   if (message.promise !== undefined) noteLeasePromise(progress, message.promise)
-  if (message.quiet === true) {
+  // A late response may come when this leader is not quiet any more.
+  if (message.quiet === true && isQuiet(state)) {
     progress.silentTicks = -graceTicks(state.config)
     progress.confirmedQuiet = true
   }

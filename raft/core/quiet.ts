@@ -1,5 +1,5 @@
 import type { CoreConfig } from './config.ts'
-import { committedInTerm } from './state.ts'
+import { committedInTerm, isVoter } from './state.ts'
 import type { State } from './state.ts'
 
 /*
@@ -10,7 +10,8 @@ import type { State } from './state.ts'
  * longer by the difference before it campaigns or votes for another member, and confirms this in
  * its response. When every follower has confirmed, the leader sends heartbeats at the longer
  * interval. Any entry, configuration change or lost connection ends this at once: each other
- * message of the leader restores the usual timeouts of the member that receives it.
+ * message of the leader restores the usual timeouts of the member that receives it. So does a delay
+ * of the leader's own thread, which could make a rare heartbeat too late.
  *
  * - Safety does not depend on it: timeouts only get longer, for campaigning as for voting, so the
  *   promise of a lease holds (`lease.ts`). A leader that wants a lease is not quiet, because its
@@ -35,7 +36,10 @@ export function tickCalm(state: State): void {
 /** Ends the quiet time of a leader, because it has something to replicate. */
 export function endCalm(state: State): void {
   state.calmTicks = 0
-  for (const progress of state.progress.values()) progress.confirmedQuiet = false
+  for (const progress of state.progress.values()) {
+    progress.confirmedQuiet = false
+    progress.silentTicks = Math.max(0, progress.silentTicks)
+  }
 }
 
 /** Returns whether the heartbeats of this leader announce that later ones are rare. */
@@ -62,7 +66,8 @@ export function acceptQuiet(state: State): boolean {
 
 /** A client of this follower waits for its leader: if that failed, the usual timeouts apply. */
 export function expectLeader(state: State): void {
-  if (state.role !== 'follower') return
+  // A learner does not campaign, and a leader that votes alone answers reads without a heartbeat.
+  if (state.role !== 'follower' || !isVoter(state, state.id)) return
   state.electionElapsed = Math.max(0, state.electionElapsed)
   state.lease.silentTicks = Math.max(0, state.lease.silentTicks)
 }

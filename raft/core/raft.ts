@@ -8,7 +8,7 @@ import type { ChangeAnswer, ProposeAnswer, ReadAnswer, ResignAnswer, TransferAns
 import { leaseUntilMs, votesAlone } from './lease.ts'
 import { noteSnapshot, noteUnreachable, proposeCommands, tickLeader } from './leader.ts'
 import type { Message } from './message.ts'
-import { expectLeader } from './quiet.ts'
+import { endCalm, expectLeader } from './quiet.ts'
 import { openRead } from './read-index.ts'
 import type { CoreStatus, PersistTicket, Ready } from './ready.ts'
 import { supplyEntries } from './replication.ts'
@@ -203,6 +203,11 @@ export class Raft {
    */
   expectLeader(): void {
     expectLeader(this.#state)
+  }
+
+  /** This member was delayed: heartbeats are frequent again. See `quiet.ts`. */
+  endQuiet(): void {
+    endCalm(this.#state)
   }
 
   /** Messages to `peer` are currently lost; those in flight are presumed lost. */

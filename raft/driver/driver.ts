@@ -106,7 +106,7 @@ export class Driver {
     })
     this.#membership.refresh()
     this.#core.setWallTime(clock.wallMs())
-    const pass = (ticks: number): void => this.#tick(ticks)
+    const pass = (ticks: number, isLate: boolean): void => this.#tick(ticks, isLate)
     this.#ticks = new TickTimer({ clock, timing: node.timing, self: this.#id, core: this.#core, pass })
     if (this.#core.votesAlone) this.#core.campaign()
     this.#planTurn()
@@ -268,8 +268,9 @@ export class Driver {
     this.#relays.close()
   }
 
-  #tick(ticks: number): void {
+  #tick(ticks: number, isLate: boolean): void {
     const now = this.#now()
+    if (isLate) this.#core.endQuiet()
     this.#lease.updateTime(now)
     this.#core.setWallTime(this.#options.clock.wallMs())
     for (let tick = 0; tick < ticks; tick++) this.#core.tick()

@@ -10,8 +10,12 @@ export type TickTimerOptions = {
   readonly timing: NodeTiming
   readonly self: NodeId
   readonly core: { readonly leader: NodeId | null }
-  /** Handles the passage of this number of ticks. */
-  readonly pass: (ticks: number) => void
+  /**
+   * Handles the passage of this number of ticks.
+   *
+   * @param isLate more time has passed than is counted
+   */
+  readonly pass: (ticks: number, isLate: boolean) => void
 }
 
 /** Ticks until the timer fires, at most. */
@@ -51,6 +55,8 @@ export class TickTimer {
 
   /** To be called before a message of the api thread is handled. */
   taken(message: ApiToRaft): void {
+    // A client waits for the leader from now on, and not since the last timer.
+    if (message.kind === 'propose' || message.kind === 'read') this.#pass()
     // The timer of an idle member is late for what this message begins.
     if (this.#idleness.taken(message, this.#options.clock.monotonicMs())) this.#set()
   }
@@ -82,7 +88,8 @@ export class TickTimer {
     const nowMs = clock.monotonicMs()
     const ticks = Math.floor((nowMs - this.#passedMs) / timing.tickMs)
     if (ticks <= 0) return
-    this.#passedMs = ticks > TICKS_AT_ONCE_MAX ? nowMs : this.#passedMs + ticks * timing.tickMs
-    pass(Math.min(ticks, TICKS_AT_ONCE_MAX))
+    const isLate = ticks > TICKS_AT_ONCE_MAX
+    this.#passedMs = isLate ? nowMs : this.#passedMs + ticks * timing.tickMs
+    pass(Math.min(ticks, TICKS_AT_ONCE_MAX), isLate)
   }
 }

@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import type { NodeId } from '../../../../raft/core/types.ts'
+import { cluster } from '../../../scenario/member-infos.ts'
 import { Solo } from './solo.ts'
 
 const options = { electionTicks: 10, heartbeatTicks: 1, quietHeartbeatTicks: 31 }
@@ -50,4 +52,62 @@ void test('a member without quiet heartbeats confirms none, and its timeout stay
   solo.receive({ ...addressed, commit: logIndex(0), context: null, quiet: true })
   assert.ok(!solo.takeAll('heartbeat-response').some(({ quiet }) => quiet === true))
   assert.ok(ticksToCampaign(solo) < 20)
+})
+
+void test('a learner never ends its longer wait: a leader that votes alone answers its reads without a heartbeat', () => {
+  const solo = new Solo({ options, term: 1, configuration: cluster([2], [1]) })
+  const addressed = { kind: 'heartbeat', from: two, to: one, term: term(1) } as const
+  solo.receive({ ...addressed, commit: logIndex(0), context: null, quiet: true })
+  solo.raft.expectLeader()
+  for (let tick = 0; tick < 30 + 9; tick++) solo.raft.tick()
+  assert.equal(solo.raft.leader, two)
+})
+
+/** A leader whose followers have confirmed quiet heartbeats. */
+function quietLeader(): Solo {
+  const solo = new Solo({ options: { ...options, quietHeartbeatTicks: 5 } })
+  solo.lead([2, 3])
+  for (let tick = 0; tick < 15; tick++) {
+    solo.raft.tick()
+    solo.work()
+    for (const { to, quiet } of solo.takeAll('heartbeat')) {
+      const { quiet: confirmed, ...other } = confirmation(solo, to)
+      solo.receive(quiet === true ? { ...other, quiet: confirmed } : other)
+      if (quiet === true && to === 3) return solo
+    }
+  }
+  return assert.fail('it is not quiet')
+}
+
+function confirmation({ raft }: Solo, from: NodeId) {
+  return { kind: 'heartbeat-response', from, to: one, term: raft.term, context: null, quiet: true } as const
+}
+
+void test('a delay of its own makes the heartbeats of a leader frequent again', () => {
+  const solo = quietLeader()
+  solo.raft.tick()
+  solo.work()
+  assert.equal(solo.takeAll('heartbeat').length, 0)
+  solo.raft.endQuiet()
+  solo.raft.tick()
+  solo.work()
+  assert.ok(solo.takeAll('heartbeat').every(({ quiet }) => quiet === undefined))
+  solo.raft.tick()
+  solo.work()
+  assert.equal(solo.takeAll('heartbeat').length, 2)
+})
+
+const isActive = (solo: Solo): boolean | undefined =>
+  solo.raft.status().followers.find(({ id }) => id === two)?.recentlyActive
+
+void test('a leader with something to replicate notices a silent follower after the usual time', () => {
+  const solo = quietLeader()
+  solo.propose('a')
+  for (let tick = 0; tick < 11; tick++) solo.raft.tick()
+  assert.equal(isActive(solo), false)
+  const late = quietLeader()
+  late.propose('a')
+  late.receive(confirmation(late, two))
+  for (let tick = 0; tick < 11; tick++) late.raft.tick()
+  assert.equal(isActive(late), false, 'a late response makes no difference')
 })

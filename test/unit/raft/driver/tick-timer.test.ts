@@ -24,12 +24,15 @@ class Member {
   readonly clock = new ManualClock()
   readonly core: { leader: NodeId | null } = { leader: peer }
   ticks = 0
+  /** How often more time had passed than was counted. */
+  late = 0
   /** Times at which ticks were passed. */
   readonly passed: number[] = []
   readonly timer = new TickTimer({
     ...{ clock: this.clock, timing: defaultTiming, self, core: this.core },
-    pass: (ticks) => {
+    pass: (ticks, isLate) => {
       this.ticks += ticks
+      this.late += isLate ? 1 : 0
       this.passed.push(this.clock.monotonicMs())
     },
   })
@@ -136,6 +139,7 @@ void test('after a pause of the process few ticks are passed, fewer than an elec
   const after = member.ticks
   await member.clock.advance(tickMs - 1)
   assert.equal(member.ticks, after, 'the time of the pause is not passed later')
+  assert.equal(member.late, 1)
 })
 
 void test('a stopped timer passes nothing', async () => {
@@ -143,4 +147,13 @@ void test('a stopped timer passes nothing', async () => {
   member.timer.stop()
   await member.clock.advance(10 * heartbeatMs)
   assert.equal(member.ticks, 0)
+})
+
+void test('ticks are passed before a client begins to wait for the leader', async () => {
+  const member = new Member()
+  await member.heartbeats(3)
+  const { ticks } = member
+  await member.clock.advance(3 * tickMs)
+  member.timer.taken({ kind: 'read', round: 1 })
+  assert.equal(member.ticks - ticks, 3)
 })
