@@ -1,8 +1,8 @@
 /*
- * Records the compiled form of the bundled programs and threads, with which `runCachedScript`
- * starts them: runs each of them with record-compiled-hook.js. `orchctl` creates a cluster of two
- * members. A member of it is recorded when it starts again and is ready: by then it has called the
- * functions that a start with a configuration, data and a peer calls.
+ * Records the compiled form (V8's code cache) of the bundled programs and threads, with which
+ * `runCachedScript` starts them: runs each of them with record-compiled-hook.js. `orchctl` creates
+ * a cluster of two members. A member of it is recorded when it starts again and is ready: by then
+ * it has called the functions that a start with a configuration, data and a peer calls.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
