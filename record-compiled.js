@@ -69,7 +69,8 @@ async function ended(command, what) {
 async function until(server, isTrue) {
   const endMs = performance.now() + waitMsMax
   while (!(await isTrue())) {
-    if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}`)
+    const end = server.exitCode ?? server.signalCode
+    if (end !== null) throw new Error(`the server ended with ${end}`)
     if (performance.now() > endMs)
       throw new Error('the server was not ready, or recorded nothing, within a minute')
     await sleep(20)
