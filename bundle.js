@@ -2,8 +2,8 @@
  * Bundles each program with the modules that it loads into a few files. dist/bundle has the layout
  * of dist/, without modules that no program loads. Finding, reading and compiling a thousand
  * modules one by one takes half of the start time, and a fifth of the memory of an empty server.
- * What a start of the server or of orchctl runs is also compiled: see record-compiled.js. dist/
- * itself is kept for the tests.
+ * What a start of the server or of orchctl runs is also compiled (V8's code cache): see
+ * record-compiled.js. dist/ itself is kept for the tests.
  *
  *   node bundle.js [dist]
  */
@@ -27,7 +27,7 @@ const target = join(dist, 'bundle')
 /** The programs that users start. */
 const commands = ['src/main.js', 'src/cli/main.js']
 
-/** Each is one script, which runs in its compiled form: the commands, and threads of the server. */
+/** Programs that become one script each, run from its code cache: commands and server threads. */
 const scripts = [...commands, 'raft/threads/log-thread.js', 'raft/threads/raft-thread.js']
 
 /** Other programs, and the files that programs load by URL. */
@@ -191,7 +191,7 @@ function licensesOf(inputs) {
 }
 
 /**
- * Returns by path the compiled forms of the last build that are still valid: the text of the script
+ * Returns by path the code caches of the last build that are still valid: the text of the script
  * and the version of the engine are the same.
  */
 function compiledBefore(outputs) {

@@ -1,8 +1,8 @@
 /*
- * Loaded before a bundled program: writes the compiled form of each script to a file with the path
- * of the script and `.compiled`. It does so once the file named by RECORD_WHEN exists, or else when
- * the program or thread ends: by then the compiled form contains the functions that the start has
- * called.
+ * Loaded before a bundled program: writes the compiled form of each script (V8's code cache) to the
+ * path of the script with `.compiled` appended. It does so once the file named by RECORD_WHEN
+ * exists, or else when the program or thread ends: by then the compiled form contains the functions
+ * that the start has called.
  */
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

@@ -1,8 +1,8 @@
 /*
- * Records the compiled form of the bundled programs and threads, with which `runCachedScript`
- * starts them: runs each of them with record-compiled-hook.js. `orchctl` creates a cluster of two
- * members. A member of it is recorded when it starts again and is ready: by then it has called the
- * functions that a start with a configuration, data and a peer calls.
+ * Records the compiled form (V8's code cache) of the bundled programs and threads, with which
+ * `runCachedScript` starts them: runs each of them with record-compiled-hook.js. `orchctl` creates
+ * a cluster of two members. A member of it is recorded when it starts again and is ready: by then
+ * it has called the functions that a start with a configuration, data and a peer calls.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -69,7 +69,8 @@ async function ended(command, what) {
 async function until(server, isTrue) {
   const endMs = performance.now() + waitMsMax
   while (!(await isTrue())) {
-    if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}`)
+    const end = server.exitCode ?? server.signalCode
+    if (end !== null) throw new Error(`the server ended with ${end}`)
     if (performance.now() > endMs)
       throw new Error('the server was not ready, or recorded nothing, within a minute')
     await sleep(20)

@@ -13,7 +13,7 @@ export interface Clock {
    */
   monotonicMs(): number
   /**
-   * Milliseconds since 1970 UTC; may jump either way. For timestamps people read, never for
+   * Milliseconds since 1970 UTC; may jump either way. For timestamps that people read, never for
    * durations.
    */
   wallMs(): number

@@ -67,7 +67,7 @@ async function started(what: string, flags: readonly string[]): Promise<void> {
   })
   try {
     while (!(await isReady(port))) {
-      if (child.exitCode !== null || performance.now() - begun > waitMsMax)
+      if (hasEnded(child) || performance.now() - begun > waitMsMax)
         throw new Error(`${what}: it does not start`)
       await new Promise((wake) => setTimeout(wake, 5))
     }
@@ -83,8 +83,13 @@ async function started(what: string, flags: readonly string[]): Promise<void> {
   }
 }
 
+/** A process that a signal ended has no exit code. */
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
+}
+
 async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return
+  if (hasEnded(child)) return
   const exited = once(child, 'exit')
   child.kill('SIGTERM')
   await exited

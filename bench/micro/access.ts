@@ -1,7 +1,8 @@
 /*
- * Measures what authentication and authorization cost a request: a bearer token of a file, not
- * cached because there is no connection, then RBAC with its caches filled; with the default policy
- * and one role of the user, and with 1,000 further roles and bindings of other users.
+ * Measures what authentication and authorization cost a request: a bearer token of the token file,
+ * looked up each time because results are cached by connection and there is none here; then RBAC
+ * with its caches filled. It compares the default policy and one role of the user with the same and
+ * 1,000 further roles and bindings of other users.
  *
  *   node dist/bench/micro/access.js [--roles 1000] [--decisions 200000] [--rounds 7]
  *

@@ -108,7 +108,7 @@ async function execute(order: Order): Promise<Usage | 'done'> {
   }
 }
 
-/** Collects garbage first, then resets the statistics. */
+/** Returns the statistics and the memory after a garbage collection, and resets the statistics. */
 function takeUsage(): Usage {
   const { user, system } = process.cpuUsage(before.all)
   const seen = { turnMs, turnCpuMs, collectorMs, written, cpuMs: (user + system) / 1000 }
@@ -132,7 +132,7 @@ async function change(to: Store, namespace: string, names: readonly string[], by
   await to.write(write(...operations), performance.now() + 10_000)
 }
 
-/** CPU time of the API thread, without collection and compression threads. Linux only. */
+/** Returns the CPU time of the main thread, without those for garbage collection. Linux only. */
 function threadCpuMs(): number {
   return (
     Number(

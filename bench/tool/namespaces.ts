@@ -44,7 +44,7 @@ export class Namespaces {
   }
 
   /**
-   * Deletes the content of a namespace and the namespace itself, which servers complete later.
+   * Deletes the ConfigMaps of a namespace, then the namespace itself; servers complete that later.
    *
    * @returns false when the deletion is not confirmed
    */

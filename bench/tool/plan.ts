@@ -42,7 +42,7 @@ export const quickSelection: Selection = Object.freeze({
 
 /** Capabilities of the endpoints. */
 export type Possible = {
-  /** In the order of comparison. */
+  /** Read modes, in the order in which they are measured. */
   readonly modes: readonly ('linearizable' | 'lease' | 'bounded' | 'any' | 'log')[]
   /** The selected HTTP versions that the endpoints support. */
   readonly http: readonly HttpVersion[]

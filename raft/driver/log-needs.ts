@@ -2,15 +2,16 @@ import type { FollowerStatus } from '../core/ready.ts'
 import type { LogIndex, NodeId } from '../core/types.ts'
 
 /**
- * The entries that a peer still needs of this member's log: those above `from` are kept, within the
- * bounds of `CompactionPlanner`.
+ * Entries of this member's log that are still needed, by a peer, or by this member itself after it
+ * installs a requested snapshot: those above `from` are kept, within the bounds of
+ * `CompactionPlanner`.
  */
 export type LogNeed = {
   readonly from: LogIndex
   /**
-   * Size of the snapshot that the peer continues from, as far as it was sent: that much log is kept
-   * for it. If the log were written faster than the snapshot is sent, the peer could not catch up
-   * from this member anyway. 0: it continues from the log.
+   * Bytes sent so far of the snapshot that the entries follow: up to that much log is kept, even if
+   * `CompactionPlanner` would keep less. If the log were written faster than the snapshot is sent,
+   * the peer could not catch up from this member anyway. 0: there is no snapshot.
    */
   readonly stateBytes: number
 }

@@ -6,7 +6,7 @@ import { checkFetched } from '../log/plan-repair.ts'
 import type { PeerMessage } from '../ports.ts'
 import { alteredIn } from '../protocol/command-checksum-guard.ts'
 
-/** The raft actor, as the repair uses it. */
+/** The part of the raft actor that a repair uses, and the entries to fetch. */
 export type LogRepairOptions = {
   readonly self: NodeId
   /** The other members, as named by the damaged log. */
@@ -34,7 +34,7 @@ export type LogRepairOptions = {
   readonly notice: (line: string) => void
 }
 
-/** After this time without a message from a peer, the next peer is asked, in ms. */
+/** Time in ms without a message from the peer that was asked, after which the next one is asked. */
 const answerMsMax = 1000
 const noticePeriodMs = 60_000
 /** Limit of the missing part of a log in bytes; it is held in memory until it is complete. */

@@ -129,7 +129,7 @@ class SalvageScan {
     return false
   }
 
-  /** @returns null for a damaged group, and the length to skip */
+  /** @returns the group, null if it is damaged; and the length to the next position to examine */
   #groupAt(
     number: number,
     window: SegmentWindow,

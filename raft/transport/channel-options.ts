@@ -23,8 +23,8 @@ export function channelOptions(limits: TransportLimits, member: string): Channel
 }
 
 /**
- * Every peer opens a link and possibly a snapshot stream, so no peer needs more streams per
- * connection.
+ * Returns the options of the server. A connection carries one link or one snapshot stream, so no
+ * member reaches the limit of streams.
  */
 export function serverOptions(limits: TransportLimits): ServerOptions {
   return { ...sharedOptions(limits), 'grpc.max_concurrent_streams': 8 }

@@ -23,8 +23,9 @@ export type HandshakeContext = {
 }
 
 /**
- * Checks a hello against the caller's certificate, which alone proves its identity, and this
- * member's configuration. Logs and cluster ids are checked by `HandshakeContext.verify`.
+ * Checks a hello against the caller's certificate, which alone proves its identity, against this
+ * member's configuration, and against its cluster ID unless one of the two is still gathering.
+ * `HandshakeContext.verify` checks the log ID, and the cluster ID again.
  *
  * @param certified the member that the caller's verified certificate names; null without one
  * @returns null: accepted

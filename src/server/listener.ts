@@ -74,7 +74,7 @@ export class Listener {
     return this.#handshakeErrors
   }
 
-  /** Passes every request to `handler`, except for tunnels. */
+  /** Passes every request to `handler`, except for `CONNECT`: it gets the error `refuseTunnel`. */
   handle(handler: RawHandler, refuseTunnel: () => ApiError): RawServer {
     const take: RawHandler = (request, reply) => {
       if (!('stream' in request || 'stream' in reply)) {

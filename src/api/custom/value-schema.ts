@@ -3,10 +3,11 @@ import { isHeadMember } from './conform-custom.ts'
 import type { Structural } from './structural.ts'
 
 /**
- * Returns the shape of a custom schema for code that is generic over schemas; a zero always differs
- * from absent. Rules for values are not included, `validateCustom` checks them.
+ * Returns the shape of a custom schema for code that is generic over schemas. In it, a zero value
+ * always differs from an absent one. Rules for values are not included: `validateCustom` checks
+ * them.
  *
- * @param root of the whole object
+ * @param root the schema of the whole object
  * @returns without kind, apiVersion and metadata, which all kinds share
  */
 export function objectSchemaOf(root: Structural): ObjectSchema {
@@ -46,7 +47,7 @@ function schemaOf(node: Structural): Schema {
   }
 }
 
-/** As upstream, members that are declared merge as declared; the others by their values. */
+/** Returns the declared part of a schema: as upstream, other members merge by their values. */
 function declaredOf(node: Structural): { readonly declared?: Schema } {
   if (node.type === 'array') return { declared: listOf(node) }
   const { properties, additional, mapType } = node

@@ -9,7 +9,7 @@ import type { ControllerParts, Stop } from './controller-parts.ts'
 
 export type ServerServiceParts = ControllerParts & { readonly ranges: ServiceRanges }
 
-/** Starts keeping the Service of the API server and its endpoints. */
+/** Starts the controller that keeps the Service of the API server and its endpoints up to date. */
 export function startServerService(of: ServerServiceParts): readonly Stop[] {
   const { store, clock, names, catalog, serverClient, ranges, log, always } = of
   const members = new Informer({

@@ -39,7 +39,7 @@ export class WebhookStore extends ForwardingStore implements ConvertibleStore, S
   readonly #place: KeyPrefix
   readonly #options: WebhookStoreOptions
   readonly #cached: CachedConversions
-  /** Events of this version, for all watches; an entry lives as long as the store keeps it. */
+  /** Events of this version, for all watches. An entry lives as long as its event in the store. */
   readonly #events = new WeakMap<StoreEvent, StoreEvent>()
 
   /** @param version of `definition` */
@@ -221,7 +221,7 @@ function rawOf(stored: StoredObject): StoredObject {
   return stored instanceof WebhookObject ? stored.raw : stored
 }
 
-/** A stored object in a version that a webhook converts it to, unless it is stored in that one. */
+/** A stored object as one version shows it. A webhook converts it if it is stored in another. */
 class WebhookObject implements StoredObject {
   /** The object as stored. */
   readonly raw: StoredObject

@@ -36,7 +36,7 @@ export function withFamilies(spec: JsonObject): JsonObject {
 export function assignFamilies(spec: JsonObjectDraft, assignment: Assignment): void {
   const { before, ranges } = assignment
   if (textMember(spec, 'type') === 'ExternalName') return
-  // A change of the ranges changes no Service that prefers two families.
+  // An unchanged Service that prefers two families keeps its families when the ranges change.
   if (before !== null && isSameDualStack(spec, before)) return
   if (textMember(spec, 'ipFamilyPolicy') === '') spec['ipFamilyPolicy'] = defaultPolicy(spec, before)
   const policy = textMember(spec, 'ipFamilyPolicy')
@@ -74,7 +74,7 @@ function isSameDualStack(spec: JsonObject, before: JsonObject): boolean {
   return isPreferred && ['type', 'ipFamilyPolicy', 'clusterIPs', 'ipFamilies'].every(isSame)
 }
 
-/** A change to one family is enough to release the second address, if nothing else names it. */
+/** Drops the second of the addresses, and of the families, unless the request changes that list. */
 function dropSecond(spec: JsonObjectDraft, before: JsonObject): void {
   for (const name of ['clusterIPs', 'ipFamilies']) {
     const now = textsMember(spec, name)
@@ -82,7 +82,7 @@ function dropSecond(spec: JsonObjectDraft, before: JsonObject): void {
   }
 }
 
-/** Returns the errors of a change that leaves out the second address without saying so. */
+/** Returns the errors of an update that omits the second address without `SingleStack`. */
 function* reductions(spec: JsonObject, before: JsonObject | null, isSingle: boolean): Iterable<Finding> {
   if (before === null || isSingle) return
   for (const [name, what] of [
@@ -118,7 +118,7 @@ function familiesOfAddresses(spec: JsonObject): readonly string[] {
 type Configured = {
   readonly families: readonly string[]
   readonly configured: readonly string[]
-  /** Families that the Service has already: they stay. */
+  /** Families that the stored Service has: it may keep them. */
   readonly old: readonly string[]
   readonly policy: string
 }

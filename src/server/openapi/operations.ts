@@ -61,7 +61,7 @@ export function pathsOf(definition: ResourceDefinition, names: Names): readonly 
   return paths.filter((path) => path.operations.length > 0)
 }
 
-/** Returns the media types of a response, under the cluster's own names. */
+/** Returns the media types of a response; the one for protobuf depends on the API domain. */
 export function answerTypes(
   { answer }: Operation,
   definition: ResourceDefinition,

@@ -4,7 +4,7 @@ import type { ObjectSchema, Schema } from '../../../src/api/schema/schema.ts'
 
 const names = ['a', 'b', 'c', 'd'] as const
 
-/** Returns a random struct with all types of members that server-side apply distinguishes. */
+/** Returns a random struct, with members of any type that server-side apply distinguishes. */
 export function randomStruct(random: SeededRandom, depth: number): ObjectSchema {
   const properties = names.slice(0, 2 + random.below(3)).map((name) => [name, randomType(random, depth)])
   return { type: 'object', properties: Object.fromEntries(properties) as ObjectSchema['properties'] }

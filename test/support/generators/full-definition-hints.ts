@@ -3,7 +3,7 @@ import type { Hints, ObjectMaker } from './hint.ts'
 
 const shape = 'apiextensions.v1'
 
-/** A definition whose schemas use all features of schemas. */
+/** Hints for a CRD whose schemas use all features of schemas. */
 export const definitionHints: Hints = {
   [`${shape}.CustomResourceDefinitionSpec.group`]: (maker) => `${maker.word()}.example.com`,
   [`${shape}.CustomResourceDefinitionSpec.scope`]: (_, variant) =>

@@ -17,7 +17,7 @@ export type ObjectMaker = {
 /** Returns the value of one member; undefined: it is left out. */
 export type Hint = (maker: ObjectMaker, variant: number) => Json | undefined
 
-/** Hints by definition and member. */
+/** Hints by schema and member, such as `apiextensions.v1.CustomResourceDefinitionNames.kind`. */
 export type Hints = { readonly [member: string]: Hint }
 
 /** Adjusts members that depend on each other, after all are drawn. */

@@ -80,7 +80,7 @@ export class Scheduler {
       if (failure === null) throw cause
       binding.outcome = failure.kind
       this.#assumed.delete(uid)
-      // Deleted since, or bound by a request whose answer was lost: the cache will show it.
+      // The Pod was deleted: the cache will show it. After other failures the queue tries again.
       if (!isRefusedWith(cause, 404)) throw cause
     }
   }

@@ -6,7 +6,7 @@ import type { Version, Watch, WatchEvent } from '../history.ts'
 import { sideOf } from '../sides.ts'
 import type { Side } from '../sides.ts'
 
-/** Revisions of which a complete watch reported all changes, without `from` itself. */
+/** A range of revisions, `from` excluded, in which complete watches reported every change. */
 export type CoveredRange = {
   readonly from: number
   readonly upTo: number

@@ -176,7 +176,7 @@ class Schedule {
     for (let step = 0; step < steps; step++) await this.#step()
   }
 
-  /** All members are running and connected. */
+  /** Starts all members, then delivers every message and writes every record, in 20 rounds. */
   async settle(): Promise<void> {
     for (const { id } of this.#members) this.#start(id)
     for (let round = 0; round < 20; round++) {
@@ -237,7 +237,7 @@ class Schedule {
     if (verdict === 'ok') to.receive(message.from, message.identity)
   }
 
-  /** The record is durable, but the process may have crashed before it knows. */
+  /** Makes the next record of a member durable; the process may crash before it learns of that. */
   #record(id: NodeId): void {
     const founding = this.#running.get(id)
     const disk = this.#disks.get(id)

@@ -138,7 +138,7 @@ async function maintained(cluster: Cluster, { ring }: Member): Promise<void> {
 const signerOf = ({ shared }: Member): string | null => shared.signer()?.verification.id ?? null
 const verifiedBy = ({ shared }: Member): readonly string[] => shared.verification.map(({ id }) => id)
 
-void test('the first key reaches every member, and no member key or private key is stored', async (t) => {
+void test('the first key reaches every member, and its private key is not stored in plain text', async (t) => {
   const cluster = await Cluster.open(t)
   const [one, two] = [await cluster.member(1), await cluster.member(2)]
   assert.equal(signerOf(one), null)
@@ -152,14 +152,14 @@ void test('the first key reaches every member, and no member key or private key 
     assert.ok(der)
     const { stored } = cluster
     for (const form of ['base64', 'base64url', 'hex'] as const) {
-      // The private number itself, wherever in the structure it is.
+      // Most of the private scalar, wherever in the stored object it is.
       assert.equal(stored.includes(der.subarray(36, 66).toString(form)), false)
     }
   }
   assert.deepEqual(cluster.errors, [])
 })
 
-void test('a member that joins later gets the key; one that is removed does not get the next', async (t) => {
+void test('a member that joins later gets the key; a removed member cannot open it, and publishes nothing', async (t) => {
   const cluster = await Cluster.open(t)
   const one = await cluster.member(1)
   await maintained(cluster, one)
@@ -187,7 +187,7 @@ void test('a new leader keeps the signing key, also after a restart', async (t) 
   assert.deepEqual([signerOf(again), signerOf(two)], [id, id])
 })
 
-void test('a new key signs once every member can verify with it, and earlier tokens stay valid', async (t) => {
+void test('a new key signs after its publication time, and earlier keys still verify', async (t) => {
   const cluster = await Cluster.open(t)
   const [one, two] = [await cluster.member(1), await cluster.member(2)]
   await maintained(cluster, one)
@@ -275,7 +275,7 @@ void test('a key of a type that this program does not support is skipped; the ot
   assert.equal(cluster.errors.length, 1)
 })
 
-void test('issuing a token waits for the first key, for a bounded time', async (t) => {
+void test('issuing a token waits for the first key, or until the member closes its keys', async (t) => {
   const cluster = await Cluster.open(t)
   const one = await cluster.member(1)
   const early = one.shared.untilSigner()
