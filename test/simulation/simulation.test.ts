@@ -1,7 +1,7 @@
 /*
  * Goal: whole clusters of the shipped code keep every promise under any order of faults, one
  * history per seed.
- * Method: seeds 1 to SEEDS (60 by default) on all cores, each checked by all checkers and by a
+ * Method: seeds 1 to SEEDS (100 by default) on all cores, each checked by all checkers and by a
  * final phase in which a healthy majority has to converge. Every fault and crash step has to take
  * effect in at least one of these runs, or of some additional ones. Deliberate bugs show that the
  * checkers detect them, and that failures are shrunk.
@@ -21,9 +21,9 @@ import { replayCommand, report, shrink } from './shrink.ts'
 import type { Failed } from './shrink.ts'
 import { faultProfiles } from './swarm.ts'
 
-const defaultSeeds = 60
+const defaultSeeds = 100
 const seeds = Number(process.env['SEEDS'] ?? defaultSeeds)
-/** The maximum number of additional runs to cover crashes at rare steps. */
+/** The maximum number of additional runs to cover rare faults and crashes at rare steps. */
 const furtherSeedsMax = 300
 const mutantSeedsMax = 40
 const divergentRuns = 5
@@ -78,7 +78,7 @@ void test(`a cluster survives each of ${seeds} seeds`, async () => {
   for (const [what, count] of Object.entries(sum)) assert.ok(count > 0, `there were ${what}`)
   // If nearly no calls succeed, nearly nothing can go wrong.
   assert.ok(sum.answered > answeredShareMin * sum.asked, 'enough calls succeed despite the faults')
-  const further = seedsOfSteps(seeds + 1)
+  const further = furtherSeeds(seeds + 1)
   await run(() => (coverage.missing().length === 0 ? null : further()))
   assert.deepEqual(coverage.missing(), [], 'every fault and every crash step happens in some seed')
   // L1: a timeout to notice, another to elect, each up to twice the least; the rest had their votes
@@ -88,13 +88,15 @@ void test(`a cluster survives each of ${seeds} seeds`, async () => {
   assert.ok(times.within('electedMs', 0.9) <= patienceMs, 'L1: nine elections of ten are quick')
 })
 
-function seedsOfSteps(first: number): () => SeedJob | null {
-  let seed = first
+/** Returns seeds of crashes at steps and of other faults in turn. */
+function furtherSeeds(first: number): () => SeedJob | null {
+  const next = { steps: first, others: first }
   let left = furtherSeedsMax
   return () => {
     if (left-- <= 0) return null
-    while (swarmOf(seed).profile !== 'steps') seed++
-    return { seed: seed++ }
+    const turn = left % 2 === 0 ? 'steps' : 'others'
+    while ((swarmOf(next[turn]).profile === 'steps') !== (turn === 'steps')) next[turn]++
+    return { seed: next[turn]++ }
   }
 }
 
