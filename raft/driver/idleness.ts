@@ -38,13 +38,12 @@ export class Idleness {
 
   /** Takes note of a message of a peer. */
   received(message: PeerMessage, nowMs: number): void {
-    const kind = message.kind === 'core' ? message.message.kind : message.kind
-    if (kind === 'heartbeat') {
+    const received = message.kind === 'core' ? message.message : message
+    if (received.kind === 'heartbeat') {
       this.#lastHeartbeatMs = nowMs
-      const isQuiet = message.kind === 'core' && message.message.kind === 'heartbeat' && message.message.quiet
-      this.#expectedMs = (isQuiet === true ? quietHeartbeats : 1) * this.#heartbeatMs
+      this.#expectedMs = (received.quiet === true ? quietHeartbeats : 1) * this.#heartbeatMs
     }
-    if (!IDLE_PEER_KINDS.has(kind)) this.#activeUntilMs = nowMs + ACTIVE_MS
+    if (!IDLE_PEER_KINDS.has(received.kind)) this.#activeUntilMs = nowMs + ACTIVE_MS
   }
 
   /**

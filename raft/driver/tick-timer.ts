@@ -55,8 +55,8 @@ export class TickTimer {
 
   /** To be called before a message of the api thread is handled. */
   taken(message: ApiToRaft): void {
-    // A client waits for the leader from now on, and not since the last timer.
-    if (message.kind === 'propose' || message.kind === 'read') this.#pass()
+    // What begins with the message begins now, and not at the last timer.
+    this.#pass()
     // The timer of an idle member is late for what this message begins.
     if (this.#idleness.taken(message, this.#options.clock.monotonicMs())) this.#set()
   }

@@ -43,8 +43,8 @@ export function chargeBudget({ object: pod, list, time }: JointContext): JointCh
  * selects a Pod without labels, as upstream, not even one with an empty selector.
  */
 function needsNoBudget(pod: AnyObject): boolean {
-  const isEnding = typeof pod.metadata.deletionTimestamp === 'string'
   if (Object.keys(pod.metadata.labels ?? {}).length === 0) return true
+  const isEnding = typeof pod.metadata.deletionTimestamp === 'string'
   return isEnding || ['Succeeded', 'Failed', 'Pending'].includes(textMember(statusOf(pod), 'phase'))
 }
 
