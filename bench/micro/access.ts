@@ -1,6 +1,6 @@
 /*
  * Measures what authentication and authorization cost a request: a bearer token of the token file,
- * looked up each time, as results are cached by connection and the benchmark has none; then RBAC
+ * looked up each time, as results are cached by connection and no connection is open; then RBAC
  * with its caches filled. It compares the default policy and one role of the user with the same and
  * 1,000 further roles and bindings of other users.
  *

@@ -55,7 +55,7 @@ export class TickTimer {
 
   /** To be called before a message of the api thread is handled. */
   taken(message: ApiToRaft): void {
-    // What begins with the message begins now, and not at the last timer.
+    // A wait that the message begins is counted from now on, and not from the last timer.
     this.#pass()
     // The timer of an idle member is late for what this message begins.
     if (this.#idleness.taken(message, this.#options.clock.monotonicMs())) this.#set()

@@ -5,7 +5,7 @@ import type { RecordedEvent, StoredObject } from './watch-recorder.ts'
 export type PodLife = {
   readonly uid: string
   readonly name: string
-  /** The UID of its ReplicaSet; empty if it has none. */
+  /** The UID of its ReplicaSet; empty without one. */
   readonly owner: string
   /** The id of the request that created it; empty: it names none. */
   readonly creation: string

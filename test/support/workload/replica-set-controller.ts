@@ -201,7 +201,7 @@ function excess(pods: readonly V1Pod[], count: number): readonly V1Pod[] {
   return pods.toSorted((a, b) => rank(a) - rank(b) || version(b) - version(a)).slice(0, count)
 }
 
-/** Returns the key of the ReplicaSet of a Pod; empty if it has none. */
+/** Returns the key of the ReplicaSet of a Pod; empty without one. */
 function ownerKeyOf(pod: V1Pod): string {
   const owner = controllerOf(pod)
   return owner === undefined ? '' : `${metaOf(pod).namespace}/${owner.name}`
