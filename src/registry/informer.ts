@@ -198,9 +198,10 @@ export class Informer<T> {
     for (let after: Key | null = null; ;) {
       const slice = this.#slice(after, limits)
       for (const stored of slice.objects) {
-        if (!this.#keeps(stored)) continue
-        missing.delete(stored.key)
-        if (!isSame(this.#values.get(stored.key)?.version, stored)) this.#set(stored)
+        if (this.#keeps(stored)) {
+          missing.delete(stored.key)
+          if (!isSame(this.#values.get(stored.key)?.version, stored)) this.#set(stored)
+        }
         if (this.#sealed.has(stored.key)) present.add(stored.key)
       }
       after = slice.objects.at(-1)?.key ?? after
