@@ -21,7 +21,7 @@ build: install ## Check the types of the pure modules, and compile everything to
 	@node bundle.js
 
 # The build information of /version. The date is that of the commit, so that builds are reproducible.
-# Without a checkout it is unknown.
+# Without a checkout both are unknown.
 build-info:
 	@mkdir -p dist/src && rm -f dist/src/build-info.json
 	@if [ -e .git ] && commit=$$(git rev-parse --verify HEAD 2>/dev/null) && \

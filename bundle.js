@@ -2,8 +2,8 @@
  * Bundles each program with the modules that it loads into a few files. dist/bundle has the layout
  * of dist/, without modules that no program loads. Finding, reading and compiling a thousand
  * modules one by one takes half of the start time, and a fifth of the memory of an empty server.
- * What a start of the server or of orchctl runs is also compiled (V8's code cache): see
- * record-compiled.js. dist/ itself is kept for the tests.
+ * The build also stores the compiled form (V8's code cache) of the functions that a start of the
+ * server or of orchctl runs: see record-compiled.js. dist/ itself is kept for the tests.
  *
  *   node bundle.js [dist]
  */
@@ -27,7 +27,7 @@ const target = join(dist, 'bundle')
 /** The programs that users start. */
 const commands = ['src/main.js', 'src/cli/main.js']
 
-/** Programs that become one script each, run from its code cache: commands and server threads. */
+/** Programs that become one script each, which runs from a code cache: commands, server threads. */
 const scripts = [...commands, 'raft/threads/log-thread.js', 'raft/threads/raft-thread.js']
 
 /** Other programs, and the files that programs load by URL. */
@@ -121,7 +121,7 @@ function escaped(character) {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Returns the file that is started: it runs the script next to it. */
+/** Returns the text of the file that users start: it runs the script next to it. */
 function starterOf(path) {
   const runner = relative(dirname(path), join(target, 'src/host/cached-script.js'))
   return [
@@ -231,7 +231,7 @@ const modules = await build({
   splitting: true,
   format: 'esm',
 })
-const started = await build({
+const bundledScripts = await build({
   ...common,
   entryPoints: scripts.map((program) => join(dist, program)),
   plugins: [computedImports, ownAddresses],
@@ -239,13 +239,13 @@ const started = await build({
   charset: 'ascii',
   format: 'cjs',
 })
-const inputs = Object.keys({ ...modules.metafile.inputs, ...started.metafile.inputs })
-checkNames(inputs, [...modules.outputFiles, ...started.outputFiles])
-checkServer({ ...modules.metafile.outputs, ...started.metafile.outputs })
-const compiled = compiledBefore(started.outputFiles)
+const inputs = Object.keys({ ...modules.metafile.inputs, ...bundledScripts.metafile.inputs })
+checkNames(inputs, [...modules.outputFiles, ...bundledScripts.outputFiles])
+checkServer({ ...modules.metafile.outputs, ...bundledScripts.metafile.outputs })
+const compiled = compiledBefore(bundledScripts.outputFiles)
 rmSync(target, { recursive: true, force: true })
 for (const { path, text } of modules.outputFiles) write(path, headOf(path, text) + text)
-for (const { path, text } of started.outputFiles) {
+for (const { path, text } of bundledScripts.outputFiles) {
   write(path, scriptOf(path, text))
   const starter = path.replace(/cjs$/, 'js')
   // npm links to the commands, so they must stay executable.

@@ -1,8 +1,8 @@
 /*
- * Loaded before a bundled program: writes the compiled form of each script (V8's code cache) to the
- * path of the script with `.compiled` appended. It does so once the file named by RECORD_WHEN
- * exists, or else when the program or thread ends: by then the compiled form contains the functions
- * that the start has called.
+ * Node loads this module before a bundled program. It writes the compiled form of each script (V8's
+ * code cache) to the path of the script with `.compiled` appended: once the file that RECORD_WHEN
+ * names exists, or else when the program or thread ends. By then the compiled form contains the
+ * functions that the start has called.
  */
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

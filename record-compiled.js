@@ -1,8 +1,9 @@
 /*
- * Records the compiled form (V8's code cache) of the bundled programs and threads, with which
- * `runCachedScript` starts them: runs each of them with record-compiled-hook.js. `orchctl` creates
- * a cluster of two members. A member of it is recorded when it starts again and is ready: by then
- * it has called the functions that a start with a configuration, data and a peer calls.
+ * Records the compiled form (V8's code cache) of the bundled programs and threads, from which
+ * `runCachedScript` starts them. To do so it runs them with record-compiled-hook.js: `orchctl`
+ * while it creates a cluster of two members, and then one of these members while it starts again.
+ * The member is recorded once it is ready: by then it has called the functions that a start with a
+ * configuration, data and a peer calls.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,6 +19,8 @@ const hook = fileURLToPath(new URL('./record-compiled-hook.js', import.meta.url)
 const waitMsMax = 60_000
 
 /**
+ * Writes the compiled form of each script next to it.
+ *
  * @param bundle the directory that bundle.js wrote
  * @param scripts paths of the server's scripts in it
  * @throws Error when a program does not run
@@ -35,12 +38,12 @@ async function recordAll(bundle, servers, scratch) {
   const port = await freePorts()
   const commands = join(bundle, 'src/cli/main.js')
   const up = ['--dir', directory, '--nodes', '2', '--client-port', `${port}`, '--peer-port', `${port + 2}`]
-  await ended(started(['--import', hook, commands, 'cluster', 'up', ...up]), 'orchctl cluster up')
-  await ended(started([commands, 'cluster', 'down', '--dir', directory]), 'orchctl cluster down')
+  await succeeded(start(['--import', hook, commands, 'cluster', 'up', ...up]), 'orchctl cluster up')
+  await succeeded(start([commands, 'cluster', 'down', '--dir', directory]), 'orchctl cluster down')
   const when = join(scratch, 'now')
   const server = (name) => [join(bundle, 'src/main.js'), '--config', join(directory, name, 'config.yaml')]
-  const recorded = started(['--import', hook, ...server('n1')], { RECORD_WHEN: when })
-  const peer = started(server('n2'))
+  const recorded = start(['--import', hook, ...server('n1')], { RECORD_WHEN: when })
+  const peer = start(server('n2'))
   const written = servers.map((script) => join(bundle, `${script}.compiled`))
   try {
     await until(recorded, () => isReady(port))
@@ -54,18 +57,20 @@ async function recordAll(bundle, servers, scratch) {
   }
 }
 
-function started(words, env = {}) {
-  return spawn(process.execPath, words, {
+function start(args, env = {}) {
+  return spawn(process.execPath, args, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
 }
 
-async function ended(command, what) {
+/** Waits for the end of a process. @throws Error unless it exits with 0 */
+async function succeeded(command, what) {
   const [code] = await once(command, 'exit')
   if (code !== 0) throw new Error(`${what} ended with ${code}`)
 }
 
+/** Waits until a condition holds. @throws Error if the server ends first, or after a minute */
 async function until(server, isTrue) {
   const endMs = performance.now() + waitMsMax
   while (!(await isTrue())) {

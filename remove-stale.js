@@ -1,6 +1,7 @@
 /*
- * Removes from dist/ what was compiled from sources that no longer exist. The compiler leaves it
- * there when a source is moved or deleted, and the old tests among it would still be run.
+ * Removes from dist/ the files that were compiled from sources that no longer exist. The compiler
+ * leaves them there when a source is moved or deleted, and the test runner would still run the old
+ * tests among them.
  *
  *   node remove-stale.js [directory of the sources and dist/]
  */
@@ -12,7 +13,7 @@ const outputs = /\.(js|js\.map|d\.ts)$/
 /** The output of bundle.js, which removes its own stale files. */
 const bundled = 'bundle'
 
-/** @param folder its path below dist/ */
+/** Removes stale files of a folder, and empty folders. @param folder path below dist/ */
 function clean(folder) {
   const path = join(root, 'dist', folder)
   for (const entry of readdirSync(path, { withFileTypes: true })) {

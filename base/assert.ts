@@ -1,10 +1,11 @@
-/** Thrown when this program contradicts itself. Never caught on purpose: the process must stop. */
+/** Thrown when this program contradicts itself. Code that catches it must end the process. */
 export class BrokenInvariant extends Error {
   override readonly name = 'BrokenInvariant'
 }
 
 /**
- * Throws unless `condition` holds. Stays on in production. One claim per assert, stated positively.
+ * Throws unless `condition` holds, in production too. Each assertion makes one claim, stated
+ * positively.
  */
 export function assert(condition: boolean, claim: string): asserts condition {
   if (!condition) throw new BrokenInvariant(claim)

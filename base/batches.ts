@@ -1,5 +1,5 @@
 export type BatchOptions = {
-  /** Calls at a time, at least 1. */
+  /** Number of concurrent calls, at least 1. */
   readonly size: number
   /** Runs before each batch. It may throw. */
   readonly before?: () => Promise<void>

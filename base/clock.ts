@@ -9,12 +9,13 @@ export interface Timer {
  */
 export interface Clock {
   /**
-   * Milliseconds since some moment in the past; never goes back. For every duration and deadline.
+   * Returns the milliseconds since some moment in the past. The value never decreases. It is used
+   * for all durations and deadlines.
    */
   monotonicMs(): number
   /**
-   * Milliseconds since 1970 UTC; may jump either way. For timestamps that people read, never for
-   * durations.
+   * Returns the milliseconds since 1970 UTC. The value may jump either way. It is used for
+   * timestamps, never for durations.
    */
   wallMs(): number
   /** Calls `action` once, `delayMs` (>= 0) from now, never before the caller returned. */

@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts'
 
 export type Deadline = {
   readonly clock: Clock
-  /** Monotonic time in ms. `Infinity`: none. */
+  /** Monotonic time in ms. `Infinity`: there is no deadline. */
   readonly deadlineMs: number
   /** Returns the error to reject with at the deadline. */
   readonly late: () => Error

@@ -1,4 +1,4 @@
-/** A promise settled once, from outside. Settling again does nothing. */
+/** A promise that its owner settles from outside. Settling it again does nothing. */
 export class Deferred<T> {
   readonly promise: Promise<T>
   #resolve!: (value: T) => void

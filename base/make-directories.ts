@@ -4,8 +4,8 @@ import { dirname, resolve } from 'node:path'
 import { CodedError } from './coded-error.ts'
 
 /**
- * A needed directory cannot be created. The code is that of the operating system, `ENOTDIR` where
- * the path is a file.
+ * Thrown when a needed directory cannot be created. The code is that of the operating system:
+ * `ENOTDIR` if the path is a file.
  */
 export class DirectoryError extends CodedError {
   /** The path that could not be created or checked: the requested one, or one of its parents. */

@@ -1,7 +1,7 @@
 /*
  * Exits with 0 while the member in this container makes progress: a failure of /livez means that
- * only a restart helps. It does not verify the certificate, since it sends nothing secret and only
- * reaches its own container.
+ * only a restart helps. This program does not verify the certificate, since it sends nothing secret
+ * and only connects to its own container.
  *
  *   node healthcheck.mjs PORT
  */
