@@ -5,11 +5,11 @@ import type { Range } from './range.ts'
 import { ONE, add, exactly, multiply, scale } from './range.ts'
 
 /**
- * The cost of a call: exact, once it was made, and estimated from the sizes of its arguments. The
+ * The cost of a call: exact, after the call, and estimated, from the sizes of its arguments. The
  * receiver of a method is the first argument.
  *
  * @source cel-go `interpreter/runtimecost.go`, `checker/cost.go`; apiserver
- *   `pkg/cel/library/cost.go`
+ * `pkg/cel/library/cost.go`
  */
 export type CostRule = {
   readonly actual: (
@@ -57,7 +57,7 @@ export const affix: CostRule = {
   estimate: (args) => ({ cost: scale(sizeAt(args, 1), CHARACTER) }),
 }
 
-/** Comparing ends with the shorter value. */
+/** A comparison reads at most as much as the shorter value has. */
 export const comparison: CostRule = {
   actual: ([a = null, b = null], _, evaluation) => Math.ceil(evaluation.smallerSize(a, b) * CHARACTER),
   estimate: (args) => {
@@ -85,7 +85,7 @@ export const searchList: CostRule = {
   estimate: (args) => ({ cost: sizeAt(args, 1) }),
 }
 
-/** A text searched for another one. */
+/** A search for a text in another one. */
 export const searchText: CostRule = {
   actual: ([text = null, part = null], _, evaluation) =>
     Math.ceil(evaluation.sizeOf(text) * CHARACTER) * Math.ceil(evaluation.sizeOf(part) * CHARACTER),
@@ -129,7 +129,10 @@ export function sizeAt(args: readonly Sized[], at: number): Range {
   return args[at]?.size ?? ONE
 }
 
-/** Reads each text in a list or map, and each other value. Parts may be shared: each is a step. */
+/**
+ * Returns the cost of reading all values in a list or map. Each value is also a step, because parts
+ * may be shared.
+ */
 function traversalCost(value: CelValue | CelFailure, evaluation: Evaluation): number {
   evaluation.step(1)
   if (typeof value === 'string' || value instanceof Uint8Array) return Math.floor(value.length * CHARACTER)

@@ -77,7 +77,7 @@ function formatValue(
   return text ?? new CelFailure(`error during formatting: %${verb} cannot format ${typeOf(value)}`)
 }
 
-/** Steps of the texts of a number: every digit of a double is found first. */
+/** Returns the steps of formatting a value. For `%f`, every digit of a double is computed first. */
 function stepsOf(verb: string, value: CelValue, evaluation: Evaluation): number {
   if (typeof value === 'string' || value instanceof Uint8Array) return evaluation.sizeOf(value) / 8
   return typeof value === 'number' && verb === 'f' ? DOUBLE_STEPS : 0
