@@ -45,7 +45,7 @@ export type WebhookRule = {
   readonly scope: 'Cluster' | 'Namespaced' | '*'
 }
 
-/** The annotation of a configuration whose webhooks are not called until that time. */
+/** The annotation of a configuration with the time until which its webhooks are not called. */
 export function suspensionAnnotation(names: Names): string {
   return `${names.group('admissionregistration')}/suspended-until`
 }

@@ -25,7 +25,7 @@ export function rejectionCode(status: JsonObject | null): number {
 
 /**
  * Returns the error for a request that a webhook denied. The message is upstream's; configuration
- * and duration are a cause.
+ * and duration are in a cause.
  *
  * @source apiserver `pkg/admission/plugin/webhook/errors/statuserror.go`
  */

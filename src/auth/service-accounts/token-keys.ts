@@ -37,7 +37,7 @@ export interface SharedKeySource {
   readonly verification: readonly VerificationKey[]
   /** Returns the key that signs now. @returns null: this member does not have one yet */
   signer(): SigningKey | null
-  /** As `signer`, after a wait of some seconds for the first key. */
+  /** Like `signer`, but waits some seconds for the first key. */
   untilSigner(): Promise<SigningKey | null>
   /** Resolves once the keys are those that this member has applied. @throws StoreError */
   untilCurrent(): Promise<void>
@@ -124,8 +124,8 @@ export function generateSigningKey(draw = generateKeyPair): SigningKey {
 }
 
 /**
- * Joins the keys of several files; a key that is in several of them counts once. What this server
- * signs, it verifies.
+ * Joins the keys of several files; a key that is in several of them counts once. The keys that sign
+ * verify, too.
  *
  * @param signingForSecrets unset: the same key
  *
