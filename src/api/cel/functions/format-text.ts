@@ -52,7 +52,7 @@ export function formatText(template: string, args: CelList, evaluation: Evaluati
 }
 
 const CLAUSE = /%(?:\.([0-9]{1,4}))?([%sdfebxXo])/y
-/** As upstream. */
+/** The same maximum as upstream. */
 const PRECISION_MAX = 100
 
 function unreadable(template: string, at: number): CelFailure {
