@@ -162,7 +162,7 @@ export class AuditLogWriter {
     }
   }
 
-  /** Takes as many as fit, and at least one. */
+  /** Takes as many lines from the queue as fit, and at least one. */
   #takeLines(bytesMax: number): readonly Uint8Array[] {
     let count = 0
     let bytes = 0

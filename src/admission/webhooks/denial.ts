@@ -55,7 +55,7 @@ function textDetail<Name extends string>(
   name: Name,
 ): { readonly [key in Name]?: string } {
   const text = textMember(details, name)
-  // The key is the parameter.
+  // The type of a computed key is not inferred.
   return text === '' ? {} : ({ [name]: text } as { readonly [key in Name]: string })
 }
 

@@ -23,7 +23,7 @@ export type WebhookVerdict = {
 
 export type ReadVerdict =
   | { readonly kind: 'verdict'; readonly verdict: WebhookVerdict }
-  /** @param why one line, as upstream words it */
+  /** `why` is one line, in upstream's words. */
   | { readonly kind: 'invalid'; readonly why: string }
 
 export type ExpectedResponse = {

@@ -44,7 +44,7 @@ export type WebhookCall = {
 /**
  * A failed call.
  *
- * @param why one line, as upstream words it
+ * @param why one line, in upstream's words
  * @param breaker whether the circuit breaker counts it
  */
 export type CallFailed = {
@@ -161,7 +161,7 @@ export class WebhookCaller {
       })
       return { uid, query, result }
     } catch (cause) {
-      // URL, authority or credentials cannot be used.
+      // The URL, the authority or the credentials cannot be used.
       const why = cause instanceof Error ? cause.message : String(cause)
       return failed(`could not get REST client: ${why}`, 400)
     }
@@ -282,7 +282,7 @@ function notCalled(why: string): CallFailed {
 }
 
 const LOOP =
-  'loop detected: the request was made while this webhook was being called; exclude what its own backend writes by rules or selectors'
+  'loop detected: the request was made while this webhook was being called; exclude the writes of its own backend by rules or selectors'
 
 function openWords({ breaker }: WebhookStatistics, waitMs: number): string {
   return `${breaker.failures} calls failed in a row; it is called again in ${Math.ceil(waitMs / 1000)}s`

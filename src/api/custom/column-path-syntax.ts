@@ -102,7 +102,7 @@ class Reader {
   }
 }
 
-/** Up to an unescaped character that ends a name. */
+/** Matches up to an unescaped character that ends a name. */
 const MEMBER = /(?:\\.|[^\s.,[\]$@{}\\])*/sy
 
 function bracketed(text: string): Step {

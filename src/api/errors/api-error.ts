@@ -46,8 +46,8 @@ export type ApiErrorCause = {
 
 export type ApiErrorDetails = {
   /**
-   * Identify the object, where it is known. `kind` holds the plural resource name where upstream
-   * does so.
+   * `name`, `group`, `kind` and `uid` identify the object, where it is known. `kind` holds the
+   * plural resource name where upstream does so.
    */
   readonly name?: string
   readonly group?: string

@@ -112,7 +112,7 @@ export function signingKeyOf(privateKey: KeyObject, source: string): SigningKey 
  * Creates a key pair for tokens.
  *
  * @param draw creates a key pair; called until the ID of one does not begin with `-`, because a
- *   command line takes such an ID for an option. One ID in 64 begins so
+ * command line takes such an ID for an option. That is the case for one ID in 64
  *
  * @throws AuthError `token-key-unusable`
  */

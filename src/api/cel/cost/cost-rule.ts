@@ -39,7 +39,7 @@ const REGEX_CHARACTER = 0.25
 
 export const nominal: CostRule = { actual: () => 1, estimate: () => ({ cost: ONE }) }
 
-/** Reads one argument once or more. */
+/** Returns the rule of a function that reads one argument, `passes` times. */
 export function traverse(at: number, passes = 1, resultSize?: (size: Range) => Range): CostRule {
   return {
     actual: (args, _, evaluation) => Math.ceil(evaluation.sizeOf(args[at] ?? null) * CHARACTER * passes),
@@ -51,7 +51,10 @@ export function traverse(at: number, passes = 1, resultSize?: (size: Range) => R
   }
 }
 
-/** `startsWith` and `endsWith`: estimated by the affix, counted by the receiver, as upstream. */
+/**
+ * `startsWith` and `endsWith`. As upstream, the estimate depends on the size of the affix, the
+ * exact cost on the size of the receiver.
+ */
 export const affix: CostRule = {
   actual: traverse(0).actual,
   estimate: (args) => ({ cost: scale(sizeAt(args, 1), CHARACTER) }),
@@ -120,7 +123,7 @@ export const traverseDeep: CostRule = {
   },
 }
 
-/** A fixed amount. */
+/** Returns the rule of a function whose cost is always the same. */
 export function fixed(cost: number): CostRule {
   return { actual: () => cost, estimate: () => ({ cost: exactly(cost) }) }
 }
