@@ -6,7 +6,8 @@ import type { BucketSeries } from '../metrics/bucket-histogram.ts'
 import type { BreakerState } from '../outward/circuit-breaker.ts'
 
 /**
- * As upstream names the phases: plugins `admit` and `validate`, webhooks `admit` and `validating`.
+ * Upstream's names of the phases: `admit` and `validate` for plugins, `admit` and `validating` for
+ * webhooks.
  */
 export type PhaseLabel = 'admit' | 'validate' | 'validating'
 export type WebhookErrorType = 'calling_webhook_error' | 'no_error' | 'apiserver_internal_error'
@@ -137,7 +138,7 @@ export class AdmissionMetrics {
     return name === null ? this.#steps.of('', type) : this.#plugins.of(name, type)
   }
 
-  /** Returns what counts the calls of a webhook. Its owner keeps it for many calls. */
+  /** Returns the meter of the calls of a webhook. The caller keeps it for many calls. */
   webhook(name: string, type: PhaseLabel): WebhookMeter {
     const { requests } = this.#counters
     return new WebhookMeter(({ operation, rejected, code }) => ({
@@ -167,8 +168,8 @@ export class AdmissionMetrics {
 }
 
 /**
- * A counter whose label `name` has a limited number of values. An ordinary one hashes all labels
- * for each count, which would be a tenth of the call of a webhook.
+ * A counter whose label `name` has a limited number of values. An ordinary counter hashes all
+ * labels for each count, which would be a tenth of the cost of a webhook call.
  */
 class LimitedCounter<Label extends string> {
   readonly #names = new Set<string>()
@@ -212,7 +213,7 @@ type CounterSeries<Label extends string> = {
   count: number
 }
 
-/** @param code that of the webhook, or of the error of the call */
+/** The result of a call. `code` is that of the webhook, or of the error of the call. */
 type WebhookOutcome = {
   readonly operation: string
   readonly rejected: boolean
@@ -221,7 +222,7 @@ type WebhookOutcome = {
 
 type WebhookSeries = { readonly duration: BucketCounts; readonly calls: { count: number } }
 
-/** Counts and times the calls of one webhook. The series of calls that passed are found once. */
+/** Counts and times the calls of one webhook. The series of calls that passed are cached. */
 export class WebhookMeter {
   readonly #find: (of: WebhookOutcome) => WebhookSeries
   /** Series of calls with code 200 that did not reject the request, by operation. */

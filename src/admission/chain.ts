@@ -27,8 +27,8 @@ export type LocalPlugin = {
 }
 
 /**
- * Calls another process. Its results are cached for the request: it is called again only when the
- * objects differ from those of the previous call.
+ * A plugin that may call another process. Its results are cached for the request: it is called
+ * again only when the objects differ from those of the previous call.
  */
 export type RemotePlugin = {
   readonly name: string

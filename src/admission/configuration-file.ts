@@ -61,8 +61,8 @@ function configurationIn(entry: JsonObject, where: string, path: string): Plugin
 }
 
 /**
- * Returns the credentials for webhooks that the plugins `MutatingAdmissionWebhook` and
- * `ValidatingAdmissionWebhook` are configured with.
+ * Returns the credentials for webhooks from the configuration of the plugins
+ * `MutatingAdmissionWebhook` and `ValidatingAdmissionWebhook`.
  *
  * @throws ConfigError, PkiError
  */

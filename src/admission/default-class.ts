@@ -12,7 +12,10 @@ export type DefaultClass =
   | { readonly kind: 'one'; readonly name: string }
   | { readonly kind: 'several'; readonly count: number }
 
-/** Returns the cluster-scoped object that one of the annotations marks as default with `true`. */
+/**
+ * Finds the default object of a cluster-scoped kind: the one that has an annotation of `marks` with
+ * the value `true`.
+ */
 export function defaultClassName(reads: ReadSet, place: Place, marks: readonly string[]): DefaultClass {
   const marked = reads
     .listOther(prefixOf({ ...place, namespace: null }))

@@ -20,7 +20,10 @@ export type EventLimit = {
   /** Events per second, and how many may come at once. */
   readonly qps: number
   readonly burst: number
-  /** Number of keys that are remembered; the ones not used for longest are forgotten. */
+  /**
+   * Maximum number of keys that are remembered; beyond it, the least recently used ones are
+   * dropped.
+   */
   readonly cacheSize: number
 }
 
@@ -94,7 +97,7 @@ function keyOf(type: EventLimitType, { context, target }: AdmissionRequest, even
   }
 }
 
-/** Returns what names the source of an event, in either group. */
+/** Returns the names that identify the source of an event, which may be of either API group. */
 function sourceOf(event: AnyObject): readonly string[] {
   const source = objectMember(event, hasMember(event, 'deprecatedSource') ? 'deprecatedSource' : 'source')
   const parts = [textMember(source, 'component'), textMember(source, 'host')]
@@ -109,7 +112,7 @@ function hasMember(event: AnyObject, name: string): boolean {
 
 const KEY_LENGTH_MAX = 256
 
-/** Clients choose the names in events: of a long key its beginning and a hash are remembered. */
+/** Shortens a long key to its beginning and a hash, because clients choose the names in events. */
 function shortKey(key: string): string {
   if (key.length <= KEY_LENGTH_MAX) return key
   return shortText(key, KEY_LENGTH_MAX / 2) + createHash('sha256').update(key).digest('hex')

@@ -5,7 +5,8 @@ import type { AdmissionPlugin } from './chain.ts'
 import { isPodWrite, mainContainers, withSpec } from './pods.ts'
 
 /**
- * Gives Pods that request extended resources a toleration for nodes that are reserved for them.
+ * Gives Pods that request extended resources tolerations for nodes that are tainted with the names
+ * of these resources.
  *
  * @source upstream `plugin/pkg/admission/extendedresourcetoleration`
  */

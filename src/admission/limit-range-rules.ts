@@ -29,15 +29,15 @@ const maxRule: Rule = { boundsOf: ({ max }) => max, isTighter: isLess, words: ab
 const ratioRule: Rule = { boundsOf: (item) => item.ratio, isTighter: isLess, words: ratio }
 const claimMaxRule: Rule = { boundsOf: ({ max }) => max, isTighter: isLess, words: aboveRequest }
 
-/** Violations that are reported of one LimitRange; the others are not looked for. */
+/** Violations of one LimitRange that are reported. The search ends with the last of them. */
 const VIOLATIONS_MAX = 64
 
 /**
- * Returns how an object violates one of the LimitRanges, in upstream's words; of several, one with
- * the tightest bound. Empty: it keeps to all of them.
+ * Returns how an object violates a LimitRange, in upstream's words. If it violates several, one
+ * with the tightest bound is reported. Empty: it violates none.
  *
  * The object is compared with the tightest bounds of all of them, because thousands of LimitRanges
- * times hundreds of containers would hold the thread for seconds.
+ * times hundreds of containers would block the thread for seconds.
  *
  * @source upstream `plugin/pkg/admission/limitranger/admission.go`
  */
@@ -105,7 +105,10 @@ function tightestBounds(
   return tightest
 }
 
-/** A generator, because all containers may violate all items: that is more than memory holds. */
+/**
+ * A generator, because all containers may violate all items, and a list of that might not fit into
+ * memory.
+ */
 function* eachViolation(subjects: readonly Subjects[], { items }: LimitRange): Generator<string, void> {
   for (const item of items) {
     for (const { type, rules, of } of subjects) {

@@ -16,8 +16,8 @@ import { changedContainers, isClaimWrite, isPodCreate } from './pods.ts'
 
 /**
  * Gives containers the default requests and limits of the LimitRanges of their namespace, and
- * refuses Pods and claims beyond its limits. The command of a write carries the condition that
- * no LimitRange of the namespace was added or changed since, whichever members take writes.
+ * refuses Pods and claims beyond their limits. The command of a write carries the condition that no
+ * LimitRange of the namespace was added or changed since, whichever members take writes.
  *
  * @source upstream `plugin/pkg/admission/limitranger`
  */
@@ -36,7 +36,7 @@ export function limitRanger({ names }: { readonly names: Names }): AdmissionPlug
       const { object, oldObject, definition, target } = request
       checkCapacityFor(RANGES, request)
       if (object === null || !(isPodCreate(request) || isClaimWrite(request))) return
-      // The finalizers of what is being deleted must be removable.
+      // The finalizers of an object that is being deleted must be removable.
       if (typeof oldObject?.metadata.deletionTimestamp === 'string') return
       const found = violationsOf(definition.plural, object, rangesOf(request))
       if (found.length === 0) return
@@ -44,7 +44,7 @@ export function limitRanger({ names }: { readonly names: Names }): AdmissionPlug
       throw forbidden(resourceOf(definition), object.metadata.name ?? target.name ?? '', why)
     },
     extraOperations: (request) => policyAnnouncement(RANGES, request),
-    extraConditions: (request) => whileLimitsAre(request),
+    extraConditions: (request) => whileLimitsUnchanged(request),
   }
 }
 
@@ -52,7 +52,7 @@ export function limitRanger({ names }: { readonly names: Names }): AdmissionPlug
  * Returns the condition that no LimitRange was added or changed since a Pod or claim was compared
  * with them.
  */
-function whileLimitsAre(request: AdmissionRequest): readonly Condition[] {
+function whileLimitsUnchanged(request: AdmissionRequest): readonly Condition[] {
   const { object, target, reads } = request
   const isLimited = isPodCreate(request) || isClaimWrite(request)
   if (object === null || target.namespace === null || !isLimited) return []
@@ -65,8 +65,8 @@ function whileLimitsAre(request: AdmissionRequest): readonly Condition[] {
 const RANGES = { kind: 'LimitRange', plural: 'limitranges' } as const
 
 /**
- * Amounts that a Pod gets: thousands of defaults for thousands of containers are more than memory
- * holds.
+ * Maximum number of amounts that a Pod gets: thousands of defaults for thousands of containers
+ * might not fit into memory.
  */
 const DEFAULTS_MAX = 10_000
 
@@ -78,7 +78,10 @@ function rangesOf({ target, reads }: AdmissionRequest): readonly LimitRange[] {
 
 type Filling = { readonly names: Names; readonly refuse: (why: string) => never }
 
-/** Returns the Pod with the defaults of each LimitRange that those before it left out. */
+/**
+ * Returns the Pod with the defaults of all LimitRanges. For each resource, the first LimitRange
+ * that has a default counts.
+ */
 function withDefaults(pod: AnyObject, ranges: readonly LimitRange[], { names, refuse }: Filling): AnyObject {
   const spec = objectMember(pod, 'spec')
   const containers = LISTS.flatMap((list) =>

@@ -67,7 +67,7 @@ function isSamePlace(a: Place, b: Place): boolean {
   return a.group === b.group && a.plural === b.plural
 }
 
-/** As Go prints the requirement. */
+/** Formats a requirement as Go prints it. */
 function spelled({ scope, operator, values }: ScopeRequirement): string {
   return `{${scope} ${operator} [${values.join(' ')}]}`
 }
@@ -141,7 +141,7 @@ function checkTexts(entry: JsonObject, name: string, where: string, problem: Pro
 
 const OPERATORS: readonly string[] = ['In', 'NotIn', 'Exists', 'DoesNotExist']
 
-/** As the scope selectors of quotas are checked. */
+/** Checks a scope in the same way as the scope selectors of quotas. */
 function checkScope(given: JsonObject, where: string, problem: Problem): void {
   checkFields(given, ['scopeName', 'operator', 'values'], where, problem)
   const { scope, operator, values } = scopeRequirementOf(given)

@@ -3,7 +3,7 @@ import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
 
-/** Whether the Pods of an account may use only the Secrets that it lists. */
+/** Returns whether the Pods of an account may use only the Secrets that the account lists. */
 export function limitsSecrets(account: AnyObject, names: Names): boolean {
   const value = account.metadata.annotations?.[names.label('enforce-mountable-secrets')]
   return value !== undefined && ['1', 't', 'T', 'true', 'TRUE', 'True'].includes(value)
@@ -69,7 +69,7 @@ function violationOfContainers(
 }
 
 function limitOf(account: AnyObject): {
-  /** An empty name is that of no Secret. */
+  /** An empty name refers to no Secret, so it counts as listed. */
   readonly isListed: (name: string) => boolean
   readonly why: (name: string) => string
 } {

@@ -7,8 +7,8 @@ import type { AdmissionPlugin } from './chain.ts'
 
 /**
  * Rejects creation in a namespace that is missing or being deleted, and deletion of the namespaces
- * that the platform needs. The command has the condition `namespace-active` too, so a race is
- * decided at apply.
+ * that the platform needs. The command has the condition `namespace-active` too, so races are
+ * decided when it is applied.
  *
  * @source apiserver `pkg/admission/plugin/namespace/lifecycle`
  */

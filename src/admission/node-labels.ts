@@ -3,8 +3,8 @@ import type { Names } from '../api/metadata/names.ts'
 type Labels = Readonly<Record<string, string>>
 
 /**
- * Returns the labels that a node may not set or change on its own Node, in order: those of the
- * domain that select nodes for Pods, and all under `node-restriction`.
+ * Returns the changed labels, sorted, that a node may not set or change on its own Node: those of
+ * the domain of the API, except for some well-known ones, and all under `node-restriction`.
  *
  * @source upstream `plugin/pkg/admission/noderestriction`, getModifiedLabels; KEP 279
  */

@@ -141,7 +141,8 @@ function restrictNode({ node, names, request, refuse }: NodeWrite): void {
       refuse(`node ${own} is not allowed to set the following labels: ${labels.join(', ')}`)
   }
   if (name !== node) refuse(`node ${own} is not allowed to modify node ${JSON.stringify(name)}`)
-  // The garbage collector would delete the Node, and the node register it without its taints.
+  // A missing owner would make the garbage collector delete the Node, and the node would register
+  // again without its taints.
   const ownersOf = (of: AnyObject | null): JsonObject => ({ owners: of?.metadata.ownerReferences ?? [] })
   if (object !== null && !equalJson(ownersOf(object), ownersOf(oldObject)))
     refuse(`node ${own} is not allowed to modify ownerReferences`)
@@ -154,7 +155,7 @@ function restrictNode({ node, names, request, refuse }: NodeWrite): void {
   if (labels.length > 0) refuse(`is not allowed to modify labels: ${labels.join(', ')}`)
 }
 
-/** Nodes report that volumes have grown. */
+/** Lets nodes update only the status of claims, to report that volumes have grown. */
 function restrictClaim({ node, request, refuse }: NodeWrite): void {
   const { target, operation, object, oldObject } = request
   if (target.subresource !== 'status') refuse('may only update PVC status')

@@ -5,8 +5,8 @@ import type { AdmissionFunction, AdmissionObserver, AdmissionPhase } from './cha
 
 /**
  * Measures admission for metrics, and for requests that ask for a trace. Reading the clock is most
- * of its cost: where plugins run one after another without waiting, the end of one is the beginning
- * of the next.
+ * of its cost: where plugins run one after another without waiting, the end of one counts as the
+ * beginning of the next.
  */
 export function admissionObserver(dependencies: {
   readonly clock: Clock
@@ -27,7 +27,10 @@ export function admissionObserver(dependencies: {
       timer.observe(request.operation, rejected, ms)
       if (step !== null) request.context.request.admissionTook?.(step, ms)
     }
-    /** Ends a measurement without waiting. A phase ends with its last plugin. */
+    /**
+     * Returns the time at which a function that did not wait ended. A phase ends with its last
+     * plugin.
+     */
     const end = (context: AdmissionRequest['context']): number => {
       if (step === null && last === context) {
         last = null

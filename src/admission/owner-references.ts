@@ -20,8 +20,8 @@ export type OwnerReferencesDependencies = {
 }
 
 /**
- * To change the owners of an object, a user needs permission to delete it; to make an owner wait
- * for it, permission to change the finalizers of the owner.
+ * To change the owners of an object, a user needs permission to delete it; to make the deletion of
+ * an owner wait for the object, permission to change the finalizers of the owner.
  *
  * @source upstream `plugin/pkg/admission/gc`
  */
@@ -54,12 +54,17 @@ export function ownerReferencesPermissionEnforcement(
   }
 }
 
-/** Permissions of owners that are checked before other requests may run: some ms. */
+/**
+ * Owners whose permissions are checked before other requests may run. It takes some milliseconds.
+ */
 const CHECKS_OF_TURN = 100
 
 type KindOf = OwnerReferencesDependencies['kindOf']
 
-/** The owners of one object have few kinds, and each is looked up among all kinds. */
+/**
+ * Returns the function with a cache: the owners of one object have few kinds, and a lookup searches
+ * all kinds.
+ */
 function remembered(kindOf: KindOf): KindOf {
   const known = new Map<string, ReturnType<KindOf>>()
   return (apiVersion, kind) => {

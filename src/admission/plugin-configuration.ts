@@ -10,8 +10,8 @@ export type ConfigurationShape = {
 }
 
 /**
- * Checks the type and the members of the configuration of a plugin: one that is misspelled would
- * leave the plugin at its defaults.
+ * Checks the type and the members of the configuration of a plugin: a misspelled member would leave
+ * the plugin at its defaults.
  *
  * @param problem called with each thing that is wrong
  */

@@ -27,7 +27,7 @@ export function mainContainers(spec: JsonObject): readonly JsonObject[] {
   return [...objectsMember(spec, 'containers'), ...objectsMember(spec, 'initContainers')]
 }
 
-/** Returns the object with other members of its spec. */
+/** Returns the object with some members of its spec replaced. */
 export function withSpec(object: AnyObject, members: JsonObject): AnyObject {
   return { ...object, spec: { ...objectMember(object, 'spec'), ...members } }
 }

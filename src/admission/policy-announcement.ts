@@ -7,15 +7,15 @@ import { keyOf, prefixOf } from '../store/key.ts'
 import type { Key, KeyPrefix } from '../store/key.ts'
 import type { PolicyKind } from './policy-capacity.ts'
 
-/** Location of the policies of a kind in a namespace. */
+/** Returns the key prefix of the policies of a kind in a namespace. */
 export function policiesPrefix({ plural }: PolicyKind, namespace: string): KeyPrefix {
   return prefixOf({ group: '', plural, namespace })
 }
 
 /**
- * Returns the operation that a new policy, or one with another spec, carries in addition: the
- * namespace is written as it is, so that it has another revision. A member that has not applied the
- * policy yet does not know that revision either, so its writes fail their condition
+ * Returns the operation that a new policy, or one with another spec, carries in addition: it writes
+ * the namespace unchanged, so that the namespace gets a new revision. A member that has not applied
+ * the policy yet does not know that revision either, so its writes fail their condition
  * (`whileAnnounced`). The first policy of a namespace needs none: writes before it carry the
  * condition that there is no policy.
  */

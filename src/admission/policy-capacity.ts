@@ -7,12 +7,12 @@ import { resourceOf } from '../registry/kinds/definition.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
 import { keyOf, prefixOf } from '../store/key.ts'
 
-/** A kind whose objects each write in their namespace is compared with. */
+/** A kind of policy. Each write in a namespace is compared with all objects of the kind there. */
 export type PolicyKind = { readonly kind: string; readonly plural: string }
 
 /**
- * Refuses a LimitRange or ResourceQuota that is new or grows, if there are as many in its namespace
- * as a write can be compared with. `policyAnnouncement` makes the number exact; concurrent requests
+ * Refuses a LimitRange or ResourceQuota that is new or grows, if its namespace already has the
+ * maximum number or size of them. `policyAnnouncement` makes the number exact; concurrent requests
  * that change metadata may exceed the bytes by what they add.
  *
  * @throws ApiError `Forbidden`
@@ -45,7 +45,7 @@ function isLonger(object: AnyObject, oldObject: AnyObject): boolean {
   return lengthOf(object) > lengthOf(oldObject)
 }
 
-/** @returns the length of what a request states of an object */
+/** @returns the length of an object without metadata that the server sets */
 function lengthOf(object: AnyObject): number {
   const metadata = withoutMembers(object.metadata, 'managedFields', 'resourceVersion', 'generation')
   return jsonText({ ...object, metadata }).length

@@ -13,8 +13,8 @@ import type { AdmissionPlugin } from './chain.ts'
 import { isPodWrite, withSpec } from './pods.ts'
 
 /**
- * Gives new Pods the priority of their class, or of the default class; allows one default class;
- * and keeps the classes of the system.
+ * Gives new Pods the priority of their class, or of the default class; allows only one default
+ * class; and refuses to delete the classes of the system.
  *
  * @source upstream `plugin/pkg/admission/priority`
  */
@@ -71,7 +71,9 @@ function classOf(stored: StoredObject): PriorityClass {
   return found
 }
 
-/** Returns the default class with the lowest value: several may exist since the plugin was off. */
+/**
+ * Returns the default class with the lowest value: several may exist if the plugin was disabled.
+ */
 function defaultClass({ reads }: AdmissionRequest, group: string): PriorityClass | null {
   let lowest: PriorityClass | null = null
   const prefix = prefixOf({ group, plural: 'priorityclasses', namespace: null })

@@ -32,7 +32,7 @@ export type QuotaDependencies = {
 /**
  * Refuses objects that would exceed a quota of their namespace. The command that stores an object
  * also stores the new usage of each quota, if the quota is unchanged since and none was added: so
- * usage is exact, whichever members take writes. A quota counts from when its controller has set
+ * usage is exact, whichever members take writes. A quota takes effect once its controller has set
  * its status.
  *
  * @source upstream `plugin/pkg/admission/resourcequota`
@@ -137,7 +137,10 @@ function limitOf(quota: Quota, write: Write, names: Names): Limit {
   return { quota, hard, more: increase(quota, write, hard), isMatching, scopes }
 }
 
-/** Whether there can be a quota that a write exceeds: of an update, only if it raises the usage. */
+/**
+ * Returns whether a write could exceed a quota. An update could only if it raises the usage or
+ * changes the scopes.
+ */
 function mayExceed({ usage, before, nowMs }: Write): boolean {
   if (before === null || !equalJson(usage.scopes, before.scopes)) return true
   return added({ usage, before, nowMs }).size > 0
@@ -181,7 +184,7 @@ function checkSpecified({ quota, hard }: Limit, unspecified: ReadonlySet<string>
   refuse(`status unknown for quota: ${quota.name}, resources: ${unknown.join(',')}`)
 }
 
-/** Refuses a write that consumes what only quotas allow, where no quota limits it. */
+/** Refuses a write that consumes a limited resource or scope that no quota covers. */
 function checkCovered(
   limited: readonly LimitedResource[],
   { write, limits }: { readonly write: Write; readonly limits: readonly Limit[] },
@@ -218,9 +221,9 @@ function checkHard({ quota, more }: Limit, refuse: Refusal): void {
 }
 
 /**
- * Stores the usage with the write. A quota that is not in force gets no usage, but a new revision:
- * the status of its controller, which has not seen the object, loses its condition and is counted
- * again.
+ * Returns the operation that stores the new usage with the write. A quota that is not in force only
+ * gets a new revision: if its controller has counted without the object, the condition of its
+ * status update fails, and it counts again.
  */
 function usagePut({ quota, more }: Limit): Operation {
   const { stored, object } = quota
@@ -236,7 +239,10 @@ function usagePut({ quota, more }: Limit): Operation {
   }
 }
 
-/** Whether a quota with scopes may be what allows the object, though its usage does not rise. */
+/**
+ * Returns whether the object may be allowed only because of the scopes of a quota, although the
+ * write does not raise its usage.
+ */
 function isAllowing({ quota, more, scopes }: Limit, limited: readonly LimitedResource[]): boolean {
   return more.size === 0 && isInForce(quota) && limited.length > 0 && scopes.length > 0
 }

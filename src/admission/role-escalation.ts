@@ -19,9 +19,9 @@ export type RoleEscalationDependencies = {
 }
 
 /**
- * A user may write a role only with all of its rules, or with the verb `escalate` on it, and a
- * binding only with all rules of its role, or with the verb `bind` on that role. To write an
- * aggregated role, which may gather any rules, a user needs all permissions.
+ * To write a role, a user needs all permissions that it grants, or the verb `escalate` on it. To
+ * write a binding, a user needs all permissions of its role, or the verb `bind` on that role. To
+ * write an aggregated role, which may gather any rules, a user needs all permissions.
  *
  * @source spec 5.7; upstream `pkg/registry/rbac/*\/policybased`
  */
@@ -121,8 +121,8 @@ function roleResource(
 }
 
 /**
- * Whether a write changes neither the rules nor the subjects. A changed label may select the role
- * for aggregation.
+ * Returns whether a write changes neither the rules nor the subjects. Labels are compared, too,
+ * because a changed one may select the role for aggregation.
  */
 function isSameGrant(object: AnyObject, oldObject: AnyObject): boolean {
   return (

@@ -14,7 +14,7 @@ import { mergedTolerations } from './tolerations.ts'
 
 /**
  * Gives Pods of a RuntimeClass its overhead, node selector and tolerations, and refuses Pods whose
- * class does not exist or whose overhead is another one.
+ * class does not exist or has another overhead than they state.
  *
  * @source upstream `plugin/pkg/admission/runtimeclass`
  */

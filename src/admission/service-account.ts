@@ -55,7 +55,7 @@ export function serviceAccountAdmission(dependencies: ServiceAccountAdmissionDep
       const account = stored === null ? null : parseStored(stored)
       const pod = withPullSecrets(named, account)
       if (!wantsToken(pod, account)) return pod
-      // The same in every evaluation of the request, as webhooks may have seen it.
+      // The name is the same in every evaluation of the request, because webhooks may have seen it.
       return withTokenVolume(pod, request.context.requestUid.slice(-SUFFIX_CHARACTERS), names)
     },
     validate: (request) => checkSecrets(names, request),

@@ -8,7 +8,10 @@ const VOLUME_PREFIX = 'kube-api-access-'
 const TOKEN_SECONDS = 3607
 const FILE_MODE = 0o644
 
-/** Whether the Pod gets the token of its account: the Pod decides before its account. */
+/**
+ * Returns whether the Pod gets the token of its account. The field of the Pod takes precedence over
+ * that of the account.
+ */
 export function wantsToken(pod: AnyObject, account: JsonObject | null): boolean {
   const ofPod = objectMember(pod, 'spec')['automountServiceAccountToken']
   const ofAccount = account?.['automountServiceAccountToken']

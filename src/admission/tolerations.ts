@@ -2,8 +2,8 @@ import { numberMember, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 
 /**
- * Returns both lists without tolerations that another one includes. It compares each with what may
- * include it, not with all others: a Pod may have thousands.
+ * Returns both lists without tolerations that another one includes. Each is compared only with
+ * those that may include it, because a Pod may have thousands.
  *
  * @source upstream `pkg/util/tolerations`, MergeTolerations
  */
@@ -37,8 +37,8 @@ function spelled(one: JsonObject): string {
 }
 
 /**
- * Tolerations by what taints they tolerate. Those of one entry differ only in the seconds: the
- * longest includes the others.
+ * Tolerations by the taints that they tolerate. Those of one entry differ only in the seconds: the
+ * longest one includes the others.
  */
 class Widest {
   readonly #seconds = new Map<string, number>()

@@ -15,7 +15,10 @@ export type MediaType = {
 /** A representation that this server can send. */
 export type Served = {
   readonly type: string
-  /** Allowed values of parameters; a parameter that is not listed here must not be requested. */
+  /**
+   * Allowed values of the parameters that select a representation. An entry of an Accept header
+   * with another value, or with a parameter that is not listed, does not match.
+   */
   readonly parameters?: { readonly [name: string]: readonly string[] }
   /** Only served to clients whose Accept header names all these parameters with the same values. */
   readonly required?: { readonly [name: string]: string }
@@ -90,7 +93,7 @@ export const JSON_SERVED = ENCODINGS_SERVED.filter(({ encoding }) => encoding ==
 /**
  * Returns the encoding of the body of a create, update or delete.
  *
- * @param contentType header value; empty means JSON, as upstream takes it
+ * @param contentType header value; empty means JSON, as upstream
  * @param known encodings that the kind supports
  * @throws ApiError UnsupportedMediaType
  */

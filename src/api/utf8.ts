@@ -1,4 +1,7 @@
-/** Returns the size in UTF-8. A lone surrogate counts three bytes, as encoders replace it. */
+/**
+ * Returns the size in UTF-8. A lone surrogate counts three bytes, as encoders replace it with
+ * U+FFFD.
+ */
 export function utf8Length(text: string, end: number = text.length): number {
   let bytes = 0
   for (let at = 0; at < end; at++) {

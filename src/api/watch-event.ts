@@ -23,7 +23,7 @@ export const WATCH_EVENT_SUFFIX = '}\n'
 export const INITIAL_EVENTS_END = 'initial-events-end'
 
 /**
- * A bookmark: every event up to `revision` was sent.
+ * Returns a bookmark, which states that every event up to `revision` was sent.
  *
  * @param annotation key to set to `true`, or null
  */
@@ -49,7 +49,7 @@ export function bookmarkMetadata(
   }
 }
 
-/** The last event of a watch, with its reason. */
+/** Returns the event that ends a watch, with the reason as a `Status`. */
 export function errorEvent(error: ApiError): string {
   return `${WATCH_EVENT_PREFIXES.ERROR}${JSON.stringify(statusOf(error))}${WATCH_EVENT_SUFFIX}`
 }

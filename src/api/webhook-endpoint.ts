@@ -2,7 +2,7 @@
 export type WebhookEndpoint = {
   /** Without the parameter `timeout`. */
   readonly url: string
-  /** The name that an entry of the credentials file has for it. */
+  /** The name of the entry for this server in the credentials file. */
   readonly credentialsName: string
   /** Reached by the DNS name of a service, never through a proxy. */
   readonly isService: boolean

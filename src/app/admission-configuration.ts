@@ -9,7 +9,7 @@ import type { AdmissionPluginName } from '../config/admission-plugins-flag.ts'
 import { StartError } from '../config/start-error.ts'
 import type { MemberContext } from './context.ts'
 
-/** The plugins whose configuration the file may have. */
+/** The plugins that the file may configure. */
 const PLUGINS: readonly AdmissionPluginName[] = [
   'EventRateLimit',
   'MutatingAdmissionWebhook',
@@ -20,7 +20,7 @@ const PLUGINS: readonly AdmissionPluginName[] = [
 
 export type ConfiguredAdmission = {
   readonly credentials: CredentialsFor
-  /** The files with these credentials. */
+  /** Paths of the kubeconfig files that hold these credentials. */
   readonly kubeconfigs: readonly string[]
   /** Returns the configuration of a plugin. null: the file lacks it. */
   readonly configurationOf: (plugin: AdmissionPluginName) => JsonObject | null

@@ -53,7 +53,7 @@ export type AdmissionDependencies = {
   readonly reviewers: AccessReviewer
   readonly rules: RuleSource
   readonly catalog: Catalog
-  /** Returns the configuration of a plugin in the file. null, or unset: there is none. */
+  /** Returns the configuration that the file has for a plugin. null, or unset: there is none. */
   readonly configurationOf?: (plugin: AdmissionPluginName) => JsonObject | null
   /** Unset: no webhooks are called. */
   readonly webhooks?: Pick<AdmissionWebhooks, 'mutating' | 'validating'>
@@ -103,7 +103,7 @@ const builders: {
   CertificateSubjectRestriction: ({ names }) => certificateSubjectRestriction({ names, organizationsIn }),
   DefaultIngressClass: defaultIngressClass,
   MutatingAdmissionWebhook: ({ webhooks }, before) => {
-    // An object that a webhook changed passes the plugins before it again.
+    // An object that a webhook changed passes the plugins before this one again.
     const chain = admissionChain(before)
     return webhooks?.mutating((request) => chain.mutate(request)) ?? null
   },
@@ -134,7 +134,7 @@ export function admissionOf(
   return admissionChain(plugins, observer)
 }
 
-/** @param request in base64. @returns null: not a certificate request. Validation refuses that */
+/** @param request in base64. @returns null: not a certificate request, which validation refuses */
 function organizationsIn(request: string): readonly string[] | null {
   try {
     return readCertificateRequest(Buffer.from(request, 'base64').toString('latin1')).subject.organizations
@@ -144,7 +144,9 @@ function organizationsIn(request: string): readonly string[] | null {
   }
 }
 
-/** Returns the configuration of a plugin, of the right shape. @returns null: not configured */
+/**
+ * Returns the configuration of a plugin after a check of its shape. @returns null: not configured
+ */
 function configurationOf(
   dependencies: AdmissionDependencies,
   plugin: AdmissionPluginName,

@@ -40,7 +40,7 @@ export type AdmissionWebhooksDependencies = {
   readonly metrics: AdmissionMetrics
 }
 
-/** Ms for the write of an event. */
+/** Timeout of the call that stores an event. */
 const EVENT_CALL_MS_MAX = 10_000
 
 /** The admission webhooks of this member. */
@@ -72,7 +72,7 @@ export class AdmissionWebhooks {
     this.#source.start()
   }
 
-  /** @param reinvoke runs the mutating plugins before it again */
+  /** @param reinvoke runs the mutating plugins that come before the webhooks again */
   mutating(reinvoke: Admission['mutate']): RemotePlugin {
     return mutatingWebhooks({ ...this.#parts(), reinvoke })
   }

@@ -25,7 +25,7 @@ export type CertificateInventoryDependencies = {
   readonly authorities: Pick<SharedAuthorities, 'certificates'>
 }
 
-/** How long a list stays current: the files behind it are read for each. */
+/** How long a list is reused: building one reads the files of the certificates. */
 const keptMs = 10_000
 
 /** All certificates that this member uses: for metrics, the log and operators. */
@@ -62,7 +62,7 @@ export class CertificateInventory {
     closing.add(() => expiry.close())
   }
 
-  /** Takes keys that are in use from now on. */
+  /** Replaces the keys of the member, which are listed from then on. */
   renew(keys: MemberKeys): void {
     this.#keys = keys
     this.#listedMs = Number.NEGATIVE_INFINITY

@@ -116,7 +116,8 @@ export function openConsensus(config: Config, dependencies: ConsensusDependencie
       ),
     onMeasured: (measured) => {
       dependencies.onMeasured(measured)
-      // By then every promise of an earlier process has expired, on any clock.
+      // By then every lease promise of an earlier process has expired, whatever the drift of
+      // clocks.
       if (owedMs === electionMs || clock.monotonicMs() < startedMs + 2 * owedMs) return
       owedMs = electionMs
       forgetPromise(dependencies.directory, electionMs, log)

@@ -37,7 +37,7 @@ export type BootContext = AppHost & {
 /** Input of every later step. */
 export type MemberContext = BootContext & OwnIdentity
 
-/** The envelope around a command needs the rest of its entry. */
+/** Limits of the store. The rest of an entry is for the envelope around its command. */
 export const storeLimits = Object.freeze({
   ...defaultStoreLimits,
   commandBytesMax: limits.entryBytesMax - 1024,

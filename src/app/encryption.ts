@@ -42,7 +42,10 @@ export async function startEncryption(
 ): Promise<Encryption> {
   const flag = 'encryption-provider-config'
   const builtIn = definitionsFor(names)
-  /** Index of the database when it was last rewritten. Retries of `trimLog` must use the same. */
+  /**
+   * Index of the database at the start, or when trimmed versions were last removed from its files.
+   * Retries of `trimLog` must use the same index.
+   */
   let held = machine.appliedDisk.index
   const encryption = new Encryption({
     ...{ store, clock, random, log, path: config[flag] },

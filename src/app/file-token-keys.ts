@@ -38,7 +38,7 @@ export class FileTokenKeys implements TokenKeys {
     return this.#version
   }
 
-  /** Replaces the key of the client port, so that tokens of the old one are refused. */
+  /** Replaces the key of the client port, so that tokens that the old key signed are refused. */
   renew({ server }: MemberKeys): void {
     if (server.key === this.#serverKey) return
     this.#serverKey = server.key

@@ -1,6 +1,6 @@
 import type { Quarantine } from '../store/quarantine.ts'
 
-/** From this many times in a row on, chance is unlikely. */
+/** From this many quarantines in a row on, the hardware is suspect. */
 const suspectTimes = 3
 
 /**

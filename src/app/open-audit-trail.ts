@@ -22,7 +22,7 @@ const mebibyte = 1024 * 1024
 const dayMs = 24 * 3_600_000
 
 /**
- * Opens the audit trail that the flags configure; null: none.
+ * Opens the audit trail that the flags configure. Returns null without `--audit-policy-file`.
  *
  * @throws StartError `usage`: a file is invalid, or the log cannot be written
  */

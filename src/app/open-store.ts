@@ -54,7 +54,7 @@ function logRemoval(news: QuarantinedDatabaseEvent, log: Pick<Logger, 'info' | '
   else log.warn(fields, 'could not delete the quarantined database')
 }
 
-/** The store knows only the names of its databases. */
+/** Returns the message with the path of the database or the log, which the store does not know. */
 function placed({ code, message }: DatabaseError, directory: string): string {
   if (message.includes(directory)) return message
   return `${join(directory, code === 'beyond-log' ? logFolder : databaseFolder)}: ${message}`

@@ -14,8 +14,8 @@ export type PodsOptions = {
 }
 
 /**
- * Follows the Pods, each version of which is parsed once for everything that needs them. The caller
- * starts the informer, once all listeners are there, and closes it.
+ * Follows the Pods. Each version is parsed once for all listeners. The caller starts the informer
+ * once all listeners are subscribed, and closes it.
  */
 export function podInformer({ names, store, clock }: PodsOptions): Informer<PodSummary> {
   const mirror = names.label('config.mirror')
@@ -26,7 +26,10 @@ export function podInformer({ names, store, clock }: PodsOptions): Informer<PodS
   })
 }
 
-/** Whether the authorizer of nodes or a controller follows the Pods: else none is parsed. */
+/**
+ * Returns whether the authorizer of nodes or a controller follows the Pods. If not, no Pod is
+ * parsed.
+ */
 export function needsPods(config: Config): boolean {
   const { controllers } = config
   return (

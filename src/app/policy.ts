@@ -58,7 +58,7 @@ export type AccessDependencies = {
   readonly serviceAccounts: ServiceAccounts
   /** All Pods, for the mode Node; the owner starts the informer later. */
   readonly pods: NodeGraphOptions['pods']
-  /** A caller may lose its token with its key. */
+  /** The keys of tokens. When they change, the tokens of some callers may become invalid. */
   readonly tokenKeys: readonly { readonly version: number }[]
 } & Pick<OutwardAccessDependencies, 'random' | 'log'>
 
@@ -173,8 +173,8 @@ export function reviewersFor(access: Access): AccessReviewer {
 
 /**
  * Returns whether this member has been without contact to a quorum for longer than the settings
- * allow it to decide by the roles and bindings that it knows. A member that has just started counts
- * from its start.
+ * allow it to decide by the roles and bindings that it knows. Without contact so far, the time
+ * counts from the start of the member.
  */
 export function staleAccess(of: {
   readonly consensus: { readonly status: Pick<ConsensusStatus, 'quorumContactMs'> }

@@ -36,7 +36,7 @@ const leaveMsMax = 3000
 
 /**
  * Opens the log and the database and starts consensus.
- * @throws ConsensusError, DatabaseError
+ * @throws ConsensusError, StartError `data-directory`
  */
 export async function openReplica(site: MemberContext, dependencies: ReplicaDependencies): Promise<Replica> {
   const { clock, random, log, onFatal, config, cluster, id, joined, closing } = site

@@ -7,7 +7,7 @@ import { StartError } from '../config/start-error.ts'
 /**
  * Returns the definitions that this member serves, of all that it knows.
  *
- * @throws StartError `usage` where a switch names an unknown one
+ * @throws StartError `usage` if a switch names an unknown version or resource
  * @source spec 9.1, 9.3
  */
 export function servedKinds(

@@ -59,7 +59,7 @@ export function rootCaOf(config: Config, { server }: MemberKeys): string | null 
   return clientAuthorities !== null && isIssuedBy(certificate, clientAuthorities) ? clientAuthorities : null
 }
 
-/** Returns the issuers that are accepted; the first one issues. */
+/** Returns the issuers that are accepted. The first one issues new tokens. */
 function issuersOf(config: Config, names: Names): readonly string[] {
   const issuers = config['service-account-issuer']
   // The URL that Pods use for this server.

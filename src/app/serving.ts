@@ -162,7 +162,7 @@ function serverOf(
   })
 }
 
-/** Returns the beginnings of headers that name users, which a proxy must not pass on. */
+/** Returns the prefixes of the headers that name users. Proxied requests must not contain them. */
 function userHeadersOf(config: Config): readonly string[] {
   const { userHeaders, groupHeaders, extraPrefixes } = proxyOptions(config)
   return [
@@ -179,7 +179,7 @@ function ofHeap(share: number, bytesMin: number): number {
   return Math.max(bytesMin, Math.floor(heapBytesMax() * share))
 }
 
-/** Ends watches on a member without a quorum, which would show stale state. */
+/** Ends the watches of a member without a quorum, because they would show stale state. */
 function endStaleWatches({ clock, closing }: MemberContext, server: ApiServer, caughtUp: CaughtUp): void {
   const guard = new WatchGuard({
     clock,

@@ -18,7 +18,7 @@ const flagSigners: { readonly [signer in SignerKind]: FlagSigner } = {
   legacyUnknown: 'legacy-unknown',
 }
 
-/** Whether the members share an authority, as no flag names files. */
+/** Returns whether the signers use the authority that the members share: no flag names files. */
 export function sharesAuthority(config: Config): boolean {
   return config[commonSigningFiles.certificate] === '' && !hasSignerFiles(config)
 }
@@ -55,7 +55,7 @@ export function signingAuthorities(dependencies: SigningAuthoritiesDependencies)
   return { of: (signer) => authorities.get(signer)?.current() ?? 'disabled' }
 }
 
-/** How long files are taken as unchanged. */
+/** How long files are assumed to be unchanged. */
 const rereadMs = 10_000
 
 /** An authority in files, which may be replaced while the member runs. */
@@ -73,7 +73,7 @@ class FileAuthority {
     this.#readMs = dependencies.clock.monotonicMs()
   }
 
-  /** Returns the authority of the files; of changed files that cannot be used, the earlier one. */
+  /** Returns the authority of the files, or the earlier one if changed files cannot be used. */
   current(): Authority {
     const { clock, log } = this.#dependencies
     const nowMs = clock.monotonicMs()

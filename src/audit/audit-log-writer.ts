@@ -150,7 +150,7 @@ export class AuditLogWriter {
     this.#settle(lines.length, cause === null)
   }
 
-  /** Returns why it is not written, or null. */
+  /** Returns why the bytes were not written; null: they were. */
   async #append(bytes: Uint8Array): Promise<string | null> {
     try {
       this.#file ??= await this.#dependencies.files.open(this.#options.path)
@@ -162,7 +162,7 @@ export class AuditLogWriter {
     }
   }
 
-  /** Takes as many as fit, and at least one. */
+  /** Takes as many lines from the queue as fit, and at least one. */
   #takeLines(bytesMax: number): readonly Uint8Array[] {
     let count = 0
     let bytes = 0
@@ -205,7 +205,7 @@ export class AuditLogWriter {
       this.#rotateAt = bytesMax
     } catch (cause) {
       // It continues to grow, as events must be written somewhere; rotation is retried when it has
-      // doubled.
+      // grown by `bytesMax` again.
       this.#rotateAt = size + bytesMax
       log.error({ path, cause: words(cause) }, 'the audit log cannot be rotated: it continues to grow')
     }

@@ -7,7 +7,7 @@ export type AuditLevel = (typeof AUDIT_LEVELS)[number]
 
 /**
  * The stages of a request that are recorded. `ResponseStarted` is for watches, and for requests
- * that fail authentication; `Panic` replaces the end where the server failed.
+ * that fail authentication; `Panic` replaces `ResponseComplete` if the server fails.
  */
 export const AUDIT_STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const
 export type AuditStage = (typeof AUDIT_STAGES)[number]

@@ -104,7 +104,7 @@ export class AuditWebhook {
       this.#lose(this.#inHand + this.#takeBatch(Infinity, Infinity).length, 'the member shuts down')
   }
 
-  /** Enough events for a list are waiting. */
+  /** Whether enough events for a full list are waiting. */
   get #isBatch(): boolean {
     const { auditWebhookEventsMax, auditWebhookBytesMax } = limits
     return this.#queue.length >= auditWebhookEventsMax || this.#queuedBytes >= auditWebhookBytesMax

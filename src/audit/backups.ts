@@ -55,5 +55,5 @@ function partsOf(name: string): { readonly stem: string; readonly extension: str
   return dot === -1 ? { stem: name, extension: '' } : { stem: name.slice(0, dot), extension: name.slice(dot) }
 }
 
-/** Up to the millisecond. */
+/** Length of a time up to the millisecond. */
 const TIME_LENGTH = '2026-01-02T03:04:05.678'.length

@@ -19,7 +19,7 @@ export class HttpAuditReceiver implements AuditReceiver {
         callMsMax: limits.auditWebhookMsMax,
         connectionsMax: 1,
         queueMax: 0,
-        // `AuditWebhook` repeats lists.
+        // `AuditWebhook` retries lists.
         attemptsMax: 1,
         responseBytesMax,
       },
@@ -37,7 +37,7 @@ export class HttpAuditReceiver implements AuditReceiver {
   }
 }
 
-/** A receiver that answers more is broken. */
+/** Maximum size of a response. A receiver that sends more is broken. */
 const responseBytesMax = 1024 * 1024
 
 /** A busy or broken server may recover; one that rejects the request will do so again. */

@@ -1,6 +1,6 @@
 /**
- * Returns the token of an `Authorization: Bearer` header; null for another scheme or no token,
- * which this method does not handle.
+ * Returns the token of an `Authorization: Bearer` header; null for another scheme or without a
+ * token.
  */
 export function bearerToken(authorization: string | undefined): string | null {
   if (authorization === undefined) return null

@@ -7,9 +7,9 @@ import type { TrustStore } from './trust-store.ts'
 import { authenticatedUser } from './user.ts'
 
 /**
- * Authenticates by client certificate: the common name is the user, organizations are the groups.
- * It is valid only while its chain leads to an authority of the current bundle, however long the
- * connection lives.
+ * Authenticates by client certificate: the common name is the user, organizations are the groups. A
+ * certificate is valid only while its chain leads to an authority of the current bundle, however
+ * long the connection lives.
  *
  * @source spec 5 "Client certificate"; apiserver `pkg/authentication/request/x509`
  */

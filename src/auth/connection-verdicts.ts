@@ -10,8 +10,8 @@ export type ConnectionVerdict = ChainVerdict | { readonly kind: 'none' }
 
 /**
  * Verifies the certificates of connections for one purpose. A verdict is kept per connection, so
- * that a request costs a lookup, and stays the same object. It is made again when it expires, and
- * when the bundle changed, unless the authority that it rests on is in the new one too.
+ * that a request costs only a lookup, and stays the same object. It is computed again when it
+ * expires, and when the bundle changes, unless the new bundle also has the authority of the chain.
  */
 export class ConnectionVerdicts {
   readonly #clock: Clock

@@ -2,10 +2,10 @@
 export type CsvRecord = { readonly line: number; readonly fields: readonly string[] }
 
 /**
- * Reads comma-separated records: fields may be quoted, a doubled quote inside quotes is one, blank
- * lines and lines that begin with `#` are skipped.
+ * Reads comma-separated records: fields may be quoted, a doubled quote inside quotes is a quote,
+ * blank lines and lines that begin with `#` are skipped.
  *
- * @returns the line on which the first wrong record starts instead, when there is one
+ * @returns the records, or the line on which the first malformed record starts
  * @source RFC 4180
  */
 export function parseCsv(text: string): readonly CsvRecord[] | { readonly badLine: number } {

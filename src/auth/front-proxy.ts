@@ -9,7 +9,7 @@ import { headerText } from './header-text.ts'
 import type { TrustStore } from './trust-store.ts'
 import { authenticatedUser } from './user.ts'
 
-/** Header names, in any case. */
+/** Options of `frontProxy`. Header names may be in any case. */
 export type FrontProxyOptions = {
   /** Common names of the certificates of proxies; empty: any. */
   readonly allowedNames: readonly string[]
@@ -116,7 +116,7 @@ function append(lists: Map<string, string[]>, key: string, value: string): void 
   else known.push(value)
 }
 
-/** Decodes a key. One that is not percent-encoded UTF-8 stays as it is, as upstream has it. */
+/** Decodes a key. One that is not percent-encoded UTF-8 stays as it is, as upstream. */
 function decoded(key: string): string {
   try {
     return decodeURIComponent(key)

@@ -15,7 +15,7 @@ import {
 export type Impersonation = {
   /** The user that the request is made for. */
   readonly user: UserInfo
-  /** All of these must be allowed to the caller: one for each name that it takes. */
+  /** The caller needs all of these permissions: one for each name that it impersonates. */
   readonly permissions: readonly ResourceAction[]
 }
 
@@ -101,7 +101,7 @@ function once(name: string, known: string, value: string): string {
   return value
 }
 
-/** Decodes a key. One that is not percent-encoded UTF-8 stays as it is, as upstream has it. */
+/** Decodes a key. One that is not percent-encoded UTF-8 stays as it is, as upstream. */
 function decoded(key: string): string {
   try {
     return decodeURIComponent(key)

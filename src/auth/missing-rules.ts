@@ -4,8 +4,8 @@ import { coverageOf } from './rule-coverage.ts'
 import type { PolicyRule } from './rules.ts'
 
 /**
- * Returns those of the wanted rules that the owned ones do not cover as a whole. Where there are
- * too many to compare, only an equal rule counts, so that adding the missing ones twice has no
+ * Returns those of the wanted rules that the owned ones do not cover as a whole. If there are too
+ * many to compare, only an equal rule covers one, so that adding the missing rules twice has no
  * effect.
  */
 export function missingRules(
@@ -19,5 +19,5 @@ export function missingRules(
   })
 }
 
-/** All rules of all default roles may be compared in one turn. */
+/** A fraction of the limit, because the rules of all default roles may be compared in one turn. */
 const stepsMax = limits.ruleComparisonStepsMax / 100

@@ -14,7 +14,7 @@ export type ReviewersDependencies = {
   readonly authorizer: Authorizer
   /** Methods that identify users by bearer tokens, in order. */
   readonly tokens: readonly AuthenticationMethod[]
-  /** The audiences of this server, for tokens without others. */
+  /** The audiences of this server. */
   readonly audiences: readonly string[]
 }
 

@@ -5,7 +5,10 @@ import type { PolicyRule } from './rules.ts'
 /** Which rules a user lacks. `too-much`: there are too many rules to compare. */
 export type Coverage =
   | { readonly kind: 'covered' }
-  /** @param isWhole false: there may be more than `limits.missingRulesCountedMax` */
+  /**
+   * The rules that the user lacks. `isWhole` is false if the search ended at
+   * `limits.missingRulesCountedMax`, so that there may be more.
+   */
   | { readonly kind: 'lacking'; readonly rules: readonly PolicyRule[]; readonly isWhole: boolean }
   | { readonly kind: 'too-much' }
 

@@ -4,8 +4,8 @@ import type { PolicyRule } from './rules.ts'
 
 /**
  * Rules by the names of objects, or else by the resources, that they list, so that a decision looks
- * only at those that can match. Rules for paths are few and looked at one by one. As large as the
- * rules are.
+ * only at those that can match. Rules for paths are few and looked at one by one. The size of the
+ * index is proportional to that of the rules.
  */
 export class RuleIndex {
   readonly #byResource = new Map<string, PolicyRule[]>()

@@ -70,7 +70,7 @@ export function subjectName(subject: Subject): string {
   }
 }
 
-/** Returns the names of all subjects that a user is. */
+/** Returns the names of all subjects that match a user. */
 export function subjectNamesOf(user: UserInfo): readonly string[] {
   return [`user ${user.name}`, ...user.groups.map((group) => `group ${group}`)]
 }
@@ -97,8 +97,8 @@ function coversPath(rule: PolicyRule, action: PathAction): boolean {
 }
 
 /**
- * Whether a path, or a pattern that is to be granted, is one of the patterns or begins like one
- * that ends in `*`.
+ * Returns whether a path, or a pattern that is to be granted, equals one of the patterns, or has
+ * the prefix of one that ends in `*`.
  */
 export function matchesPath(patterns: readonly string[], path: string): boolean {
   for (const pattern of patterns) {

@@ -16,10 +16,10 @@ export type StoredRulesDependencies = {
 
 /**
  * The rules of stored roles and bindings, as far as this member has applied them. Bindings are
- * indexed by namespace and subject, so a lookup costs as much as the user has bindings there,
- * however many others there are, and the rules of a role count once, however many bindings to it
- * the user has: otherwise a user that may write bindings could make every check of others slow. As
- * bounded as the stored objects.
+ * indexed by namespace and subject, so the cost of a lookup depends only on the number of bindings
+ * that the user has there, and the rules of a role count once, however many bindings to it the user
+ * has. Otherwise a user that may write bindings could make the checks of others slow. The stored
+ * objects bound the memory.
  */
 export class StoredRules implements RuleSource {
   #version = 0

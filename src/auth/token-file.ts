@@ -12,8 +12,8 @@ import { authenticatedUser } from './user.ts'
  * are looked up by their SHA-256, so the duration of a lookup reveals nothing about a partly
  * guessed token.
  *
- * The last decision is cached per connection: the next request mostly has the same token. It never
- * changes, as another file makes another method.
+ * The last decision is cached per connection: the next request mostly has the same token. The
+ * decision on a token never changes, because the file is read only once.
  *
  * @param text of the file
  * @param source named in errors; the content of a line never is

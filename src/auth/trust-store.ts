@@ -6,10 +6,7 @@ import type { MemberKeys } from '../pki/member-keys.ts'
 /** The authorities by purpose; null: none. */
 export type TrustBundles = { readonly [purpose in Purpose]: TrustBundle | null }
 
-/**
- * The current bundles. What was verified by another bundle than the current one has to be verified
- * again.
- */
+/** The current bundles. A verdict of another bundle than the current one may not hold any more. */
 export class TrustStore {
   #bundles: TrustBundles
 
@@ -30,7 +27,7 @@ export class TrustStore {
  * Returns the authorities of clients and of proxies.
  *
  * @param shared certificates (PEM) of the authorities that members share, for clients in addition
- * @throws PkiError not for keys that `memberKeys` returned
+ * @throws PkiError never for keys that `memberKeys` returned
  */
 export function trustOf(
   { server: { clientAuthorities, proxyAuthorities } }: MemberKeys,

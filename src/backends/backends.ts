@@ -62,7 +62,10 @@ export type BackendsOptions = {
   readonly isAllowed?: (address: string) => boolean
 }
 
-/** Connections to node agents, and to Pods and Services for their proxies. One for each call. */
+/**
+ * Connections to node agents, and to Pods and Services for their proxies. Each call has a
+ * connection of its own.
+ */
 export class Backends {
   readonly #options: BackendsOptions
   readonly #clock: Pick<Clock, 'after'>
@@ -123,7 +126,7 @@ export class Backends {
         return
       }
       const phase = followPhase(outgoing, { isSecure, pending: null })
-      // No URL: the address of a node may be a text that is no host.
+      // Not a `URL`, which would throw for the address of a node that is not a valid host.
       const server = { hostname: isIP(host) === 6 ? `[${host}]` : host, port: String(port) }
       const timer = this.#clock.after(this.#options.connectMsMax, () =>
         outgoing.destroy(new DOMException('no connection in time', 'TimeoutError')),
@@ -150,7 +153,7 @@ export class Backends {
   }
 
   #tlsOf({ trust, host }: Backend): https.RequestOptions {
-    // Names only: a server certificate for an address is compared with `host`.
+    // Set for a host name only: for an address, the server certificate is compared with `host`.
     const servername = isIP(host) === 0 ? { servername: host } : {}
     const identity = this.#options.identity()
     if (trust === 'any' || identity === null) return { ...servername, rejectUnauthorized: false }

@@ -37,8 +37,9 @@ const SIX_TO_FOUR = 0x2002n
 const LOCAL_NAT64 = 0x0064_ff9b_0001n
 
 /**
- * Reads an address for each length of a prefix that it can have. All but the longest prefix leave
- * zeros at the end; such an address of the longest one would be that of a network.
+ * Returns the IPv4 address for each prefix length that the IPv6 address can have. With all but the
+ * longest prefix, the last bits are zero. With the longest prefix, they are the end of the IPv4
+ * address, and zero only in addresses of networks.
  */
 function translated(bits: bigint): readonly bigint[] {
   if ((bits & 0xff_ffffn) !== 0n) return [bits & MASK_32]

@@ -7,10 +7,11 @@ import { embeddedAddresses } from './embedded-addresses.ts'
 export const ADDRESS_NOT_ALLOWED = 'address not allowed'
 
 /**
- * Whether the proxies of nodes, Pods and Services may connect to an address: not to this machine,
- * to neighbours that only it can reach, to groups, or to the metadata service of a cloud. An IPv6
- * address is judged by the IPv4 address in it, too. Upstream allows metadata services whose
- * addresses are not link-local, and looks only into IPv4-mapped addresses.
+ * Returns whether the proxies of nodes, Pods and Services may connect to an address. They may not
+ * connect to unspecified, loopback, link-local, multicast and broadcast addresses, or to the
+ * metadata service of a cloud. An IPv4 address that is embedded in an IPv6 address is checked, too.
+ * Upstream allows metadata services whose addresses are not link-local, and looks only into
+ * IPv4-mapped addresses.
  *
  * @source apimachinery `pkg/util/proxy`, IsProxyableIP; Go `net.IP.IsGlobalUnicast`
  */

@@ -1,6 +1,9 @@
 import { credentialLimits } from './limits.ts'
 
-/** Returns why a header cannot have this token, without the token; null: it can. */
+/**
+ * Returns why a token cannot be sent in a header; null: it can. The text does not contain the
+ * token.
+ */
 export function tokenProblem(token: string): string | null {
   if (token === '') return 'is empty'
   if (token.length > credentialLimits.tokenCharactersMax) {

@@ -37,8 +37,8 @@ export function nextStep({ held, failure }: ExecState, now: Now): ExecStep {
 }
 
 /**
- * Decides what follows a 401. For this reason the plugin runs at most once in `pluginAgainMsMin`,
- * because a server may refuse whatever the plugin gives.
+ * Decides the step after a 401. Because of 401s, the plugin runs at most once in
+ * `pluginAgainMsMin`: a server may refuse all credentials of the plugin.
  */
 export function stepAfterRefusal(state: ExecState, refused: Credentials, now: Now): ExecStep {
   // Another request has renewed them already.

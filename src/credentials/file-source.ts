@@ -17,7 +17,9 @@ export type FileSourceOptions = {
   readonly certificate: TextPlace | null
   readonly key: TextPlace | null
   readonly token: string | null
-  /** Its content wins over `token`, which is used while the file cannot be read. */
+  /**
+   * Its content takes precedence over `token`, which is used if the file cannot be read at first.
+   */
   readonly tokenFile: string | null
   readonly impersonation: readonly Header[]
   /** Names the user of the client configuration in errors. */
@@ -26,7 +28,7 @@ export type FileSourceOptions = {
 
 /**
  * Static credentials. Those in files are read again about once a minute and after a 401, because
- * other programs renew them; a file that cannot be read then changes nothing.
+ * other programs renew them. If a file cannot be read then, its earlier content stays in use.
  *
  * @source client-go `transport/token_source.go`, `transport/cert_rotation.go`
  */
@@ -71,7 +73,10 @@ export class FileSource implements CredentialSource {
     return kept
   }
 
-  /** Returns what was read before if it cannot be read now. @throws CredentialError without that */
+  /**
+   * Returns the value that was read before if it cannot be read now. @throws CredentialError if
+   * there is none
+   */
   #keeping<Part>(before: Part | null, read: () => Part | null): Part | null {
     try {
       return read()

@@ -104,7 +104,7 @@ export class Kubeconfig {
     }
   }
 
-  /** @returns an empty object for one without content, as Go clients do */
+  /** @returns an empty object for an item without content, as Go clients */
   #item(list: string, key: string, name: unknown): Fields {
     const found = this.#list(list).find((entry) => entry['name'] === name)
     const value = found?.[key]

@@ -16,6 +16,8 @@ export const credentialLimits = Object.freeze({
   fileAgeMsMax: 60_000,
   /** Characters of a token. Longer: it is refused. */
   tokenCharactersMax: 64 * 1024,
-  /** Users of client configurations whose credentials are kept. When full: the oldest goes. */
+  /**
+   * Users of client configurations whose credentials are kept. When full: the oldest is dropped.
+   */
   sourcesMax: 64,
 })

@@ -67,7 +67,7 @@ function checkSupported(user: Fields, where: string): void {
   }
 }
 
-/** Embedded text wins over a file. @returns null: neither */
+/** Embedded text takes precedence over a file. @returns null: neither */
 export function placeOf(
   from: Fields,
   name: string,

@@ -42,7 +42,8 @@ export function authorityWork(
   // The clock of the leader that made it was ahead: what it signs now would not be accepted yet.
   if (readCertificate(last.certificate).notBeforeMs > of.nowMs) return 'create'
   if (last.sealed !== null && isSealedFor(last.sealed, of.recipients)) return null
-  // As after a restore: no member can sign with the last one, but its certificates stay valid.
+  // If this member cannot open the key, as after a restore, another authority replaces the last
+  // one. The certificates of the last one stay valid.
   return last.sealed !== null && of.canOpen(last.id) ? 'seal' : 'create'
 }
 

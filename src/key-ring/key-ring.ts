@@ -89,8 +89,8 @@ export class KeyRing {
   }
 
   /**
-   * Removes a key: its tokens are invalid on each member as soon as that has applied the change. A
-   * new key replaces the newest one at once.
+   * Removes a key: its tokens are invalid on each member as soon as the member has applied the
+   * change. A new key replaces the newest one at once.
    *
    * @throws KeyRingError; StoreError
    */

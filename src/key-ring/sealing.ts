@@ -34,7 +34,7 @@ export function fingerprint(publicKey: KeyObject): string {
 /**
  * Encrypts bytes for several members.
  *
- * @param context what the bytes are: they cannot be opened as anything else
+ * @param context states what the bytes are; they cannot be opened in another context
  * @source RFC 7516, RFC 7518 sections 4.6 and 5.3
  */
 export async function seal(

@@ -18,7 +18,7 @@ export type SharedAuthoritiesDependencies = {
   readonly log: { error(fields: object, message: string): void }
 }
 
-/** Returns what a private key is, so that it cannot be opened as anything else. */
+/** Returns the context in which a private key is sealed. It cannot be opened in another context. */
 export function authoritySealingContext(id: string): string {
   return `cluster signing authority key ${id}`
 }
@@ -59,7 +59,7 @@ export class SharedAuthorities {
     this.#listeners.add(listener)
   }
 
-  /** The certificates that clients may have been signed with: PEM, or an empty text. */
+  /** The authorities that may have signed certificates of clients: PEM, or an empty text. */
   get certificates(): string {
     return this.#current.map(({ certificate }) => certificate).join('')
   }

@@ -22,7 +22,7 @@ export type SharedTokenKeysDependencies = {
   readonly log: { error(fields: object, message: string): void }
 }
 
-/** Returns what a private key is, so that it cannot be opened as anything else. */
+/** Returns the context in which a private key is sealed. It cannot be opened in another context. */
 export function sealingContext(id: string): string {
   return `service account signing key ${id}`
 }
@@ -140,7 +140,10 @@ export class SharedTokenKeys implements SharedKeySource {
     for (const listener of this.#listeners) listener()
   }
 
-  /** A newer program may have created a key of a type that this one does not support. */
+  /**
+   * Returns the public key. Empty: a newer program created a key of a type that this one does not
+   * support.
+   */
   #verificationKeys({ id, publicKey }: SharedKey): readonly VerificationKey[] {
     try {
       return readVerificationKeys(publicKey, `shared key ${id}`)

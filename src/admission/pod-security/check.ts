@@ -47,7 +47,7 @@ export function spellContainers(names: readonly string[]): string {
   return `${plural('container', 'containers', names.length)} ${quoted(names)}`
 }
 
-/** Returns `pod and container "a"`. @param isPod whether the security context of the Pod itself */
+/** Returns `pod and container "a"`. @param isPod whether the Pod itself is one of the setters */
 export function spellSetters(isPod: boolean, containers: readonly string[]): string {
   return [...(isPod ? ['pod'] : []), ...(containers.length > 0 ? [spellContainers(containers)] : [])].join(
     ' and ',

@@ -15,7 +15,7 @@ export function podSecurityConfigurationShape(names: Names): ConfigurationShape 
   }
 }
 
-/** Policies of namespaces without labels, and what no policy applies to. */
+/** The policies of namespaces without labels, and the exemptions from all policies. */
 export type PodSecurityConfiguration = {
   readonly defaults: Policies
   readonly exemptions: {

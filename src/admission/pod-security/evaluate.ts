@@ -3,7 +3,7 @@ import type { Check, CheckedPod, Violation } from './check.ts'
 import type { Policy } from './policy.ts'
 import * as restricted from './restricted.ts'
 
-/** A check from one minor release of version 1 to before another one. */
+/** A check that applies from one minor release of version 1 until before another one. */
 type VersionedCheck = { readonly check: Check; readonly from: number; readonly until?: number }
 
 const always = (check: Check): VersionedCheck => ({ check, from: 0 })

@@ -8,9 +8,14 @@ import { violationsOf } from './evaluate.ts'
 import { spellPolicy } from './policy.ts'
 import type { Policy } from './policy.ts'
 
-/** Pods that one request looks at. In a larger namespace the others are not mentioned. */
+/**
+ * Maximum number of Pods that one request checks. In a larger namespace the others are not checked.
+ */
 const PODS_MAX = 1000
-/** Bytes of these Pods, which are parsed at once. The Pod that exceeds it is still looked at. */
+/**
+ * Maximum size of these Pods, which are parsed in one turn. The Pod that exceeds it is still
+ * checked.
+ */
 const BYTES_MAX = 8 * 1024 * 1024
 
 /**

@@ -28,8 +28,8 @@ export type PodSecurityDependencies = {
 }
 
 /**
- * Holds Pods to the levels that labels of their namespace set: refuses them, or only warns of what
- * they violate, or notes it in the audit log. Templates of Pods are never refused.
+ * Compares Pods with the levels that labels of their namespace set, and refuses them, only warns of
+ * violations, or notes violations in the audit log. Templates of Pods are never refused.
  *
  * @source upstream `k8s.io/pod-security-admission`
  */
@@ -157,7 +157,10 @@ function warnOnce(context: AdmissionContext, text: string): void {
   context.request.warn(text)
 }
 
-/** Updates of a Pod that no check reads are not held to a level that came after the Pod. */
+/**
+ * Returns whether an update changes fields of a Pod that checks read. Other updates are not
+ * checked, because the level may be newer than the Pod.
+ */
 function isSignificant(names: Names, pod: AnyObject, oldPod: AnyObject | null): boolean {
   if (oldPod === null) return true
   const shapeOf = (of: AnyObject): JsonObject => {

@@ -2,7 +2,7 @@ import type { Findings } from '../../api/errors/findings.ts'
 import { invalid, keyPath } from '../../api/errors/field-error.ts'
 import type { Names } from '../../api/metadata/names.ts'
 
-/** Levels of the Pod security standards, from the widest to the narrowest. */
+/** Levels of the Pod security standards, from the least to the most restrictive. */
 export const LEVELS = ['privileged', 'baseline', 'restricted'] as const
 export type Level = (typeof LEVELS)[number]
 

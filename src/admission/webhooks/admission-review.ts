@@ -20,9 +20,11 @@ export type ReviewInput = {
   readonly oldObjectText: string | null
 }
 
-/** The encoded review of a request, for all its webhooks that get the same. */
+/**
+ * The encoded review of a request, for all webhooks that get the same objects in the same versions.
+ */
 type EncodedReview = Pick<ReviewInput, 'version' | 'matched' | 'objectText' | 'oldObjectText'> & {
-  /** With the uid of the first of them. */
+  /** With the uid of the call of the first of these webhooks. */
   readonly bytes: Buffer
 }
 
@@ -107,7 +109,7 @@ function userOf({ name, uid, groups, extra }: UserInfo): JsonObject {
   }
 }
 
-/** Returns the options of the operation: of a patch too, as upstream. */
+/** Returns the options of the operation. As upstream, a patch has those of a create or update. */
 function optionsOf({ operation, options }: AdmissionRequest, names: Names): Json {
   const ofWrite = operation === 'CREATE' ? 'CreateOptions' : 'UpdateOptions'
   const kind = options.kind === 'DeleteOptions' ? options.kind : ofWrite

@@ -7,7 +7,7 @@ import type { AnyObject } from '../../registry/kinds/definition.ts'
 export type PatchedObject =
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'changed'; readonly object: AnyObject }
-  /** @param why one line */
+  /** `why` is one line. */
   | { readonly kind: 'invalid'; readonly why: string }
 
 /**

@@ -28,8 +28,8 @@ export function breakerEvent(of: {
   const { name, failurePolicy, type } = webhook
   const effect =
     failurePolicy === 'Fail'
-      ? 'requests that it should decide are rejected until it responds'
-      : 'requests are not decided by it until it responds'
+      ? 'the requests that it is called for are rejected until it responds'
+      : 'requests skip it until it responds'
   const message = isClosed
     ? `webhook ${name} responds again`
     : `webhook ${name} failed several times in a row, ${effect}: ${why.slice(0, WHY_LENGTH_MAX)}`

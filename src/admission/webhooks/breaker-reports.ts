@@ -5,7 +5,7 @@ const FAILURE_MS_MIN = 60_000
 
 /** Decides which changes of circuit breakers are worth an event. */
 export class BreakerReports {
-  /** The last failure of each webhook that was reported. */
+  /** The last reported failure of each webhook. */
   readonly #failures = new WeakMap<object, { readonly atMs: number; isOver: boolean }>()
 
   /**

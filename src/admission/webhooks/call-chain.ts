@@ -23,12 +23,13 @@ const HASH_LENGTH = 12
 /** Webhooks in a chain. A longer chain counts as a loop. */
 export const CHAIN_LENGTH_MAX = 16
 const HEADER_LENGTH_MAX = 2048
-/** Links that are passed on: the newest. They fit into the header. */
+/** Maximum number of links that are passed on: the newest ones. They fit into the header. */
 const LINKS_MAX = 32
 const SIGNATURE_LENGTH = 16
 
 /**
- * Returns the webhooks whose calls are in progress and led to a request, as its header has them.
+ * Returns the links of the webhooks whose calls are in progress and led to a request, from its
+ * header.
  *
  * @param wallMs now
  */
@@ -67,7 +68,7 @@ function signedLink(content: string, key: Uint8Array): string {
   return `${content}.${signature.slice(0, SIGNATURE_LENGTH)}`
 }
 
-/** The last link of each webhook: the calls of a short time have the same. */
+/** The last link of each webhook, which calls within a short time share. */
 const ownLinks = new WeakMap<Pick<CompiledWebhook, 'id'>, OwnLink>()
 
 type OwnLink = { readonly endsWallMs: number; readonly key: Uint8Array; readonly link: string }

@@ -31,7 +31,7 @@ export type CompiledWebhook = {
   readonly allowsDryRun: boolean
   readonly timeoutSeconds: number
   readonly failurePolicy: 'Fail' | 'Ignore'
-  /** Called again when another plugin changed the object after it. */
+  /** Whether it is called again when another plugin changed the object after it. */
   readonly isReinvoked: boolean
   /** Wall-clock time until which it is suspended; null: it is not. */
   readonly suspendedUntilMs: number | null
@@ -45,7 +45,7 @@ export type WebhookRule = {
   readonly scope: 'Cluster' | 'Namespaced' | '*'
 }
 
-/** The annotation of a configuration whose webhooks are not called until that time. */
+/** The annotation of a configuration with the time until which its webhooks are not called. */
 export function suspensionAnnotation(names: Names): string {
   return `${names.group('admissionregistration')}/suspended-until`
 }

@@ -25,7 +25,7 @@ export function rejectionCode(status: JsonObject | null): number {
 
 /**
  * Returns the error for a request that a webhook denied. The message is upstream's; configuration
- * and duration are a cause.
+ * and duration are in a cause.
  *
  * @source apiserver `pkg/admission/plugin/webhook/errors/statuserror.go`
  */
@@ -55,7 +55,7 @@ function textDetail<Name extends string>(
   name: Name,
 ): { readonly [key in Name]?: string } {
   const text = textMember(details, name)
-  // The key is the parameter.
+  // The type of a computed key is not inferred.
   return text === '' ? {} : ({ [name]: text } as { readonly [key in Name]: string })
 }
 

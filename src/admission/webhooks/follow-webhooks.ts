@@ -20,8 +20,8 @@ export type WebhookSourceDependencies = {
 }
 
 /**
- * The webhooks that this member has applied. A configuration is compiled once per version, and the
- * sets are made again when they are used after one changed. Listeners get only what changed:
+ * The webhooks that this member has applied. A configuration is compiled once per version, and a
+ * set of webhooks is built at its first use after a change. Listeners get only what changed:
  * otherwise thousands of configurations would cost the square of their number.
  */
 export class WebhookSource {
@@ -82,7 +82,9 @@ export class WebhookSource {
     return this.#dependencies.clock.wallMs()
   }
 
-  /** @param listener called once for each change of a configuration, before it is in force */
+  /**
+   * @param listener called once for each change of a configuration, before requests use the change
+   */
   onChange(listener: (change: WebhooksChange<CompiledWebhook>) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -106,7 +108,7 @@ export class WebhookSource {
   }
 }
 
-/** The webhooks of each configuration, in the order of the names, which end the keys. */
+/** The webhooks of each configuration, in the order of the keys, which end with the names. */
 class OrderedConfigurations {
   readonly #keys: Key[] = []
   readonly #webhooks: (readonly CompiledWebhook[])[] = []

@@ -8,7 +8,7 @@ export type FreshnessDependencies = {
   readonly store: Pick<ObjectStore, 'barrier'>
   /** Returns the age of the last proof that this member is up to date, in ms. */
   readonly proofAgeMs: () => number
-  /** The configurations that this member has applied; they follow its memory a little later. */
+  /** The configurations that this member has applied. They may lag a little behind its memory. */
   readonly source: Pick<WebhookSource, 'takeIn'>
 }
 

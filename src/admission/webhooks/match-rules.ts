@@ -32,7 +32,7 @@ function includes(list: readonly string[], value: string): boolean {
 }
 
 /**
- * Returns the resource with which a webhook gets a request; null: it does not.
+ * Returns the resource as which a webhook gets a request; null: it does not get the request.
  *
  * @param equivalents the same resource in other versions, used unless the webhook matches exactly;
  * earlier rules decide before later ones

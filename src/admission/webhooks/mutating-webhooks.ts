@@ -19,8 +19,8 @@ export type MutatingWebhooksDependencies = {
   readonly caller: WebhookCaller
   readonly freshness: Freshness
   /**
-   * Runs the mutating plugins before this one again, for an object that a webhook changed. Unset:
-   * there are none.
+   * Runs the mutating plugins that come before this one again, on an object that a webhook changed.
+   * Unset: there are none.
    */
   readonly reinvoke?: Admission['mutate']
 }

@@ -23,7 +23,7 @@ export type WebhookVerdict = {
 
 export type ReadVerdict =
   | { readonly kind: 'verdict'; readonly verdict: WebhookVerdict }
-  /** @param why one line, as upstream words it */
+  /** `why` is one line, in upstream's words. */
   | { readonly kind: 'invalid'; readonly why: string }
 
 export type ExpectedResponse = {
@@ -127,8 +127,9 @@ function spelledKind(apiVersion: string, kind: string): string {
 }
 
 /**
- * A member of another type would be lost without notice: upstream cannot decode such a response. A
- * denial stays one, whatever comes with it.
+ * Returns what is wrong with the types of members. A member of a wrong type would be dropped
+ * silently, and upstream cannot decode such a response. A denial is not checked, because it stays a
+ * denial.
  */
 function wrongInTypes(response: JsonObject): string | null {
   if (memberOf(response, 'allowed') !== true) return null
@@ -170,7 +171,7 @@ function patchIn(
 ): { readonly operations: readonly Json[] } | { readonly why: string } | null {
   const patch = memberOf(response, 'patch')
   if (!isPresent(patch)) return null
-  // White space is removed first: an expression that skips it could try each way to divide it.
+  // White space is removed first: a regular expression that skips it could backtrack.
   const text = typeof patch === 'string' ? patch.replace(/\s+/g, '') : ''
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return { why: 'response.patch is not base64' }
   const body = Buffer.from(text, 'base64')

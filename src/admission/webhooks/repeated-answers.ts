@@ -49,8 +49,8 @@ function isRepeatable(read: ReadVerdict, { version }: ExpectedResponse): boolean
 
 /**
  * Returns the text before and after the uid, which an accepted response has as `response.uid`; null
- * if the uid is not there alone. Without escapes, each string has its own characters in the text:
- * the one occurrence is that member, and any other uid in its place changes nothing else.
+ * if the uid is not there alone. Without escapes, each string is in the text literally: the only
+ * occurrence is that member, and another uid in its place changes nothing else.
  */
 function partsOf(text: string, uid: string): Pick<Answer, 'before' | 'after'> | null {
   if (!PLAIN_TEXT.test(text) || !PLAIN_UID.test(uid)) return null

@@ -39,7 +39,7 @@ export class ReviewedObjects {
     return found
   }
 
-  /** Returns the object of the request, from the one that a webhook changed. */
+  /** Converts an object that a webhook changed back to the version of the request. */
   taken(changed: AnyObject, version: ResourceDefinition, before: AnyObject): AnyObject | Promise<AnyObject> {
     const { definition, objectKind } = this.#request
     if (objectKind !== undefined) return changed

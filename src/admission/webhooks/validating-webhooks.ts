@@ -36,7 +36,7 @@ export function validatingWebhooks(dependencies: ValidatingWebhooksDependencies)
 
 type Texts = Pick<WebhookCall, 'objectText' | 'oldObjectText'>
 
-/** A webhook that validates returns nothing but its decision. */
+/** A validating webhook returns only its decision. */
 const useNothing = (): { readonly kind: 'used'; readonly value: null } => nothing
 const nothing = { kind: 'used', value: null } as const
 

@@ -44,7 +44,7 @@ export type WebhookCall = {
 /**
  * A failed call.
  *
- * @param why one line, as upstream words it
+ * @param why one line, in upstream's words
  * @param breaker whether the circuit breaker counts it
  */
 export type CallFailed = {
@@ -68,7 +68,7 @@ export type CallResult<T> = { readonly kind: 'allowed'; readonly value: T } | { 
  */
 export class WebhookCaller {
   readonly #dependencies: WebhookCallerDependencies
-  /** Signs the entries that show a loop. */
+  /** Signs the entries by which loops are detected. */
   readonly #chainKey: Uint8Array
   readonly #answers = new RepeatedAnswers()
   readonly #meters = new WeakMap<CompiledWebhook, WebhookMeter>()
@@ -161,7 +161,7 @@ export class WebhookCaller {
       })
       return { uid, query, result }
     } catch (cause) {
-      // URL, authority or credentials cannot be used.
+      // The URL, the authority or the credentials cannot be used.
       const why = cause instanceof Error ? cause.message : String(cause)
       return failed(`could not get REST client: ${why}`, 400)
     }
@@ -227,7 +227,7 @@ export class WebhookCaller {
       throw callFailure(webhook, why, ms)
     }
     metrics?.failedOpen(webhook.name, phaseOf(webhook))
-    // There is no time left for the others.
+    // There is no time left for the other webhooks.
     if (clock.monotonicMs() >= request.context.request.deadlineMs) {
       throw timeout('request did not complete within requested timeout')
     }
@@ -265,8 +265,8 @@ function failed(why: string, code: number): CallFailed {
 const IGNORED = { breaker: 'ignores' } as const
 
 /**
- * For a failure after the request was sent: a webhook that hangs or crashes may do so on what one
- * user sends. Others must not be spared its decision for that.
+ * For a failure after the request was sent: a request of one user may make the webhook hang or
+ * crash. That must not keep the webhook from deciding the requests of others.
  */
 const ONCE = { breaker: 'counts-once-per-user' } as const
 
@@ -282,7 +282,7 @@ function notCalled(why: string): CallFailed {
 }
 
 const LOOP =
-  'loop detected: the request was made while this webhook was being called; exclude what its own backend writes by rules or selectors'
+  'loop detected: the request was made while this webhook was being called; exclude the writes of its own backend by rules or selectors'
 
 function openWords({ breaker }: WebhookStatistics, waitMs: number): string {
   return `${breaker.failures} calls failed in a row; it is called again in ${Math.ceil(waitMs / 1000)}s`

@@ -22,8 +22,8 @@ export type WebhookSetDependencies = {
   readonly names: Names
   readonly catalog: Pick<Catalog, 'all' | 'version'>
   /**
-   * Returns the resource of which this member cannot decrypt a configuration; null: it can decrypt
-   * all. Unset: likewise.
+   * Returns the resource name of configurations of which this member cannot decrypt all. null, or
+   * unset: it can decrypt all.
    */
   readonly unreadable?: () => string | null
 }
@@ -38,7 +38,7 @@ export class WebhookSet {
   readonly #catalog: WebhookSetDependencies['catalog']
   readonly #unreadable: () => string | null
   readonly #isExempt: ReturnType<typeof exemptRequests>
-  /** By definition, then by operation and subresource: as bounded as the kinds. */
+  /** By definition, then by operation and subresource. The kinds bound the number of entries. */
   #candidates = new WeakMap<ResourceDefinition, Map<string, readonly WebhookMatch[]>>()
   #catalogVersion = -1
 
@@ -59,7 +59,7 @@ export class WebhookSet {
   /**
    * Returns the webhooks for a request, in order.
    *
-   * @throws ApiError `ServiceUnavailable`: which webhooks there are is not known
+   * @throws ApiError `ServiceUnavailable`: it is not known which webhooks there are
    */
   matching(request: AdmissionRequest): readonly WebhookMatch[] {
     const unreadable = this.#unreadable()

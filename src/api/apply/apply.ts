@@ -27,7 +27,7 @@ export type Application = {
 }
 
 export type Applied = {
-  /** Without defaults for what was removed. */
+  /** Fields that the apply removed do not have their defaults yet. */
   readonly object: JsonObject
   readonly managers: Managers
   /** Not empty: stored only if the writer forces it. */
@@ -63,8 +63,8 @@ export function applyConfig(application: Application, live: JsonObject, managers
 }
 
 /**
- * Returns the change that the `null` of an applied object makes. It unsets a field, which is a
- * conflict with the owners of the field, as another value is.
+ * Returns the change that the `null` values of an applied object make. Each unsets a field, which
+ * is a conflict with the owners of the field, like any other new value.
  */
 function unset(
   { type, versions, config, conform }: Application,
@@ -83,7 +83,10 @@ function hasNull(value: Json): boolean {
   return false
 }
 
-/** Returns a pruned object with all that the configuration sets, though it may be empty. */
+/**
+ * Returns a pruned object with all structs, maps and lists that the configuration sets, even empty
+ * ones.
+ */
 function withApplied(type: MergeType, config: JsonObject, pruned: JsonObject): JsonObject {
   const whole = keepApplied(type, config, pruned)
   return isJsonObject(whole) ? whole : pruned
@@ -97,8 +100,8 @@ type Pruning = {
 }
 
 /**
- * Removes what the applier does not apply any more and has no other owner. Returns the identical
- * object if nothing is to be removed.
+ * Removes the fields that the applier no longer applies and that have no other owner. Returns the
+ * identical object if there are none.
  */
 function prune(versions: KindVersions, merged: JsonObject, { last, entry, managers }: Pruning): JsonObject {
   const { requested } = versions
@@ -123,9 +126,10 @@ function prune(versions: KindVersions, merged: JsonObject, { last, entry, manage
 type AddingBack = Pick<Pruning, 'last' | 'managers'> & { readonly whole: JsonObject }
 
 /**
- * Adds back what managers own, in the version of each. Returns the object in the version of `last`.
- * An element that is added back in one version may contain what an owner of another version has,
- * which upstream's single round loses: rounds go on until nothing more is added.
+ * Adds back the fields that managers own, in the version of each manager. Returns the object in the
+ * version of `last`. An element that is added back in one version may contain fields that are owned
+ * in another version. Upstream's single round loses those fields; here rounds repeat until nothing
+ * more is added.
  */
 function addOwned(versions: KindVersions, bare: JsonObject, of: AddingBack): JsonObject {
   const { apiVersion: lastVersion } = of.last

@@ -12,9 +12,9 @@ import type { MergeType } from './merge-type.ts'
 import type { Conflicts } from './ownership.ts'
 
 /**
- * Migration from client-side apply: kubectl stored what it applied last in this annotation. Its
- * first server-side apply takes the fields that are still as they were applied, and keeps the
- * annotation up to date.
+ * The annotation in which client-side apply of kubectl stores the object that it applied last. When
+ * kubectl migrates to server-side apply, it takes over the fields that still have the values of the
+ * annotation without a conflict, and each apply updates the annotation.
  *
  * @source apiserver `fieldmanager/lastappliedmanager.go`, `lastappliedupdater.go`
  */
@@ -24,7 +24,8 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 const ANNOTATION_BYTES_MAX = 256 * 1024
 
 /**
- * Returns the conflicts without fields that client-side apply set and nothing changed since.
+ * Returns the conflicts without the fields that client-side apply set and that have not changed
+ * since.
  *
  * @param mergeWriteOnly merges write-only members, such as `stringData`, as each write does
  */
@@ -57,9 +58,10 @@ function fieldsOfLastApplied(
 }
 
 /**
- * Returns the object with the annotation of what was applied now, if it has the annotation.
+ * Returns the object with its annotation updated to the object that was just applied. An object
+ * without the annotation stays as it is.
  *
- * @param config what was applied
+ * @param config the applied object
  */
 export function updatedLastApplied<Object extends JsonObject>(object: Object, config: JsonObject): Object {
   if (lastAppliedOf(object) === '') return object

@@ -105,7 +105,7 @@ function fieldsBelow(type: MergeType, value: Json | undefined, budget: PathBudge
   return draft
 }
 
-/** A path with further paths below has a mark. */
+/** Marks, with the member `.`, a path that has further paths below it. */
 function withMark(below: JsonObject): JsonObject {
   return below === nothing ? nothing : { '.': nothing, ...below }
 }

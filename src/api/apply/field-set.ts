@@ -116,7 +116,7 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return { members, children }
 }
 
-/** Returns the one to iterate over: what is in both is in each of them. */
+/** Returns the smaller one, which is cheaper to iterate over in search of common entries. */
 function smaller<T extends { readonly size: number }>(a: T, b: T): T {
   return b.size < a.size ? b : a
 }

@@ -35,7 +35,7 @@ export function storedFields(json: JsonObject): FieldSet {
   return new StoredFieldSet(json)
 }
 
-/** Returns the `FieldsV1` that a set was read from and still equals. @returns null: unknown */
+/** Returns the `FieldsV1` that a set wraps. @returns null: it is not such a set */
 export function storedFieldsOf(set: FieldSet): JsonObject | null {
   return set instanceof StoredFieldSet ? set.inside : null
 }
@@ -83,7 +83,7 @@ class StoredFieldSet implements FieldSet {
   }
 }
 
-/** As `sizeOf`: the mark of a node that is a path too counts for the path. */
+/** Counts as `sizeOf` does: a path with further paths below it counts twice, here by its mark. */
 function stepsIn(json: JsonObject): number {
   let steps = 0
   for (const step in json) {

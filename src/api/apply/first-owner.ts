@@ -9,7 +9,7 @@ import type { Writer } from './ownership.ts'
 import { withoutServerFields } from './stripped-fields.ts'
 
 /**
- * Returns the owner of all that an object has when its first apply finds no owners.
+ * Returns the entry that owns all fields of an object whose first apply finds no owners.
  *
  * @source apiserver `fieldmanager/skipnonapplied.go`
  */

@@ -5,10 +5,10 @@ import { resolved } from './merge-type.ts'
 import type { MergeType } from './merge-type.ts'
 
 /**
- * Adds the structs, maps and lists that a configuration sets and a removal took away with the last
- * of what they contained: an empty list has no path that the applier could own.
+ * Adds back the structs, maps and lists that a configuration sets and that a removal took away with
+ * the last of their content: an empty list has no path that the applier could own.
  *
- * @param config what is applied; its other values are owned, so that they are in the object
+ * @param config the applied object; its other values are owned, so they were not removed
  * @returns the identical value if nothing is missing
  */
 export function keepApplied(type: MergeType, config: Json, value: Json): Json {
@@ -40,7 +40,7 @@ export function keepApplied(type: MergeType, config: Json, value: Json): Json {
   return kept.every((element, at) => element === value[at]) ? value : kept
 }
 
-/** @returns null: the value has no parts */
+/** @returns null: the value is a scalar */
 function emptyOf(value: Json): Json {
   if (isJsonList(value)) return []
   return isJsonObject(value) ? {} : null

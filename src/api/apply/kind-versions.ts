@@ -37,7 +37,7 @@ export type Change = {
   /** Paths that are not compared: the server sets them. Unset: none. */
   readonly except?: FieldSet
   readonly versions: KindVersions
-  /** The limit in the version of the request. Unset: any number of paths. */
+  /** Maximum number of paths that may differ in the version of the request. Unset: no limit. */
   readonly pathsMax?: number
 }
 

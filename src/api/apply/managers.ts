@@ -30,7 +30,7 @@ export type ManagerIdentity = Pick<ManagedEntry, 'manager' | 'operation' | 'apiV
  */
 export function identityOf({ manager, operation, apiVersion, subresource }: ManagerIdentity): string {
   const version = operation === 'Apply' ? '' : apiVersion
-  // With the lengths, no two identities are one text, whatever clients write into them.
+  // The lengths make the text of each identity unique, whatever clients write into its parts.
   const lengths = `${operation.length},${manager.length},${subresource.length}`
   return `${lengths},${operation},${manager},${subresource},${version}`
 }
@@ -74,11 +74,14 @@ function read(entries: readonly JsonObject[], reading: Reading): Managers | null
   return managers
 }
 
-/** Fields of entries that become one, united at the end, so that each is copied only once. */
+/**
+ * Collects the fields of entries with the same identity and unites them at the end, so that each
+ * field is copied only once.
+ */
 class UnitedFields {
   readonly #sets = new Map<string, FieldSet[]>()
 
-  /** @param first counts when nothing was added to the identity before */
+  /** @param first fields of the first entry; only used by the first call for the identity */
   add(identity: string, first: FieldSet, fields: FieldSet): void {
     const known = this.#sets.get(identity)
     if (known === undefined) this.#sets.set(identity, [first, fields])

@@ -95,7 +95,7 @@ function structType({ mapType, instead, properties }: ObjectSchema): MergeType {
   return { kind: 'struct', member, other: deduced }
 }
 
-/** As upstream, a list that strategic merge patches merge is no atomic list either. */
+/** A list that strategic merge patches merge is not atomic, as upstream. */
 function listType(schema: ListSchema): MergeType {
   const { items, patchMergeKey, patchStrategy = '' } = schema
   const isMerged = patchStrategy.startsWith('merge')

@@ -15,7 +15,7 @@ import type { MergeType } from './merge-type.ts'
 export function mergeValues(type: MergeType, live: Json | undefined, config: Json | undefined): Json {
   if (config === undefined) return live ?? null
   if (live === undefined) return config
-  // `null` sets no member, so it leaves those of a map or a list with owners for parts of it.
+  // `null` sets no member or element, so a struct, map or list keeps those that it has.
   const of = resolved(type, config ?? live)
   if (config === null && of.kind !== 'leaf' && hasParts(live)) return live
   if (of.kind === 'leaf') return config

@@ -15,7 +15,7 @@ import { withoutServerFields } from './stripped-fields.ts'
 /** The fields of other managers that a change would give other values, by identity. */
 export type Conflicts = ReadonlyMap<string, ManagedEntry>
 
-/** The owners after a change, and what the change took from others. */
+/** The owners after a change, and the fields that the change took from other managers. */
 export type Transfer = {
   readonly managers: Managers
   readonly conflicts: Conflicts
@@ -26,7 +26,7 @@ export type Transfer = {
  * Takes added, changed and removed fields from all managers but the writer.
  *
  * @param manager identity of the writer, whose entry stays as it is
- * @param unset the part of the change that conflicts also where it removes fields
+ * @param unset a part of the change whose removed fields are conflicts, too
  * @source structured-merge-diff `merge/update.go`
  */
 export function transferFields(

@@ -1,4 +1,6 @@
-/** How many paths a comparison may find: a write of a huge object must not hold a thread long. */
+/**
+ * How many paths a comparison may find, so that a write of a huge object does not block a thread.
+ */
 export class PathBudget {
   #left: number
 

@@ -66,7 +66,9 @@ function spellStep(step: string): string {
   return `[${words.join(',')}]`
 }
 
-/** Characters of the keys of an element that are shown by their names. Longer: cut. */
+/**
+ * Maximum length of keys of an element that are shown as `name=value`. Longer: shown as cut text.
+ */
 const READ_MAX = 4096
 
 /** Returns the steps in order: members before elements, and each kind by text. */

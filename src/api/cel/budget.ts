@@ -2,7 +2,8 @@ import { celLimits } from './limits.ts'
 
 /**
  * The runtime cost that several evaluations share, in the units of upstream: 1 for a variable, a
- * field or a simple call, 0.1 for each character; and the steps that the cost leaves out.
+ * field or a simple call, 0.1 for each character; and the steps, which count the work that the cost
+ * leaves out.
  */
 export class CelBudget {
   readonly #costMax: number
@@ -27,7 +28,7 @@ export class CelBudget {
     return this.#stepsLeft
   }
 
-  /** @param cost may be more than what is left, which leaves nothing; `steps` too */
+  /** @param cost if it is more than what is left, nothing is left; the same holds for `steps` */
   spend(cost: number, steps: number): void {
     this.#left = Math.max(0, this.#left - cost)
     this.#stepsLeft = Math.max(0, this.#stepsLeft - steps)

@@ -60,7 +60,7 @@ export type CelEvaluation =
    */
   | { readonly kind: 'over-budget'; readonly limit: 'expression' | 'shared' }
 
-/** Never throws for any source. */
+/** Compiles an expression. Never throws, whatever the source is. */
 export function compileCel(source: string, environment: CelEnvironment): CelCompilation {
   try {
     const root = parseExpression(source)
@@ -127,7 +127,8 @@ function lookUp(
 
 /**
  * Estimates the cost of an evaluation from the maximum sizes (`maxSize`) of the declared types,
- * multiplied over nested macros. What has no maximum makes the estimate unlimited.
+ * multiplied over nested macros. The estimate is unlimited if the cost depends on a value without a
+ * maximum size.
  */
 export function estimateCelCost(expression: CelExpression): CelCost {
   return estimateCost(expression.checked)

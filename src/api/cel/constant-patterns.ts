@@ -10,5 +10,5 @@ export function constantPatterns({ checked }: CelExpression): ReadonlySet<string
   return patterns
 }
 
-/** Their second argument is a regular expression; the receiver counts as the first. */
+/** Functions whose second argument is a regular expression. The receiver counts as the first. */
 const PATTERN_FUNCTIONS: ReadonlySet<string> = new Set(['find', 'findAll', 'matches'])

@@ -1,6 +1,7 @@
 /**
  * Names of JSON members in expressions. `a-b` is `a__dash__b`, because a name in an expression
- * consists of letters, digits and underscores; words of the language are surrounded by underscores.
+ * consists of letters, digits and underscores; reserved words get two underscores before and after
+ * them.
  *
  * @source apiserver `pkg/cel/escaping.go`
  */

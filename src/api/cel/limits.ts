@@ -1,6 +1,6 @@
 /**
- * Limits on expressions, so that no rule of a custom kind makes a member slow. Each names what
- * happens at the limit.
+ * Limits on expressions, so that no rule of a custom kind makes a member slow. Each comment states
+ * what happens above the limit.
  */
 export const celLimits = Object.freeze({
   /** Characters of one expression. Longer: a compile error. */

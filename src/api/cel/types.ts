@@ -65,8 +65,9 @@ export type CelField = {
 
 /**
  * `set`: equal if both have the same elements in any order; `+` is the union, in the order of the
- * left list followed by what only the right one has. `keys`: the same by the values of these JSON
- * members; `+` replaces an element of the left list by the one of the right list with its keys.
+ * left list followed by what only the right one has. `keys`: the same, with elements identified by
+ * the values of these JSON members; `+` replaces an element of the left list by the one of the
+ * right list with its keys.
  */
 export type ListIdentity = 'set' | { readonly keys: readonly string[] }
 

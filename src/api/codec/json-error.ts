@@ -10,8 +10,8 @@ export type SyntaxPlace = {
 
 /**
  * Returns the place of the syntax error in a text that `JSON.parse` refused; the end of the text if
- * it is truncated. The messages of `JSON.parse` quote the text around the error, which may be a
- * password.
+ * it is truncated. The messages of `JSON.parse` are not used: they quote the text around the error,
+ * which may be a password.
  *
  * @source RFC 8259
  */

@@ -4,7 +4,7 @@
  */
 export class JsonIndenter {
   #depth = 0
-  /** After an opening bracket: an empty pair stays on its line. */
+  /** Whether the last token was an opening bracket. An empty pair of brackets stays on one line. */
   #opened = false
   #inString = false
   #escaped = false

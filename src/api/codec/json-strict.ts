@@ -8,8 +8,8 @@ import { JSON_DEPTH_MAX } from './json.ts'
 export const DUPLICATES_MAX = 64
 
 /**
- * Returns the paths of duplicate members in a JSON text, which `JSON.parse` ignores silently. For
- * `fieldValidation` other than `Ignore`.
+ * Returns the paths of duplicate members in a JSON text, which `JSON.parse` ignores silently. Used
+ * for `fieldValidation` other than `Ignore`.
  *
  * @param text accepted by `JSON.parse`, and not too deep
  * @returns such as `data.a` or `spec.parts[0].name`, in order; at most 64
@@ -41,7 +41,7 @@ export function duplicateFields(text: string): readonly string[] {
   return [...found]
 }
 
-/** Beyond any depth that is accepted, with that of managers. */
+/** More than any depth that is accepted, including that of `managedFields`. */
 const OPEN_MAX = JSON_DEPTH_MAX + 10
 
 const [QUOTE, OPEN_BRACE, OPEN_BRACKET, CLOSE_BRACE, CLOSE_BRACKET, COMMA] = Array.from('"{[}],', (sign) =>
@@ -70,7 +70,10 @@ type Frame =
     }
   | { readonly kind: 'list'; readonly path: Path | null; index: number }
 
-/** Formats the path of a name once, however often the name is repeated. */
+/**
+ * Enters the name of a member. The path of a duplicate is formatted once, however often it is
+ * repeated.
+ */
 function enterMember(frame: Extract<Frame, { kind: 'object' }>, name: string, found: Set<string>): void {
   frame.name = name
   frame.expectsName = false

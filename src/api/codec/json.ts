@@ -129,7 +129,10 @@ function builtValues(value: Json): number {
   return built.values
 }
 
-/** At most the length of the JSON text, in characters; values are counted like those of bodies. */
+/**
+ * A lower bound of the length of the JSON text, in characters, and the number of values, counted
+ * like those of bodies.
+ */
 type Built = { length: number; values: number }
 
 /** @param built the counts so far, to which this value is added */
@@ -171,7 +174,10 @@ export function depthWithin(depth: number, name: string): number {
   return depth === 2 && name === 'managedFields' ? depth + 1 - MANAGERS_DEPTH : depth + 1
 }
 
-/** `metadata`, `managedFields`, the entry and `fieldsV1`, and what a field without members owns. */
+/**
+ * The levels of `metadata`, `managedFields`, the entry, `fieldsV1`, and the empty object that each
+ * field without members has there.
+ */
 const MANAGERS_DEPTH = 5
 
 /**

@@ -12,8 +12,8 @@ import { BackwardWriter, WIRE_BIT64, WIRE_VARINT } from './protobuf-writer.ts'
 /**
  * Encodes an object as a message with the field numbers of its schema, byte for byte as upstream's
  * encoder: fields by number, map entries by key. Members other than lists, maps and bytes are
- * always written, with the zero of their type if they are absent, unless the zero matters. Unknown
- * members are omitted.
+ * always written, with the zero of their type if they are absent, unless a zero differs from absent
+ * (`zeroMatters`). Unknown members are omitted.
  *
  * @param object has the types of the schema, as `conform` leaves it
  * @source spec 4.7; the encoding of proto2 and of apimachinery's Time, Quantity, IntOrString and
@@ -157,7 +157,7 @@ function writeContent(writer: BackwardWriter, schema: Lengthy, value: Json | und
       writeItems(writer, 1, schema, isJsonList(value) ? value : [])
       return
     case 'map':
-      // Maps only occur as members, and those are written by the plan.
+      // Maps only occur as members, which `writeMember` writes.
       return
     default:
       assertNever(schema)

@@ -39,15 +39,15 @@ export type ListHead = TypeMeta & {
   /** `ListMeta`. */
   readonly metadata: JsonObject
   /**
-   * The size of all items with their heads: the sum of `protobufListItemBytes`. It is needed first,
-   * as the length of the enclosing message.
+   * The size of all items with their heads: the sum of `protobufListItemBytes`. It is part of the
+   * length of the enclosing message, which is written first.
    */
   readonly itemsBytes: number
 }
 
 /**
- * Encodes a list in pieces: this, then for each item `protobufListItemHead` and its message, then
- * `PROTOBUF_TAIL`.
+ * Returns the first piece of an encoded list. `protobufListItemHead` and the message follow for
+ * each item, and then `PROTOBUF_TAIL`.
  *
  * @source spec 4.7; lists have their metadata as field 1 and their items as field 2
  */

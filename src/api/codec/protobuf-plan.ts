@@ -9,7 +9,7 @@ export type FieldPlan =
       /** Name of the member in JSON. */
       readonly name: string
       readonly schema: Schema
-      /** A zero in a message is a value of this member, and differs from absent. */
+      /** Whether a zero in a message is a value of this member, which differs from absent. */
       readonly keepsZero: boolean
     }
   /** A message whose members are inlined into the struct in JSON. */
@@ -26,8 +26,8 @@ export type MessagePlan = {
 const plans = new WeakMap<ObjectSchema, MessagePlan>()
 
 /**
- * Members without a number (kind and apiVersion, which are in the envelope) are not part of the
- * message.
+ * Returns the plan of a struct. Members without a number (kind and apiVersion, which are in the
+ * envelope) are not part of the message.
  */
 export function planOf(schema: ObjectSchema): MessagePlan {
   const known = plans.get(schema)
@@ -52,8 +52,8 @@ function makePlan(schema: ObjectSchema): MessagePlan {
 }
 
 /**
- * Returns whether a zero read from a message is kept. Messages contain the zero of unset members.
- * The zero was meant if JSON requires the number, boolean or struct, or if zero and absent differ;
+ * Returns whether a zero read from a message is kept. Messages contain the zero of unset members. A
+ * zero counts as set if JSON requires the number, boolean or struct, or if zero and absent differ;
  * not if the member has a default.
  */
 function doesKeepZero(schema: Schema, required: boolean): boolean {

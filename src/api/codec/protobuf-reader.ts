@@ -60,7 +60,7 @@ export class ProtobufReader {
     if (this.#values > this.#valuesMax) throw tooManyValues('body', this.#valuesMax)
   }
 
-  /** @returns the number of the next field times eight and its wire type */
+  /** @returns the number of the next field times eight, plus its wire type */
   tag(): number {
     const tag = this.#unsigned()
     if (tag > TAG_MAX || tag < 8) throw new Malformed('a field has an invalid number')

@@ -51,14 +51,14 @@ const NUMBER_LENGTH_MAX = 1024
 const WHOLE_NUMBER = /^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)$/
 
 /**
- * The depth that a text has at least: of flow collections, and of block collections that begin in
- * one line. The library parses what is much too deep at a multiple of the cost.
+ * A lower bound of the depth of a text: the depth of flow collections, or of block collections that
+ * begin in one line. Parsing a text that is much too deep takes a multiple of its estimated cost.
  */
 class DepthOfTokens {
   #flow = 0
   #inLine = 0
 
-  /** @param token none of a scalar @throws ApiError */
+  /** @param token not the text of a scalar @throws ApiError */
   add(token: string): void {
     if (token === '{' || token === '[') this.#flow++
     else if (token === '}' || token === ']') this.#flow--

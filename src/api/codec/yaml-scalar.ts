@@ -44,7 +44,7 @@ function block(text: string, level: number): string | null {
   return [chomping, ...lines.map((line) => (line === '' ? '' : margin + line))].join('\n')
 }
 
-/** Characters; texts up to this length cannot grow much. */
+/** Characters that indentation may add to a text, in addition to the length of the text. */
 const SHORT = 4096
 
 /**

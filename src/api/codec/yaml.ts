@@ -201,7 +201,8 @@ function customTags(tags: Tags): Tags {
 type Expanded = { length: number; values: number; readonly valuesMax: number }
 
 /**
- * Aliases are visited each time, so the walk ends as soon as a limit is exceeded.
+ * Checks the size and depth of a value. Aliases are visited each time, so the walk ends as soon as
+ * a limit is exceeded.
  *
  * @throws ApiError
  */

@@ -9,9 +9,11 @@ import { customLimits } from './limits.ts'
 export type CheckBudget = {
   /** Work to compile regular expressions, in instructions. */
   patternsSizeLeft: number
-  /** The constant regular expressions of rules that were compiled, with their errors. */
+  /**
+   * The constant regular expressions that were compiled while checking rules, with their errors.
+   */
   readonly constantPatterns: Map<string, string | null>
-  /** Rules that are expressions, their characters, and their nodes. */
+  /** How many more rules that are expressions, characters and nodes of them may be checked. */
   rulesLeft: number
   ruleCharactersLeft: number
   ruleNodesLeft: number

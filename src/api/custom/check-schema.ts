@@ -15,8 +15,8 @@ import type { MarkerNames } from './structural.ts'
 
 export type CheckOptions = {
   /**
-   * The version has a status subresource: the root schema may only have keywords that do not
-   * constrain the object as a whole.
+   * Whether the version has a status subresource, which limits the keywords of the root schema; see
+   * `checkRoot`.
    */
   readonly statusSubresource: boolean
   /** Shared by all versions of a definition. Unset: there is only this one. */

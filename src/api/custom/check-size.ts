@@ -45,7 +45,7 @@ function checkPattern(pattern: string, at: Path, found: Findings): void {
   found.add(invalid(fieldAt(at, 'pattern'), pattern.slice(0, 256), words))
 }
 
-/** The error of regular expressions that are too large together. */
+/** Returns the error for a definition whose regular expressions exceed their limit together. */
 export function patternsTooLarge(): string {
   return `regular expressions of all versions must compile to at most ${customLimits.patternsSizeMax} instructions and ranges of characters together`
 }

@@ -11,8 +11,8 @@ type Check = { readonly markers: MarkerNames; readonly findings: Findings }
 type Level = 'root' | 'item' | 'field'
 
 /**
- * Checks that a schema is structural: every value has a type, defined outside of junctors only;
- * junctors restrict and add nothing; of metadata, only name and generateName are restricted.
+ * Checks that a schema is structural: every value has a type, which is defined outside of junctors;
+ * junctors only restrict values; and of metadata, only name and generateName are restricted.
  *
  * @source apiextensions `pkg/apiserver/schema/{validation,complete}.go`
  */

@@ -5,14 +5,14 @@ export type Step =
   | { readonly kind: 'member'; readonly name: string }
   /** Every element of a list, or value of an object. */
   | { readonly kind: 'all' }
-  /** A slice of a list, as in Python. @param by above 0 */
+  /** A slice of a list, as in Python. `by` is above 0. */
   | { readonly kind: 'slice'; readonly from: number; readonly to: number | null; readonly by: number }
   | { readonly kind: 'filter'; readonly condition: Comparison }
   | { readonly kind: 'union'; readonly steps: readonly Step[] }
   /** The value and all its descendants. */
   | { readonly kind: 'below' }
 
-/** @param right null: tests that the left side exists */
+/** A condition. If `right` is null, it tests that the left side exists. */
 export type Comparison = {
   readonly left: Operand
   readonly right: { readonly operator: Operator; readonly operand: Operand } | null
@@ -102,7 +102,7 @@ class Reader {
   }
 }
 
-/** Up to an unescaped character that ends a name. */
+/** Matches up to an unescaped character that ends a name. */
 const MEMBER = /(?:\\.|[^\s.,[\]$@{}\\])*/sy
 
 function bracketed(text: string): Step {

@@ -14,7 +14,7 @@ import type { Structural } from './structural.ts'
  *
  * @param object as `conformCustom` leaves it
  * @returns the identical object if nothing was missing
- * @throws ApiError RequestEntityTooLarge: a short object and many defaults
+ * @throws ApiError RequestEntityTooLarge: the defaults make the object too large
  * @source apiextensions `pkg/apiserver/schema/defaulting/algorithm.go`
  */
 export function defaultCustom(root: Structural, object: JsonObject): JsonObject {

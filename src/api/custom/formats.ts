@@ -50,8 +50,10 @@ function matching(expression: RegExp): Format {
 }
 
 /**
- * @param version its first digit
- * @param variant the first digit of the group after it
+ * Returns the check of a UUID.
+ *
+ * @param version first digit of the third group
+ * @param variant first digit of the fourth group
  */
 function uuid(version: string, variant: string): Format {
   const parts = [
@@ -64,7 +66,7 @@ function uuid(version: string, variant: string): Format {
   return matching(new RegExp(`^${parts.join('-?')}$`, 'i'))
 }
 
-/** An IP address without a zone, which is not part of the address. */
+/** Returns whether a text is an IP address without a zone. */
 function isAddress(text: string): boolean {
   return isIP(text) !== 0 && !text.includes('%')
 }

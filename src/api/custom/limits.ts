@@ -1,6 +1,6 @@
 /**
- * Limits on custom schemas, so that no definition makes a member slow. Each names what happens at
- * the limit.
+ * Limits on custom schemas, so that no definition makes a member slow. Each comment states what
+ * happens above the limit.
  */
 export const customLimits = Object.freeze({
   /** Nesting depth of schemas. Deeper: the definition is rejected. */
@@ -18,8 +18,8 @@ export const customLimits = Object.freeze({
   patternSizeMax: 10_000,
   /**
    * The same for all regular expressions of all new versions of a definition together, also the
-   * constant ones of rules. More: the definition is rejected. Takes about 0.2 s, once more when the
-   * first object arrives.
+   * constant ones of rules. More: the definition is rejected. Compiling takes about 0.2 s, and
+   * again on each member when the first object arrives.
    */
   patternsSizeMax: 30_000,
   /**
@@ -62,8 +62,8 @@ export const customLimits = Object.freeze({
    */
   validationStepsMax: 2_000_000,
   /**
-   * Characters of JSON by which defaults may make one object longer, and a step for each value.
-   * When more: 413.
+   * Characters of JSON that defaults may add to one object; each value counts as one more. When
+   * more: 413.
    */
   defaultsCharactersMax: 4 * 1024 * 1024,
   /**

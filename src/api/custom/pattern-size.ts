@@ -3,14 +3,17 @@ export type PatternSize = {
   /** Upper estimate of the instructions. Counted repetitions are unrolled. */
   readonly instructions: number
   /**
-   * Upper estimate of the time to compile it, in the time of an instruction, up to 8 µs: the
-   * instructions, and the ranges of character classes. A class of Unicode has hundreds of ranges,
-   * and without case each character of a range is looked up.
+   * Upper estimate of the work to compile it, in units of one instruction, which takes up to 8 µs:
+   * the instructions, and the ranges of character classes. A Unicode class has hundreds of ranges,
+   * and if case is ignored, each character of a range is looked up.
    */
   readonly work: number
 }
 
-/** Compiling takes time and memory for each instruction, so the estimate is made without it. */
+/**
+ * Estimates the size of a regular expression without compiling it, because compiling takes time and
+ * memory for each instruction.
+ */
 export function patternSize(source: string): PatternSize {
   const weigh = ignoresCase(source) ? FOLDED : PLAIN
   const open: number[] = []
@@ -46,7 +49,9 @@ export function patternSize(source: string): PatternSize {
 const TOKEN =
   /[()]|\{([0-9]{1,6})(?:,([0-9]{1,6})?)?\}|\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]|\\Q(?:(?!\\E).)*(?:\\E)?|\\[pP](?:\{[^}]*\}|.)|\\x\{[0-9A-Fa-f]+\}|\\.|./gsu
 
-/** Returns whether a flag group may set `i`; the whole expression counts as without case then. */
+/**
+ * Returns whether a flag group may set `i`; if so, case counts as ignored in the whole expression.
+ */
 export function ignoresCase(source: string): boolean {
   return /\(\?[A-Za-z-]*i/.test(source)
 }

@@ -25,8 +25,8 @@ const KIND = { type: 'string', description: 'Kind of the object, in CamelCase.' 
 
 /**
  * Returns the schema for OpenAPI 2.0, whose clients cannot read junctors and nulls: those are
- * removed, and values that may be null or of any type get no type. kubectl fails on members inside
- * of a schema that it takes for untyped, so those are removed too.
+ * removed, and values that may be null or of any type get no type. kubectl fails on a schema that
+ * has members but no type, so members and items of such a value are removed too.
  *
  * @source apiextensions `pkg/controller/openapi/v2/conversion.go`
  */

@@ -23,7 +23,7 @@ export type Structural = {
   readonly title: string
   readonly description: string
   readonly nullable: boolean
-  /** null: no default, as in a definition. */
+  /** null: no default. `default: null` in a definition means the same. */
   readonly default: Json
   readonly properties: ReadonlyMap<string, Structural>
   /**
@@ -31,9 +31,9 @@ export type Structural = {
    */
   readonly additional: Structural | boolean | null
   readonly items: Structural | null
-  /** The `properties` that have a default, or contain some. */
+  /** The `properties` that have or contain defaults. */
   readonly defaulted: ReadonlyMap<string, Structural>
-  /** A descendant has a default. */
+  /** Whether a descendant has a default. */
   readonly holdsDefaults: boolean
   readonly preserveUnknown: boolean
   /** An embedded object, with kind, apiVersion and metadata. */

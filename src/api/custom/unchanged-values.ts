@@ -47,8 +47,8 @@ export class UnchangedValues {
 }
 
 /**
- * Schemas and rules see only the names in metadata, which no update changes. The server sets the
- * rest of it on every write.
+ * Schemas and rules see only `name` and `generateName` of the metadata, which no update changes.
+ * The server sets the rest of it on every write.
  */
 function withoutMetadata(object: JsonObject): JsonObject {
   const body: JsonObjectDraft = { ...object }
@@ -98,7 +98,7 @@ class Found {
   #item(at: Path, index: number): Found | null {
     const { items, listType } = this.#schema
     if (!isJsonList(this.#value) || !isJsonList(this.#old) || items === null) return null
-    // Elements of an atomic list, which is the default, replace none, whatever their place.
+    // Only elements of a list of type map replace others.
     const value = listType === 'map' ? this.#value[index] : undefined
     if (value === undefined) return null
     this.#byKey ??= elementsByKey(this.#schema, this.#old)

@@ -40,7 +40,7 @@ export function validateObject(
   let sinks = newSinks(new Findings())
   let isComplete = validateCustom(root, object, sinks)
   if (change !== null && isComplete && sinks.values.count > 0) {
-    // Most objects have no errors, so that only few are compared with what they replace.
+    // Most objects have no errors, so only few are compared with the objects that they replace.
     sinks = newSinks(new ToleratingFindings(change))
     isComplete = validateCustom(root, object, sinks)
   }
@@ -64,8 +64,8 @@ export function validateObject(
 }
 
 /**
- * Returns whether an update only removes finalizers of an object that is being deleted. It does not
- * fail for any rule, else the object would stay for good.
+ * Returns whether an update only removes finalizers of an object that is being deleted. Such an
+ * update does not fail for any rule, or the object could never be deleted.
  */
 function isFinalized(object: JsonObject, { object: before, isUnchanged }: Replaced): boolean {
   const metadata = objectMember(before, 'metadata')

@@ -47,7 +47,10 @@ function schemaOf(node: Structural): Schema {
   }
 }
 
-/** Returns the declared part of a schema: as upstream, other members merge by their values. */
+/**
+ * Returns the declared part of a schema: as upstream, the merge type of other members is deduced
+ * from their values.
+ */
 function declaredOf(node: Structural): { readonly declared?: Schema } {
   if (node.type === 'array') return { declared: listOf(node) }
   const { properties, additional, mapType } = node

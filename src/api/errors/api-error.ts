@@ -46,8 +46,8 @@ export type ApiErrorCause = {
 
 export type ApiErrorDetails = {
   /**
-   * Identify the object, where it is known. `kind` holds the plural resource name where upstream
-   * does so.
+   * `name`, `group`, `kind` and `uid` identify the object, where it is known. `kind` holds the
+   * plural resource name where upstream does so.
    */
   readonly name?: string
   readonly group?: string
@@ -56,7 +56,7 @@ export type ApiErrorDetails = {
   readonly causes?: readonly ApiErrorCause[]
   /** Token to continue a list at the newest version; `metadata.continue` of the `Status`. */
   readonly continueToken?: string
-  /** Seconds; also sent as `Retry-After`. Never with an unknown outcome. */
+  /** Seconds; also sent as `Retry-After`. Never set if the outcome of the call is unknown. */
   readonly retryAfterSeconds?: number
   /** Allowed methods; sent as `Allow`, and not part of the `Status`. */
   readonly allow?: readonly string[]

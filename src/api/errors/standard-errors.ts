@@ -39,7 +39,7 @@ export function conflict(of: GroupResource, name: string, why: string): ApiError
   return new ApiError('Conflict', message, about(of, name))
 }
 
-/** The object changed under a conditional write. */
+/** The object has changed since the version that a conditional write is based on. */
 export function modifiedConflict(of: GroupResource, name: string): ApiError {
   return conflict(
     of,
@@ -92,7 +92,7 @@ export function methodNotSupported(of: GroupResource, action: string): ApiError 
   return new ApiError('MethodNotAllowed', message, about(of, ''))
 }
 
-/** @param allow the methods that there are instead */
+/** @param allow the methods that the resource has */
 export function methodNotAllowed(allow: readonly string[]): ApiError {
   const message = 'the server does not allow this method on the requested resource'
   return new ApiError('MethodNotAllowed', message, { allow })

@@ -4,8 +4,8 @@ const DAY = 24 * HOUR
 const YEAR = 365 * DAY
 
 /**
- * Formats a duration for a table column, as command line tools do: the two largest units while the
- * smaller one still matters, then one.
+ * Formats a duration for a table column, as command line tools do: in one or two units, depending
+ * on the duration.
  *
  * @param ms may be negative: clocks differ
  */

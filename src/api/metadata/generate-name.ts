@@ -6,9 +6,9 @@ const SUFFIX_LENGTH = 5
 const BASE_LENGTH_MAX = 63 - SUFFIX_LENGTH
 
 /**
- * Returns a name for an object that gave only a prefix: the prefix cut to 58 characters and five
- * random ones. The store checks uniqueness; a collision is reported as AlreadyExists with a time to
- * retry.
+ * Returns a name for an object that gave only a prefix: the prefix, cut to 58 characters, and five
+ * random characters. The store checks uniqueness; a collision is reported as AlreadyExists with a
+ * time to retry.
  *
  * @source apiserver `pkg/storage/names`
  */

@@ -78,14 +78,16 @@ export type Names = {
     /** Followed by `round_<n>_index_<n>`. */
     readonly mutationWebhookPrefix: string
     readonly patchWebhookPrefix: string
-    /** Set to `true` on calls of which annotations beyond a limit are not recorded. */
+    /** Set to `true` on calls whose annotations exceed a limit, so that some are not recorded. */
     readonly dropped: string
   }
   readonly rbac: {
     readonly autoupdateAnnotation: string
     readonly bootstrappingLabel: string
   }
-  /** The label of the leases of API servers, and its value, with which their names begin. */
+  /**
+   * The label of the leases of API servers, and its value, which is also the prefix of their names.
+   */
   readonly identity: { readonly label: string; readonly component: string }
   /**
    * A PUT to a missing object creates it for all kinds, not only for those that upstream allows.

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.ts'
 
-/** Any API object: the members that all kinds share, and all others. */
+/** Any API object, with the members that all kinds share. */
 export type ApiObject = {
   readonly apiVersion: string
   readonly kind: string

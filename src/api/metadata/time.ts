@@ -83,7 +83,9 @@ export function canonicalTime(text: string): string | null {
   return instant === null ? null : formatInstant(instant, 'date-time')
 }
 
-/** Returns the canonical form of a time with six digits, UTC. @returns null if it is not a time */
+/**
+ * Returns the canonical form of a time with six decimals, UTC. @returns null if it is not a time
+ */
 export function canonicalMicroTime(text: string): string | null {
   const instant = parseTime(text)
   return instant === null ? null : formatInstant(instant, 'micro-time')

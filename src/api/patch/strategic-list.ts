@@ -13,7 +13,7 @@ export type ListMerging = {
 
 /**
  * Merges a list into another: scalars are united, objects with the same value of the merge key are
- * merged. Elements of the patch are in its order, others keep theirs.
+ * merged. Elements of the patch get the order that they have there; the others keep their order.
  *
  * @throws ApiError BadRequest: an element lacks the merge key, or its directive is invalid
  */

@@ -26,8 +26,8 @@ export type Field = { readonly number: number; readonly schema: Schema; readonly
 
 type Rules = {
   /**
-   * Required in OpenAPI; and absent, empty text, an empty list or map is `FieldValueRequired`,
-   * unless it is also `always`.
+   * Required in OpenAPI. An absent member or an empty text, list or map is `FieldValueRequired`,
+   * unless the member is also `always`.
    */
   readonly required?: true
   /** Written to JSON even if it is the zero of its type; see `Schema`. */

@@ -74,7 +74,7 @@ export function conformAt(
   }
 }
 
-/** The message of `fieldValidation` for an unknown member; warnings have one each. */
+/** The message of `fieldValidation` for an unknown member. There is a warning for each member. */
 export function unknownFieldWords(path: string): string {
   return `unknown field "${path}"`
 }
@@ -258,5 +258,5 @@ function cannotUnmarshal(what: string, path: Path, wanted: string): Mismatch {
   return new Mismatch(`json: cannot unmarshal ${what} into field ${spellPath(path)} of type ${wanted}`)
 }
 
-/** Characters. */
+/** Characters of a number that an error shows. */
 const NUMBER_SHOWN_MAX = 64

@@ -14,8 +14,8 @@ export function isNativeResource(name: string): boolean {
 }
 
 /**
- * Returns whether nodes advertise the resource under a domain of its vendor, such as
- * `example.com/gpu`.
+ * Returns whether a resource is an extended one, which nodes advertise under a domain of its
+ * vendor, such as `example.com/gpu`.
  *
  * @source core `pkg/apis/core/v1/helper`, IsExtendedResourceName
  */

@@ -23,7 +23,7 @@ export interface RootCaSource {
 export type AccountsParts = ControllerParts & {
   readonly tokens: TokenIssuer
   readonly rootCa: RootCaSource
-  /** Calls the listener when a key of tokens may have been revoked. */
+  /** Calls the listener when a key that signs tokens may have been revoked. */
   readonly onKeysChanged: (listener: () => void) => void
 }
 

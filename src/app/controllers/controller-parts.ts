@@ -26,7 +26,7 @@ export type ControllerParts = {
   readonly names: Names
   readonly catalog: Catalog
   readonly log: Logger
-  /** The controllers to run. What has no name there always runs. */
+  /** The controllers to run. Work that has no `ControllerName` always runs. */
   readonly enabled: ReadonlySet<ControllerName>
   /** Returns a client that acts as the service account of the controller. */
   readonly clientOf: (controller: ControllerName) => LocalClient

@@ -42,7 +42,7 @@ import type { ServerServiceParts } from './server-service.ts'
 import { startServiceClaims } from './service-claims.ts'
 import type { ServiceClaimsParts } from './service-claims.ts'
 
-/** The dependencies of all groups of controllers, without how they are run. */
+/** The dependencies of all groups of controllers, without those that `Controllers` adds. */
 export type ControllersDependencies = Omit<
   GarbageCollectionParts &
     PodControllersParts &
@@ -57,7 +57,7 @@ export type ControllersDependencies = Omit<
 > & {
   readonly registry: Registry
   readonly consensus: Consensus<Outcome>
-  /** Takes the next step for the signing keys. null: keys of files sign */
+  /** Takes the next step for the signing keys. null: keys in files sign */
   readonly maintainKeys: (() => Promise<boolean>) | null
   readonly certificates: CertificateIssuing
   /** 0: events never expire. */

@@ -4,7 +4,7 @@ import { defaultPolicy } from './default-policy.ts'
 
 /**
  * Returns the role of processes that join the cluster, and its binding. They apply whatever is
- * stored, so that a cluster can replace a member even after they were deleted.
+ * stored, so that a cluster can replace a member even after the stored ones were deleted.
  */
 export function joiningPolicy(names: Names): Pick<DefaultPolicy, 'roles' | 'bindings'> {
   const { roles, bindings } = defaultPolicy(names)

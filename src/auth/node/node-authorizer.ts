@@ -18,9 +18,9 @@ export type NodeAuthorizerDependencies = {
 }
 
 /**
- * Allows nodes (`system:node:NAME` in the group `system:nodes`) what they need to run their Pods,
- * and of Secrets, ConfigMaps, claims, volumes, attachments and tokens only those of these Pods. It
- * has no opinion on other users, or on anything that it does not allow.
+ * Allows nodes (`system:node:NAME` in the group `system:nodes`) the actions that they need to run
+ * their Pods. Of Secrets, ConfigMaps, claims, volumes, attachments and tokens it allows only those
+ * of these Pods. It has no opinion on other users, or on anything that it does not allow.
  *
  * @source spec 5.7; upstream `plugin/pkg/auth/authorizer/node/node_authorizer.go`, release 1.24
  */
@@ -105,7 +105,10 @@ function tokenRefusal({ verb, subresource, name }: ResourceAction): string | nul
   return name === '' ? NO_NAME : null
 }
 
-/** Objects that have the name of their node. A new one is checked by admission. */
+/**
+ * Checks the access to objects that have the name of their node. Admission checks the name of a new
+ * one.
+ */
 function ownObjectRefusal({ verb, subresource, name }: ResourceAction, node: string): string | null {
   if (!['get', 'create', 'update', 'patch', 'delete'].includes(verb))
     return 'can only get, create, update, patch or delete its own object of this type'

@@ -19,7 +19,7 @@ export type Attachment = { readonly name: string; readonly node: string }
 /**
  * Which objects each node needs for its Pods: those that the Pods refer to, the volumes of their
  * claims, the Secrets of these volumes, and the node's own attachments. Follows what this member
- * has applied; as bounded as the stored objects.
+ * has applied. The stored objects bound its size.
  *
  * @source upstream `plugin/pkg/auth/authorizer/node/graph.go`
  */

@@ -40,7 +40,10 @@ export function oidcUser(payload: JWTPayload, claims: OidcClaims): OidcUser {
   }
 }
 
-/** One text counts as a list of it, as upstream has it. @returns null: neither */
+/**
+ * Returns the strings of a claim. As upstream, a single string counts as a list. @returns null:
+ * neither
+ */
 function textsIn(claim: unknown): readonly string[] | null {
   if (claim === undefined) return []
   if (typeof claim === 'string') return [claim]

@@ -65,7 +65,10 @@ export function openIdConnect(options: OidcOptions, { keys, clock }: OidcDepende
   }
 }
 
-/** Tokens of other issuers are left to other methods. Nothing is verified yet. */
+/**
+ * Returns whether a token names the issuer, without verifying it. Tokens of other issuers are left
+ * to other methods.
+ */
 function isOfIssuer(token: string, issuer: string): boolean {
   if (token.length > limits.tokenCharactersMax) return false
   try {
@@ -86,7 +89,7 @@ async function verify(
   if (known === null) return 'the keys of the issuer are not known'
   const found = await verifyWith(known, token, options, nowMs)
   if (found !== 'unknown key') return found
-  // The provider may have a new key since.
+  // The provider may have published a new key since then.
   const newer = await keys.newer(known)
   const again = newer === null || newer === known ? found : await verifyWith(newer, token, options, nowMs)
   return again === 'unknown key' ? 'no key of the issuer signed the token' : again

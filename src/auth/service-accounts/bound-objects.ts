@@ -61,7 +61,9 @@ export class BoundObjects {
     return isSame ? null : 'its service account was deleted'
   }
 
-  /** An object that is being deleted is usable until its grace period ends. */
+  /**
+   * An object that is being deleted is usable until `tokenClockSkewMs` after its grace period ends.
+   */
   #isUsable(object: StoredObject | null, uid: string): boolean {
     if (object === null || object.uid !== uid) return false
     if (!object.terminating) return true

@@ -24,7 +24,9 @@ export type BoundClaims = {
   readonly warnAfterMs: number | null
 }
 
-/** The claims of a token that is stored in a Secret and valid as long as that has it. */
+/**
+ * The claims of a token that is stored in a Secret, and valid as long as the Secret contains it.
+ */
 export type SecretClaims = {
   readonly kind: 'secret'
   readonly namespace: string

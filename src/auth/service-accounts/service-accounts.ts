@@ -20,7 +20,7 @@ export type ServiceAccountsOptions = {
   /** See `TokenIssuerOptions`. */
   readonly untilSigner: () => Promise<SigningKey | null>
   readonly untilCurrent: () => Promise<void>
-  /** Issuers that are accepted; the first one issues. */
+  /** Issuers that are accepted. The first one issues new tokens. */
   readonly issuers: readonly string[]
   /** The audiences of this server. */
   readonly audiences: readonly string[]

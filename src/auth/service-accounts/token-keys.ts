@@ -37,7 +37,7 @@ export interface SharedKeySource {
   readonly verification: readonly VerificationKey[]
   /** Returns the key that signs now. @returns null: this member does not have one yet */
   signer(): SigningKey | null
-  /** As `signer`, after a wait of some seconds for the first key. */
+  /** Like `signer`, but waits some seconds for the first key. */
   untilSigner(): Promise<SigningKey | null>
   /** Resolves once the keys are those that this member has applied. @throws StoreError */
   untilCurrent(): Promise<void>
@@ -112,7 +112,7 @@ export function signingKeyOf(privateKey: KeyObject, source: string): SigningKey 
  * Creates a key pair for tokens.
  *
  * @param draw creates a key pair; called until the ID of one does not begin with `-`, because a
- *   command line takes such an ID for an option. One ID in 64 begins so
+ * command line takes such an ID for an option. That is the case for one ID in 64
  *
  * @throws AuthError `token-key-unusable`
  */
@@ -124,8 +124,8 @@ export function generateSigningKey(draw = generateKeyPair): SigningKey {
 }
 
 /**
- * Joins the keys of several files; a key that is in several of them counts once. What this server
- * signs, it verifies.
+ * Joins the keys of several files; a key that is in several of them counts once. The keys that sign
+ * verify, too.
  *
  * @param signingForSecrets unset: the same key
  *

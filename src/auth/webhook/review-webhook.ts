@@ -30,7 +30,7 @@ export type ReviewResult =
 export class ReviewWebhook {
   readonly #options: ReviewWebhookOptions
   readonly #dependencies: ReviewWebhookDependencies
-  /** As bounded as the calls of the client. */
+  /** The limit on the calls of the client bounds it. */
   readonly #pending = new Map<string, Promise<ReviewResult>>()
 
   constructor(options: ReviewWebhookOptions, dependencies: ReviewWebhookDependencies) {

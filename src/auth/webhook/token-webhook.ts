@@ -92,7 +92,8 @@ function rejected(reason: string): Recognition {
 }
 
 /**
- * Returns null unless all members have the right types: half a user would have wrong permissions.
+ * Returns null unless all members have the right types: an incomplete user would have wrong
+ * permissions.
  */
 function userIn(user: JsonObject): UserInfo | null {
   const name = textMember(user, 'username')
@@ -114,7 +115,7 @@ function extraIn(value: Json | undefined): UserInfo['extra'] | null {
   return Object.fromEntries(extra)
 }
 
-/** @returns null for anything but a list of texts, or nothing */
+/** @returns null: it is neither absent nor a list of strings */
 function textsIn(value: Json | undefined): readonly string[] | null {
   if (value === undefined || value === null) return []
   if (!isJsonList(value)) return null

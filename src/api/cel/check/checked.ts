@@ -7,7 +7,7 @@ export type Checked = {
   readonly root: Expr
   readonly types: ReadonlyMap<number, CelType>
   readonly calls: ReadonlyMap<number, ResolvedCall>
-  /** Nodes that name a type, with its name. */
+  /** The names of types, by the ids of the nodes that stand for them. */
   readonly typeNames: ReadonlyMap<number, string>
   readonly variables: ReadonlyMap<string, CelType>
   /** The declared variables that are used. */
@@ -19,7 +19,7 @@ export type ResolvedCall = {
   readonly name: string
   /** The receiver first. */
   readonly args: readonly Expr[]
-  /** Those that the types allow, at least one. */
+  /** The overloads that the types of the arguments allow; at least one. */
   readonly overloads: readonly Overload[]
 }
 

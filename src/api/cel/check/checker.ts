@@ -207,7 +207,7 @@ class Checker {
     return celList(this.#elements(elements))
   }
 
-  /** Returns the type that all values have. */
+  /** Returns the type that all values can be used as. */
   #elements(values: readonly { value: Expr; optional: boolean }[]): CelType {
     let joined: CelType | undefined
     for (const { value, optional } of values) {

@@ -48,7 +48,7 @@ export class TypeSolver {
     return this.#isAsGeneral(a, b) ? a : b
   }
 
-  /** Returns the type behind a variable; a variable if it is not bound. */
+  /** Returns the type that a variable is bound to, or the variable if it is not bound. */
   shallow(type: CelType): CelType {
     let current = type
     while (current.kind === 'param') {
@@ -169,7 +169,10 @@ export class TypeSolver {
 /** Types besides `null` that `null` may be compared with. */
 const NULLABLE: ReadonlySet<CelType['kind']> = new Set(['object', 'opaque', 'duration', 'timestamp'])
 
-/** The types inside a type; those of an object's fields belong to its name. */
+/**
+ * Returns the types inside a type, without those of the fields of an object, which its name
+ * implies.
+ */
 function partsOf(type: CelType): readonly CelType[] {
   switch (type.kind) {
     case 'list':

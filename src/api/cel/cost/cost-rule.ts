@@ -5,11 +5,11 @@ import type { Range } from './range.ts'
 import { ONE, add, exactly, multiply, scale } from './range.ts'
 
 /**
- * The cost of a call: exact, once it was made, and estimated from the sizes of its arguments. The
+ * The cost of a call: exact, after the call, and estimated, from the sizes of its arguments. The
  * receiver of a method is the first argument.
  *
  * @source cel-go `interpreter/runtimecost.go`, `checker/cost.go`; apiserver
- *   `pkg/cel/library/cost.go`
+ * `pkg/cel/library/cost.go`
  */
 export type CostRule = {
   readonly actual: (
@@ -39,7 +39,7 @@ const REGEX_CHARACTER = 0.25
 
 export const nominal: CostRule = { actual: () => 1, estimate: () => ({ cost: ONE }) }
 
-/** Reads one argument once or more. */
+/** Returns the rule of a function that reads one argument, `passes` times. */
 export function traverse(at: number, passes = 1, resultSize?: (size: Range) => Range): CostRule {
   return {
     actual: (args, _, evaluation) => Math.ceil(evaluation.sizeOf(args[at] ?? null) * CHARACTER * passes),
@@ -51,13 +51,16 @@ export function traverse(at: number, passes = 1, resultSize?: (size: Range) => R
   }
 }
 
-/** `startsWith` and `endsWith`: estimated by the affix, counted by the receiver, as upstream. */
+/**
+ * `startsWith` and `endsWith`. As upstream, the estimate depends on the size of the affix, the
+ * exact cost on the size of the receiver.
+ */
 export const affix: CostRule = {
   actual: traverse(0).actual,
   estimate: (args) => ({ cost: scale(sizeAt(args, 1), CHARACTER) }),
 }
 
-/** Comparing ends with the shorter value. */
+/** A comparison reads at most as much as the shorter value has. */
 export const comparison: CostRule = {
   actual: ([a = null, b = null], _, evaluation) => Math.ceil(evaluation.smallerSize(a, b) * CHARACTER),
   estimate: (args) => {
@@ -85,7 +88,7 @@ export const searchList: CostRule = {
   estimate: (args) => ({ cost: sizeAt(args, 1) }),
 }
 
-/** A text searched for another one. */
+/** A search for a text in another one. */
 export const searchText: CostRule = {
   actual: ([text = null, part = null], _, evaluation) =>
     Math.ceil(evaluation.sizeOf(text) * CHARACTER) * Math.ceil(evaluation.sizeOf(part) * CHARACTER),
@@ -120,7 +123,7 @@ export const traverseDeep: CostRule = {
   },
 }
 
-/** A fixed amount. */
+/** Returns the rule of a function whose cost is always the same. */
 export function fixed(cost: number): CostRule {
   return { actual: () => cost, estimate: () => ({ cost: exactly(cost) }) }
 }
@@ -129,7 +132,10 @@ export function sizeAt(args: readonly Sized[], at: number): Range {
   return args[at]?.size ?? ONE
 }
 
-/** Reads each text in a list or map, and each other value. Parts may be shared: each is a step. */
+/**
+ * Returns the cost of reading all values in a list or map. Each value is also a step, because parts
+ * may be shared.
+ */
 function traversalCost(value: CelValue | CelFailure, evaluation: Evaluation): number {
   evaluation.step(1)
   if (typeof value === 'string' || value instanceof Uint8Array) return Math.floor(value.length * CHARACTER)

@@ -274,7 +274,7 @@ function unionOf(a: Value, b: Value): Value {
   }
 }
 
-/** Elements of `a + b`; those of an empty literal are no elements. */
+/** Returns what is known of the elements of `a + b`. An empty literal contributes no elements. */
 function joinedElement(a: Value | undefined, b: Value | undefined): Value | undefined {
   const [left, right] = [elementOf(a), elementOf(b)]
   if (left === undefined) return a?.size.max === 0 ? right : undefined

@@ -31,7 +31,7 @@ export function union(a: Range, b: Range): Range {
   return { min: Math.min(a.min, b.min), max: Math.max(a.max, b.max) }
 }
 
-/** Nothing times anything is nothing, also with Infinity. */
+/** Zero times Infinity is zero, not NaN. */
 function times(a: number, b: number): number {
   return a === 0 || b === 0 ? 0 : a * b
 }

@@ -7,9 +7,9 @@ import type { CelValue } from '../values/value.ts'
 import { CelFailure, CelList, CelMap } from '../values/value.ts'
 
 /**
- * One evaluation: its budget, and what it remembers so that repeated steps of a loop are cheap.
+ * One evaluation: its budget, and its caches, which make repeated steps of a loop cheap.
  *
- * Two meters run: the cost of upstream, which rules are designed by, and steps, which count the
+ * Two meters run: the cost of upstream, which authors of rules know, and steps, which count the
  * work that the cost leaves out, such as comparing large objects at the price of one comparison.
  */
 export class Evaluation {
@@ -43,7 +43,7 @@ export class Evaluation {
   }
 
   /**
-   * Counts work that the cost leaves out: one step for each element or entry, or each few
+   * Counts work that the cost leaves out: one step for each element or entry, or for a few
    * characters.
    *
    * @throws EvaluationOverBudget
@@ -69,7 +69,9 @@ export class Evaluation {
     return value instanceof CelList || value instanceof CelMap ? value.size : 1
   }
 
-  /** Returns the smaller size of two values. Of texts only those are counted that may have it. */
+  /**
+   * Returns the smaller size of two values. A text that cannot be the smaller one is not counted.
+   */
   smallerSize(a: CelValue, b: CelValue): number {
     if (typeof a !== 'string' || typeof b !== 'string') return Math.min(this.sizeOf(a), this.sizeOf(b))
     const [short, long] = a.length <= b.length ? [a, b] : [b, a]
@@ -97,7 +99,7 @@ export class Evaluation {
     return size
   }
 
-  /** Returns the names of an object's members, listed once. */
+  /** Returns the names of an object's members, which are cached. */
   keysOf(object: JsonObject): readonly string[] {
     const known = this.#keys.get(object)
     if (known !== undefined) return known
@@ -132,9 +134,9 @@ export class EvaluationOverBudget extends Error {
 
 /** Shorter texts are counted each time. */
 const CACHED_TEXT_MIN = 256
-/** Entries of the cache of sizes, and of that of keys. More: not remembered. */
+/** Entries of the cache of sizes, and of that of keys. More: not cached. */
 const CACHE_ENTRIES_MAX = 4096
 const CACHED_REGEXES_MAX = 64
-/** Steps of compiling a regular expression, and of each instruction or as much work. */
+/** Steps for compiling any regular expression, and steps for each of its instructions. */
 const REGEX_COMPILE_STEPS = 2000
 const REGEX_WORK_STEPS = 100

@@ -27,7 +27,7 @@ export const containers: readonly FunctionEntry[] = [
     call2(mapOfAB, anyA, typeB, (map, key) => valueAt(map, key)),
     call2(optionalOf(listOfA.type), anInt, celOptional(typeA), optionalElement),
     call2(optionalOf(mapOfAB.type), anyA, celOptional(typeB), optionalElement),
-    // An index that is known to be a whole number only when it is read.
+    // Only evaluation shows whether the index is a whole number.
     call2(listOfA, dyn, typeA, (list, index) => elementAt(list, index)),
   ],
   [

@@ -52,8 +52,8 @@ const sameText: CostRule = {
 }
 
 /**
- * A text of known length, so that messages may contain scalars. Upstream estimates such texts as
- * unlimited.
+ * Returns the cost of a conversion to a text of limited length, so that the estimate for messages
+ * with scalars is limited. Upstream estimates such texts as unlimited.
  */
 function shortText(min: number, max: number): CostRule {
   return { ...nominal, estimate: () => ({ cost: ONE, size: { min, max } }) }
@@ -167,7 +167,10 @@ function identity<T extends CelValue>(param: Param<T>, type: CelType, cost = nom
   return call1(param, type, (value) => value, cost)
 }
 
-/** Rounds toward zero. The ends of the range are excluded, because doubles next to them round. */
+/**
+ * Rounds toward zero. The ends of the range are excluded, because integers next to them round to
+ * the same double.
+ */
 function intFromDouble(value: number): Outcome {
   if (!(value > -(2 ** 63) && value < 2 ** 63)) return new CelFailure('integer overflow')
   return int(BigInt(Math.trunc(value)))

@@ -52,7 +52,7 @@ export function formatText(template: string, args: CelList, evaluation: Evaluati
 }
 
 const CLAUSE = /%(?:\.([0-9]{1,4}))?([%sdfebxXo])/y
-/** As upstream. */
+/** The same maximum as upstream. */
 const PRECISION_MAX = 100
 
 function unreadable(template: string, at: number): CelFailure {
@@ -77,7 +77,7 @@ function formatValue(
   return text ?? new CelFailure(`error during formatting: %${verb} cannot format ${typeOf(value)}`)
 }
 
-/** Steps of the texts of a number: every digit of a double is found first. */
+/** Returns the steps of formatting a value. For `%f`, every digit of a double is computed first. */
 function stepsOf(verb: string, value: CelValue, evaluation: Evaluation): number {
   if (typeof value === 'string' || value instanceof Uint8Array) return evaluation.sizeOf(value) / 8
   return typeof value === 'number' && verb === 'f' ? DOUBLE_STEPS : 0

@@ -96,7 +96,9 @@ function isSorted(list: CelList, evaluation: Evaluation): Outcome {
   return true
 }
 
-/** The same long text may be in a list many times. */
+/**
+ * Compares two values and counts steps, because a list may contain the same long text many times.
+ */
 function compareCounted(a: CelValue, b: CelValue, evaluation: Evaluation): number | undefined {
   if (typeof a === 'string' || a instanceof Uint8Array) {
     const length = typeof b === 'string' || b instanceof Uint8Array ? b.length : 0

@@ -156,7 +156,7 @@ function containsCidr(cidr: CidrValue, other: CidrValue): boolean {
   return cidr.prefixLength <= other.prefixLength && cidr.contains(other.ip)
 }
 
-/** Comparing the bytes of two addresses, after reading one from a text. */
+/** Returns the cost of comparing the bytes of two addresses, and of reading one from a text. */
 function containment(isCidr: boolean, isText: boolean): CostRule {
   return {
     actual: ([cidr, other], _, evaluation) => {

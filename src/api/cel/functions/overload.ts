@@ -20,7 +20,7 @@ export type Overload = {
 /** Functions by name. */
 export type FunctionEntry = readonly [name: string, ...overloads: readonly Overload[]]
 
-/** A parameter: its type for the checker, and the same for values. */
+/** A parameter: its type for the checker, and the test of values at run time. */
 export type Param<T extends CelValue> = {
   readonly type: CelType
   readonly is: (value: CelValue) => value is T

@@ -50,7 +50,7 @@ export const aType: Param<CelTypeValue> = {
 export const typeA: CelType = { kind: 'param', name: 'A' }
 export const typeB: CelType = { kind: 'param', name: 'B' }
 
-/** Any value, of the type that a variable stands for. */
+/** Returns a parameter that takes any value. The type is usually a variable. */
 export function any(type: CelType): Param<CelValue> {
   return { type, is: (value): value is CelValue => value !== undefined }
 }

@@ -13,7 +13,7 @@ const aQuantity: Param<QuantityValue> = {
   type: quantityType,
   is: (value) => value instanceof QuantityValue,
 }
-/** Steps of reading a quantity, and of comparing it. */
+/** Steps of reading a quantity. */
 const PARSE_STEPS = 30
 const NANO = 10n ** 9n
 const INT_MAX = 2n ** 63n - 1n
@@ -72,7 +72,7 @@ function comparison(result: CelType, decide: (order: number) => Outcome): Overlo
   )
 }
 
-/** With another quantity, or a whole number. */
+/** Returns the overloads for another quantity and for a whole number. */
 function combination(apply: (a: bigint, b: bigint) => bigint): readonly Overload[] {
   const combine = ({ quantity }: QuantityValue, nanos: bigint): QuantityValue =>
     new QuantityValue({ ...quantity, nanos: apply(quantity.nanos, nanos) })

@@ -2,7 +2,7 @@ import type { Evaluation } from '../evaluate/evaluation.ts'
 
 /** Returns a text as a literal in double quotes, which is safe to print. */
 export function quoteText(text: string, evaluation: Evaluation): string {
-  // Each character that is escaped is a call.
+  // A function is called for each character that is escaped.
   evaluation.step(text.length)
   return `"${text.replace(ESCAPED, (character) => ESCAPES[character] ?? character)}"`
 }

@@ -21,7 +21,10 @@ export const replaceCost: CostRule = {
   },
 }
 
-/** @param keeps whether replacing cannot move the size in the direction that is estimated */
+/**
+ * @param keeps for the minimum: replacing cannot shorten the text; for the maximum: cannot lengthen
+ * it
+ */
 function resultSize(text: number, from: number, to: number, keeps: boolean): number {
   // An empty text is found between all characters.
   if (from === 0) return text + (text + 1) * (to === 0 ? 0 : to)
@@ -54,7 +57,10 @@ export function replaceText(
   return parts.join('')
 }
 
-/** Returns the index before the first character, then after each. @returns -1 after the last */
+/**
+ * Returns the next index between characters: 0, then the one after each character. @returns -1
+ * after the last
+ */
 function nextGap(text: string, start: number, matches: number): number {
   if (matches === 0) return 0
   if (start >= text.length) return -1

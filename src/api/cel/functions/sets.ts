@@ -72,7 +72,7 @@ function includes(items: readonly CelValue[], value: CelValue, evaluation: Evalu
   return search(items, (item) => equal(item, value, evaluation), true)
 }
 
-/** Returns the outcome that is searched for if any item has it, else the opposite. */
+/** Returns `wanted` if the test of any item has this outcome, else the opposite. */
 function search(
   items: readonly CelValue[],
   test: (item: CelValue) => boolean | CelFailure,

@@ -128,7 +128,7 @@ export const textExtensions: readonly FunctionEntry[] = [
   ],
 ]
 
-/** Removes what Unicode calls white space. */
+/** Removes Unicode white space at both ends. */
 function trim(text: string, evaluation: Evaluation): string {
   let start = 0
   while (start < text.length && isSpace(text.charCodeAt(start))) start++
@@ -138,7 +138,7 @@ function trim(text: string, evaluation: Evaluation): string {
   return text.slice(start, end)
 }
 
-/** Characters that are removed in one step, besides the cost. */
+/** Characters that are removed in one step; steps are counted in addition to the cost. */
 const TRIMMED_AT_ONCE = 8
 
 function isSpace(unit: number): boolean {
@@ -155,7 +155,7 @@ const OTHER_SPACES: ReadonlySet<number> = new Set([
 function changeCase(text: string, to: 'lower' | 'upper', evaluation: Evaluation): string {
   const change = (part: string): string => (to === 'lower' ? part.toLowerCase() : part.toUpperCase())
   if (!BEYOND_ASCII.test(text)) return change(text)
-  // Each run of letters is a call.
+  // A function is called for each run of letters.
   evaluation.step(text.length / 2)
   return text.replace(/[A-Za-z]+/g, change)
 }
@@ -168,7 +168,7 @@ function charAt(text: string, index: bigint, evaluation: Evaluation): Outcome {
   return characters.slice(Number(index), Number(index) + 1)
 }
 
-/** Characters that are searched in one step, besides the cost. */
+/** Characters that are searched in one step; steps are counted in addition to the cost. */
 const SEARCHED_AT_ONCE = 8
 
 function find([text, part, from]: readonly [string, string, bigint], evaluation: Evaluation): Outcome {

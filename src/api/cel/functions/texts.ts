@@ -44,7 +44,9 @@ function matches(text: string, pattern: string, evaluation: Evaluation): Outcome
 /** Steps of starting a match. */
 const MATCH_STEPS = 10
 
-/** Finding a match takes longer than deciding whether there is one, above all without case. */
+/**
+ * Finding a match takes longer than deciding whether there is one, especially if case is ignored.
+ */
 export function findSteps(length: number, { size, ignoresCase }: CelRegex): number {
   return regexSteps(length, size) * (ignoresCase ? 4 : 2)
 }

@@ -32,8 +32,8 @@ export type Expr = Node &
   )
 
 /**
- * A loop over a list, or over the keys of a map: while the condition holds, the accumulator becomes
- * the step.
+ * A loop over a list, or over the keys of a map: while the condition holds, the accumulator is set
+ * to the value of `step`.
  */
 export type Comprehension = {
   readonly kind: 'comprehension'

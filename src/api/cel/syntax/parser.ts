@@ -53,7 +53,7 @@ class Parser {
     return expr
   }
 
-  /** A conditional, or what binds tighter. */
+  /** Parses a conditional, or an expression that binds tighter. */
   #expression(): Expr {
     if (++this.#depth > celLimits.depthMax) throw tooDeep(this.#token.at)
     const condition = this.#logical('||', OPERATOR.or, () => this.#and())

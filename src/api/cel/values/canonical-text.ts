@@ -5,8 +5,8 @@ import type { CelValue } from './value.ts'
 import { CelDuration, CelFailure, CelList, CelMap, CelTimestamp } from './value.ts'
 
 /**
- * Returns a text that equal values have in common, to identify elements of sets. No text is the
- * beginning of the text of another value, so that texts of several values can be joined.
+ * Returns a text that equal values have in common, to identify elements of sets. No text is a
+ * prefix of the text of another value, so that texts of several values can be joined.
  */
 export function canonicalText(value: CelValue, evaluation: Evaluation): string {
   const parts: string[] = []
@@ -17,7 +17,10 @@ export function canonicalText(value: CelValue, evaluation: Evaluation): string {
 /** The text of a value that cannot be read. */
 export const UNREADABLE = '!'
 
-/** Texts are preceded by their length, lists and maps by their size: linear at any depth. */
+/**
+ * Appends the text of a value, in linear time at any depth. Texts are preceded by their length,
+ * lists and maps by their size.
+ */
 function append(parts: string[], value: CelValue | CelFailure, evaluation: Evaluation): void {
   if (value instanceof CelFailure) {
     parts.push(UNREADABLE)
@@ -52,7 +55,7 @@ function countedScalar(value: CelValue, evaluation: Evaluation): string {
   return `s${text.length}:${text}`
 }
 
-/** Steps of each value in a value, besides those of its text. */
+/** Steps of each part of a value, in addition to those of its text. */
 const PART_STEPS = 8
 
 function scalarText(value: CelValue, evaluation: Evaluation): string | undefined {

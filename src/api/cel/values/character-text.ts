@@ -4,12 +4,12 @@ import type { Evaluation } from '../evaluate/evaluation.ts'
 export type CharacterText = {
   readonly size: number
   readonly slice: (start: number, end: number) => string
-  /** Returns the index of a character in the units of strings, and the reverse. */
+  /** Returns the index of a character in UTF-16 code units. `characterOf` is the reverse. */
   readonly unitOf: (character: number) => number
   readonly characterOf: (unit: number) => number
 }
 
-/** Returns the text by characters. An index is only built if some of them are two units. */
+/** Returns the text by characters. An index is only built if some of them are two code units. */
 export function characterText(text: string, evaluation: Evaluation): CharacterText {
   const size = evaluation.textSize(text)
   if (size === text.length) {

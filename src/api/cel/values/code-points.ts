@@ -1,8 +1,8 @@
 /** Texts as sequences of code points, which is how expressions count characters. */
 
 /**
- * Returns whether a text may have code points of two units. Takes no time for texts of characters
- * up to 0xFF, which are stored in a byte each.
+ * Returns whether a text may have code points of two UTF-16 code units. Takes no time for texts of
+ * characters up to 0xFF, which the engine stores in a byte each.
  */
 export function mayHavePairs(text: string): boolean {
   return /[\u0100-\uffff]/.test(text)
@@ -27,7 +27,7 @@ export function compareText(a: string, b: string): number {
   for (let at = 0; at < length; at++) {
     const [x, y] = [a.charCodeAt(at), b.charCodeAt(at)]
     if (x === y) continue
-    // Code points beyond 0xFFFF are pairs of units in the middle of the others.
+    // Code points beyond 0xFFFF are pairs of surrogates, which lie between other units.
     const [xHigh, yHigh] = [isSurrogate(x), isSurrogate(y)]
     return xHigh === yHigh ? x - y : xHigh ? 1 : -1
   }

@@ -4,7 +4,7 @@ import { uniteByIdentity } from './list-identity.ts'
 import type { CelList, CelValue } from './value.ts'
 import { CelFailure } from './value.ts'
 
-/** `a + b`: the union for lists of a set or map, one after the other for others. */
+/** Returns `a + b`: the union if `a` is a list of type set or map, else the concatenation. */
 export function concatLists(a: CelList, b: CelList, evaluation: Evaluation): CelList | CelFailure {
   if (a.identity !== undefined) return uniteByIdentity(a, b, a.identity, evaluation)
   const added = itemsOf(b, evaluation)
@@ -17,7 +17,7 @@ export function concatLists(a: CelList, b: CelList, evaluation: Evaluation): Cel
   return new ArrayList(items)
 }
 
-/** Returns the elements, or the first that cannot be read. */
+/** Returns the elements, or the failure of the first one that cannot be read. */
 export function itemsOf(list: CelList, evaluation: Evaluation): CelValue[] | CelFailure {
   evaluation.step(2 * list.size)
   const items: CelValue[] = []

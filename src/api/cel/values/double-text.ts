@@ -1,8 +1,8 @@
 /** Doubles as Go writes and reads them. */
 
 /**
- * Returns the shortest text that reads as the same number, as Go's `%g`: with an exponent below
- * 1e-4 and from 1e6 on, where it is 1e+06.
+ * Returns the shortest text that reads as the same number, as Go's `%g`: below 1e-4 and from 1e6
+ * on, it has an exponent such as `1e+06`.
  */
 export function formatDouble(value: number): string {
   if (Number.isNaN(value)) return 'NaN'
@@ -44,7 +44,10 @@ function finite(value: number): number | undefined {
   return Number.isFinite(value) ? value : undefined
 }
 
-/** Digits that decide the rounding: 53 bits and more. The rest only matters if it is not 0. */
+/**
+ * Hexadecimal digits that decide the rounding: more than 53 bits. Of the other digits it only
+ * matters whether all are 0.
+ */
 const HEX_DIGITS_USED = 17
 const EXPONENT_MIN = -1074
 const NORMAL_EXPONENT_MIN = -1022
@@ -61,11 +64,11 @@ function hexadecimal(whole: string, fraction: string, exponent: number): number 
   if (bits + unit > 1025) return Infinity
   if (bits + unit < EXPONENT_MIN) return 0
   if (bits + unit > NORMAL_EXPONENT_MIN) return scaled(Number(mantissa), unit)
-  // A subnormal number has fewer bits: they are rounded here, so that `Number` rounds nothing.
+  // A subnormal number has fewer bits. Round to them here, so that `Number` does not round again.
   return scaled(Number(rounded(mantissa, EXPONENT_MIN - unit)), Math.max(unit, EXPONENT_MIN))
 }
 
-/** Drops the lowest `bits` bits. */
+/** Drops the lowest `bits` bits and rounds, halves to even. */
 function rounded(value: bigint, bits: number): bigint {
   if (bits <= 0) return value
   const kept = value >> BigInt(bits)
@@ -74,7 +77,10 @@ function rounded(value: bigint, bits: number): bigint {
   return rest > half || (rest === half && (kept & 1n) === 1n) ? kept + 1n : kept
 }
 
-/** In two steps, because a power of 2 may be too small or too large for a double by itself. */
+/**
+ * Multiplies by a power of 2, in two steps, because the power may be too small or too large for a
+ * double by itself.
+ */
 function scaled(value: number, exponent: number): number {
   const half = Math.trunc(exponent / 2)
   return value * 2 ** half * 2 ** (exponent - half)

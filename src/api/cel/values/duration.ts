@@ -13,7 +13,7 @@ const UNITS: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 }
 
-/** Steps of parsing a duration: each unit takes some. */
+/** Steps of parsing a duration, by the length of the text. */
 export function durationSteps(text: string): number {
   return 10 + 3 * Math.min(text.length, 400)
 }

@@ -65,7 +65,7 @@ export function order(a: bigint | number, b: bigint | number): number | undefine
   return a <= b ? 0 : undefined
 }
 
-/** Texts and bytes of different lengths differ at once. */
+/** Compares texts. Only texts of the same length are read. */
 function equalTexts(a: string, b: string, evaluation: Evaluation): boolean {
   if (a.length !== b.length) return false
   evaluation.step(a.length / COMPARED_AT_ONCE)

@@ -44,7 +44,7 @@ function bordersOf(part: string): Int32Array {
  * Returns the index of the last occurrence of a part in a text that begins at or before a start, in
  * linear time.
  *
- * @returns -1 if the text is not found
+ * @returns -1 if the part is not found
  * @source the same, read backwards
  */
 export function lastIndexOfText(text: string, part: string, start: number): number {
@@ -52,7 +52,7 @@ export function lastIndexOfText(text: string, part: string, start: number): numb
   const end = Math.min(text.length, start + length)
   if (length <= SHORT_MAX) return text.lastIndexOf(part, start)
   if (length > end) return -1
-  // For each suffix of the part, the length of the longest shorter prefix that it begins with.
+  // For each suffix of the part, the length of the longest shorter suffix that it begins with.
   const borders = new Int32Array(length)
   const partAt = (at: number): number => part.charCodeAt(length - 1 - at)
   const next = (matched: number, unit: number): number => {
@@ -69,5 +69,5 @@ export function lastIndexOfText(text: string, part: string, start: number): numb
   return -1
 }
 
-/** Longer parts are searched here. */
+/** Maximum length of a part that the engine searches for. */
 const SHORT_MAX = 16

@@ -39,7 +39,7 @@ export class CidrValue extends CelOpaque {
     return other instanceof CidrValue && other.prefixLength === this.prefixLength && other.ip.equals(this.ip)
   }
 
-  /** Returns the address with zeros after a prefix. */
+  /** Returns the address with zeros after the prefix of this network. */
   masked(ip: IpValue): IpValue {
     const hostBits = BigInt(widthOf(ip.family) - this.prefixLength)
     return new IpValue(ip.family, (ip.bits >> hostBits) << hostBits)

@@ -150,7 +150,7 @@ class JsonMap extends CelMap {
   }
 }
 
-/** An object whose members are fields. Members that are no fields do not exist. */
+/** An object whose members are fields. Other members are not visible. */
 class JsonFields extends CelMap {
   readonly #object: JsonObject
   readonly #type: CelObjectType

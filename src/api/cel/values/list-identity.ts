@@ -5,7 +5,10 @@ import { UNREADABLE, canonicalText } from './canonical-text.ts'
 import type { CelList, CelValue } from './value.ts'
 import { CelFailure, CelMap } from './value.ts'
 
-/** Returns the union of two lists, in which elements of the right one replace those of the left. */
+/**
+ * Returns the union of two lists. An element of the right list replaces the one of the left list
+ * with the same keys.
+ */
 export function uniteByIdentity(
   a: CelList,
   b: CelList,

@@ -6,14 +6,14 @@ import { celLimits } from '../limits.ts'
 export type CelRegex = {
   /** Number of instructions; matching takes about as many steps per character. */
   readonly size: number
-  /** A part of it may match letters of either case. */
+  /** Whether a part of it may match letters of either case. */
   readonly ignoresCase: boolean
   /** Returns whether it matches anywhere in the text. */
   readonly matches: (text: string) => boolean
   /**
    * Returns the matches in the text.
    *
-   * @param before called before each search, with where it begins
+   * @param before called before each search, with the index where it begins
    */
   readonly find: (text: string, countMax: number, before: (start: number) => void) => readonly string[]
 }

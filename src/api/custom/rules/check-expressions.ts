@@ -50,7 +50,7 @@ export function checkExpressions(
 }
 
 type Problem = {
-  /** The same for the same problem of the same rule, also if other rules are added before it. */
+  /** Equal for all problems of one rule of a schema, even if other rules are added before it. */
   readonly key: string
   readonly finding: Finding
 }
@@ -178,7 +178,7 @@ class ExpressionWalk {
     if (this.#budget === null) return true
     for (const each of compiled) {
       if (each === null) continue
-      // A rejected expression took about as long.
+      // Checking a rejected expression takes about as long.
       const nodes = each.kind === 'compiled' ? each.expression.checked.types.size : rule.rule.length / 2
       this.#budget.ruleNodesLeft -= nodes
     }
@@ -218,7 +218,8 @@ class ExpressionWalk {
   }
 
   /**
-   * Only new definitions are refused for such a pattern: a stored rule may never evaluate it.
+   * Returns the error for a constant pattern that does not compile. Only new rules are refused for
+   * it, because a stored rule may never evaluate the pattern.
    *
    * @returns null: all constant patterns compile
    */

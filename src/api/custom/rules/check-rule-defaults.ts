@@ -50,7 +50,7 @@ function newBudget(): DefaultsBudget {
 }
 
 type Broken = {
-  /** The same for the same default, where the same rules apply to it. */
+  /** Equal for the same default with the same rules. */
   readonly key: string
   readonly found: Findings
 }

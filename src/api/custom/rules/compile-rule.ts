@@ -11,11 +11,11 @@ import type { FieldStep } from './field-path.ts'
 export type CompiledRule = {
   readonly rule: ValidationRule
   readonly condition: Compiled
-  /** A transition rule: compares the value with the one that it replaces. */
+  /** Whether it is a transition rule, which compares the value with the one that it replaces. */
   readonly usesOldSelf: boolean
   /** null: the rule has a fixed message. */
   readonly message: Compiled | null
-  /** From the value to the field that is reported. */
+  /** The path from the value to the field that is reported. */
   readonly field: readonly FieldStep[]
 }
 

@@ -72,7 +72,7 @@ function textType({ rules }: Structural): Declared {
   }
 }
 
-/** A character has up to four bytes. */
+/** Returns the maximum size of a text, at four bytes for each character. */
 function textSizeOf({ lengthMax, enum: values }: Structural['rules']): number {
   if (lengthMax !== null) return Math.max(0, lengthMax) * 4
   const texts = values.filter((value) => typeof value === 'string')
@@ -110,8 +110,8 @@ function objectType(node: Structural, name: string): Declared | null {
 }
 
 /**
- * No schema can limit the length of a key, so upstream estimates keys as empty, and rules that
- * search them are common. What they really cost counts when the rule is evaluated.
+ * No schema can limit the length of a key. As upstream, keys are estimated as empty, or common
+ * rules that search keys would be rejected. The actual cost counts when the rule is evaluated.
  */
 const KEY: CelType = { kind: 'string', maxSize: 0 }
 

@@ -24,7 +24,7 @@ export type RuleResult =
 
 export type RuleValues = {
   readonly self: Json
-  /** undefined: none that is known. */
+  /** undefined: not known. */
   readonly oldSelf: Json | undefined
 }
 
@@ -60,7 +60,10 @@ export function evaluateRule(
   }
 }
 
-/** Evaluates an expression, which is never free: it has to begin, whatever it costs. */
+/**
+ * Evaluates an expression. Its cost counts as at least `evaluationCostMin`, because beginning an
+ * evaluation takes time, too.
+ */
 function evaluate(
   expression: CelExpression,
   bindings: ReadonlyMap<string, Json>,
@@ -80,7 +83,10 @@ const TOO_EXPENSIVE = 'operation cancelled: actual cost limit exceeded'
 const OUT_OF_BUDGET =
   'validation failed due to running out of cost budget, no further validation rules will be run'
 
-/** The compiler checks types, so only values of any type can have the wrong one here. */
+/**
+ * Returns the error of a failed evaluation. The compiler checks types, so only a `dyn` value can
+ * have a wrong type here.
+ */
 function failureWords(rule: ValidationRule, message: string): string {
   if (!message.startsWith('no such overload')) return `${message} evaluating rule: ${shownRule(rule)}`
   const words = 'call arguments did not match a supported operator, function or macro signature for rule'

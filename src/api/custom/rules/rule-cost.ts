@@ -20,7 +20,7 @@ function factorOf({ type, additional, rules }: Structural): Occurrences {
   return rules.propertiesMax === null ? null : Math.max(0, rules.propertiesMax)
 }
 
-/** Cost of an evaluation at least: upstream's cost of an expression such as `true` is 0. */
+/** Minimum cost of an evaluation. Upstream's cost of an expression such as `true` is 0. */
 export const evaluationCostMin = 1
 
 /**
