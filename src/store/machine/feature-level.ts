@@ -6,7 +6,7 @@ export const storageRulesLevel = 2
 
 /**
  * Since this level apply maintains Member objects, and a configuration may record which member a
- * member replaces and since when.
+ * new member replaces, and when a member was added.
  */
 export const memberObjectsLevel = 3
 
