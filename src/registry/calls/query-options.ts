@@ -36,7 +36,7 @@ export type WatchOptions = {
   readonly labelSelector: string
   readonly fieldSelector: string
   readonly bookmarks: boolean
-  /** Close the initial events with an annotated bookmark. */
+  /** Whether an annotated bookmark ends the initial events. */
   readonly initialEventsEnd: boolean
   /** null: the server chooses. */
   readonly timeoutMs: number | null
@@ -90,8 +90,8 @@ export function readGetOptions(query: Query): WantedRevision {
 }
 
 /**
- * @throws ApiError `BadRequest` for what cannot be read, used or not, and for combinations that
- * spec 4.8 calls invalid
+ * @throws ApiError `BadRequest` for parameters that cannot be parsed, even unused ones, and for
+ * combinations that spec 4.8 calls invalid
  * @source spec 4.8.3
  */
 export function readListOptions(query: Query): ListOptions {
@@ -212,7 +212,7 @@ export function readWriteOptions(
 }
 
 export type ApplyOptions = WriteOptions & {
-  /** Take fields from other managers instead of failing. */
+  /** Whether to take fields from other managers instead of failing. */
   readonly force: boolean
 }
 
@@ -247,7 +247,7 @@ export function isDryRun(values: readonly string[]): boolean {
   return values.includes('All')
 }
 
-/** How much of its object each row of a table carries. @throws ApiError `BadRequest` */
+/** Reads how much of its object each row of a table carries. @throws ApiError `BadRequest` */
 export function readIncludeObject(query: Query): IncludeObject {
   const value = readText(query, 'includeObject')
   switch (value) {
@@ -303,7 +303,7 @@ export function readInteger(query: Query, name: string): number | null {
   return Math.min(Math.max(Number(number), -most), most)
 }
 
-/** Upstream's rule: absent, `false` and `0` are false, all else is true. */
+/** Reads a boolean by upstream's rule: absent, `false` and `0` are false, all else is true. */
 export function readBoolean(query: Query, name: string): boolean {
   const value = query.get(name)?.[0]?.toLowerCase()
   return value !== undefined && value !== 'false' && value !== '0'

@@ -25,7 +25,10 @@ export type RequestContext = {
   proven?(proof: ReadProof): void
   /** Called when the response is that of an earlier request with the same idempotency key. */
   replayed?(): void
-  /** Called with the body after it was parsed. Unset, as the next two: the call is not audited. */
+  /**
+   * Called with the body after it was parsed. Unset, like the next two members: the call is not
+   * audited.
+   */
   received?(body: Json): void
   /**
    * Called with the object or `Status` of the response in JSON, unless only its metadata was

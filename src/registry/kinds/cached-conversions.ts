@@ -49,7 +49,7 @@ export class CachedConversions {
     return this.#options.cache.get(this.keyOf(stored))
   }
 
-  /** Adds an object that this member wrote, and converted in order to write it. */
+  /** Adds an object that this member wrote: it was converted for the write. */
   add(of: { readonly uid: string; readonly revision: Revision }, bytes: Uint8Array): void {
     this.#options.cache.set(this.keyOf(of), bytes)
   }

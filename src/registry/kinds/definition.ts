@@ -21,7 +21,7 @@ export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'd
 export type AnyObject = ApiObject & JsonObject
 
 /**
- * Describes a kind to generic verbs, discovery, OpenAPI and tables: one frozen value in one file
+ * Describes a kind to generic verbs, discovery, OpenAPI and tables: built-in ones are frozen values
  * under `src/resources`. Without a hook the generic behaviour applies. Hooks are pure.
  */
 export type ResourceDefinition = {

@@ -2,7 +2,7 @@
 export type Row = readonly string[]
 
 /**
- * Rows that many objects have in common, in memory once: the Pods of one node in one phase. It
+ * Rows that many objects have in common, in memory once: the Pods of one node in one phase. Sharing
  * affects only memory. When full, it forgets all rows; objects that have one keep it.
  */
 export class SharedRows {

@@ -10,7 +10,10 @@ import type { Amounts } from './amounts.ts'
 export type PodUsage = {
   readonly amounts: Amounts
   readonly scopes: PodScopes
-  /** Wall-clock ms after which only the object count remains; null: all counts while it exists. */
+  /**
+   * Wall-clock ms after which only the object count remains; null: everything counts while the Pod
+   * exists.
+   */
   readonly countedUntilMs: number | null
 }
 

@@ -35,16 +35,13 @@ export type ObjectWatchOptions = {
   /** null: nothing measures it. */
   readonly observer: WatchObserver | null
   /**
-   * Calls `end` when the kind of the watch is gone. @returns a function that the caller calls when
-   * the watch has ended for any reason
+   * Calls `end` when the kind of the watch was deleted, or its conversion webhook has changed.
+   * @returns a function that the caller calls when the watch has ended for any reason
    */
   readonly until: (end: () => void) => () => void
 }
 
-/**
- * One watch. Encodes what its connection may send, when the connection asks. Nothing is queued
- * here.
- */
+/** One watch. Encodes events when the connection pulls them. Nothing is queued here. */
 export class ObjectWatch implements WatchStream {
   readonly #options: Omit<ObjectWatchOptions, 'initial' | 'cursor'>
   readonly #end: Timer

@@ -114,7 +114,8 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   deleteCollectionAtOnce: 64,
   conversionBatchObjects: 500,
   conversionBatchBytes: 1024 * KiB,
-  // As of one object. The response may have more than twice as many (`VALUES_MAX` of reviews).
+  // As many as one stored object may have. The response may have more than twice as many
+  // (`VALUES_MAX` of reviews).
   conversionBatchValues: 98_304,
   conversionCacheBytes: 32 * 1024 * KiB,
   convertedFirstBytes: 8 * 1024 * KiB,

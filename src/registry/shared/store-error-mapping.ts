@@ -100,8 +100,8 @@ const applied: ApiErrorCause = {
 }
 
 /**
- * Returns the error of a repetition that cannot get the response of the first request, because the
- * history that it is in has ended; any other error as `apiErrorOf` does.
+ * Returns the error of a repetition that cannot get the response of the first request, because
+ * history no longer has that response; returns any other error as `apiErrorOf` does.
  *
  * @param outcome that of the first request
  */

@@ -193,8 +193,8 @@ function planCreate(
   const name = object.metadata.name ?? ''
   const key = keyOf({ ...placeOf(definition), namespace: namespace ?? '', name })
   if (!of.isGenerated) refuseExisting(definition, key, of.reads)
-  const everyone = prefixOf({ ...placeOf(definition), namespace: null })
-  validateAmong(definition, object, () => of.reads.list(everyone).map(parseStored))
+  const wholeKind = prefixOf({ ...placeOf(definition), namespace: null })
+  validateAmong(definition, object, () => of.reads.list(wholeKind).map(parseStored))
   checkLevel(definition, of.reads)
   const encoded = encodeManaged(dependencies, request, object, { isApply: of.isApply })
   checkValueCount(encoded.bytes, null)

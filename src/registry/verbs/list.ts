@@ -84,8 +84,9 @@ function listMetadata({ revision, next }: ListPage, { remainingItemCount }: Regi
 }
 
 /**
- * A definition may choose any list kind, so clients cannot derive the kind of the items from it, as
- * they do for built-in kinds: `FooList` has items `Foo`.
+ * Whether each item has its own kind and apiVersion. For built-in kinds, clients derive them from
+ * the kind of the list: `FooList` has items `Foo`. The definition of a custom kind may choose any
+ * list kind.
  */
 function hasTypedItems({ custom }: ResourceDefinition): boolean {
   return custom !== undefined

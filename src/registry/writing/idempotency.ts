@@ -45,9 +45,9 @@ export type OnceByKey = {
 
 /**
  * Makes a write take effect once for its idempotency key. The command of the write also creates a
- * record, which must be absent: so one of several requests wins, on whichever members, and the
- * record is there if and only if the change was made. A later request with the key finds the record
- * and returns the first response. Refused requests leave no record: they may be repeated.
+ * record, which must be absent: so one of several requests wins, on whichever members they arrive,
+ * and the record exists if and only if the change was made. A later request with the key finds the
+ * record and returns the first response. Refused requests leave no record: they may be repeated.
  *
  * The record refers to the stored version where it can, because history keeps versions as long as
  * records are kept.
@@ -287,7 +287,10 @@ async function replay(write: KeyedWrite, stored: StoredObject): Promise<Document
   return { kind: 'document', code, bytes: shown.bytes }
 }
 
-/** It is deleted with its record, but not in the same command. @throws ApiError `Expired` */
+/**
+ * Returns the kept response. It is deleted with its record, but not in the same command: then
+ * history has it. @throws ApiError `Expired`
+ */
 async function keptResponse(
   write: KeyedWrite,
   record: AnyObject,

@@ -62,7 +62,10 @@ export function readDeleteOptions(
   })
 }
 
-/** Has an option of later versions that published schemas of this version lack. */
+/**
+ * The schema of a body. It has an option of later versions, which the published schemas of this
+ * version lack.
+ */
 const readSchema: ObjectSchema = {
   ...deleteOptionsSchema,
   properties: {
