@@ -56,7 +56,7 @@ export type ServerDependencies = {
   readonly issuer?: IssuerDocuments | null
   /** The servers that callers reach through this one. */
   readonly backends: Backends
-  /** See `ConnectDependencies`. Unset: those that are usual. */
+  /** See `ConnectDependencies`. Unset: the usual ones. */
   readonly userHeaders?: readonly string[]
   /** For backups. */
   readonly snapshots: SnapshotProvider

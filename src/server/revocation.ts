@@ -58,7 +58,10 @@ export class Revocation {
     for (const timer of this.#timers) timer.cancel()
   }
 
-  /** The token of an account ends with the objects that it names, without a change of rules. */
+  /**
+   * The token of a service account becomes invalid when an object that it names is deleted, without
+   * a change of rules.
+   */
   #checkAccounts(): void {
     const calls = this.#dependencies.calls().filter(isOfAccount)
     if (calls.length === 0 || this.#checking !== null) return

@@ -6,11 +6,11 @@ import { writeHead, writePiece } from '../responses/wire.ts'
 import type { ReplyHeaders } from '../responses/wire.ts'
 
 /**
- * Passes the response of a backend on, as fast as the client reads it. One that ends early ends the
- * connection of the client, too, which shows that it is incomplete. So does the end of the
- * permission.
+ * Passes the response of a backend on, as fast as the client reads it. If it ends early, the
+ * connection of the client ends, too, which shows that the response is incomplete; likewise if the
+ * permission of the caller ends.
  *
- * @param isStream it may never end: it ends when this server drains
+ * @param isStream whether the response may never end: it is then ended when this server drains
  */
 export async function passOn(
   response: IncomingMessage,

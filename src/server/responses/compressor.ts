@@ -30,8 +30,8 @@ export class Compressor {
    * returned pieces.
    *
    * @param header `Accept-Encoding`
-   * @throws ApiError `NotAcceptable` when it accepts neither; `TooManyRequests` when it accepts
-   * only gzip and the limit is reached
+   * @throws ApiError `NotAcceptable` if the client accepts neither gzip nor identity;
+   * `TooManyRequests` if it accepts only gzip and the limit is reached
    */
   async coded(
     pieces: Pieces,

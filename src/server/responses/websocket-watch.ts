@@ -8,7 +8,7 @@ import type { ClientFrame } from '../http/websocket-frames.ts'
 import { baseHeaders, writeHead } from './wire.ts'
 import type { ErrorParts } from './error-reply.ts'
 
-/** A WebSocket request's connection. */
+/** The connection of a request with `Upgrade`. */
 export type WebSocketUpgrade = {
   readonly socket: Duplex
   /** Bytes that the client sent after the request already. */
