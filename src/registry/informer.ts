@@ -269,7 +269,7 @@ export class Informer<T> {
   /** Processes the next events. @throws StoreError */
   #step(): void {
     const cursor = this.#cursor
-    // The pending list or read continues from there.
+    // A list or read in progress continues with this step when it has ended.
     if (this.#closed || cursor === null || this.#listing !== null || this.#reading !== null) return
     const events = cursor.next(eventsPerTurn)
     if ('length' in events) {

@@ -183,7 +183,7 @@ export function isUnversioned(resourceVersion: string | undefined): boolean {
   return resourceVersion === undefined || resourceVersion === '' || resourceVersion === '0'
 }
 
-/** Kinds of the options of writes, as errors name them. */
+/** The kind of the options of a write, as errors name it. */
 export type WriteOptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions'
 
 /** @throws ApiError `Invalid` @source apimachinery `pkg/apis/meta/v1/validation/validation.go` */
@@ -216,7 +216,9 @@ export type ApplyOptions = WriteOptions & {
   readonly force: boolean
 }
 
-/** @throws ApiError `Invalid`, also without a field manager @source spec 4.2, 4.10 */
+/**
+ * @throws ApiError `Invalid`, for example if the field manager is missing @source spec 4.2, 4.10
+ */
 export function readApplyOptions(query: Query, domain: ApiDomain): ApplyOptions {
   const options = readWriteOptions(query, 'PatchOptions', domain, (found) => {
     if (readText(query, 'fieldManager') !== '') return
@@ -226,9 +228,9 @@ export function readApplyOptions(query: Query, domain: ApiDomain): ApplyOptions 
 }
 
 /**
- * Reads the options of a patch of another format than apply.
+ * Reads the options of a patch that is not an apply.
  *
- * @throws ApiError `Invalid`, also if it is forced
+ * @throws ApiError `Invalid`, for example if `force` is set
  */
 export function readPatchOptions(query: Query, domain: ApiDomain): WriteOptions {
   return readWriteOptions(query, 'PatchOptions', domain, (found) => {
@@ -309,12 +311,12 @@ export function readBoolean(query: Query, name: string): boolean {
   return value !== undefined && value !== 'false' && value !== '0'
 }
 
-/** The first value; empty when absent. */
+/** Returns the first value of a parameter; empty when it is absent. */
 export function readText(query: Query, name: string): string {
   return query.get(name)?.[0] ?? ''
 }
 
-/** All values. */
+/** Returns all values of a parameter. */
 export function readTexts(query: Query, name: string): readonly string[] {
   return query.get(name) ?? []
 }

@@ -15,7 +15,9 @@ export type RequestContext = {
   readonly deadlineMs: number
   /** Aborted when the client has disconnected. A proposed write is still committed. */
   readonly signal: AbortSignal
-  /** The server makes this call for itself: a controller, its bootstrap. Unset: a client does. */
+  /**
+   * The server makes this call for itself: a controller, its bootstrap. Unset: a client makes it.
+   */
   readonly isInternal?: true
   /** The W3C trace context, as sent. Unset: none. */
   readonly trace?: { readonly traceparent: string; readonly tracestate: string }

@@ -61,7 +61,7 @@ export type VerbDependencies = {
   readonly writesInFlight: WritesInFlight
   readonly byteBudget: ByteBudget
   readonly kindWatches: KindWatches
-  /** Begins to measure a watch. Unset: nothing does. */
+  /** Begins to measure a watch. Unset: watches are not measured. */
   readonly observeWatch?: (kind: WatchedKind) => WatchObserver
   /** Unset: this server cannot change the membership. */
   readonly membership?: MembershipChanges

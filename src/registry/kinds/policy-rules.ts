@@ -8,8 +8,8 @@ export type PolicyRule = {
   readonly verbs: readonly string[]
   readonly apiGroups?: readonly string[]
   /**
-   * `pods`; `pods/log`; `*` for all resources and subresources; or a subresource after an asterisk
-   * and a slash, for that of all resources.
+   * `pods`; `pods/log`; `*` for all resources and subresources; or an asterisk, a slash and a
+   * subresource: that subresource of all resources.
    */
   readonly resources?: readonly string[]
   /** Empty: any. Otherwise requests without a name do not match. */

@@ -39,5 +39,8 @@ export class SharedRows {
   }
 }
 
-/** A list, its elements, the headers of two strings, and a slot of the map. */
+/**
+ * Approximate bytes of a row besides its text: a list, its elements, the headers of two strings,
+ * and a slot of the map.
+ */
 const rowOverheadBytes = 150

@@ -53,7 +53,7 @@ export class ObjectWatch implements WatchStream {
   #pendingAt = 0
   #bookmarkDue = false
   #timedOut = false
-  /** Ends once all pending events were sent. */
+  /** The watch ends once all pending events were sent. */
   #ending = false
   #closed = false
   readonly #leave: () => void
@@ -79,7 +79,7 @@ export class ObjectWatch implements WatchStream {
     if (cursor === null) this.#openLater(revision(parts.after))
   }
 
-  /** The connection asks for more once it has taken the last piece. */
+  /** Called when the connection has taken the last piece. */
   next(): Uint8Array | null | Promise<Uint8Array | null> {
     this.#noteTaken(this.#firstTaking)
     if (this.#closed) return null
@@ -288,7 +288,9 @@ export class ObjectWatch implements WatchStream {
   }
 }
 
-/** Reads in one turn of a watch that matches few of many events; then it yields. */
+/**
+ * Maximum number of reads in one turn, for a watch that matches few of many events; then it yields.
+ */
 const pullsMax = 16
 
 const nothing = new Uint8Array(0)

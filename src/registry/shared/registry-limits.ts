@@ -40,8 +40,8 @@ export type RegistryLimits = {
   /** Approximate size of the pieces of lists and watches; a larger object is a piece of its own. */
   readonly pieceBytes: number
   /**
-   * Bytes of the body and the stored object of a write above which it yields between decoding,
-   * validating and encoding.
+   * Bytes of the body and the stored object of a write above which the write yields between
+   * decoding, validating and encoding.
    */
   readonly writeTurnBytes: number
   /** Bytes of objects that one request parses before it yields. */

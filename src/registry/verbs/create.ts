@@ -124,7 +124,10 @@ export class Stamps {
   }
 }
 
-/** A body with a version or a uid refers to an existing object. @throws ApiError */
+/**
+ * Refuses a creation by an update or an apply if the kind cannot be created, or if the body has a
+ * uid or a version, and so refers to an existing object. @throws ApiError
+ */
 export function checkCreatable({ definition, target }: WriteRequest, sent: AnyObject): void {
   const resource = resourceOf(definition)
   const name = target.name ?? ''

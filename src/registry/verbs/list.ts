@@ -16,7 +16,10 @@ import { selectionOf } from '../reading/selection.ts'
 import type { Selection } from '../reading/selection.ts'
 import { jsonList, jsonTable, textPieces, yamlList, yamlTable } from '../reading/text-pieces.ts'
 
-/** All pages of a list show one revision; members keep no state between pages. @source spec 4.8 */
+/**
+ * Lists objects. All pages of a list show one revision; if it is compacted in between, 410 has a
+ * token to continue at the newest one. Members keep no state between pages. @source spec 4.8
+ */
 export async function list(dependencies: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
   const options = readListOptions(request.query)
   const selection = selectionOf(request.definition, request.target, options)

@@ -13,7 +13,10 @@ import type { ReadSet } from '../shared/read-set.ts'
 import { withExtraOperations } from './plan.ts'
 import type { Plan } from './plan.ts'
 
-/** Claims are no objects of the API. No custom kind can have a group without a dot. */
+/**
+ * The group of claims, which are not objects of the API. No custom kind can have a group without a
+ * dot.
+ */
 const group = 'internal'
 
 /** The prefix of all claims of a kind. */
