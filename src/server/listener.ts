@@ -171,9 +171,9 @@ function serverOf(options: ListenerOptions, policy: TlsPolicy): RawServer {
 }
 
 /**
- * Node drops the headers of HTTP/1.1 after the first thousand without an error (seen with 20.20).
- * A proxy that adds `Impersonate-User` after the headers of its client would then act as itself.
- * Their bytes are limited.
+ * Node drops the headers of HTTP/1.1 after the first thousand without an error (seen with 20.20). A
+ * proxy that adds `Impersonate-User` after the headers of its client would then act as itself.
+ * Instead of their number, the bytes of headers are limited.
  */
 const EVERY_HEADER = { maxHeadersCount: 0 } as const
 

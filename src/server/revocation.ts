@@ -59,8 +59,8 @@ export class Revocation {
   }
 
   /**
-   * The token of a service account becomes invalid when an object that it names is deleted, without
-   * a change of rules.
+   * Checks the calls of service accounts, whose tokens become invalid without a change of rules
+   * when an object that they name is deleted.
    */
   #checkAccounts(): void {
     const calls = this.#dependencies.calls().filter(isOfAccount)

@@ -21,7 +21,7 @@ export interface ObjectStore {
    * @throws StoreError
    */
   barrier(deadlineMs: number): Promise<void>
-  /** Knowledge about the age of memory, without a round to other members. */
+  /** How current memory is known to be; reading this needs no round to other members. */
   readonly reads: StoreReads
   /**
    * Returns the state exactly at `revision`, for pages and Exact reads. Superseded versions may

@@ -30,7 +30,7 @@ export function bodyOf(response: IncomingMessage, clock: Pick<Clock, 'after'>): 
 }
 
 /**
- * Returns the error for a response of a node agent that has no logs.
+ * Returns the error for a response of a node agent that refuses logs.
  *
  * @param name of the Pod
  * @source apiserver `pkg/registry/generic/rest/response_checker.go`; apimachinery `pkg/api/errors`,

@@ -22,7 +22,10 @@ export function upgradeHeaders(raw: RawRequest, domain: string): readonly string
   return [...headers, ...subprotocols(raw, domain)]
 }
 
-/** The subprotocols without the one that is the bearer token of the caller. */
+/**
+ * Returns the header with the offered subprotocols, without the one that is the bearer token of the
+ * caller.
+ */
 export function subprotocols(raw: RawRequest, domain: string): readonly string[] {
   const offered = String(raw.headers['sec-websocket-protocol'] ?? '')
     .split(',')
@@ -31,7 +34,9 @@ export function subprotocols(raw: RawRequest, domain: string): readonly string[]
   return offered.length === 0 ? [] : ['sec-websocket-protocol', offered.join(', ')]
 }
 
-/** Names, in lower case, and values of all headers, as sent; pseudo headers are omitted. */
+/**
+ * Yields the names, in lower case, and the values of all headers as sent, without pseudo headers.
+ */
 export function* headersOf(raw: RawRequest): Generator<readonly [string, string]> {
   const { rawHeaders } = raw
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {

@@ -24,7 +24,7 @@ export async function passOn(
   }
   raw.once('close', () => response.destroy())
   const isBodiless = call.raw.method === 'HEAD' || BODILESS.has(of.code)
-  // The length of a body that is not there confuses the clients of HTTP/2, and servers in between.
+  // A length without a body confuses clients of HTTP/2, and servers in between.
   if (of.code === 204 || of.code === 205) delete of.headers['content-length']
   writeHead(raw, of.code, of.headers)
   call.audit?.streamStarted()

@@ -41,8 +41,8 @@ function groupEntry({ name, versions }: DiscoveredGroup): object {
 }
 
 function coreVersions(groups: readonly DiscoveredGroup[]): object {
-  // Upstream names an address for each network; here one address serves all: the one that was
-  // dialed.
+  // Upstream returns an address for each network of clients. Here it is empty: clients keep using
+  // the address that they connected to.
   const anyAddress = [{ clientCIDR: '0.0.0.0/0', serverAddress: '' }]
   const core = groups.find(({ name }) => name === '')?.versions ?? []
   const versions = core.map(({ version }) => version)

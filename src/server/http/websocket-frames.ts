@@ -5,7 +5,7 @@ export type ClientFrame =
   | { readonly kind: 'ping'; readonly payload: Uint8Array }
   | { readonly kind: 'close' }
   /**
-   * Nothing after it is read.
+   * A frame that violates the protocol, or is too large. Nothing after it is read.
    * @param code to close with
    */
   | { readonly kind: 'broken'; readonly code: 1002 | 1009 }

@@ -74,7 +74,7 @@ export class HeavyWork {
     }
   }
 
-  /** Runs each pull of a watch as such a task. */
+  /** Runs each pull of a watch as a task that takes all of the memory limit. */
   watch(user: string, stream: WatchStream, deadlineMs: () => number): WatchStream {
     return {
       next: () => this.run(wholeOf(user, deadlineMs()), async () => stream.next()),

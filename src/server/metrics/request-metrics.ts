@@ -30,7 +30,7 @@ class RequestSeries {
   readonly sizes: BucketCounts | null
   /** Requests that the server ended to protect itself, by HTTP code. */
   readonly terminations = new Map<number, number>()
-  /** Watches in progress. */
+  /** Watches in progress, or connections to other servers. */
   watching = 0
 
   constructor(labels: RequestLabels) {

@@ -84,7 +84,7 @@ export class V2Document {
       this.#custom = custom
       return this.#document
     }
-    // Where two kinds have a definition of one name, the first one's is used.
+    // If two kinds have a definition of the same name, that of the first kind is used.
     const definitions = new Map<string, Uint8Array>()
     for (const fragment of fragments) {
       for (const [name, shape] of fragment.definitions)

@@ -121,7 +121,7 @@ export class InFlight {
     call.reply.on('error', ignore)
   }
 
-  /** From now on responses end their HTTP/1.1 connections, and watches end. */
+  /** From now on responses end their HTTP/1.1 connections, and streams end. */
   drain(): void {
     this.#draining = true
     for (const call of this.#calls) call.lastOnConnection = true

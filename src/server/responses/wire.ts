@@ -106,8 +106,8 @@ function closeWhenAnswered(reply: RawReply): void {
   if (!('stream' in reply)) return
   const { stream } = reply
   if (stream.endAfterHeaders || stream.readableEnded) return
-  // Go clients that see the end of the stream while they read the response report that instead of
-  // the response. Their remaining bytes are discarded for a while.
+  // A Go client that sees the end of the stream while it reads the response reports the end instead
+  // of the response. So its remaining bytes are discarded for a while.
   stream.once('finish', () => {
     stream.resume()
     stream.setTimeout(UNREAD_BODY_MS_MAX, () => stream.close(constants.NGHTTP2_NO_ERROR))

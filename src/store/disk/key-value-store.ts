@@ -9,7 +9,7 @@ export interface KeyValueDatabases {
   list(): Promise<readonly string[]>
   /**
    * Opens or creates a database. A name can be open once at a time.
-   * @throws DatabaseError `damaged` when the database is at fault, `io` when the disk is
+   * @throws DatabaseError `damaged` when the database is at fault, `io` or `full` when the disk is
    */
   open(name: string): Promise<KeyValueStore>
   /** Removes a closed database permanently; does nothing when it does not exist. */

@@ -163,7 +163,7 @@ export class Machine {
   }
 
   /**
-   * Conditions come first, so that a lost race is quota as such. A write that the quota refuses
+   * Conditions come first, so that a lost race is reported as such. A write that the quota refuses
    * raises the alarm when little space is left; the alarm then refuses later writes, too.
    */
   #refusal(operations: readonly Operation[]): Outcome | null {
