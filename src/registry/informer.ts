@@ -29,7 +29,8 @@ export type InformerDependencies<T> = {
   readonly onEvent?: (event: StoreEvent) => void
   /**
    * Lists in slices and yields between them, for large collections. Until the list is complete the
-   * map lacks objects, or has old ones; `takeIn` waits for it. Unset: `start` returns with all.
+   * map lacks objects, or has old ones; `takeIn` waits for the list. Unset: the list is complete
+   * when `start` returns.
    */
   readonly slices?: SliceLimits
 }
@@ -37,7 +38,7 @@ export type InformerDependencies<T> = {
 /** Objects of a slice, and bytes of them, before a list yields. */
 export type SliceLimits = { readonly objectsMax: number; readonly bytesMax: number }
 
-/** Some 10 ms of parsing. */
+/** Parsing such a slice takes some 10 ms. */
 export const defaultSlices: SliceLimits = Object.freeze({ objectsMax: 200, bytesMax: 1024 * 1024 })
 
 /** Events taken from the cursor in one turn before yielding. */
@@ -105,7 +106,7 @@ export class Informer<T> {
     return this.#sealed.has(key)
   }
 
-  /** How often it could not follow the store, compaction aside. */
+  /** How often the informer could not follow the store; compaction does not count. */
   get failures(): number {
     return this.#failures
   }
@@ -117,8 +118,8 @@ export class Informer<T> {
   }
 
   /**
-   * Processes everything that this member has applied by now, without waiting for its turn: once it
-   * resolves, the listeners have been notified.
+   * Processes everything that this member has applied by now, without waiting for later turns of
+   * the event loop. Once this resolves, the listeners have been notified.
    *
    * @throws StoreError there is no state to follow; `stopped` if the store has closed the cursor
    */
@@ -268,7 +269,7 @@ export class Informer<T> {
   /** Processes the next events. @throws StoreError */
   #step(): void {
     const cursor = this.#cursor
-    // The pending list or read continues from there.
+    // A list or read in progress continues with this step when it has ended.
     if (this.#closed || cursor === null || this.#listing !== null || this.#reading !== null) return
     const events = cursor.next(eventsPerTurn)
     if ('length' in events) {
@@ -350,7 +351,10 @@ export class Informer<T> {
     this.#notify({ kind: 'set', key, value, previous })
   }
 
-  /** An object that is read out of order only becomes newer: its events follow. */
+  /**
+   * Reads objects again that could not be decrypted. The map then has them before their events
+   * arrive, which set them once more.
+   */
   #readAgain(keys: readonly Key[]): void {
     if (this.#closed) return
     try {

@@ -2,8 +2,8 @@ import type { Key } from '../store/key.ts'
 import type { Revision } from '../store/revision.ts'
 
 /**
- * A list that was read in slices, each at a later revision than the one before: which changes each
- * slice contains already. Bounded by the number of slices.
+ * Records which changes each slice of a list already contains: the slices are read in different
+ * turns, each at the newest revision of its turn. Bounded by the number of slices.
  */
 export class ListedSlices {
   readonly #slices: { readonly upTo: Key | null; readonly revision: Revision }[] = []

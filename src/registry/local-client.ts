@@ -15,7 +15,7 @@ import type { Target } from './calls/request.ts'
 export type LocalClientOptions = {
   readonly registry: Registry
   readonly clock: Clock
-  /** User that admission and audit see for these calls. */
+  /** User of these calls, as admission sees it. They are not audited. */
   readonly user: UserInfo
   /** Timeout of one call. */
   readonly timeoutMs: number
@@ -110,7 +110,8 @@ export class LocalClient {
   }
 
   /**
-   * Deletes the version of the object that the caller has seen: otherwise, `Conflict`.
+   * Deletes the version of the object that the caller has seen. If there is a newer version, the
+   * deletion fails with `Conflict`.
    *
    * @param options unset members: the defaults
    * @param onlyWhile see `VerbRequest`
@@ -133,7 +134,7 @@ export class LocalClient {
   }
 
   /**
-   * Deletes all objects, and their dependents in the background.
+   * Deletes all objects. Their dependents are deleted in the background.
    *
    * @param namespace as in `list`
    * @param onlyWhile precondition of each deletion; see `VerbRequest`

@@ -52,7 +52,10 @@ export class SealedRetries {
     this.#keys.delete(key)
   }
 
-  /** Forgets all keys but these: their objects were deleted, unnoticed. */
+  /**
+   * Forgets all keys but these: the objects of the other keys were deleted, without an event that
+   * the informer has seen.
+   */
   forgetOthers(present: ReadonlySet<Key>): void {
     for (const key of this.#keys) if (!present.has(key)) this.#keys.delete(key)
   }

@@ -36,7 +36,7 @@ export class Listener {
   readonly #origins = new Map<string, Socket>()
   readonly #sessions = new Set<ServerHttp2Session>()
   readonly #upgrades = new WeakMap<RawRequest, WebSocketUpgrade>()
-  /** The current exchange of each HTTP/1.1 connection. */
+  /** The last request of each HTTP/1.1 connection, and its reply. */
   readonly #exchanges = new WeakMap<Duplex, Exchange>()
   readonly #queued: QueuedReplies
   #handshakeErrors = 0
@@ -74,7 +74,9 @@ export class Listener {
     return this.#handshakeErrors
   }
 
-  /** Passes every request to `handler`, except for `CONNECT`: it gets the error `refuseTunnel`. */
+  /**
+   * Passes every request to `handler`, except `CONNECT`, which gets the error of `refuseTunnel`.
+   */
   handle(handler: RawHandler, refuseTunnel: () => ApiError): RawServer {
     const take: RawHandler = (request, reply) => {
       if (!('stream' in request || 'stream' in reply)) {
@@ -94,8 +96,8 @@ export class Listener {
       const reply = 'stream' in to ? to : replyOn(request, to)
       if (reply !== null) sendError(reply, null, request.method, refuseTunnel())
     })
-    // A request with `Upgrade` takes its connection over; one that stays with HTTP is answered and
-    // the connection ends.
+    // A request with `Upgrade` takes over its connection. If the protocol is not changed, the
+    // connection ends after the response.
     this.server.on('upgrade', (request: http.IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => undefined)
       const reply = replyOn(request, socket)
@@ -148,7 +150,7 @@ function replyOn(request: http.IncomingMessage, socket: Duplex): http.ServerResp
   const reply = new http.ServerResponse(request)
   reply.shouldKeepAlive = false
   try {
-    // The carrier of an upgrade is the socket of the request, whatever its declared type.
+    // `socket` is the socket of the request, although its declared type is more general.
     reply.assignSocket(socket as Socket)
   } catch {
     socket.destroy()
@@ -169,9 +171,9 @@ function serverOf(options: ListenerOptions, policy: TlsPolicy): RawServer {
 }
 
 /**
- * Node drops the headers of HTTP/1.1 after the first thousand without an error (seen with 20.20).
- * A proxy that adds `Impersonate-User` after the headers of its client would then act as itself.
- * Their bytes are limited.
+ * Node drops the headers of HTTP/1.1 after the first thousand without an error (seen with 20.20). A
+ * proxy that adds `Impersonate-User` after the headers of its client would then act as itself.
+ * Instead of their number, the bytes of headers are limited.
  */
 const EVERY_HEADER = { maxHeadersCount: 0 } as const
 
@@ -227,7 +229,7 @@ const HTTP1 = {
   headersTimeout: 20_000,
   requestTimeout: limits.requestMsMax,
   keepAliveTimeout: 120_000,
-  // `beginCalls` reports it in a `Status`.
+  // `beginCalls` checks the header, and reports an error in a `Status`.
   requireHostHeader: false,
 } as const
 
@@ -268,7 +270,7 @@ class QueuedReplies {
     this.#clock = clock
   }
 
-  /** To be called for each request of a connection. */
+  /** Called for each request of a connection. */
   began(connection: Socket, reply: ServerResponse): void {
     // Not queued: Node has assigned the connection to it.
     if (reply.socket !== null) return

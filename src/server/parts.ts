@@ -25,7 +25,7 @@ import type { OpenApiDocuments } from './openapi/documents.ts'
 import type { SnapshotProvider } from './routes/snapshot-provider.ts'
 import type { BuildInfo } from '../build-info.ts'
 
-/** All that the server is built from. It closes only what it opened itself. */
+/** The parts that the server is built from. The server closes only what it opened itself. */
 export type ServerDependencies = {
   readonly registry: Registry
   /** The kinds that clients see. */
@@ -56,7 +56,7 @@ export type ServerDependencies = {
   readonly issuer?: IssuerDocuments | null
   /** The servers that callers reach through this one. */
   readonly backends: Backends
-  /** See `ConnectDependencies`. Unset: those that are usual. */
+  /** See `ConnectDependencies`. Unset: the usual ones. */
   readonly userHeaders?: readonly string[]
   /** For backups. */
   readonly snapshots: SnapshotProvider

@@ -58,7 +58,10 @@ export class Revocation {
     for (const timer of this.#timers) timer.cancel()
   }
 
-  /** The token of an account ends with the objects that it names, without a change of rules. */
+  /**
+   * Checks the calls of service accounts, whose tokens become invalid without a change of rules
+   * when an object that they name is deleted.
+   */
   #checkAccounts(): void {
     const calls = this.#dependencies.calls().filter(isOfAccount)
     if (calls.length === 0 || this.#checking !== null) return

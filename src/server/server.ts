@@ -15,7 +15,7 @@ import { auditCalls, auditKnownCallers } from './plugins/audit.ts'
 import { authentication, authorization, crossSiteWrites, impersonation } from './plugins/access-control.ts'
 import { bodies } from './plugins/bodies.ts'
 import { errors } from './plugins/errors.ts'
-import { Places, flowControl } from './plugins/flow-control.ts'
+import { RequestSlots, flowControl } from './plugins/flow-control.ts'
 import { AuthenticationMetrics } from './metrics/authentication-metrics.ts'
 import { RequestMetrics } from './metrics/request-metrics.ts'
 import type { InFlightCounts } from './metrics/request-metrics.ts'
@@ -44,10 +44,10 @@ import { answerError } from './responses/error-reply.ts'
 /** Builds the HTTP server of one member from its parts, in order. */
 export async function createServer(dependencies: ServerDependencies): Promise<ApiServer> {
   const { registry, served, limits, clock } = dependencies
-  const places = new Places(limits)
+  const slots = new RequestSlots(limits)
   const series = new KindSeries(served)
   const outgoing = outgoingBytes(limits)
-  const metrics = new RequestMetrics(dependencies.metrics, series, () => countsOf(places, outgoing))
+  const metrics = new RequestMetrics(dependencies.metrics, series, () => countsOf(slots, outgoing))
   registerBuildInfo(dependencies.metrics, versionDocument(dependencies.version))
   const inFlight = new InFlight(clock, metrics, outgoing)
   const listener = new Listener(dependencies)
@@ -96,7 +96,7 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
   healthRoutes(app, dependencies)
 
   await app.register(async (scope: App) => {
-    flowControl(scope, places, limits, metrics)
+    flowControl(scope, slots, limits, metrics)
     deadline(scope)
     versionRoutes(scope, dependencies.version)
     metricsRoutes(scope, dependencies.metrics)
@@ -150,8 +150,8 @@ function outgoingBytes({ outgoingBytesMax }: ServerLimits): OutgoingBytes {
   })
 }
 
-function countsOf(places: Places, outgoing: OutgoingBytes): InFlightCounts {
-  const { reading, writing, watching, uploading, bodyBytes } = places
+function countsOf(slots: RequestSlots, outgoing: OutgoingBytes): InFlightCounts {
+  const { reading, writing, watching, uploading, bodyBytes } = slots
   const { bytes: outgoingBytes, cutOff } = outgoing
   return { reading, writing, watching, uploading, bodyBytes, outgoingBytes, cutOff }
 }
@@ -167,7 +167,9 @@ const FIXED_PATHS = [
   ...['/cluster/v1/snapshot', '/cluster/v1/join-tokens', '/cluster/v1/join', '/cluster/v1/members'],
 ]
 
-/** Answers unknown paths, and known ones with another method, including `OPTIONS`. */
+/**
+ * Serves unknown paths with 404, and known ones with another method, such as `OPTIONS`, with 405.
+ */
 function everythingElse(app: App, noRoute: NoRoute): void {
   app.route({
     method: EVERY_METHOD,
@@ -213,8 +215,8 @@ export class ApiServer {
   }
 
   /**
-   * Replaces certificate, key or client authorities for new connections. Ends watches whose callers
-   * are no longer authenticated.
+   * Replaces certificate, key or client authorities for new connections. Ends watches and other
+   * streams whose callers are no longer authenticated.
    */
   reload(tls: TlsFiles): void {
     this.#listener.reload(tls)
@@ -222,7 +224,8 @@ export class ApiServer {
   }
 
   /**
-   * Ends every watch of this member, so that its clients use one that is in touch with the cluster.
+   * Ends every stream of this member, so that clients of watches use a member with contact to a
+   * quorum.
    */
   endWatches(): void {
     this.#inFlight.endStreams()

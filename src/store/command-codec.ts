@@ -15,8 +15,8 @@ export { MalformedCommandError }
  * arrays too, in the order of the lists below. Numbers that identify kinds are never changed or
  * reused.
  *
- * The proposer encodes a command once; members never compare bytes that they would encode
- * themselves.
+ * Only the proposer encodes a command. The members decode those bytes and never encode the command
+ * again, so the encoding need not be canonical.
  */
 const packr = new Packr({ useRecords: false, variableMapSize: true })
 const format = 1
@@ -167,7 +167,7 @@ function operation(value: unknown): Operation {
   const common = { key: keyIn(key), conditions: array(conditions, 'conditions').map(condition) }
   if (kind === operationNumber.put) return { kind: 'put', ...common, object: objectIn(object) }
   if (kind === operationNumber.delete) return { kind: 'delete', ...common }
-  throw new MalformedCommandError('an operation is of no known kind')
+  throw new MalformedCommandError('an operation has an unknown kind')
 }
 
 function condition(value: unknown): Condition {
@@ -183,7 +183,7 @@ function condition(value: unknown): Condition {
       return { kind: 'revision-is', revision: revisionIn(field) }
     case conditionNumber['namespace-active']: {
       const namespace = text(field, 'namespace')
-      if (namespace.includes('/')) throw new MalformedCommandError('a namespace holds a slash')
+      if (namespace.includes('/')) throw new MalformedCommandError('a namespace contains a slash')
       return { kind: 'namespace-active', namespace }
     }
     case conditionNumber['prefix-empty']:
@@ -194,7 +194,7 @@ function condition(value: unknown): Condition {
     case conditionNumber['other-revision-is']:
       return { kind: 'other-revision-is', key: keyIn(field), revision: revisionIn(second) }
     default:
-      throw new MalformedCommandError('a condition is of no known kind')
+      throw new MalformedCommandError('a condition has an unknown kind')
   }
 }
 
@@ -205,7 +205,7 @@ function objectIn(value: unknown): EncodedObject {
   if (offsets.itemOffset > offsets.revisionOffset || offsets.revisionOffset > bytes.byteLength) {
     throw new MalformedCommandError('an offset lies outside its object')
   }
-  if (typeof terminating !== 'boolean') throw new MalformedCommandError('terminating is no boolean')
+  if (typeof terminating !== 'boolean') throw new MalformedCommandError('terminating is not a boolean')
   return {
     bytes,
     ...offsets,
@@ -251,7 +251,7 @@ const partBytesMax = 20_000
 
 function keyIn(value: unknown): Key {
   const key = text(value, 'key', partBytesMax)
-  if (key.split('/').length !== 4) throw new MalformedCommandError('a key has not four parts')
+  if (key.split('/').length !== 4) throw new MalformedCommandError('a key does not have four parts')
   return key as Key
 }
 
@@ -260,26 +260,26 @@ function revisionIn(value: unknown): Revision {
 }
 
 function array(value: unknown, what: string): unknown[] {
-  if (!Array.isArray(value)) throw new MalformedCommandError(`${what} is no array`)
+  if (!Array.isArray(value)) throw new MalformedCommandError(`${what} is not an array`)
   return value
 }
 
 function text(value: unknown, what: string, most = Number.MAX_SAFE_INTEGER): string {
   if (typeof value !== 'string' || value.length > most)
-    throw new MalformedCommandError(`${what} is no text, or too long`)
+    throw new MalformedCommandError(`${what} is not a text, or is too long`)
   return value
 }
 
 function whole(value: unknown, what: string): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
-    throw new MalformedCommandError(`${what} is no whole number`)
+    throw new MalformedCommandError(`${what} is not a whole number`)
   }
   return value
 }
 
 function texts(value: unknown, what: string): Record<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new MalformedCommandError(`${what} is no record`)
+    throw new MalformedCommandError(`${what} is not a record`)
   }
   const record: Record<string, string> = {}
   for (const [name, one] of Object.entries(value)) record[name] = text(one, what)

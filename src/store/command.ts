@@ -3,9 +3,9 @@ import type { Key } from './key.ts'
 import type { Revision } from './revision.ts'
 
 /**
- * A command in the replicated log: everything that a member needs to apply it alone, so uid,
- * timestamps, generated names and limits are included. A closed union; a new kind needs a new
- * feature level.
+ * A command in the replicated log. It contains everything that a member needs to apply it: uids,
+ * timestamps, generated names and limits, too. A closed union; a new kind needs a new feature
+ * level.
  */
 export type Command =
   /** All operations take effect or none. Their revisions are consecutive. */
@@ -21,7 +21,9 @@ export type Command =
       /** Since feature level 3. */
       readonly founding?: Founding
     }
-  /** Discards history at and below `upTo`; proposed by the leader when it is old enough. */
+  /**
+   * Discards history at and below `upTo`; proposed by the leader when that history is old enough.
+   */
   | { readonly kind: 'trim'; readonly upTo: Revision }
   | {
       readonly kind: 'change-settings'
@@ -38,8 +40,9 @@ export type Command =
   | { readonly kind: 'expire-sessions'; readonly before: number }
 
 /**
- * Initial members and their addresses, which the log does not contain as it begins with a
- * configuration. Since feature level 3; before it, members cannot be added or removed.
+ * Initial members and their addresses. No log entry contains them, because the initial
+ * configuration is not an entry. Since feature level 3; below it, members cannot be added or
+ * removed.
  */
 export type Founding = {
   readonly members: readonly MemberInfo[]
@@ -57,8 +60,8 @@ export type Operation =
   | { readonly kind: 'delete'; readonly key: Key; readonly conditions: readonly Condition[] }
 
 /**
- * An object as stored and sent: JSON that begins with `{"kind":…,"apiVersion":…,` and has an empty
- * `resourceVersion`; apply inserts the decimal revision.
+ * An object in a command: JSON that begins with `{"kind":…,"apiVersion":…,` and has an empty
+ * `resourceVersion`. Apply inserts the decimal revision; the result is stored and sent to clients.
  */
 export type EncodedObject = {
   readonly bytes: Uint8Array
@@ -83,11 +86,14 @@ export type Condition =
   | { readonly kind: 'revision-is'; readonly revision: Revision }
   /** The namespace object exists and is not terminating. */
   | { readonly kind: 'namespace-active'; readonly namespace: string }
-  /** No object has a key with one of the prefixes: the last condition of a namespace's removal. */
+  /**
+   * No object has a key with one of the prefixes: for the removal of a container, such as a
+   * namespace, which must be empty.
+   */
   | { readonly kind: 'prefix-empty'; readonly prefixes: readonly string[] }
   /**
-   * Another object is at that version, so what was derived from it still holds. Since feature level
-   * 3.
+   * Another object is still at that revision, so a decision that was based on it is still valid.
+   * Since feature level 3.
    */
   | { readonly kind: 'other-revision-is'; readonly key: Key; readonly revision: Revision }
 
@@ -114,8 +120,8 @@ export type Settings = {
   /** Maximum bytes of an object. Checked at apply since feature level 2. */
   readonly objectBytesMax: number
   /**
-   * Maximum bytes of all readable versions; see `StorageUsage`. null before feature level 2, and in
-   * a command: unchanged.
+   * Maximum bytes of all readable versions; see `StorageUsage`. null before feature level 2. null
+   * in a command: the quota stays as it is.
    */
   readonly storageBytesMax: number | null
   /** 1: the leader may serve reads by its lease. Unset: 0; since feature level 2. */
@@ -151,7 +157,7 @@ export type Outcome =
   /** The storage quota is exceeded. */
   | { readonly kind: 'over-quota'; readonly usedBytes: number; readonly bytesMax: number }
   /**
-   * No effect, such as of a second bootstrap, a trim of discarded history, a change of settings
-   * that have changed, or a command that cannot be decoded.
+   * The command had no effect: for example a second bootstrap, a trim of history that is already
+   * discarded, a change of settings that have changed since, or a command that cannot be decoded.
    */
   | { readonly kind: 'nothing' }

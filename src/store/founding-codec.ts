@@ -3,7 +3,10 @@ import type { MemberInfo, MemberRole } from '../../raft/index.ts'
 import { MalformedCommandError } from './malformed-command-error.ts'
 import type { Founding } from './command.ts'
 
-/** Encodes the last field of a command, as in `command-codec.ts`; omitted when unset. */
+/**
+ * Encodes the founding, the last field of a command (see `command-codec.ts`), which is omitted when
+ * it is unset.
+ */
 export function foundingFields(founding: Founding | undefined): unknown[] {
   return founding === undefined ? [] : [[founding.atMs, founding.members.map(memberFields)]]
 }

@@ -3,8 +3,8 @@ import { MalformedCommandError } from './malformed-command-error.ts'
 
 /**
  * Whether a command can be decoded. The raft thread of the leader loads this module by its path:
- * commands forwarded by other members are checked before they are proposed, as they could not be
- * applied later.
+ * commands forwarded by other members are checked before they are proposed, because a command that
+ * cannot be decoded cannot be applied.
  */
 export function isCommand(payload: Uint8Array): boolean {
   try {

@@ -26,8 +26,8 @@ function isPart(part: string): boolean {
 }
 
 /**
- * Prefix of all objects of a resource, or of one of its namespaces, which ends in `/`; or of all
- * objects.
+ * Prefix of all objects of a resource, or of one namespace of it, up to and including the `/`;
+ * empty: all objects.
  */
 export type KeyPrefix = Brand<string, 'KeyPrefix'>
 

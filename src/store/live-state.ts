@@ -110,13 +110,13 @@ export class LiveState {
   }
 
   /**
-   * Quarantines the database. It is not read anymore from this call on. Once this resolves, the
-   * next start finds no database to trust. As the last batch and closing may take long, a durable
-   * mark is written first.
+   * Quarantines the database. From this call on, the database is not read anymore. Once the call
+   * resolves, the next start finds no database to trust. A durable mark is written first, because
+   * the last batch and closing may take long.
    *
    * @param free resolves once the previous quarantined database was removed
    */
-  async setAside(reason: string, free: Promise<unknown>): Promise<void> {
+  async quarantine(reason: string, free: Promise<unknown>): Promise<void> {
     const [database, persister] = [this.#database, this.#persister]
     this.#retired = true
     this.#database = null

@@ -21,7 +21,7 @@ export interface ObjectStore {
    * @throws StoreError
    */
   barrier(deadlineMs: number): Promise<void>
-  /** Knowledge about the age of memory, without a round to other members. */
+  /** How current memory is known to be; reading this needs no round to other members. */
   readonly reads: StoreReads
   /**
    * Returns the state exactly at `revision`, for pages and Exact reads. Superseded versions may
@@ -119,7 +119,7 @@ export interface StoredObject {
   readonly labels: Readonly<Record<string, string>> | null
   /** Complete JSON, `resourceVersion` included. Each access may compose it again: read it once. */
   readonly bytes: Uint8Array
-  /** Of `bytes`, without composing them. */
+  /** Length of `bytes`, without composing them. */
   readonly byteLength: number
   /**
    * Returns `bytes` from an offset on, in parts: cheaper if they are copied anyway.
@@ -132,8 +132,9 @@ export interface StoredObject {
   /** See `EncodedObject.terminating`. */
   readonly terminating: boolean
   /**
-   * The object that this one is another form of, the same one in each read of it. Set only if the
-   * form follows from it and the definition of the kind alone.
+   * The object that this one was made from, for example by a conversion: the same instance in each
+   * read of a version. Set only if the result depends on nothing but that object and the definition
+   * of the kind.
    */
   readonly origin?: StoredObject
 }
@@ -170,7 +171,7 @@ export type EventIndex = {
 
 /**
  * A position in the event log, advanced by its owner: no events are queued per watch. A cursor
- * outside of the window fails; one behind memory reads from disk.
+ * before the history window fails; one before the events in memory reads from disk.
  */
 export interface WatchCursor {
   /** Everything up to here was returned, or concerned other keys. */

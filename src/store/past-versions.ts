@@ -6,7 +6,8 @@ import type { StoreMachine } from './store-machine.ts'
 /**
  * Reads superseded versions from disk.
  *
- * @param options `since`: the revision whose readers need them
+ * @param options `since`: the versions are needed by readers of the state at this revision, or of
+ * the events after it
  * @returns null when a snapshot was installed in between: look them up again
  * @throws StoreError `compacted`; DatabaseError
  */

@@ -12,7 +12,7 @@ import type { MachineState } from './machine/state.ts'
 export type QuarantineCause = 'damaged' | 'disagreement' | 'operator'
 
 /**
- * - `outvoted`: a majority of the voters has one other state
+ * - `outvoted`: a majority of the voters has another state, the same one
  * - `undecided`: some member has another state, and no majority is known to have one
  */
 export type Disagreement = 'outvoted' | 'undecided'
@@ -25,11 +25,14 @@ export type Quarantine =
       /** One line for the operator. */
       readonly reason: string
       /**
-       * Minimum index of the replacement: clients saw versions up to here, or the log has no
-       * entries to apply.
+       * Minimum index of the replacement: clients may have seen the state up to it, and the log may
+       * lack earlier entries.
        */
       readonly atLeast: LogIndex
-      /** Number of consecutive states found damaged, each soon after the one before; from 1. */
+      /**
+       * Number of consecutive states that were found damaged, each within `repairRowMs` after it
+       * became trusted; from 1.
+       */
       readonly times: number
       /** How long to wait before another member's state is requested. */
       readonly waitMs: number
@@ -40,7 +43,7 @@ export type Quarantine =
 /**
  * Returns how long the repair of a state waits. Repeated damage is the fault of this machine, and
  * each repair costs a healthy member a scan of its database: so the first repair begins at once,
- * and each later one waits twice as long.
+ * and each later one waits twice as long as the one before, up to a maximum.
  */
 export function repairWaitMs(
   times: number,

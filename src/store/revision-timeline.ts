@@ -32,5 +32,5 @@ export class RevisionTimeline<Sample extends { readonly atMs: number }> {
   }
 }
 
-/** Samples per period, which is the resolution; one more is kept. */
+/** Number of samples per period; one more is kept. This is the resolution of the timeline. */
 const samplesPerPeriod = 100

@@ -97,16 +97,16 @@ export class Scrub {
 
   /** @throws DatabaseError */
   async #walk(store: KeyValueStore): Promise<{ readonly records: number; readonly bytes: number }> {
-    const picture = store.snapshot()
+    const snapshot = store.snapshot()
     try {
-      const [pair] = await readSome(picture, { from: headKey, to: sessionRange.from })
+      const [pair] = await readSome(snapshot, { from: headKey, to: sessionRange.from })
       if (pair === undefined) return { records: 0, bytes: 0 }
       const { head, digest } = decodeStoredHead(pair[1])
       const sum = hash128(encodeHead(head), 0, newHash())
       const hash = newHash()
       let [records, bytes] = [0, 0]
       for (const { from, to } of [sessionRange, versionRange]) {
-        const range = picture.range(from, to)
+        const range = snapshot.range(from, to)
         try {
           for (let pairs = await range.next(); pairs.length > 0; pairs = await range.next()) {
             let piece = 0
@@ -119,7 +119,7 @@ export class Scrub {
             records += pairs.length
             bytes += piece
             this.counters.records += pairs.length
-            await this.#rest(piece)
+            await this.#throttle(piece)
             if (this.#isOver(store)) return { records, bytes }
           }
         } finally {
@@ -132,7 +132,7 @@ export class Scrub {
         `the database at index ${head.appliedIndex} has digest ${hashText(sum)}, not ${hashText(digest)}`,
       )
     } finally {
-      await picture.close()
+      await snapshot.close()
     }
   }
 
@@ -149,7 +149,7 @@ export class Scrub {
     throw new DatabaseError('damaged', `memory and database differ about the version ${at}`)
   }
 
-  #rest(bytes: number): Promise<void> {
+  #throttle(bytes: number): Promise<void> {
     const ms = (bytes / this.#options.limits.scrubBytesPerSecondMax) * 1000
     return new Promise((resolve) => {
       this.#wake = resolve
@@ -159,10 +159,10 @@ export class Scrub {
 }
 
 async function readSome(
-  picture: KeyValueSnapshot,
+  snapshot: KeyValueSnapshot,
   { from, to }: { readonly from: Uint8Array; readonly to: Uint8Array },
 ): Promise<readonly KeyValuePair[]> {
-  const range = picture.range(from, to)
+  const range = snapshot.range(from, to)
   try {
     return await range.next()
   } finally {

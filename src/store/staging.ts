@@ -75,7 +75,7 @@ export class Staging {
     await options.settled()
     await this.#staged?.discard()
     this.#staged = null
-    // A leader that missed our reply may send the live snapshot again.
+    // A leader that did not receive the reply may send a snapshot again that is already installed.
     const lowest = options.wanted ?? logIndex(options.appliedMemory + 1)
     if (snapshot.index < lowest) {
       throw new DatabaseError('stale', `a snapshot at ${snapshot.index} is behind ${options.appliedMemory}`)
@@ -85,7 +85,7 @@ export class Staging {
     await home.destroy(name)
     this.#staged = await SnapshotStage.open({
       ...{ home, name, limits, snapshot, featureLevelMax },
-      // Later snapshots would not be older.
+      // Later snapshots would have the same feature level and format, or newer ones.
       onTooNew: (cause) => options.failed(cause),
     })
     return this.#staged

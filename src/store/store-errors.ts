@@ -6,7 +6,7 @@ import { CodedError } from '../../base/coded-error.ts'
  * - `timed-out`: no quorum answered in time; for a write see `StoreError.applied`
  * - `overloaded`: a bound was reached, nothing was done, try later
  * - `stopped`: this member is shutting down
- * - `too-large`: the command exceeds one log entry
+ * - `too-large`: the command is larger than a log entry may be
  * - `unreadable`: the leader cannot decode the command, as it runs another version of the program
  * - `quarantined`: the state of this member is not trusted; another member can be asked
  */
@@ -15,8 +15,8 @@ export type StoreErrorCode =
 
 export class StoreError extends CodedError<StoreErrorCode> {
   /**
-   * For a write: whether it took effect. `unknown` when the caller's deadline came first, or when
-   * the state was quarantined in between.
+   * For a write: whether it took effect. `unknown` when it was not confirmed in time, or when the
+   * state was quarantined in between.
    */
   readonly applied: 'no' | 'unknown'
 
@@ -31,10 +31,10 @@ export class StoreError extends CodedError<StoreErrorCode> {
 }
 
 /**
- * Errors of the database. After `damaged`, `digest` and `behind-log` the database is quarantined
- * and another member's state replaces it. `stale`, `unconfirmed` and `suspect` concern one
- * snapshot, and so do all others while a snapshot is received, except `unsupported`. The rest is
- * final: the member must stop.
+ * Errors of the database. After `damaged`, `digest` and `behind-log` the database is quarantined,
+ * and its state is rebuilt from the log or fetched from another member. `stale`, `unconfirmed` and
+ * `suspect` concern one snapshot, and so do all others while a snapshot is received, except
+ * `unsupported`. The rest is final: the member must stop.
  *
  * - `damaged`: stored bytes fail their check, or are inconsistent
  * - `digest`: the digest of the whole database is wrong

@@ -27,8 +27,8 @@ export type StoreLimits = {
   /** Open watch cursors. When full: `overloaded`. */
   readonly cursorsMax: number
   /**
-   * Time slice for waking watches, after which it yields. Their writes happen after the slice and
-   * take about twice as long.
+   * Time slice for waking watches, after which the thread yields. What the watches write comes
+   * after the slice and takes about twice as long.
    */
   readonly wakeSliceMs: number
   /** Versions that one read of the past reads from disk at a time. When full: it reads again. */
@@ -37,11 +37,11 @@ export type StoreLimits = {
   readonly scanStepsMax: number
   /** Events that one trim command discards. When full: the next command discards more. */
   readonly trimEventsMax: number
-  /** How often the leader checks for history to trim, and samples its position. */
+  /** How often each member samples its position, and the leader checks for history to trim. */
   readonly trimPeriodMs: number
   /**
-   * A proposing process that is idle for this long is removed. Longer than any request: a retry of
-   * a command whose outcome was discarded would take effect again.
+   * The session of a proposing process that is idle for this long is removed. Longer than any
+   * request: a retry of a command whose outcome was discarded would take effect again.
    */
   readonly sessionIdleMs: number
   /** Approximate bytes of one frame of a snapshot stream; a single larger object still fits. */

@@ -43,12 +43,12 @@ import type { StoreMachineOptions } from './store-machine-options.ts'
  */
 export class StoreMachine implements StateMachine<Outcome> {
   readonly #options: StoreMachineOptions
-  readonly #aside: QuarantinedDatabase
+  readonly #quarantined: QuarantinedDatabase
   readonly #staging: Staging
   /** Has no database once it is quarantined. */
   #live: LiveState
   #quarantine: Quarantine | null = null
-  /** When another state may be requested, in ms of the monotonic clock. */
+  /** When the state of another member may be requested, in ms of the monotonic clock. */
   #repairAtMs = 0
   /** See `Quarantine.times`. */
   #timesDamaged = 0
@@ -63,10 +63,10 @@ export class StoreMachine implements StateMachine<Outcome> {
   #failure: Error | null = null
 
   /**
-   * Opens, verifies and loads the live database; removes leftovers. If it is damaged, the log
-   * rebuilds the state if it has its first entry; else the machine begins in quarantine.
+   * Opens, verifies and loads the live database; removes leftovers. If the database is damaged, a
+   * log that has its first entry rebuilds the state; otherwise, the machine begins in quarantine.
    *
-   * @throws DatabaseError `beyond-log`, `unsupported`, `io`
+   * @throws DatabaseError `beyond-log`, `unsupported`, `io`, `full`
    */
   static async open(options: StoreMachineOptions): Promise<StoreMachine> {
     const found = await openLiveDatabase({ ...options, featureLevelMax: levelMaxOf(options) })
@@ -74,8 +74,8 @@ export class StoreMachine implements StateMachine<Outcome> {
     if (found.missing && found.open !== null) options.onMissing?.()
     const machine = new StoreMachine(options, found)
     if (found.open === null) machine.enterQuarantine(found.damaged ?? 'there is no database')
-    else if (found.damaged === null) await machine.#aside.remove()
-    else machine.#aside.keepUntil(options.logLast)
+    else if (found.damaged === null) await machine.#quarantined.remove()
+    else machine.#quarantined.keepUntil(options.logLast)
     const disagreement = found.open?.disagreement ?? null
     if (disagreement !== null) machine.#begin({ cause: 'disagreement', ...disagreement })
     return machine
@@ -83,7 +83,7 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   private constructor(options: StoreMachineOptions, { open }: LiveDatabase) {
     this.#options = options
-    this.#aside = new QuarantinedDatabase(options.home, (news) => options.onQuarantinedDatabase?.(news))
+    this.#quarantined = new QuarantinedDatabase(options.home, (news) => options.onQuarantinedDatabase?.(news))
     this.#staging = this.#newStaging()
     this.#live = this.#newLive(open?.state ?? emptyAt(options.logBase), open?.database ?? null)
     this.#trustedSinceMs = options.clock.monotonicMs()
@@ -164,22 +164,22 @@ export class StoreMachine implements StateMachine<Outcome> {
     if (this.#fetching === null) this.#live.samples.request(index, this.#live.machine.state)
   }
 
-  /** Quarantines the state as damaged and begins to fetch another. @param reason one line */
+  /** Quarantines a damaged state and begins to fetch another one. @param reason one line */
   enterQuarantine(reason: string): void {
-    this.#setAside(reason, 'damaged')
+    this.#quarantineLive(reason, 'damaged')
   }
 
   quarantineState(reason: string, atLeast: LogIndex): void {
-    this.#setAside(reason, 'damaged', atLeast)
+    this.#quarantineLive(reason, 'damaged', atLeast)
   }
 
-  /** Quarantines the state by an operator and begins to fetch another. @param reason one line */
+  /** Quarantines the state for an operator, and fetches another one. @param reason one line */
   repair(reason: string): void {
-    this.#setAside(reason, 'operator')
+    this.#quarantineLive(reason, 'operator')
   }
 
   /**
-   * Keeps this state unserved, also across restarts, because other members have another one.
+   * Stops serving this state, also after restarts, because other members have another one.
    * @param reason one line
    */
   suspect(disagreement: Disagreement, reason: string): void {
@@ -202,7 +202,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#onCapacity = wake
   }
 
-  /** Calls `listener` after each applied batch and snapshot. @returns its unsubscription */
+  /** Calls `listener` when readers may see another state. @returns its unsubscription */
   onApplied(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -216,7 +216,7 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   apply(entries: readonly Entry[], session: number): readonly SettledProposal<Outcome>[] {
     if (this.#failure !== null) throw this.#failure
-    assert(this.#fetching === null, 'nothing is applied to a state that is set aside')
+    assert(this.#fetching === null, 'nothing is applied to a quarantined state')
     const settled = this.#decided(entries, session)
     this.#staging.discardObsolete(this.appliedMemory)
     this.#live.applied()
@@ -304,7 +304,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#options.onInstalled?.(snapshot)
     await old.destroy()
     await this.#quarantining
-    if (this.#quarantine === null) await this.#aside.remove()
+    if (this.#quarantine === null) await this.#quarantined.remove()
   }
 
   /** Resolves once the database has everything that the log had on disk when this was called. */
@@ -317,7 +317,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     await this.#quarantining
     await this.#staging.leave()
     await this.#live.close()
-    await this.#aside.settled
+    await this.#quarantined.settled
   }
 
   /** null: there is a state, trusted or suspect. */
@@ -326,7 +326,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     return quarantine === null || quarantine.cause === 'disagreement' ? null : quarantine
   }
 
-  #setAside(reason: string, cause: 'damaged' | 'operator', atLeast = this.appliedMemory): void {
+  #quarantineLive(reason: string, cause: 'damaged' | 'operator', atLeast = this.appliedMemory): void {
     if (this.#fetching !== null || this.#failure !== null) return
     const { clock, limits } = this.#options
     const nowMs = clock.monotonicMs()
@@ -335,7 +335,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     const waitMs = repairWaitMs(times, limits)
     this.#repairAtMs = nowMs + waitMs
     this.#quarantining = this.#live
-      .setAside(reason, this.#aside.settled)
+      .quarantine(reason, this.#quarantined.settled)
       .catch((cause: unknown) => this.#fail(cause))
     this.#begin({ cause, reason, atLeast, times, waitMs })
   }
@@ -359,7 +359,7 @@ export class StoreMachine implements StateMachine<Outcome> {
       {
         ...{ home, clock, limits, featureLevelMax: levelMaxOf(this.#options) },
         onDisk: (applied) => {
-          this.#aside.durable(applied)
+          this.#quarantined.durable(applied)
           if (this.capacity > 0) this.#onCapacity()
         },
         onFailure: (cause) => this.#broken(cause),

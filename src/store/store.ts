@@ -172,7 +172,10 @@ export class Store implements ObjectStore {
     return Math.min(deadlineMs, clock.monotonicMs() + limits.quorumWaitMs)
   }
 
-  /** Applies the lease setting on any leader. Cheap when it is unchanged. */
+  /**
+   * Applies the lease setting, which has an effect while this member leads. Cheap when it is
+   * unchanged.
+   */
   #applyLeaseSetting(): void {
     const { consensus, machine } = this.#options
     consensus.reads.useLease(machine.lastState.settings.leaseReads === 1)

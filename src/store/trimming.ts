@@ -28,7 +28,7 @@ export type HistoryTrimmerOptions = {
 export class HistoryTrimmer {
   readonly #options: HistoryTrimmerOptions
   readonly #superseded: RevisionTimeline<Sample>
-  readonly #silent: RevisionTimeline<Sample>
+  readonly #idle: RevisionTimeline<Sample>
   #expiredBefore = 0
   #proposing = false
   #timer: Timer | null = null
@@ -37,7 +37,7 @@ export class HistoryTrimmer {
     this.#options = options
     const { machine, limits } = options
     this.#superseded = new RevisionTimeline(() => machine.state.settings.historyWindowMs)
-    this.#silent = new RevisionTimeline(() =>
+    this.#idle = new RevisionTimeline(() =>
       Math.max(machine.state.settings.historyWindowMs, limits.sessionIdleMs),
     )
   }
@@ -51,7 +51,7 @@ export class HistoryTrimmer {
     this.#timer?.cancel()
     this.#timer = null
     this.#superseded.clear()
-    this.#silent.clear()
+    this.#idle.clear()
   }
 
   #look(): void {
@@ -60,9 +60,9 @@ export class HistoryTrimmer {
     const nowMs = clock.monotonicMs()
     const { revision: last, appliedIndex: index } = this.#options.machine.state
     const now = { atMs: nowMs, revision: last, index }
-    const [superseded, silent] = [this.#superseded.sample(now), this.#silent.sample(now)]
+    const [superseded, idle] = [this.#superseded.sample(now), this.#idle.sample(now)]
     if (this.#proposing || consensus.status.role !== 'leader') return
-    const command = this.#trim(superseded?.revision ?? noRevision) ?? this.#expiry((silent?.index ?? 0) + 1)
+    const command = this.#trim(superseded?.revision ?? noRevision) ?? this.#expiry((idle?.index ?? 0) + 1)
     if (command === null) return
     this.#proposing = true
     // One at a time; whatever its outcome, the next check finds the remaining work.
@@ -72,7 +72,8 @@ export class HistoryTrimmer {
         this.#proposing = false
         if (result.kind === 'applied' && command.kind === 'expire-sessions')
           this.#expiredBefore = command.before
-        // Continue at once when far behind (an idle leader's first check, a shorter window).
+        // Continue at once: there may be more to trim than one command may (the first check of a
+        // leader, a shorter window).
         if (result.kind === 'applied' && command.kind === 'trim' && this.#timer !== null) {
           clock.soon(() => this.#look())
         }
@@ -93,8 +94,8 @@ export class HistoryTrimmer {
   }
 
   /**
-   * Returns null if no session is that old, or if the last expiry covered it: every proposal is an
-   * entry too, and would cause the next one.
+   * Returns null if no session is that old, or if the last expiry covered it. Otherwise, an idle
+   * cluster would propose for ever: every proposal is an entry, and would cause the next one.
    */
   #expiry(before: number): Command | null {
     const { sessions } = this.#options.machine.state

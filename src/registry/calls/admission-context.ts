@@ -58,8 +58,9 @@ export class AdmissionContext {
   }
 
   /**
-   * Calls an external service through `ask` and caches the result, refusals included. It is called
-   * again only when the objects differ from those of the previous call, never by a retry alone.
+   * Calls an external service through `ask` and caches the result, refusals included. The service
+   * is called again only if the objects differ from those of the previous call: a retry alone does
+   * not call it.
    *
    * @param name identifies the service; one result is cached for each name
    * @throws ApiError

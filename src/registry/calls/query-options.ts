@@ -36,7 +36,7 @@ export type WatchOptions = {
   readonly labelSelector: string
   readonly fieldSelector: string
   readonly bookmarks: boolean
-  /** Close the initial events with an annotated bookmark. */
+  /** Whether an annotated bookmark ends the initial events. */
   readonly initialEventsEnd: boolean
   /** null: the server chooses. */
   readonly timeoutMs: number | null
@@ -90,8 +90,8 @@ export function readGetOptions(query: Query): WantedRevision {
 }
 
 /**
- * @throws ApiError `BadRequest` for what cannot be read, used or not, and for combinations that
- * spec 4.8 calls invalid
+ * @throws ApiError `BadRequest` for parameters that cannot be parsed, even unused ones, and for
+ * combinations that spec 4.8 calls invalid
  * @source spec 4.8.3
  */
 export function readListOptions(query: Query): ListOptions {
@@ -183,7 +183,7 @@ export function isUnversioned(resourceVersion: string | undefined): boolean {
   return resourceVersion === undefined || resourceVersion === '' || resourceVersion === '0'
 }
 
-/** Kinds of the options of writes, as errors name them. */
+/** The kind of the options of a write, as errors name it. */
 export type WriteOptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions'
 
 /** @throws ApiError `Invalid` @source apimachinery `pkg/apis/meta/v1/validation/validation.go` */
@@ -212,11 +212,13 @@ export function readWriteOptions(
 }
 
 export type ApplyOptions = WriteOptions & {
-  /** Take fields from other managers instead of failing. */
+  /** Whether to take fields from other managers instead of failing. */
   readonly force: boolean
 }
 
-/** @throws ApiError `Invalid`, also without a field manager @source spec 4.2, 4.10 */
+/**
+ * @throws ApiError `Invalid`, for example if the field manager is missing @source spec 4.2, 4.10
+ */
 export function readApplyOptions(query: Query, domain: ApiDomain): ApplyOptions {
   const options = readWriteOptions(query, 'PatchOptions', domain, (found) => {
     if (readText(query, 'fieldManager') !== '') return
@@ -226,9 +228,9 @@ export function readApplyOptions(query: Query, domain: ApiDomain): ApplyOptions 
 }
 
 /**
- * Reads the options of a patch of another format than apply.
+ * Reads the options of a patch that is not an apply.
  *
- * @throws ApiError `Invalid`, also if it is forced
+ * @throws ApiError `Invalid`, for example if `force` is set
  */
 export function readPatchOptions(query: Query, domain: ApiDomain): WriteOptions {
   return readWriteOptions(query, 'PatchOptions', domain, (found) => {
@@ -247,7 +249,7 @@ export function isDryRun(values: readonly string[]): boolean {
   return values.includes('All')
 }
 
-/** How much of its object each row of a table carries. @throws ApiError `BadRequest` */
+/** Reads how much of its object each row of a table carries. @throws ApiError `BadRequest` */
 export function readIncludeObject(query: Query): IncludeObject {
   const value = readText(query, 'includeObject')
   switch (value) {
@@ -303,18 +305,18 @@ export function readInteger(query: Query, name: string): number | null {
   return Math.min(Math.max(Number(number), -most), most)
 }
 
-/** Upstream's rule: absent, `false` and `0` are false, all else is true. */
+/** Reads a boolean by upstream's rule: absent, `false` and `0` are false, all else is true. */
 export function readBoolean(query: Query, name: string): boolean {
   const value = query.get(name)?.[0]?.toLowerCase()
   return value !== undefined && value !== 'false' && value !== '0'
 }
 
-/** The first value; empty when absent. */
+/** Returns the first value of a parameter; empty when it is absent. */
 export function readText(query: Query, name: string): string {
   return query.get(name)?.[0] ?? ''
 }
 
-/** All values. */
+/** Returns all values of a parameter. */
 export function readTexts(query: Query, name: string): readonly string[] {
   return query.get(name) ?? []
 }

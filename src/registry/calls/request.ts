@@ -15,7 +15,9 @@ export type RequestContext = {
   readonly deadlineMs: number
   /** Aborted when the client has disconnected. A proposed write is still committed. */
   readonly signal: AbortSignal
-  /** The server makes this call for itself: a controller, its bootstrap. Unset: a client does. */
+  /**
+   * The server makes this call for itself: a controller, its bootstrap. Unset: a client makes it.
+   */
   readonly isInternal?: true
   /** The W3C trace context, as sent. Unset: none. */
   readonly trace?: { readonly traceparent: string; readonly tracestate: string }
@@ -25,7 +27,10 @@ export type RequestContext = {
   proven?(proof: ReadProof): void
   /** Called when the response is that of an earlier request with the same idempotency key. */
   replayed?(): void
-  /** Called with the body after it was parsed. Unset, as the next two: the call is not audited. */
+  /**
+   * Called with the body after it was parsed. Unset, like the next two members: the call is not
+   * audited.
+   */
   received?(body: Json): void
   /**
    * Called with the object or `Status` of the response in JSON, unless only its metadata was

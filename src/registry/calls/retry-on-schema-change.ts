@@ -19,14 +19,16 @@ export type SchemaChangeOptions = {
   readonly definitionsApplied?: () => Promise<void>
 }
 
-/** Definitions that one request is evaluated with, in sequence. When spent: 503. */
+/**
+ * Maximum number of definitions that one request is evaluated with, one after another. When spent:
+ * 503.
+ */
 const triesMax = 4
 
 /**
- * Serves a request for a custom kind with its current definition, whichever this member knew when
- * the request arrived: if an older definition caused a refusal, or was used to read an object, the
- * request is evaluated again with the newer one. Writes check the definition themselves: their
- * command carries the version that they were evaluated with.
+ * Serves a request for a custom kind with its current definition. If an older definition caused a
+ * refusal, or was used to read an object, the request is evaluated again with the newer one. Writes
+ * check the definition themselves: their command carries the version that they were evaluated with.
  *
  * @param isConfirmed whether a refusal was evaluated after a barrier, with the current definition
  * @param run serves the request with the given definition

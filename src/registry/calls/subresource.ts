@@ -60,7 +60,10 @@ export function operationOf(definition: ResourceDefinition, target: Target): Ope
   return found
 }
 
-/** Returns the connection that a path of a kind makes; null: none. */
+/**
+ * Returns the subresource of that name if it connects to another server; null: there is no such
+ * one.
+ */
 export function connectionOf(
   { subresources }: Pick<ResourceDefinition, 'subresources'>,
   name: string | null,

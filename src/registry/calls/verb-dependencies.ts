@@ -40,7 +40,8 @@ export type VerbDependencies = {
     /** Whether objects of the same resource may be encrypted. */
     readonly concerns: (stored: StoredObject) => boolean
     /**
-     * Decrypts an object unless it was decrypted before, and finds its key in any case.
+     * Checks that an object can be decrypted now, with the present keys. One that was decrypted
+     * with them before is not decrypted again.
      * @throws SealedObjectError it cannot be decrypted, or not yet
      */
     readonly requireReadable: (stored: StoredObject) => void
@@ -60,7 +61,7 @@ export type VerbDependencies = {
   readonly writesInFlight: WritesInFlight
   readonly byteBudget: ByteBudget
   readonly kindWatches: KindWatches
-  /** Begins to measure a watch. Unset: nothing does. */
+  /** Begins to measure a watch. Unset: watches are not measured. */
   readonly observeWatch?: (kind: WatchedKind) => WatchObserver
   /** Unset: this server cannot change the membership. */
   readonly membership?: MembershipChanges

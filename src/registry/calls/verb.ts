@@ -27,7 +27,7 @@ export type VerbRequest = {
    * nothing, such as reviews, ignore it.
    */
   readonly idempotencyKey?: string
-  /** Requested form of the response; a `Status` only takes its encoding. Unset: as stored. */
+  /** Requested form of the response; only its encoding applies to a `Status`. Unset: as stored. */
   readonly representation?: Representation
   /**
    * Precondition of the server's own writes: if it does not hold, the write fails with `Conflict`.
@@ -59,7 +59,7 @@ export type VerbResponse =
 /**
  * A watch, pulled by its connection. Each piece holds whole events: JSON followed by a newline,
  * YAML documents that begin with `---`, or protobuf messages prefixed with their length. An ERROR
- * event may be the last one. Ends at its timeout.
+ * event may be the last one. The stream ends at its timeout.
  */
 export interface WatchStream {
   /**

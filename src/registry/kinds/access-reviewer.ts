@@ -31,7 +31,7 @@ export type TokenReviewResult =
   | { readonly kind: 'nobody'; readonly why: string }
 
 /**
- * Authentication and authorization of this server, for reviews that ask on behalf of others.
+ * Authentication and authorization of this server, for reviews that ask about other users.
  * Implemented by `src/auth`.
  */
 export interface AccessReviewer {

@@ -56,7 +56,7 @@ export function bootstrapTokenOf(
   }
 }
 
-/** A time that cannot be read is past. */
+/** Returns the time. One that cannot be parsed counts as past. */
 function expiryOf(expiration: string): number {
   return expiration === '' ? Infinity : (parseTimeMs(expiration) ?? 0)
 }

@@ -22,17 +22,17 @@ export type CachedConversionsOptions = {
   readonly webhook: WebhookConversion
 }
 
-/** Converted objects by the key of `keyOf`. */
+/** Bytes of converted objects, by `keyOf` the object. */
 type Converted = ReadonlyMap<string, Uint8Array>
 
 /**
- * Converts stored objects to one version of their kind, in batches. Each version of an object is
- * converted once at a time, however many readers wait for it, and then found in the cache.
+ * Converts stored objects to one version of their kind, in batches. A version of an object is
+ * converted by one call at a time, however many readers wait for it, and then kept in the cache.
  */
 export class CachedConversions {
   readonly #options: CachedConversionsOptions
   readonly #prefix: string
-  /** Calls by the keys of their objects; a reader starts one at a time. */
+  /** Calls in progress, by the keys of their objects; a reader starts one at a time. */
   readonly #inProgress = new Map<string, Promise<Converted>>()
 
   constructor(options: CachedConversionsOptions) {
@@ -49,7 +49,7 @@ export class CachedConversions {
     return this.#options.cache.get(this.keyOf(stored))
   }
 
-  /** Adds an object that this member wrote, and converted in order to write it. */
+  /** Adds an object that this member wrote: it was converted for the write. */
   add(of: { readonly uid: string; readonly revision: Revision }, bytes: Uint8Array): void {
     this.#options.cache.set(this.keyOf(of), bytes)
   }
@@ -76,7 +76,7 @@ export class CachedConversions {
       }
       const [first] = others
       if (first === undefined && missing.length === 0) return found
-      // Each turn finds at least one more of them.
+      // Each pass of this loop finds at least one more object.
       const call = first ?? this.#begin(this.#firstBatch(missing))
       for (const [key, bytes] of await this.#beforeDeadline(call, deadlineMs)) found.set(key, bytes)
     }

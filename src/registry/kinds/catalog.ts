@@ -67,7 +67,7 @@ export class Catalog {
     return [...this.#builtIn.values()]
   }
 
-  /** Whether a built-in kind has its objects there. */
+  /** Whether a built-in kind has its objects at this location. */
   isOwnPlace(place: Place): boolean {
     return this.#custom.isTaken(place)
   }

@@ -10,7 +10,7 @@ type AnyObject = ApiObject & JsonObject
  * creates on the condition that it is absent: so two writers never get the same value.
  */
 export type ClaimRules = {
-  /** Under which the records are stored, in the group `internal`. */
+  /** The plural under which the records are stored, in the group `internal`. */
   readonly plural: string
   /** Returns the values of an object, each once. Pure. */
   readonly valuesOf: (object: AnyObject) => readonly ClaimedValue[]
@@ -24,7 +24,7 @@ export type ClaimRules = {
 }
 
 export type ClaimedValue = {
-  /** Values of different sets are different. Without slashes, as `value`. */
+  /** Equal values in different sets are different claims. Without slashes, like `value`. */
   readonly set: string
   /** In canonical form. */
   readonly value: string

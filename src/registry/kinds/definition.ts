@@ -21,8 +21,8 @@ export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'd
 export type AnyObject = ApiObject & JsonObject
 
 /**
- * Describes a kind to generic verbs, discovery, OpenAPI and tables: one frozen value in one file
- * under `src/resources`. Without a hook the generic behaviour applies. Hooks are pure.
+ * Describes a kind to generic verbs, discovery, OpenAPI and tables. Built-in kinds are declared in
+ * `src/resources`. Without a hook the generic behaviour applies. Hooks are pure.
  */
 export type ResourceDefinition = {
   /** Empty: the core group. Already in the cluster's domain. */
@@ -49,8 +49,8 @@ export type ResourceDefinition = {
   /** A deletion returns the object instead of a `Status`. */
   readonly deleteReturnsObject: boolean
   /**
-   * Policy for the dependents of an object that is deleted without one, as upstream for this kind.
-   * Unset: they are deleted in the background.
+   * Policy for the dependents if a deletion names none, as upstream for this kind. Unset: they are
+   * deleted in the background.
    */
   readonly defaultPropagation?: { readonly policy: 'Orphan'; readonly warning?: string }
   /** A PUT to a missing object creates it in every domain, as upstream for this kind. */
@@ -205,9 +205,9 @@ export type WriteContext = {
 
 export type ResourceHooks = {
   /**
-   * Merges members that are only written into those that are stored, when a body is read: so the
-   * owners of fields, admission and webhooks see only stored members. Also called for a merge patch
-   * and for the part of an object that is applied.
+   * Merges write-only members into stored members when a body is read, so that the owners of
+   * fields, admission and webhooks see only stored members. Also called for a merge patch and for
+   * the part of an object that is applied.
    */
   readonly mergeWriteOnly?: (object: JsonObject) => JsonObject
   /**

@@ -41,7 +41,8 @@ export function withRevision(encoded: EncodedObject, version: Revision | null): 
 export function atRevision(stored: StoredObject, version: Revision): Uint8Array {
   const { buffer, byteOffset, byteLength } = stored.bytes
   const bytes = Buffer.from(buffer, byteOffset, byteLength)
-  // Only strings precede the member, and quotes inside them are escaped: the first match is it.
+  // Only strings precede the member, and quotes inside them are escaped: the first match is the
+  // member.
   const from = bytes.indexOf(revisionMember, stored.itemOffset)
   assert(from >= 0, 'a stored object carries its resourceVersion')
   const digits = from + revisionMember.length

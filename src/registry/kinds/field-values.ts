@@ -21,7 +21,10 @@ import type { Row } from './shared-rows.ts'
 export class FieldValues {
   readonly #definition: ResourceDefinition
   readonly #indexes = new Map<string, EventIndex>()
-  /** Position in a row of each field that was selected by; never more than the kind has. */
+  /**
+   * Position in a row of each field that a selector has named; at most the selectable fields of the
+   * kind.
+   */
   readonly #columns = new Map<string, number>()
   /** An older row may lack the columns that came later: the object is then parsed again. */
   readonly #rows = new WeakMap<StoredObject, Row>()
@@ -123,7 +126,7 @@ export type KnownMatch = (stored: StoredObject) => boolean | null
 
 const sharedRows = new SharedRows(fieldValueLimits.sharedRowsBytes)
 
-/** Stands for each value that is longer than a selector, so that none can name it. */
+/** Stands for each value that is longer than any selector, so that no selector can name it. */
 const tooLong = '-'.repeat(SELECTOR_LENGTH_MAX + 1)
 
 function selectable(text: string): string {

@@ -23,7 +23,7 @@ export class KindIndex {
     return this.#byKind.get(`${group}/${kind}`) ?? null
   }
 
-  /** Returns the kind whose objects are there: see `storedKinds`. */
+  /** Returns the kind whose objects are at this location; see `storedKinds`. */
   at(group: string, plural: string): ResourceDefinition | null {
     return this.#byPlace.get(`${group}/${plural}`) ?? null
   }

@@ -25,7 +25,7 @@ export class KindWatches {
   /**
    * @param end called once, when the kind is deleted or its conversion webhook changes, or soon if
    *   that has happened already
-   * @returns removes the watch
+   * @returns a function that removes the watch
    */
   add(definition: ResourceDefinition, end: () => void): () => void {
     if (definition.custom === undefined) return nothing

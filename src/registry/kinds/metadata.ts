@@ -54,8 +54,9 @@ export function restampCreated(mutated: AnyObject, stamped: AnyObject): AnyObjec
 }
 
 /**
- * Restores what no update may change and increments the generation. Deletion fields of an object
- * that is not being deleted are kept as sent, so that validation reports them.
+ * Restores what no update may change, and increments the generation if the desired state changes.
+ * Deletion fields of an object that is not being deleted are kept as sent, so that validation
+ * reports them.
  *
  * @source apiserver `pkg/registry/rest/update.go`, BeforeUpdate
  */
@@ -118,12 +119,13 @@ function hasMembers<T extends object>(map: T | undefined): map is T {
 }
 
 /**
- * Returns an updated object whose generation follows from what is stored of it: what its kind
- * drops, or a subresource keeps, is no change.
+ * Returns an updated object whose generation counts only changes that are stored: not those of
+ * fields that its kind drops, or that its subresource does not change.
  *
  * @param sent as `stampUpdated` returned it
  * @param prepared what is to be stored of it
- * @source upstream's strategies, which count in PrepareForUpdate what they leave
+ * @source upstream's strategies, which increment it in PrepareForUpdate, after they have dropped
+ * fields
  */
 export function withGeneration(
   prepared: AnyObject,

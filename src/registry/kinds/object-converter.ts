@@ -5,8 +5,9 @@ import type { ConversionWebhook } from './conversion-webhook.ts'
 /** Calls conversion webhooks. */
 export interface ObjectConverter {
   /**
-   * Returns the objects in another version, in the same order. One call sends those of other
-   * versions to the webhook. Of the metadata, the webhook can change only labels and annotations.
+   * Returns the objects in another version, in the same order. A single call of the webhook
+   * converts those that have another version. Of the metadata, the webhook can change only labels
+   * and annotations.
    *
    * @param apiVersion the wanted version
    * @param deadlineMs monotonic; a call ends at its own timeout at the latest

@@ -7,7 +7,10 @@ import type { JsonObject } from '../../api/json.ts'
 export type PolicyRule = {
   readonly verbs: readonly string[]
   readonly apiGroups?: readonly string[]
-  /** `pods`, `pods/log`, `*` for all with subresources, or an asterisk, a slash, a subresource. */
+  /**
+   * `pods`; `pods/log`; `*` for all resources and subresources; or an asterisk, a slash and a
+   * subresource: that subresource of all resources.
+   */
   readonly resources?: readonly string[]
   /** Empty: any. Otherwise requests without a name do not match. */
   readonly resourceNames?: readonly string[]

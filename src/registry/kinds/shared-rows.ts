@@ -2,7 +2,7 @@
 export type Row = readonly string[]
 
 /**
- * Rows that many objects have in common, in memory once: the Pods of one node in one phase. It
+ * Rows that many objects have in common, in memory once: the Pods of one node in one phase. Sharing
  * affects only memory. When full, it forgets all rows; objects that have one keep it.
  */
 export class SharedRows {
@@ -39,5 +39,8 @@ export class SharedRows {
   }
 }
 
-/** A list, its elements, the headers of two strings, and a slot of the map. */
+/**
+ * Approximate bytes of a row besides its text: a list, its elements, the headers of two strings,
+ * and a slot of the map.
+ */
 const rowOverheadBytes = 150

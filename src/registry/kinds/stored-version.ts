@@ -120,7 +120,7 @@ export class VersionedStore extends ForwardingStore {
 
 type Type = { readonly kind: string; readonly apiVersion: string }
 
-/** A version of a kind, as objects are shown in it. */
+/** A version in which objects of a kind are shown. */
 export type ShownVersion = Pick<StoredVersion, 'conversion'> & {
   readonly requested: Type
   /** The first bytes of objects of the requested version. */

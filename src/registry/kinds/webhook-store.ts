@@ -175,7 +175,10 @@ export class WebhookStore extends ForwardingStore implements ConvertibleStore, S
     }
   }
 
-  /** Returns operations in the storage version, and by index how this version shows the objects. */
+  /**
+   * Returns the operations in the storage version, and the converted objects in this version, by
+   * the index of their operation.
+   */
   async #converted(operations: readonly Operation[], deadlineMs: number): Promise<Converted> {
     const shown = new Map<number, EncodedObject>()
     if (this.#version.requested.apiVersion === this.#version.stored.apiVersion) return { operations, shown }

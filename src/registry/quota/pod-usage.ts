@@ -10,7 +10,10 @@ import type { Amounts } from './amounts.ts'
 export type PodUsage = {
   readonly amounts: Amounts
   readonly scopes: PodScopes
-  /** Wall-clock ms after which only the object count remains; null: all counts while it exists. */
+  /**
+   * Wall-clock ms after which only the object count remains; null: everything counts while the Pod
+   * exists.
+   */
   readonly countedUntilMs: number | null
 }
 
@@ -21,7 +24,7 @@ export type PodScopes = {
   readonly crossNamespaceAffinity: boolean
 }
 
-/** Counts a Pod in any state. */
+/** The resource that counts Pods in any state. */
 export const POD_OBJECT_COUNT = 'count/pods'
 
 /** @source upstream `pkg/quota/v1/evaluator/core/pods.go`, PodUsageFunc */
@@ -81,7 +84,7 @@ const REQUIRED: readonly string[] = [
   ...['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory'],
 ]
 
-/** Returns which of these resources some container of the Pod does not specify. */
+/** Returns those of these resources that at least one container of the Pod does not specify. */
 export function unspecifiedResources(pod: AnyObject): ReadonlySet<string> {
   const unspecified = new Set<string>()
   const spec = objectMember(pod, 'spec')

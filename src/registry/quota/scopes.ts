@@ -44,7 +44,7 @@ export function appliesTo({ scope, operator, values }: ScopeRequirement, pod: Po
   }
 }
 
-/** As a label selector on a label that is absent if the value is empty. */
+/** Matches like a label selector on a label that is absent if the value is empty. */
 function matches(value: string, operator: string, values: readonly string[]): boolean {
   switch (operator) {
     case 'Exists':

@@ -65,7 +65,10 @@ function isServices({ group, plural }: Place): boolean {
   return group === '' && plural === 'services'
 }
 
-/** Kinds of which quotas count more than objects: an update may raise the usage. */
+/**
+ * Kinds of which quotas count more than the number of objects, so that an update may raise the
+ * usage.
+ */
 export const MEASURED: readonly Place[] = [
   { group: '', plural: 'pods' },
   { group: '', plural: 'persistentvolumeclaims' },

@@ -76,8 +76,8 @@ async function readNextPage(
         take: () => {
           const view = store.view()
           // Rare, so counting them one by one is acceptable.
-          const behind = selection.everything ? view.list(selection.prefix, { after, limit: null }) : null
-          return { revision: view.revision, after, remaining: behind?.objects.length ?? null }
+          const following = selection.everything ? view.list(selection.prefix, { after, limit: null }) : null
+          return { revision: view.revision, after, remaining: following?.objects.length ?? null }
         },
       },
     )

@@ -35,16 +35,13 @@ export type ObjectWatchOptions = {
   /** null: nothing measures it. */
   readonly observer: WatchObserver | null
   /**
-   * Calls `end` when the kind of the watch is gone. @returns a function that the caller calls when
-   * the watch has ended for any reason
+   * Calls `end` when the kind of the watch was deleted, or its conversion webhook has changed.
+   * @returns a function that the caller calls when the watch has ended for any reason
    */
   readonly until: (end: () => void) => () => void
 }
 
-/**
- * One watch. Encodes what its connection may send, when the connection asks. Nothing is queued
- * here.
- */
+/** One watch. Encodes events when the connection pulls them. Nothing is queued here. */
 export class ObjectWatch implements WatchStream {
   readonly #options: Omit<ObjectWatchOptions, 'initial' | 'cursor'>
   readonly #end: Timer
@@ -56,7 +53,7 @@ export class ObjectWatch implements WatchStream {
   #pendingAt = 0
   #bookmarkDue = false
   #timedOut = false
-  /** Ends once all pending events were sent. */
+  /** The watch ends once all pending events were sent. */
   #ending = false
   #closed = false
   readonly #leave: () => void
@@ -82,7 +79,7 @@ export class ObjectWatch implements WatchStream {
     if (cursor === null) this.#openLater(revision(parts.after))
   }
 
-  /** The connection asks for more once it has taken the last piece. */
+  /** Called when the connection has taken the last piece. */
   next(): Uint8Array | null | Promise<Uint8Array | null> {
     this.#noteTaken(this.#firstTaking)
     if (this.#closed) return null
@@ -291,7 +288,9 @@ export class ObjectWatch implements WatchStream {
   }
 }
 
-/** Reads in one turn of a watch that matches few of many events; then it yields. */
+/**
+ * Maximum number of reads in one turn, for a watch that matches few of many events; then it yields.
+ */
 const pullsMax = 16
 
 const nothing = new Uint8Array(0)

@@ -68,7 +68,7 @@ export async function readState<T>(
   }
 }
 
-/** Reports the proof for a value of an existing version, without reading. */
+/** Reports the proof for a value that was taken at a revision that exists, without waiting. */
 export function provenAt<T>(
   dependencies: VerbDependencies,
   context: RequestContext,
@@ -189,7 +189,10 @@ async function logRead(dependencies: VerbDependencies, context: RequestContext):
   )
 }
 
-/** Refuses only after a barrier, as memory may be stale. */
+/**
+ * Refuses a lease read where lease reads are disabled; only after a barrier, as memory may be
+ * stale.
+ */
 async function requireLeases(dependencies: VerbDependencies, context: RequestContext): Promise<void> {
   const { store } = dependencies
   if (store.settings.leaseReads === 1) return

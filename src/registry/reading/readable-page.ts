@@ -41,7 +41,7 @@ export async function readablePage(
   return {
     ...page,
     batches: {
-      // An encoding that needs the length of all of them iterates twice.
+      // An encoding that needs the length of all objects iterates twice.
       [Symbol.asyncIterator]: () => {
         if (!isFirst) return readable()
         isFirst = false

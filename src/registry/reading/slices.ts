@@ -38,7 +38,7 @@ export type SelectOptions = {
 
 /**
  * Returns the first of `objects` that are selected. Objects are parsed only if the values of their
- * fields are not known; it yields after a bounded number of parsed bytes.
+ * fields are not known; the function yields after a bounded number of parsed bytes.
  *
  * @throws ApiError an object cannot be converted
  */
@@ -82,7 +82,10 @@ async function readAndSelected(
   return selected
 }
 
-/** Returns the objects in parts that one call of a webhook converts; without one, in one part. */
+/**
+ * Returns the objects in parts, each of which one call of a webhook converts; in one part, if there
+ * is no webhook.
+ */
 export function* batchesToConvert(
   { conversions }: ConvertibleStore,
   { conversionBatchBytes, conversionBatchObjects }: RegistryLimits,

@@ -65,7 +65,7 @@ export function jsonList({ listType, shown }: Form, metadata: JsonObject): TextL
   }
 }
 
-/** Members are sorted, so kind and metadata follow the items. */
+/** Returns a list as YAML. Its members are sorted, so kind and metadata follow the items. */
 export function yamlList({ listType, shown }: Form, metadata: JsonObject): TextList {
   const { kind, apiVersion } = listType
   return {

@@ -23,7 +23,7 @@ import type { Converted, Form } from './representation.ts'
 
 /** Encodes the events of one watch. */
 export interface Framing {
-  /** Whether objects must be parsed for it. */
+  /** Whether objects must be parsed for this encoding. */
   readonly parsesObjects: boolean
   frame(event: StoreEvent, type: EventType): Uint8Array
   /** Returns an object that existed before the watch began, as consecutive parts. */

@@ -12,8 +12,8 @@ import type { Revision } from '../../store/revision.ts'
 /** A store in one version of a kind. */
 export interface ConvertibleStore extends ObjectStore {
   /**
-   * Unset: the bytes of all objects can be read at once. Set: another server converts them, so they
-   * must be made readable first; the bytes of others throw `ApiError`.
+   * Unset: the bytes of all objects can be read at once. Set: a webhook converts objects, so they
+   * must be made readable first; until then, their `bytes` throw `ApiError`.
    */
   readonly conversions?: StoreConversions
 }
@@ -32,8 +32,8 @@ export interface StoreConversions {
   /** Converts what a dry run would write. @throws ApiError it cannot be converted */
   dryRun(operations: readonly Operation[], deadlineMs: number): Promise<void>
   /**
-   * As `ObjectStore.watch`. The objects of events that are read are readable; `next` throws
-   * ApiError where one cannot be converted, and the cursor is of no further use.
+   * As `ObjectStore.watch`. Those objects of an event that `read` returns are readable. If one
+   * cannot be converted, `next` throws ApiError, and the cursor cannot be used any longer.
    */
   watch(prefix: KeyPrefix, after: Revision, interest: WatchInterest | null, read: ObjectsRead): WatchCursor
 }

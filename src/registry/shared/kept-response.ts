@@ -2,10 +2,10 @@ import { keyOf, partsOf, prefixOf } from '../../store/key.ts'
 import type { Key, KeyPrefix, KeyParts } from '../../store/key.ts'
 
 /*
- * A response to a write with an idempotency key that shows an object as no stored version is: the
- * last change of an object that was deleted by it. It is kept as an object of its own, no object of
- * the API, under the resource whose object it shows: encryption at rest seals it with the keys of
- * that resource.
+ * A write that changes an object and thereby removes it (the last finalizer) returns an object that
+ * no stored version has. If the write has an idempotency key, that response is stored as an object
+ * of its own, which is not part of the API. Its key names the resource of the returned object, so
+ * that encryption at rest uses the keys of that resource.
  */
 
 const place = { group: 'internal', plural: 'idempotentresponses' }
@@ -26,7 +26,10 @@ export function keptResponsesOf(resource: Pick<KeyParts, 'group' | 'plural'>): K
   return prefixOf({ ...place, namespace: resourceOf(resource) })
 }
 
-/** Returns the resource whose objects the response shows. @returns null: another object */
+/**
+ * Returns the resource of the object that a kept response shows. @returns null: the key is not that
+ * of a kept response
+ */
 export function resourceOfKeptResponse(key: Key): Pick<KeyParts, 'group' | 'plural'> | null {
   if (!key.startsWith(keptResponsesPrefix)) return null
   const [plural = '', ...group] = partsOf(key).namespace.split('.')

@@ -32,7 +32,7 @@ export interface MembershipChanges {
 }
 
 /**
- * Returns the error of a request that failed after membership changes were made: they are not
+ * Returns the error of a request that failed after membership changes were made, which are not
  * rolled back. The request must not be repeated blindly, so no retry delay is given.
  */
 export function partialFailure(made: readonly MembershipChange[], cause: unknown): unknown {

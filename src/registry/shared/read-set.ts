@@ -12,7 +12,7 @@ import type { Revision } from '../../store/revision.ts'
 export class ReadSet {
   /** The store in the version of the request. */
   readonly #store: ConvertibleStore
-  /** The store as stored, for all kinds. */
+  /** The store of all kinds, with objects as stored. */
   readonly #rawStore: ObjectStore
   /**
    * Reads of single objects as a linked list, newest first; bounded by the steps of one evaluation.

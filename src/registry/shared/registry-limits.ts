@@ -40,8 +40,8 @@ export type RegistryLimits = {
   /** Approximate size of the pieces of lists and watches; a larger object is a piece of its own. */
   readonly pieceBytes: number
   /**
-   * Bytes of the body and the stored object of a write above which it yields between decoding,
-   * validating and encoding.
+   * Bytes of the body and the stored object of a write above which the write yields between
+   * decoding, validating and encoding.
    */
   readonly writeTurnBytes: number
   /** Bytes of objects that one request parses before it yields. */
@@ -114,7 +114,8 @@ export const defaultRegistryLimits: RegistryLimits = Object.freeze({
   deleteCollectionAtOnce: 64,
   conversionBatchObjects: 500,
   conversionBatchBytes: 1024 * KiB,
-  // As of one object. The response may have more than twice as many (`VALUES_MAX` of reviews).
+  // As many as one stored object may have. The response may have more than twice as many
+  // (`VALUES_MAX` of reviews).
   conversionBatchValues: 98_304,
   conversionCacheBytes: 32 * 1024 * KiB,
   convertedFirstBytes: 8 * 1024 * KiB,

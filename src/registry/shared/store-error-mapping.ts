@@ -100,8 +100,8 @@ const applied: ApiErrorCause = {
 }
 
 /**
- * Returns the error of a repetition that cannot get the response of the first request, because the
- * history that it is in has ended; any other error as `apiErrorOf` does.
+ * Returns the error of a repetition that cannot get the response of the first request, because
+ * history no longer has that response; returns any other error as `apiErrorOf` does.
  *
  * @param outcome that of the first request
  */
@@ -133,7 +133,7 @@ const tooNew = {
   retryAfterSeconds: 1,
 }
 
-/** Returns the error of a wait for a version that ended without it. @source spec 4.8.5 */
+/** Returns the error of a wait that ended before the version was reached. @source spec 4.8.5 */
 export function notReached(wanted: Revision, current: Revision, cause: unknown): unknown {
   if (cause instanceof StoreError && cause.code === 'future') return tooLargeResourceVersion(wanted, current)
   return readErrorOf(cause)

@@ -2,8 +2,9 @@ import type { Clock } from '../../../base/clock.ts'
 import type { RegistryLimits } from './registry-limits.ts'
 
 /**
- * Work of one request since it last yielded to the event loop: bytes that it read, and elapsed
- * time, as conversions may cost anything. A request that reads nothing never reads the clock.
+ * Work of one request since it last yielded to the event loop: the bytes that it read, and the
+ * elapsed time, because the cost of a conversion is not bounded by its bytes. The clock is not read
+ * for a request that reads no objects.
  */
 export class YieldBudget {
   readonly #clock: Clock

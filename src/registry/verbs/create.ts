@@ -124,7 +124,10 @@ export class Stamps {
   }
 }
 
-/** A body with a version or a uid refers to an existing object. @throws ApiError */
+/**
+ * Refuses a creation by an update or an apply if the kind cannot be created, or if the body has a
+ * uid or a version, and so refers to an existing object. @throws ApiError
+ */
 export function checkCreatable({ definition, target }: WriteRequest, sent: AnyObject): void {
   const resource = resourceOf(definition)
   const name = target.name ?? ''
@@ -193,8 +196,8 @@ function planCreate(
   const name = object.metadata.name ?? ''
   const key = keyOf({ ...placeOf(definition), namespace: namespace ?? '', name })
   if (!of.isGenerated) refuseExisting(definition, key, of.reads)
-  const everyone = prefixOf({ ...placeOf(definition), namespace: null })
-  validateAmong(definition, object, () => of.reads.list(everyone).map(parseStored))
+  const wholeKind = prefixOf({ ...placeOf(definition), namespace: null })
+  validateAmong(definition, object, () => of.reads.list(wholeKind).map(parseStored))
   checkLevel(definition, of.reads)
   const encoded = encodeManaged(dependencies, request, object, { isApply: of.isApply })
   checkValueCount(encoded.bytes, null)

@@ -115,7 +115,10 @@ async function removeAll(
   if (failure !== undefined) throw partlyDeleted(removal.deleted, failure)
 }
 
-/** The error of one object must not look like that of the whole collection. */
+/**
+ * Returns the error of the whole collection: that of one object states only the outcome of its own
+ * deletion.
+ */
 function partlyDeleted(deleted: number, cause: unknown): unknown {
   if (deleted === 0 || !(cause instanceof ApiError) || !statesOutcome(cause)) return cause
   const details = { ...cause.details, causes: [outcomeUnknown] }

@@ -10,7 +10,7 @@ import { keyOfTarget } from '../calls/request.ts'
 import { partOf, viewOf } from '../calls/subresource.ts'
 import { showView } from './view-subresource.ts'
 
-/** Returns the stored bytes; only views are parsed and copied. */
+/** Returns an object: its stored bytes, unless a view or another version is requested. */
 export async function get(dependencies: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
   const { definition, target, context } = request
   const view = viewOf(definition, target, 'get')

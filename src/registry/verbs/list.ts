@@ -16,7 +16,10 @@ import { selectionOf } from '../reading/selection.ts'
 import type { Selection } from '../reading/selection.ts'
 import { jsonList, jsonTable, textPieces, yamlList, yamlTable } from '../reading/text-pieces.ts'
 
-/** All pages of a list show one revision; members keep no state between pages. @source spec 4.8 */
+/**
+ * Lists objects. All pages of a list show one revision; if it is compacted in between, 410 has a
+ * token to continue at the newest one. Members keep no state between pages. @source spec 4.8
+ */
 export async function list(dependencies: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
   const options = readListOptions(request.query)
   const selection = selectionOf(request.definition, request.target, options)
@@ -84,8 +87,9 @@ function listMetadata({ revision, next }: ListPage, { remainingItemCount }: Regi
 }
 
 /**
- * A definition may choose any list kind, so clients cannot derive the kind of the items from it, as
- * they do for built-in kinds: `FooList` has items `Foo`.
+ * Whether each item has its own kind and apiVersion. For built-in kinds, clients derive them from
+ * the kind of the list: `FooList` has items `Foo`. The definition of a custom kind may choose any
+ * list kind.
  */
 function hasTypedItems({ custom }: ResourceDefinition): boolean {
   return custom !== undefined

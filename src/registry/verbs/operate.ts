@@ -74,7 +74,7 @@ export async function operate(dependencies: VerbDependencies, request: WriteRequ
   return operation.returnsBody === true ? response : statusResponse(201, successStatus(201))
 }
 
-/** A body without a name is for the object of the path. */
+/** Returns a body with the namespace of the path, and with its name if the body lacks one. */
 function withName(body: AnyObject, { namespace, name }: Target): AnyObject {
   const place = { ...(namespace === null ? {} : { namespace }), name: body.metadata.name || (name ?? '') }
   return { ...body, metadata: { ...body.metadata, ...place } }

@@ -36,8 +36,8 @@ import { changeThroughView, showView } from './view-subresource.ts'
 import { runWrite } from '../writing/write-pipeline.ts'
 
 /**
- * Patches an object. A patch without a resourceVersion is applied again to the winner of a lost
- * race, a bounded number of times.
+ * Patches an object. After a lost race, a patch without a resourceVersion is applied to the new
+ * version of the object, a bounded number of times.
  *
  * @throws ApiError
  * @source spec 4.3
@@ -149,7 +149,8 @@ function changed(
   shaping: ShapeOptions,
 ): AnyObject {
   if (!isJsonObject(patched)) throw badRequest('the result of the patch is not an object')
-  // Operations can nest deeper than any body: each adds where the previous one ended.
+  // The operations of a patch can nest values deeper than any body: each can add to what the
+  // previous one added.
   checkBuilt(patched, current)
   const keptBefore = (): readonly string[] =>
     isJsonObject(current) ? conformed(dependencies, kind, current).kept : []

@@ -71,7 +71,7 @@ function framingOf(
 
 type Start = {
   /** The existing objects, unordered. */
-  readonly there: readonly StoredObject[]
+  readonly existing: readonly StoredObject[]
   /** null: the revision `after` does not exist yet. */
   readonly cursor: WatchCursor | null
   readonly after: number
@@ -90,15 +90,15 @@ function startOf(
     if (wanted.kind === 'exact') {
       const after = wanted.revision
       const cursor = after > view.revision ? null : openCursor(store, selection, after)
-      return { there: [], cursor, after }
+      return { existing: [], cursor, after }
     }
     if (!initialEvents) {
-      return { there: [], cursor: openCursor(store, selection, view.revision), after: view.revision }
+      return { existing: [], cursor: openCursor(store, selection, view.revision), after: view.revision }
     }
     const one = key === null ? null : view.get(key)
     const only = one === null ? [] : [one]
-    const there = key === null ? view.list(prefix, { after: null, limit: null }).objects : only
-    return { there, cursor: openCursor(store, selection, view.revision), after: view.revision }
+    const existing = key === null ? view.list(prefix, { after: null, limit: null }).objects : only
+    return { existing, cursor: openCursor(store, selection, view.revision), after: view.revision }
   } catch (cause) {
     throw apiErrorOf(cause)
   }
@@ -113,13 +113,14 @@ function startFrom(dependencies: VerbDependencies, context: RequestContext, star
 async function initialOf(
   dependencies: VerbDependencies,
   selection: Selection,
-  { there, cursor }: Start,
+  { existing, cursor }: Start,
   deadlineMs: number,
 ): Promise<InitialObjects> {
   try {
-    const ordered = await inRevisionOrder(dependencies, selection, there, deadlineMs)
+    const ordered = await inRevisionOrder(dependencies, selection, existing, deadlineMs)
     const initial = new InitialObjects(dependencies, ordered)
-    // So that a webhook which does not respond is an error response.
+    // Prepared before the response begins, so that a webhook that does not respond causes an error
+    // response.
     await initial.prepare(deadlineMs)
     return initial
   } catch (cause) {

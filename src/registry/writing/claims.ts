@@ -13,7 +13,10 @@ import type { ReadSet } from '../shared/read-set.ts'
 import { withExtraOperations } from './plan.ts'
 import type { Plan } from './plan.ts'
 
-/** Claims are no objects of the API. No custom kind can have a group without a dot. */
+/**
+ * The group of claims, which are not objects of the API. No custom kind can have a group without a
+ * dot.
+ */
 const group = 'internal'
 
 /** The prefix of all claims of a kind. */
@@ -88,9 +91,10 @@ export function withClaims(evaluated: Evaluated, draft: Drafted, object: AnyObje
     ...after.flatMap((value) => {
       const key = claimKey(claims, value)
       const claim = reads.getOther(key)
-      // Objects of an older version may share a value: the claim is that of the first.
+      // Objects that an older version of this program stored may share a value: the claim is that
+      // of the first.
       if (claim !== null && held.has(key)) return []
-      // A claim that an older version left behind may be released at any moment.
+      // A claim that an older version of this program left may be released at any moment.
       if (claim?.uid === uid) return [claimOperation(key, object.metadata, [{ kind: 'uid-is', uid }])]
       return [claimOperation(key, object.metadata)]
     }),
@@ -100,8 +104,8 @@ export function withClaims(evaluated: Evaluated, draft: Drafted, object: AnyObje
 
 /**
  * Returns the uid of all claims of an object. It follows from the uid of the object, so that the
- * claims of an object that cannot be read are found. It is another one, because the garbage
- * collector would take the end of a claim for that of the object.
+ * claims of an object that cannot be read are found. It differs from that uid, because the garbage
+ * collector would take the deletion of a claim for that of the object.
  */
 export function claimUid({ uid = '' }: Pick<ObjectMeta, 'uid'>): string {
   return `claim-${uid}`

@@ -22,7 +22,8 @@ export function withCompanion({ definition }: WriteRequest, reads: ReadSet, plan
   const companion = reads.getOther(keyOf({ ...place, namespace, name }))
   if (companion === null || !isRemovable(companion)) return plan
   const { key, revision } = companion
-  // Unchanged: it may have got finalizers that this member does not know yet.
+  // On the condition that it is unchanged: it may have got finalizers that this member does not
+  // know yet.
   const removal: Operation = { kind: 'delete', key, conditions: [{ kind: 'revision-is', revision }] }
   return withExtraOperations(plan, [removal])
 }

@@ -151,7 +151,7 @@ export type ShapeOptions = {
   readonly validation: FieldValidation
   /** Warnings from parsing the body. */
   readonly found: readonly string[]
-  /** Fractions of the body, if the object is one. */
+  /** Fractions of the body, if the object is a whole body. */
   readonly fractions?: Fractions
   /** Unknown members that the stored object has already. Unset: none. */
   readonly keptBefore?: () => readonly string[]
@@ -273,7 +273,7 @@ export function checkNamespace(object: AnyObject, target: Target): void {
  * the number of its values plus a few, because defaults may have raised it above the limit of a
  * create.
  *
- * @param read called with the limit of values; called again if this member was behind
+ * @param read called with the limit of values; called again if this member lagged behind
  * @throws ApiError
  */
 export function withValueLimit<T>(

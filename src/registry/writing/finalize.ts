@@ -18,8 +18,8 @@ export function hasFinalizers(definition: ResourceDefinition, object: AnyObject)
 
 /**
  * Whether the object is being deleted and nothing keeps it: the next write removes it. The grace
- * period does not count here: the component that runs the object ends it by a deletion without
- * grace period.
+ * period does not count here: the component that runs the object ends that period by a deletion
+ * without one.
  */
 export function isFullyFinalized(definition: ResourceDefinition, object: AnyObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata

@@ -25,7 +25,10 @@ import type { ReadSet } from '../shared/read-set.ts'
 import { responseExpired } from '../shared/store-error-mapping.ts'
 import type { Evaluate, Plan } from './plan.ts'
 
-/** Records are no objects of the API. No custom kind can have a group without a dot. */
+/**
+ * The location of records, which are not objects of the API. No custom kind can have a group
+ * without a dot.
+ */
 const place = { group: 'internal', plural: 'idempotencyrecords' }
 
 export const recordsPrefix = prefixOf({ ...place, namespace: null })
@@ -45,9 +48,9 @@ export type OnceByKey = {
 
 /**
  * Makes a write take effect once for its idempotency key. The command of the write also creates a
- * record, which must be absent: so one of several requests wins, on whichever members, and the
- * record is there if and only if the change was made. A later request with the key finds the record
- * and returns the first response. Refused requests leave no record: they may be repeated.
+ * record, which must be absent: so one of several requests wins, on whichever members they arrive,
+ * and the record exists if and only if the change was made. A later request with the key finds the
+ * record and returns the first response. Refused requests leave no record: they may be repeated.
  *
  * The record refers to the stored version where it can, because history keeps versions as long as
  * records are kept.
@@ -127,7 +130,7 @@ const formParameters: ReadonlySet<string> = new Set(['pretty', 'timeout'])
 /**
  * The key of the client is not stored, so a body of a few possible values, such as a small Secret,
  * cannot be guessed from the digest with the files of a member alone. A secret of the cluster would
- * be in the same files.
+ * not help, because it is in the same files.
  */
 function digestOf({ query, contentType, body }: WriteRequest, key: string): string {
   const parameters = [...query].filter(([name]) => !formParameters.has(name)).sort()
@@ -190,7 +193,10 @@ type RecordedResponse =
   | { readonly code: number; readonly key: Key; readonly back: number }
   /** The object of `kept`, with the revision `back` revisions before the record. */
   | { readonly code: number; readonly kept: Key; readonly back: number }
-  /** Its `resourceVersion` "0" stands for the revision `back` revisions before the record. */
+  /**
+   * A `Status`. The `resourceVersion` "0" in it stands for the revision `back` revisions before the
+   * record.
+   */
   | {
       readonly code: number
       readonly document: JsonObject
@@ -210,7 +216,10 @@ const operationDone: RecordedResponse = {
 
 type Put = Extract<Operation, { readonly kind: 'put' }>
 
-/** @returns the response, and the operation that keeps what it shows and no stored version does */
+/**
+ * @returns the recorded response, and the operation that stores the returned object if no version
+ * of the object is equal to it
+ */
 function responseOfWrite(
   write: KeyedWrite,
   { operations, done }: Extract<Plan, { readonly kind: 'write' }>,
@@ -254,7 +263,8 @@ export function recordOperation({ request, key, digest }: KeyedWrite, response: 
 }
 
 /**
- * @throws ApiError `Invalid` for another request with the same key; `Expired` without the version
+ * @throws ApiError `Invalid` for another request with the same key; `Expired` if history no longer
+ * has the version
  */
 async function replay(write: KeyedWrite, stored: StoredObject): Promise<Document> {
   const { dependencies, request, digest } = write
@@ -287,7 +297,10 @@ async function replay(write: KeyedWrite, stored: StoredObject): Promise<Document
   return { kind: 'document', code, bytes: shown.bytes }
 }
 
-/** It is deleted with its record, but not in the same command. @throws ApiError `Expired` */
+/**
+ * Returns the kept response. It is deleted with its record, but not in the same command: then
+ * history has it. @throws ApiError `Expired`
+ */
 async function keptResponse(
   write: KeyedWrite,
   record: AnyObject,

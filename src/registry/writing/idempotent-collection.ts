@@ -17,9 +17,9 @@ import { sizeError } from './storage-quota.ts'
 export type IsIncluded = (stored: StoredObject) => Promise<boolean>
 
 /**
- * Makes the deletion of a collection concern each object once for its idempotency key. The first
- * request creates a record. All requests with the key delete those objects that existed then, so a
- * repetition continues an interrupted deletion and leaves newer objects alone.
+ * Limits the deletion of a collection with an idempotency key to the objects that existed at the
+ * time of the first request with that key, which creates a record. So a repetition continues an
+ * interrupted deletion and leaves newer objects alone.
  *
  * @returns null: the request has no key
  * @throws ApiError

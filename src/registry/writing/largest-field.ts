@@ -9,7 +9,10 @@ import type { ObjectSchema, Schema } from '../../api/schema/schema.ts'
 /** The field of an object that has most of its bytes. */
 export type LargestField = { readonly path: Path; readonly bytes: number }
 
-/** Each step measures the value again. When spent: the field reached so far. */
+/**
+ * Maximum number of steps, each of which measures the value again. When spent: the field reached so
+ * far.
+ */
 const stepsMax = 8
 
 /**

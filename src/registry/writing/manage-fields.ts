@@ -25,7 +25,10 @@ import { versionsOfKind } from './versions-of-kind.ts'
 /** Sets `metadata.managedFields` of an object that is complete but for them. */
 export type ManageFields = (object: AnyObject, before: Steps) => AnyObject
 
-/** Earlier steps of the object. What admission and the server changed since has no owner. */
+/**
+ * Earlier forms of the object. Fields that admission and the server changed since then have no
+ * owner.
+ */
 export type Steps = {
   /** As the request has it. */
   readonly drafted: AnyObject

@@ -37,13 +37,16 @@ export type Plan =
  */
 export type Evaluate = (reads: ReadSet) => Plan | Promise<Plan>
 
-/** Returns the plan with the operations that admission adds to its command. */
+/** Returns the plan with further operations in its command, such as those that admission adds. */
 export function withExtraOperations(plan: Plan, extra: readonly Operation[]): Plan {
   if (extra.length === 0 || plan.kind === 'answer') return plan
   return { ...plan, operations: [...plan.operations, ...extra] }
 }
 
-/** Returns the plan with conditions that admission adds to the object's own operation. */
+/**
+ * Returns the plan with further conditions of the object's own operation, such as those that
+ * admission adds.
+ */
 export function withConditions(plan: Plan, conditions: readonly Condition[]): Plan {
   if (conditions.length === 0 || plan.kind !== 'write') return plan
   const [first, ...rest] = plan.operations

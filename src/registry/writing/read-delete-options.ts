@@ -62,7 +62,10 @@ export function readDeleteOptions(
   })
 }
 
-/** Has an option of later versions that published schemas of this version lack. */
+/**
+ * The schema of a body. It has an option of later versions, which the published schemas of this
+ * version lack.
+ */
 const readSchema: ObjectSchema = {
   ...deleteOptionsSchema,
   properties: {
@@ -72,7 +75,7 @@ const readSchema: ObjectSchema = {
   protobuf: { ...deleteOptionsSchema.protobuf, [IGNORE_READ_ERRORS]: 6 },
 }
 
-/** Options that a body replaces. */
+/** Query parameters that are ignored if there is a body. */
 const OPTIONS = ['gracePeriodSeconds', 'orphanDependents', 'propagationPolicy', IGNORE_READ_ERRORS] as const
 
 function ignoredWords(name: string): string {
@@ -173,7 +176,7 @@ function givenIn(value: JsonObject): GivenOptions {
   }
 }
 
-/** An empty text counts, as upstream: the client may have lost its value. */
+/** Returns a text, also an empty one, as upstream: the client may have lost its value. */
 function textOrNull(value: JsonObject, name: string): string | null {
   const text = memberOf(value, name)
   return typeof text === 'string' ? text : null

@@ -15,7 +15,7 @@ import { fromStore } from '../shared/store-error-mapping.ts'
 import type { Evaluate, Plan } from './plan.ts'
 
 export type RetryOptions = {
-  /** Maximum number of evaluations that may lose a race. */
+  /** Maximum number of evaluations that lose a race. */
   readonly attemptsMax: number
   /**
    * Returns the key of the written object: requests that lost a race for it are serialized. null:
@@ -252,7 +252,7 @@ function onlyWhile({ onlyWhile }: VerbRequest, operations: readonly Operation[])
   return [{ ...first, conditions: [...first.conditions, onlyWhile] }, ...rest]
 }
 
-/** Whether the precondition of the caller is lost permanently. */
+/** Returns an error if the precondition of the caller is lost, for which a retry cannot help. */
 function lostForGood({ onlyWhile, definition, target }: VerbRequest, lost: Condition): ApiError | null {
   if (lost.kind !== 'other-revision-is' || lost.key !== onlyWhile?.key) return null
   return modifiedConflict(resourceOf(definition), target.name ?? '')

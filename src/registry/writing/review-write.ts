@@ -12,8 +12,8 @@ import type { Plan } from './plan.ts'
 import type { Write } from './write-pipeline.ts'
 
 /**
- * Creates a kind that is evaluated instead of stored: 201 with the request and its result. A dry
- * run is the same.
+ * Returns the write of an object that is evaluated instead of stored: 201 with the request and its
+ * result. A dry run does the same.
  *
  * @throws ApiError
  * @source spec 1.4, 2.12

@@ -222,7 +222,9 @@ function afterMembershipChange(
   }
 }
 
-/** An update may remove the last finalizer of an object that is being deleted. */
+/**
+ * Plans the removal of an object that is being deleted: an update may remove its last finalizer.
+ */
 function planRemoval(
   dependencies: VerbDependencies,
   request: WriteRequest,

@@ -57,8 +57,8 @@ export function runWrite<Sent>(
 
 /**
  * Returns the evaluation for a kind that a webhook converts: the object is made readable first, and
- * an evaluation that needs it in another version is repeated with that. For other kinds, returns
- * the evaluation unchanged.
+ * an evaluation that needs it in another version is repeated after that conversion. For other
+ * kinds, returns the evaluation unchanged.
  */
 function evaluateConverted(
   { store, converter = noConverter }: VerbDependencies,

@@ -1,13 +1,16 @@
 import { limits } from '../../config/limits.ts'
 
-/** The annotations of an audit event, up to a limit. One of them states that others are missing. */
+/**
+ * The annotations of an audit event, up to a limit. Beyond it, one annotation states that others
+ * were dropped.
+ */
 export class AuditAnnotations {
   readonly all: ReadonlyMap<string, string>
   readonly #map = new Map<string, string>()
   readonly #droppedKey: string
   #characters = 0
 
-  /** @param droppedKey the key of the annotation that states that others are missing */
+  /** @param droppedKey the key of that annotation */
   constructor(droppedKey: string) {
     this.#droppedKey = droppedKey
     this.all = this.#map

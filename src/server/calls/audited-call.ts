@@ -65,7 +65,7 @@ export class AuditedCall {
     this.#dependencies = dependencies
     this.#annotations = new AuditAnnotations(dependencies.names.auditAnnotations.dropped)
     this.#receivedMs = dependencies.clock.wallMs()
-    // After the end of the response the connection may be closed.
+    // Read at the beginning, because the connection may be closed when the response has ended.
     this.#sourceIps = sourceIpsOf(call.raw)
   }
 
@@ -147,7 +147,7 @@ export class AuditedCall {
     this.#isBroken = true
   }
 
-  /** Called when a watch is established. */
+  /** Called when a stream has begun: a watch, or a connection to another server. */
   streamStarted(): void {
     if (this.#decision !== null) this.#record(this.#decision, 'ResponseStarted')
   }
@@ -156,8 +156,8 @@ export class AuditedCall {
   end(): void {
     this.#stopWaiting?.()
     if (!this.#isDecided) {
-      // Authentication failed: a single event, at the stage that upstream records for it. Or the
-      // call ended before `begin`.
+      // Either authentication failed: then there is a single event, at the stage that upstream
+      // records for it. Or the call ended before `begin`.
       const decision = this.#decide()
       const stage = this.#call.authenticated ? 'ResponseComplete' : 'ResponseStarted'
       if (decision !== null) this.#record(decision, stage)
@@ -233,7 +233,8 @@ export class AuditedCall {
     const response = this.#response
     if (response === null) return null
     if ('object' in response) return JSON.stringify(response.object)
-    // The event is too large with it: `eventLine` omits it, so it need not be redacted.
+    // With this object the event is too large: `eventLine` omits the object, so it need not be
+    // redacted.
     if (response.bytes.byteLength > limits.auditEventBytesMax) return textOf(response.bytes)
     return redactedText(textOf(response.bytes), this.#redaction(decision))
   }
@@ -247,7 +248,10 @@ export class AuditedCall {
   }
 }
 
-/** The code that `apiserver_request_total` counts for such a call; it is never sent. */
+/**
+ * The code of a call whose client disconnected before the response, as in
+ * `apiserver_request_total`. It is never sent.
+ */
 const CLIENT_LEFT = 499
 
 function textOf(bytes: Uint8Array): string {

@@ -18,12 +18,15 @@ import { RequestTiming } from './request-timing.ts'
 import { Warnings } from './warnings.ts'
 import type { RawRequest, RawReply } from '../http/raw-http.ts'
 
-/** The state of one request while it lasts, also as verbs and authentication see it. */
+/**
+ * The state of one request while it lasts. Verbs see it as a `RequestContext`, authentication as
+ * `Credentials`.
+ */
 export class Call implements RequestContext, Credentials {
   readonly id: string
   readonly info: RequestInfo
   readonly startedMs: number
-  /** The name of the member that answers. */
+  /** The name of this member. */
   readonly member: string
   readonly raw: RawRequest
   readonly reply: RawReply
@@ -35,17 +38,17 @@ export class Call implements RequestContext, Credentials {
   upload: Upload | null = null
   /** Estimated memory of its parsed body, once received; 0: no body. */
   bodyMemoryBytes = 0
-  /** Bytes of the body of the response that were handed to the connection. */
+  /** Bytes of the response body that were produced so far: sent, or waiting for the client. */
   sentBytes = 0
   /** Accounts for bytes that the client has not read; null: nothing does. */
   outgoing: OutgoingBytes | null = null
-  /** Ends a watch in progress whose client does not read. */
+  /** Ends a stream in progress whose client does not read: a watch, or an upgraded connection. */
   endSlow: (() => void) | null = null
-  /** Ends a watch in progress. */
+  /** Ends a stream in progress: a watch, a snapshot, or a connection to another server. */
   endStream: (() => void) | null = null
   /**
-   * The server drains: the client of an HTTP/1.1 connection should use another one after this
-   * response.
+   * An HTTP/1.1 connection is closed after this response: the server drains, or has given the
+   * request up.
    */
   lastOnConnection = false
   /** The deprecation of the requested kind, once that is known. */
@@ -97,7 +100,7 @@ export class Call implements RequestContext, Credentials {
   /** Calls `release` once the response has ended and no task of the call is running. */
   hold(release: () => void): void {
     this.#held = this.#held === null ? [release] : [...this.#held, release]
-    this.#giveBack()
+    this.#releaseHeld()
   }
 
   /**
@@ -110,17 +113,17 @@ export class Call implements RequestContext, Credentials {
       return await task()
     } finally {
       this.#isWorking = false
-      this.#giveBack()
+      this.#releaseHeld()
     }
   }
 
   /** Called when the response has ended: releases the resources of the call. */
   close(): void {
     this.#closed = true
-    this.#giveBack()
+    this.#releaseHeld()
   }
 
-  #giveBack(): void {
+  #releaseHeld(): void {
     if (!this.#closed || this.#isWorking) return
     const held = this.#held
     if (held === null) return
@@ -182,7 +185,10 @@ export class Call implements RequestContext, Credentials {
     return this.#impersonation?.user ?? null
   }
 
-  /** The user and the permissions that it took; null: the caller acts as itself. */
+  /**
+   * The impersonated user, and the permissions that impersonating it required; null: the caller
+   * acts as itself.
+   */
   get impersonation(): Impersonation | null {
     return this.#impersonation
   }
@@ -271,7 +277,10 @@ export class Call implements RequestContext, Credentials {
     return this.#timing?.webhooksMs ?? 0
   }
 
-  /** Returns the trace of the call for its client; null: it asked for none, or may not have it. */
+  /**
+   * Returns the value of `Server-Timing`; null: the client did not request it, or lacks the
+   * permission.
+   */
   serverTiming(): string | null {
     return this.#timing?.header(this.nowMs()) ?? null
   }

@@ -25,9 +25,10 @@ declare module 'fastify' {
 }
 
 /**
- * Builds fastify on a server of this module. Fastify's declarations support one protocol at a time,
- * hence the casts; at run time each request is of one of them. No route has a schema for fastify:
- * without its schema compilers, two hundred modules are not loaded at the start.
+ * Creates a fastify instance on the server that `makeServer` returns. Fastify's declarations
+ * support one protocol at a time, hence the casts; at run time each request is of one of them. No
+ * route has a schema for fastify: without its schema compilers, two hundred modules are not loaded
+ * at the start.
  */
 export function appOn(
   makeServer: (handler: RawHandler) => RawServer,

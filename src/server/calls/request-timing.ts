@@ -5,7 +5,7 @@ const STEPS_MAX = 64
 
 /**
  * The time that a request spends in admission. Webhooks are always added up, for the metric without
- * their time; the steps are kept only for a request that asked for a trace.
+ * their time; the steps are kept only for a request that may have a trace: see `TRACE_HEADER`.
  */
 export class RequestTiming {
   readonly #startedMs: number
@@ -36,7 +36,7 @@ export class RequestTiming {
     return this.#mutatingMs + this.#validatingMs
   }
 
-  /** Returns the value of `Server-Timing`; null: no trace was asked for. */
+  /** Returns the value of `Server-Timing`; null: the steps are not kept. */
   header(nowMs: number): string | null {
     if (this.#steps === null) return null
     const entry = (name: string, ms: number): string => `${name};dur=${ms.toFixed(3)}`

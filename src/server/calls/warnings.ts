@@ -1,7 +1,7 @@
 import { limits } from '../../config/limits.ts'
 import { warningHeader } from '../http/warning.ts'
 
-/** The `Warning` headers of one response. When there are too many, the last one states it. */
+/** The `Warning` headers of one response. If there are too many, the last one states that. */
 export class Warnings {
   readonly #headers: string[] = []
 

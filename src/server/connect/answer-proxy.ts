@@ -41,7 +41,7 @@ export async function answerProxy(
   const isRead = method === 'GET' || method === 'HEAD'
   const isUpgrade = dependencies.upgradeOf(call.raw) !== null
   if (path === '' && isRead && !isUpgrade) {
-    // Relative links of the page are below it.
+    // Redirects to the path with a slash, from which the relative links of the page are resolved.
     reply.hijack()
     const headers = { ...baseHeaders(call, 'text/plain'), location: `${base}/${query}` }
     sendBytes(call.reply, call, method, 301, headers, new Uint8Array(0))
@@ -79,7 +79,7 @@ export async function answerProxy(
   }
   const { response } = answer
   const status = response.statusCode ?? 0
-  // HTTP/2 has no others.
+  // HTTP/2 does not allow other codes.
   if (status < 200 || status > 599) {
     response.destroy()
     throw serviceUnavailable(`error trying to reach service: malformed HTTP status code ${status}`)

@@ -30,7 +30,7 @@ export function bodyOf(response: IncomingMessage, clock: Pick<Clock, 'after'>): 
 }
 
 /**
- * Returns the error for a response of a node agent that has no logs.
+ * Returns the error for a response of a node agent that refuses logs.
  *
  * @param name of the Pod
  * @source apiserver `pkg/registry/generic/rest/response_checker.go`; apimachinery `pkg/api/errors`,
@@ -44,7 +44,10 @@ export function refusedLogs(status: number, text: string, name: string): ApiErro
   return new ApiError(reason, message, { name, kind: 'pods/log', chosen: { code: codeOf(status), reason } })
 }
 
-/** A redirect is not followed, and is no error for the caller: an error of the backend. */
+/**
+ * Returns the code for the caller: 500 for a response that is not an error, such as a redirect,
+ * which is not followed.
+ */
 function codeOf(status: number): number {
   return status >= 400 && status <= 599 ? status : 500
 }

@@ -16,7 +16,7 @@ export type ConnectDependencies = ErrorParts & {
   readonly clock: Clock
   /** The domain of the subprotocol that carries a bearer token. */
   readonly domain: string
-  /** Beginnings of headers, in lower case, with which an authenticating proxy names users. */
+  /** Prefixes, in lower case, of the headers in which an authenticating proxy names users. */
   readonly userHeaders: readonly string[]
   readonly random: Random
   /** Returns the connection of a request with `Upgrade`, or null. */
@@ -35,12 +35,12 @@ export type Connection = {
   readonly namespace: string | null
 }
 
-/** Returns an error of another server, as upstream reports those that it knows nothing about. */
+/** Returns the error for a failure of another server: code 500 and no reason, like upstream. */
 export function backendError(message: string): ApiError {
   return new ApiError('InternalError', message, { chosen: { code: 500, reason: '' } })
 }
 
-/** Returns host and port as a header, and as a part of a URL. */
+/** Returns host and port as they are in a Host header and in a URL. */
 export function authorityOf({ host, port }: Backend): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }

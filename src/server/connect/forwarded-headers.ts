@@ -3,7 +3,7 @@ import { connectionOf, sourceIpsOf } from '../http/peer.ts'
 import type { RawRequest } from '../http/raw-http.ts'
 import type { ReplyHeaders } from '../responses/wire.ts'
 
-/** The headers of an upgrade that node agents need. No others are passed on to them. */
+/** The headers of an upgrade that are passed on to node agents. They need no others. */
 const UPGRADE_HEADERS: ReadonlySet<string> = new Set([
   ...['upgrade', 'x-stream-protocol-version', 'user-agent'],
   ...['sec-websocket-key', 'sec-websocket-version', 'sec-websocket-extensions'],
@@ -22,7 +22,10 @@ export function upgradeHeaders(raw: RawRequest, domain: string): readonly string
   return [...headers, ...subprotocols(raw, domain)]
 }
 
-/** The subprotocols without the one that is the bearer token of the caller. */
+/**
+ * Returns the header with the offered subprotocols, without the one that is the bearer token of the
+ * caller.
+ */
 export function subprotocols(raw: RawRequest, domain: string): readonly string[] {
   const offered = String(raw.headers['sec-websocket-protocol'] ?? '')
     .split(',')
@@ -31,7 +34,9 @@ export function subprotocols(raw: RawRequest, domain: string): readonly string[]
   return offered.length === 0 ? [] : ['sec-websocket-protocol', offered.join(', ')]
 }
 
-/** Names, in lower case, and values of all headers, as sent; pseudo headers are omitted. */
+/**
+ * Yields the names, in lower case, and the values of all headers as sent, without pseudo headers.
+ */
 export function* headersOf(raw: RawRequest): Generator<readonly [string, string]> {
   const { rawHeaders } = raw
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -68,7 +73,7 @@ const NOT_PASSED_ON: ReadonlySet<string> = new Set([
 export type ProxiedHeaders = {
   /** The domain of the subprotocol that carries a bearer token. */
   readonly domain: string
-  /** Beginnings of the headers with which an authenticating proxy names users, in lower case. */
+  /** Prefixes, in lower case, of the headers in which an authenticating proxy names users. */
   readonly userHeaders: readonly string[]
   readonly isUpgrade: boolean
 }
@@ -97,8 +102,8 @@ export function proxiedHeaders(
 }
 
 /**
- * Headers of a target that would have an effect on the origin of this server, of which a target is
- * no part. Cookies would not reach the target again.
+ * Headers of a target that would affect the origin of this server, to which the target does not
+ * belong. A cookie would not reach the target again, because cookies are not passed on.
  */
 const NOT_RETURNED: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,

@@ -92,7 +92,10 @@ function locateService(
   throw unavailable
 }
 
-/** The number of a port of a Service stands for its name. @throws ApiError `ServiceUnavailable` */
+/**
+ * Returns the name of a port of a Service, which a request may also name by its number. @throws
+ * ApiError `ServiceUnavailable`
+ */
 function portNameOf(
   { name, port }: Pick<ProxyTarget, 'name' | 'port'>,
   namespace: string | null,
@@ -106,7 +109,7 @@ function portNameOf(
   throw serviceUnavailable(`no service port ${number} found for service ${JSON.stringify(name)}`)
 }
 
-/** Returns the list from any element on, so that all are used. */
+/** Returns the list rotated to a random element, so that all elements are used. */
 function rotated(list: readonly JsonObject[], random: Random): readonly JsonObject[] {
   if (list.length < 2) return list
   const from = random.below(list.length)
@@ -121,7 +124,7 @@ function locateNode(
   const agent = { ...backends.nodeAgent(find('nodes', null, name)), isRestricted: true }
   const number = port === '' ? agent.port : portNumber(port)
   if (number === null) throw invalidRequest('nodes', id)
-  // The agent, with the certificate of this server; or another server on the node, without it.
+  // The agent gets the certificate of this server; another server on the node does not.
   if (number === agent.port) return agent
   return { ...agent, port: number, isSecure: scheme === 'https', trust: 'any' }
 }

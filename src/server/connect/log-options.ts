@@ -7,7 +7,7 @@ import type { Query } from '../http/query.ts'
 
 /** The valid options of a request for logs. */
 export type LogOptions = {
-  /** Empty: the only one of the Pod. */
+  /** Empty: the only container of the Pod. */
   readonly container: string
   /** Whether the certificate of the node agent is not verified. */
   readonly skipsVerification: boolean
@@ -69,7 +69,7 @@ function time(query: Query, option: string): string | null {
   return formatted
 }
 
-/** JSON has no other numbers above 2^53. */
+/** Returns the value for JSON, which needs a bigint above 2^53. */
 function shown(value: bigint): number | bigint {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value
 }

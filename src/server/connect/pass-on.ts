@@ -6,11 +6,11 @@ import { writeHead, writePiece } from '../responses/wire.ts'
 import type { ReplyHeaders } from '../responses/wire.ts'
 
 /**
- * Passes the response of a backend on, as fast as the client reads it. One that ends early ends the
- * connection of the client, too, which shows that it is incomplete. So does the end of the
- * permission.
+ * Passes the response of a backend on, as fast as the client reads it. If it ends early, the
+ * connection of the client ends, too, which shows that the response is incomplete; likewise if the
+ * permission of the caller ends.
  *
- * @param isStream it may never end: it ends when this server drains
+ * @param isStream whether the response may never end: it is then ended when this server drains
  */
 export async function passOn(
   response: IncomingMessage,
@@ -24,7 +24,7 @@ export async function passOn(
   }
   raw.once('close', () => response.destroy())
   const isBodiless = call.raw.method === 'HEAD' || BODILESS.has(of.code)
-  // The length of a body that is not there confuses the clients of HTTP/2, and servers in between.
+  // A length without a body confuses clients of HTTP/2, and servers in between.
   if (of.code === 204 || of.code === 205) delete of.headers['content-length']
   writeHead(raw, of.code, of.headers)
   call.audit?.streamStarted()

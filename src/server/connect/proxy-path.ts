@@ -39,7 +39,7 @@ export function pathAtTarget(path: string): string {
   return path.endsWith('/') && segments.length > 0 ? `${joined}/` : joined
 }
 
-/** Leaves characters alone that a segment may have, as Go does. */
+/** Percent-encodes a segment. Characters that a segment may have stay as they are, as in Go. */
 function encodedSegment(part: string): string {
   return encodeURIComponent(part).replace(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent)
 }
@@ -51,9 +51,9 @@ export function rawQuery(target: string): string {
 }
 
 /**
- * Returns a redirect of a target as its caller can follow it, through the same proxy: a path on the
- * target gets the path of the proxy in front. Another server's URL, and a relative path, are
- * unchanged.
+ * Returns the location of a redirect so that the caller can follow it through the same proxy: the
+ * path of the proxy is added before a path on the target. A URL of another server, and a relative
+ * path, are unchanged.
  *
  * @param authority host and port of the target, as it was requested
  * @param base the path of the proxy, without a trailing slash

@@ -42,7 +42,7 @@ function portOf(text: string): number {
  * Returns the parameters for the node agent.
  *
  * @param options as admission left them
- * @throws ApiError `BadRequest` in the words of the node agent, which refuses the same
+ * @throws ApiError `BadRequest` in the words of the node agent, which would refuse the same options
  * @source core `pkg/registry/core/pod/strategy.go`, streamParams
  */
 export function agentQuery(

@@ -37,7 +37,7 @@ export function requireUpgrade(
   return upgrade
 }
 
-/** Headers of a 101 that belong to the new protocol. */
+/** Headers of a response 101 that belong to the new protocol. */
 const PROTOCOL_HEADERS = [
   ...['upgrade', 'sec-websocket-accept', 'sec-websocket-protocol', 'sec-websocket-extensions'],
   'x-stream-protocol-version',

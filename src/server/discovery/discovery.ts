@@ -10,8 +10,8 @@ import { plainDocument, plainPaths } from './plain.ts'
 
 /**
  * The discovery documents of the current catalog. Each is built on request and rebuilt only after a
- * change of the catalog; one whose content is unchanged stays the same, with the encodings made of
- * it.
+ * change of the catalog; a document whose content is unchanged stays the same object, so that its
+ * cached encodings stay valid.
  */
 export class Discovery {
   readonly #catalog: Catalog

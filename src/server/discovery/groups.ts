@@ -15,8 +15,8 @@ export type DiscoveredVersion = {
 }
 
 /**
- * Returns kinds by group and version, in discovery order. Where two groups have a resource of one
- * name, clients that are given only the name take the first group.
+ * Returns kinds by group and version, in discovery order. If two groups have a resource of the same
+ * name, clients that are given only the name use the first group.
  *
  * @param stemOf `storage` of `storage.orch.io`
  */

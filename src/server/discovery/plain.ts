@@ -3,7 +3,7 @@ import type { DiscoveredGroup, DiscoveredVersion } from './groups.ts'
 import { storageVersionHash } from './storage-version-hash.ts'
 
 /**
- * Returns a document of `/api`, `/apis` and below, each about one group or version.
+ * Returns the discovery document at `/api`, `/apis` or a path below them.
  *
  * @param path without a trailing slash
  * @returns null without such a group or version
@@ -41,8 +41,8 @@ function groupEntry({ name, versions }: DiscoveredGroup): object {
 }
 
 function coreVersions(groups: readonly DiscoveredGroup[]): object {
-  // Upstream names an address for each network; here one address serves all: the one that was
-  // dialed.
+  // Upstream returns an address for each network of clients. Here it is empty: clients keep using
+  // the address that they connected to.
   const anyAddress = [{ clientCIDR: '0.0.0.0/0', serverAddress: '' }]
   const core = groups.find(({ name }) => name === '')?.versions ?? []
   const versions = core.map(({ version }) => version)
@@ -82,7 +82,7 @@ function resourceEntry(definition: ResourceDefinition): { readonly name: string 
 function subresourceEntries(definition: ResourceDefinition): readonly { readonly name: string }[] {
   return definition.subresources.map((subresource) => {
     const { name, verbs, body } = subresource
-    // Options are of the group of the kind, which is not repeated.
+    // The group and version of options are those of the kind, so they are omitted.
     const options = 'connects' in subresource ? subresource.options : null
     return {
       name: `${definition.plural}/${name}`,

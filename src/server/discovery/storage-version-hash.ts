@@ -4,7 +4,7 @@ import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 
 /**
  * Returns a hash of the group, version and kind that objects are stored as, so that storage
- * migrators notice a change. The same names give the same hash on every server of this kind.
+ * migrators notice a change. The same names have the same hash on every member.
  *
  * @returns null for kinds that are not stored
  * @source apiserver `pkg/endpoints/discovery` StorageVersionHash

@@ -24,7 +24,7 @@ export function mustAcceptJson(header: string | undefined): void {
 }
 
 /**
- * Negotiates the encoding of a document that has all of them.
+ * Negotiates the encoding of a document that is offered in all encodings.
  *
  * @throws ApiError `NotAcceptable`
  */
@@ -105,7 +105,7 @@ function shaped(written: readonly Written[], as: 'table' | 'partial', kind: stri
 }
 
 /**
- * Returns the offers. Metadata is offered as protobuf whatever the kind, tables never.
+ * Returns the offers. Metadata is offered as protobuf for every kind, tables are not.
  *
  * @param whole encodings of whole objects
  * @param list a list has its own kind; the events of a watch are single objects

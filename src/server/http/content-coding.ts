@@ -22,7 +22,7 @@ export function codingsOf(header: string | undefined): Codings {
   }
   const any = weights.get('*')
   const gzip = weights.get('gzip') ?? any ?? 0
-  // Acceptable unless excluded; weighed only where named.
+  // Identity is acceptable unless it is excluded; its weight counts only where it is named.
   const identity = weights.get('identity') ?? (any === 0 ? 0 : null)
   return { gzip: gzip > 0 && (identity === null || gzip >= identity), identity: identity !== 0 }
 }

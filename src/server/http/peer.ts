@@ -28,7 +28,7 @@ export function sourceIpsOf(raw: RawRequest): readonly string[] {
   const real = textOf(raw.headers['x-real-ip']).trim()
   if (isIP(real) !== 0 && !reported.includes(real)) reported.push(real)
   const socket = 'stream' in raw ? raw.stream.session?.socket : raw.socket
-  // An IPv4 address on a socket for both families.
+  // An IPv4 address of a socket that serves both families has this prefix.
   const peer = (socket?.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
   if (peer !== '' && reported.at(-1) !== peer) reported.push(peer)
   return reported.slice(-limits.auditSourceIpsMax)

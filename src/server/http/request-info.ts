@@ -42,9 +42,9 @@ export type RequestInfo = {
   /** The path names one object; otherwise a name in `action` was taken from a selector. */
   readonly named: boolean
   /**
-   * `plain`: a path of spec 4.1. `odd`: authorized as `action`, but nothing is found there: more
-   * segments than a subresource that is no proxy, an empty segment in the middle, a namespace in
-   * another, or upstream's old `watch` and `proxy` prefixes.
+   * `plain`: a path of spec 4.1. `odd`: authorized as `action`, but nothing is found there:
+   * segments after a subresource that is not a proxy, an empty segment in the middle, a namespace
+   * within a namespace, or one of upstream's old prefixes `watch` and `proxy`.
    */
   readonly shape: 'plain' | 'odd'
   /**
@@ -56,7 +56,7 @@ export type RequestInfo = {
   readonly below: string
 }
 
-/** The subresources of the core group that connect. */
+/** The subresources of the core group that connect, except proxies. */
 const CONNECTING: ReadonlySet<string> = new Set([
   ...['pods/attach', 'pods/exec', 'pods/log', 'pods/portforward'],
 ])
@@ -159,13 +159,19 @@ function resourceInfo(of: {
   return { action, path, query, named, shape: odd ? 'odd' : 'plain', connects, below }
 }
 
-/** @param parts without those of slashes at the end @param path the whole one */
+/**
+ * Returns the path at the target of a proxy. @param parts its segments, without empty ones at the
+ * end @param path the whole path of the request
+ */
 function pathBelow(parts: readonly string[], path: string): string {
   const end = path.endsWith('/') ? '/' : ''
   return parts.length === 0 ? end : `/${parts.join('/')}${end}`
 }
 
-/** A collection narrowed to one name counts as that name for rules with resource names. */
+/**
+ * Returns the name that a field selector requires; empty: none. For rules with resource names, a
+ * collection that is narrowed to one name counts as that name.
+ */
 function nameSelected(query: Query): string {
   const selector = firstOf(query, 'fieldSelector')
   if (selector === null || !selector.includes('metadata.name')) return ''

@@ -11,8 +11,10 @@ export const defaultTlsPolicy: TlsPolicy = Object.freeze({ minVersion: 'TLSv1.2'
 export type TlsFiles = {
   readonly certificate: string
   readonly key: string
-  /** The authority of client certificates; null: none are requested. */
+  /** The authorities of client certificates; null: there are none. */
   readonly clientAuthorities: string | null
-  /** The authority of the certificates of authenticating proxies. Unset or null: there are none. */
+  /**
+   * The authorities of the certificates of authenticating proxies. Unset or null: there are none.
+   */
   readonly proxyAuthorities?: string | null
 }

@@ -15,7 +15,7 @@ function asBytes(text: string): string {
   // Characters that are cut anyway are not encoded: each has a byte at least.
   const bytes = Buffer.from(text.slice(0, limits.warningCharactersMax), 'utf8')
   let end = Math.min(bytes.length, limits.warningCharactersMax)
-  // The middle of a character is no place to cut: 10xxxxxx is a byte that continues one.
+  // Not within a character: 10xxxxxx is a byte that continues one.
   while (end > 0 && end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
   return bytes.toString('latin1', 0, end)
 }

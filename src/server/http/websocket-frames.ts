@@ -5,14 +5,14 @@ export type ClientFrame =
   | { readonly kind: 'ping'; readonly payload: Uint8Array }
   | { readonly kind: 'close' }
   /**
-   * Nothing after it is read.
+   * A frame that violates the protocol, or is too large. Nothing after it is read.
    * @param code to close with
    */
   | { readonly kind: 'broken'; readonly code: 1002 | 1009 }
 
 /**
- * Maximum size of a client message; a watch needs none. When larger: the connection is closed with
- * 1009.
+ * Maximum size of a message of a client; a watch needs no such messages. When larger: the
+ * connection is closed with 1009.
  */
 const messageBytesMax = 64 * 1024
 
@@ -83,8 +83,8 @@ export class FrameReader {
   }
 
   /**
-   * Control frames are short and unfragmented, and a close code has two bytes; a message begins
-   * once and is continued until its last frame.
+   * Whether a frame is valid at this point: control frames are short and unfragmented, and a close
+   * code has two bytes; a message begins once and is continued until its last frame.
    */
   #isExpected(opcode: number, last: boolean, length: number): boolean {
     if (opcode === opcodes.close && length === 1) return false

@@ -63,8 +63,9 @@ export function acceptWebSocket(method: string, headers: IncomingHttpHeaders, ha
 }
 
 /**
- * Any page may open a WebSocket to any server, and the browser sends its certificate; other
- * programs send no origin, or this server's.
+ * Whether a request comes from a page of this server, or from no page. Any page may open a
+ * WebSocket to any server, and the browser uses the client certificate of its user. Programs other
+ * than browsers send no origin, or this server's.
  */
 export function isOwnOrigin(origin: string | undefined, host: string | undefined): boolean {
   if (origin === undefined) return true

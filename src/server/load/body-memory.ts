@@ -7,8 +7,9 @@ import { limits } from '../../config/limits.ts'
 
 /**
  * Memory for request bodies, from their first byte until the response: received, parsed, waiting
- * for a commit. Large bodies leave a quarter of it to small ones. One user leaves a quarter to
- * others, and half of what large bodies may take.
+ * for a commit. A large body fits only while all bodies take at most three quarters of the memory,
+ * and those of its user at most half of that; so small bodies and other users have a part left.
+ * With small bodies, one user may take three quarters.
  */
 export class BodyMemory {
   readonly #budget: UserBudget
@@ -49,10 +50,10 @@ export class BodyCharge {
   }
 
   /**
-   * Acquires what is missing.
+   * Acquires the bytes that this body does not have yet.
    *
-   * @param bytes in total; one that is larger than a share counts as a whole share, so that it fits
-   * when there is no other
+   * @param bytes in total; a body that is larger than what one user may take counts as just that,
+   * so that it fits when there is no other
    * @returns false when it does not fit now
    */
   growTo(bytes: number): boolean {
@@ -111,10 +112,10 @@ export function jsonMemoryBytesMax(text: Uint8Array): number {
 const TEXT_FACTOR = 4
 const CONTAINER_BYTES = 256
 const MEMBER_BYTES = 64
-/** Two bytes can be an embedded message there. */
+/** Two bytes of protobuf can be an embedded message. */
 const PROTOBUF_FACTOR = 64
 
-/** An upper estimate: signs within strings count, too, and each line may be an object. */
+/** Returns an upper estimate: signs within strings count, too, and each line may be an object. */
 function yamlShape(body: Uint8Array): JsonShape {
   let containers = 1
   let commas = 0

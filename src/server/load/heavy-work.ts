@@ -7,7 +7,7 @@ import type { WatchStream } from '../../registry/calls/verb.ts'
 /**
  * Schedules work that occupies the thread for long. Large objects are evaluated concurrently only
  * as far as their memory fits, the largest alone; no task begins in the event-loop turn in which
- * another began, and after each the other work gets a turn. Users are served round robin and each
+ * another began, and other work gets a turn after each task. Users are served round robin and each
  * user's requests in order, so no user waits for all requests of another. Small tasks never wait.
  *
  * The queue is bounded by the requests in flight, which flow control limits.
@@ -42,11 +42,11 @@ export class HeavyWork {
       isCounted = false
       this.#bytes -= weight
       const tookMs = this.#clock.monotonicMs() - beganMs
-      // A small request needs several turns: the others get a quarter of the time that a long task
-      // took.
+      // A small request needs several turns: after a long task, other work gets a quarter of the
+      // time that the task took.
       this.#pause(tookMs < LONG_MS ? 0 : Math.min(tookMs / 4, PAUSE_MS_MAX))
     }
-    // By then it waits for something other than this thread, such as a quorum.
+    // After that time the task waits for something other than this thread, such as a quorum.
     const timer = this.#clock.after(limits.heavyWorkMsMax, release)
     try {
       return await task()
@@ -74,7 +74,7 @@ export class HeavyWork {
     }
   }
 
-  /** The same for a watch, at each pull. */
+  /** Runs each pull of a watch as a task that takes all of the memory limit. */
   watch(user: string, stream: WatchStream, deadlineMs: () => number): WatchStream {
     return {
       next: () => this.run(wholeOf(user, deadlineMs()), async () => stream.next()),
@@ -102,7 +102,7 @@ export class HeavyWork {
     }
   }
 
-  /** Returns false when it no longer waits. */
+  /** Returns false if the task does not wait any longer. */
   #leave(user: string, waiting: Waiting): boolean {
     const queue = this.#waiting.get(user)
     if (queue?.delete(waiting) !== true) return false
@@ -115,7 +115,7 @@ export class HeavyWork {
     this.#pause(0)
   }
 
-  /** Waits for a turn, and for at least this time. */
+  /** Lets no heavy task begin until the next turn, and for at least this time. */
   #pause(ms: number): void {
     this.#pauseUntilMs = Math.max(this.#pauseUntilMs, this.#clock.monotonicMs() + ms)
     if (!this.#isPausing) this.#waitForEnd()

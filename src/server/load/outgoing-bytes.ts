@@ -7,7 +7,7 @@ export type OutgoingLimits = {
   readonly bytesMax: number
   readonly perUserMax: number
   readonly perConnectionMax: number
-  /** A client that has read nothing for this long is disconnected where others need the memory. */
+  /** A client that has read nothing for this long is disconnected if a limit is reached. */
   readonly slowMsMin: number
 }
 
@@ -46,7 +46,7 @@ export class OutgoingBytes {
     return this.#bytes
   }
 
-  /** The number of calls ended so far. */
+  /** The number of calls that were ended because their clients did not read. */
   get cutOff(): number {
     return this.#cutOff
   }
@@ -140,5 +140,5 @@ function add<Name>(sums: Map<Name, number>, name: Name, bytes: number): void {
   else sums.set(name, sum)
 }
 
-/** The others are resumed by the next `look`. */
+/** Calls that are examined when space is released; the next `look` resumes the others. */
 const HELD_LOOKED_AT_MAX = 16

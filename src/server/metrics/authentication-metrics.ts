@@ -49,7 +49,7 @@ export class AuthenticationMetrics {
     })
     const shape = {
       name: 'authentication_duration_seconds',
-      help: 'Time that the authentication of a request took; 0 where a cache decided.',
+      help: 'Time that the authentication of a request took; 0 if it was decided at once.',
       labelNames: ['result'] as const,
       buckets: durationBounds,
     }

@@ -3,7 +3,8 @@ import type { Catalog } from '../../registry/kinds/catalog.ts'
 
 /**
  * The resources with a metric series of their own: a series stays for ever, so the number is
- * limited for kinds that come and go. When full: later ones are counted with unknown paths.
+ * limited for kinds that come and go. When full: later ones are counted together with unknown
+ * resources.
  */
 export class KindSeries {
   readonly #served: Catalog

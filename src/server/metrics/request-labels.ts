@@ -60,7 +60,7 @@ const nothing = {
   ...{ verb: '', dry_run: '', group: '', version: '', resource: '', subresource: '', scope: '', component },
 }
 
-/** For reads `dryRun` has no meaning. */
+/** Whether a verb is a read or a connection, for which `dryRun` has no meaning. */
 function isRead(verb: string): boolean {
   return isSizedRead(verb) || isLong(verb)
 }

@@ -30,7 +30,7 @@ class RequestSeries {
   readonly sizes: BucketCounts | null
   /** Requests that the server ended to protect itself, by HTTP code. */
   readonly terminations = new Map<number, number>()
-  /** Watches in progress. */
+  /** Watches in progress, or connections to other servers. */
   watching = 0
 
   constructor(labels: RequestLabels) {
@@ -91,7 +91,7 @@ export class RequestMetrics {
     })
     this.#dropped = new Counter({
       name: 'apiserver_dropped_requests_total',
-      help: 'Requests that were rejected with 429 because too many were in progress.',
+      help: 'Requests that were rejected with 429, because of too many requests in progress or too little memory for bodies.',
       labelNames: ['request_kind'],
       registers,
     })
@@ -224,7 +224,10 @@ function registerSeries(registry: Registry, series: ReadonlyMap<string, RequestS
   })
 }
 
-/** Adds up the durations of series that differ only in `dry_run`. It costs requests nothing. */
+/**
+ * Adds up the durations of series that differ only in `dry_run`. A scrape does this, so it costs
+ * requests nothing.
+ */
 function withoutDryRuns(series: Iterable<RequestSeries>): Iterable<BucketSeries<StreamLabel>> {
   const sums = new Map<string, BucketSeries<StreamLabel>>()
   for (const one of series) {
@@ -261,7 +264,7 @@ function registerInFlight(registry: Registry, inFlight: () => InFlightCounts): v
   const registers = [registry]
   new Gauge({
     name: 'apiserver_current_inflight_requests',
-    help: 'Requests in progress, without watches.',
+    help: 'Requests in progress, without watches and connections to other servers.',
     labelNames: ['request_kind'],
     registers,
     collect() {

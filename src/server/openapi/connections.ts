@@ -71,7 +71,10 @@ function operationsOf(connection: ConnectionOfKind, suffix: string): readonly Op
   }))
 }
 
-/** A time is accepted, but is no parameter in documents of upstream. */
+/**
+ * Returns the parameters. A time is accepted as a parameter, but the documents of upstream do not
+ * have it.
+ */
 function queryParameters({ parameters: { properties } }: ConnectSubresource): readonly Parameter[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     if (schema.type === 'string' && schema.format === 'date-time') return []

@@ -25,8 +25,8 @@ export type PublishedWith = {
  * objects, and with its extensions also under the names that existing clients look for. Unknown
  * keywords are left out.
  *
- * @param schema OpenAPI 3.0, the extensions in the domain's spelling; null: only that it is an
- * object
+ * @param schema OpenAPI 3.0, the extensions in the domain's spelling; null: only the type `object`
+ * is published
  * @source apiextensions-apiserver `pkg/controller/openapi/builder` of release 1.24
  */
 export function publishedSchema(schema: JsonObject | null, context: PublishedWith): JsonObject {

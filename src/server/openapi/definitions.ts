@@ -105,7 +105,7 @@ export class Definitions {
         return { ...given, type: 'string', format: 'int-or-string' }
       case 'any':
         if (schema.definition === undefined) return { ...given, type: 'object' }
-        return this.beside(given, this.reference(schema.definition, schema))
+        return this.withMembers(given, this.reference(schema.definition, schema))
       case 'map':
         return { ...given, ...this.#map(schema) }
       case 'list':
@@ -121,11 +121,11 @@ export class Definitions {
     const { definition } = schema
     const strategy = markers(this.#names, 'patch-strategy', schema.patchStrategy)
     if (definition === undefined) return { ...this.#struct(schema), ...given, ...strategy }
-    return this.beside({ ...given, ...strategy }, this.reference(definition, schema))
+    return this.withMembers({ ...given, ...strategy }, this.reference(definition, schema))
   }
 
   /** Returns a reference with additional members. */
-  beside(members: JsonObject, reference: JsonObject): JsonObject {
+  withMembers(members: JsonObject, reference: JsonObject): JsonObject {
     if (Object.keys(members).length === 0) return reference
     return this.dialect === 'v2' ? { ...members, ...reference } : { ...members, allOf: [reference] }
   }

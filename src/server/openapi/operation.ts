@@ -11,7 +11,7 @@ export type Operation = {
   readonly action: string
   readonly parameters: readonly Parameter[]
   readonly body: 'object' | 'delete-options' | 'patch' | null
-  /** `text`: of the response or of an error; `any`: what another server returns. */
+  /** `text`: plain text, or a `Status` for an error; `any`: the response of another server. */
   readonly answer: 'object' | 'list' | 'status' | 'text' | 'any'
   readonly codes: readonly (200 | 201 | 202)[]
 }
@@ -27,7 +27,7 @@ export type PathOfKind = {
   readonly operations: readonly Operation[]
 }
 
-/** @param method between the version and the scope */
+/** Returns the id of an operation. @param method is placed between the version and the scope */
 export type Ids = (verb: string, scope: ResourceDefinition['scope'] | '', method?: string) => string
 
 /** Returns the kind that the operations of a path are marked with. */

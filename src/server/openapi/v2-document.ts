@@ -26,9 +26,9 @@ export type DocumentParts = {
 
 /**
  * The Swagger document in one form. The contribution of each custom kind is encoded once, and kept
- * while the kind exists; a document after a change consists of kept and new pieces, a few new kinds
- * per turn. The kept pieces are views on the bytes of the document, so that everything is stored
- * once.
+ * while the kind exists; after a change, the document is assembled from kept and new pieces; a few
+ * new kinds are encoded per turn. The kept pieces are views on the bytes of the document, so that
+ * everything is stored once.
  */
 export class V2Document {
   readonly #parts: DocumentParts
@@ -84,7 +84,7 @@ export class V2Document {
       this.#custom = custom
       return this.#document
     }
-    // Where two kinds have a definition of one name, the first one's is used.
+    // If two kinds have a definition of the same name, that of the first kind is used.
     const definitions = new Map<string, Uint8Array>()
     for (const fragment of fragments) {
       for (const [name, shape] of fragment.definitions)
@@ -101,7 +101,7 @@ export class V2Document {
   }
 }
 
-/** Returns the position of each piece in the assembled bytes. */
+/** Returns a view on the assembled bytes for each piece. */
 function placesIn(bytes: Uint8Array, pieces: readonly Uint8Array[]): ReadonlyMap<Uint8Array, Uint8Array> {
   const places = new Map<Uint8Array, Uint8Array>()
   let at = 0
@@ -124,5 +124,5 @@ function movedTo(
   }
 }
 
-/** Each takes a millisecond or two to encode. */
+/** A kind takes a millisecond or two to encode. */
 const KINDS_PER_TURN = 4

@@ -61,8 +61,8 @@ export function authentication(
 }
 
 /**
- * Replaces the user of a request by the one that the `Impersonate` headers name, where the caller
- * may impersonate all of it.
+ * Replaces the user of a request by the one that the `Impersonate` headers name, if the caller has
+ * the permission to impersonate every part of it.
  *
  * @source spec 5.4
  */
@@ -129,7 +129,9 @@ function isOfBrowser(headers: IncomingHttpHeaders): boolean {
   return headers['sec-fetch-site'] !== undefined || headers.origin !== undefined
 }
 
-/** The browser's own finding decides; an older browser names at least the origin. */
+/**
+ * `Sec-Fetch-Site` decides, which a browser sets itself; an older browser sends at least `Origin`.
+ */
 function isSameOrigin(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin' || site === 'none'
@@ -166,7 +168,7 @@ export function authorization(
 const STALE =
   'this member has reached no quorum for so long that the permissions it knows may be out of date: use another member'
 
-/** Whether an operator needs the answer to see that a member lost the quorum. */
+/** Whether an operator needs the response to see that a member lost contact to the quorum. */
 function showsHealth(action: Action): boolean {
   return action.kind === 'path' && HEALTH_PATH.test(action.path)
 }

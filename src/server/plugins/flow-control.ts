@@ -13,7 +13,7 @@ import type { ServerLimits } from '../load/server-limits.ts'
 /**
  * The slots that calls of each kind hold while they are answered, and the bodies being received.
  */
-export class Places {
+export class RequestSlots {
   readonly #budgets: Readonly<Record<Kind, UserBudget>>
   readonly #uploads: UserBudget
   readonly #bodies: BodyMemory
@@ -21,12 +21,12 @@ export class Places {
   constructor(limits: ServerLimits) {
     const { placesPerUserShare, uploadsPerUserShare } = constants
     this.#budgets = {
-      reading: sharedPlaces(limits.requestsReadingMax, placesPerUserShare),
-      writing: sharedPlaces(limits.requestsWritingMax, placesPerUserShare),
-      watching: sharedPlaces(limits.watchesMax, placesPerUserShare),
-      connecting: sharedPlaces(limits.backendStreamsMax, placesPerUserShare),
+      reading: sharedSlots(limits.requestsReadingMax, placesPerUserShare),
+      writing: sharedSlots(limits.requestsWritingMax, placesPerUserShare),
+      watching: sharedSlots(limits.watchesMax, placesPerUserShare),
+      connecting: sharedSlots(limits.backendStreamsMax, placesPerUserShare),
     }
-    this.#uploads = sharedPlaces(limits.uploadsMax, uploadsPerUserShare)
+    this.#uploads = sharedSlots(limits.uploadsMax, uploadsPerUserShare)
     this.#bodies = new BodyMemory(limits.bodyMemoryBytesMax)
   }
 
@@ -68,7 +68,7 @@ export class Places {
 
   /**
    * Takes a slot for an upload, and memory for its body, until the call releases them.
-   * @param bytes at least this many will arrive
+   * @param bytes expected length of the body
    * @returns null: no slot or no memory is free for this user
    */
   beginUpload(call: Call, bytes: number, graceMs: number): Upload | null {
@@ -85,24 +85,24 @@ export class Places {
   }
 }
 
-function sharedPlaces(max: number, share: number): UserBudget {
+function sharedSlots(max: number, share: number): UserBudget {
   return new UserBudget({ max, perUserMax: Math.ceil(max * share) })
 }
 
 /**
  * Rejects requests while too many are in progress, or their bodies take too much memory: a quick
  * 429 for some is better than a slow response for all. No user can hold all of a resource. Watches
- * are idle most of the time, so they are counted separately; so are connections
- * to other servers, and uploads: a request takes its slot when its body has arrived.
+ * are idle most of the time, so they are counted separately. So are connections to other servers,
+ * and uploads: a request takes its slot when its body has arrived.
  */
 export function flowControl(
   app: App,
-  places: Places,
+  slots: RequestSlots,
   limits: ServerLimits,
   metrics: Pick<RequestMetrics, 'watching' | 'dropped'>,
 ): void {
   const take = (call: Call, kind: Kind): boolean => {
-    if (!places.take(call, kind)) return false
+    if (!slots.take(call, kind)) return false
     if (kind === 'watching' || kind === 'connecting') call.hold(metrics.watching(call))
     return true
   }
@@ -119,7 +119,7 @@ export function flowControl(
     }
     const kind = kindOf(request.method, call)
     if (!BODIES_UNREAD.has(request.method) && hasBody(request.raw)) {
-      call.upload = places.beginUpload(call, expectedBytes(request, limits), limits.uploadGraceMs)
+      call.upload = slots.beginUpload(call, expectedBytes(request, limits), limits.uploadGraceMs)
       done(call.upload === null ? drop(call, kind) : undefined)
     } else done(take(call, kind) ? undefined : drop(call, kind))
   })
@@ -156,8 +156,9 @@ export function flowControl(
 }
 
 /**
- * Returns the expected bytes of a body. One that is too long is rejected before it is read, one of
- * unknown length once it exceeds the limit.
+ * Returns the expected bytes of a body. One that is too long counts as 0, because it is rejected
+ * before it is read. One of unknown length counts as the maximum, and is rejected once it exceeds
+ * that.
  */
 function expectedBytes({ raw }: Request, { requestBytesMax }: ServerLimits): number {
   const given = Number(raw.headers['content-length'] ?? requestBytesMax)

@@ -56,9 +56,9 @@ export function beginCalls(
 }
 
 /**
- * Draws ids like upstream's: 128 bits, unique across members and restarts. The first 80 are random,
- * except for version and variant, and drawn once; the last 48 count, as a draw per request has no
- * benefit.
+ * Returns a generator of ids like upstream's: 128 bits, unique across members and restarts. The
+ * first 80 are random, except for version and variant, and the same for all ids of this process.
+ * The last 48 are a counter.
  */
 function requestIds(random: Random): () => string {
   const drawn = Array.from(random.bytes(10), (byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -121,14 +121,17 @@ export class InFlight {
     call.reply.on('error', ignore)
   }
 
-  /** From now on responses end their HTTP/1.1 connections, and watches end. */
+  /** From now on responses end their HTTP/1.1 connections, and streams end. */
   drain(): void {
     this.#draining = true
     for (const call of this.#calls) call.lastOnConnection = true
     this.endStreams()
   }
 
-  /** Ends every watch and snapshot, some per turn; clients of watches resume on another member. */
+  /**
+   * Ends every stream, some per turn: watches, snapshots, connections to other servers. Clients of
+   * watches resume on another member.
+   */
   endStreams(): void {
     this.#endSome(
       [...this.#calls].filter(({ endStream }) => endStream !== null),
@@ -194,7 +197,10 @@ function ignore(): void {}
 
 const STREAMS_ENDED_PER_TURN = 100
 
-/** Verbs enforce the deadline themselves, with better errors; this covers what they do not see. */
+/**
+ * Verbs enforce the deadline themselves, with better errors; the scan covers the rest, after this
+ * time.
+ */
 const DEADLINE_GRACE_MS = 1000
 
 /** Shortens the time limit of a call to its `timeout` parameter; no caller can extend it. */
@@ -216,7 +222,7 @@ export function deadline(app: App): void {
   })
 }
 
-/** The request may have been written before its time ended. */
+/** Returns the error of a request whose time is up. A write may have been proposed before. */
 function deadlineExceeded({ raw }: Call): ApiError {
   const { code, message, details } = timeout('request did not complete within the allotted timeout')
   if (raw.method === 'GET' || raw.method === 'HEAD') return new ApiError(code, message, details)

@@ -11,7 +11,10 @@ type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 type Puller = Iterator<Uint8Array> | AsyncIterator<Uint8Array>
 
 type Sending = {
-  /** Added to the headers of every response, or replacing them. Unset: it is JSON. */
+  /**
+   * Headers in addition to those of every response, or instead of them. Unset: none, so the
+   * response is JSON.
+   */
   readonly headers?: ReplyHeaders
   /** Compresses for clients that accept it. Unset: never. */
   readonly compressor?: Compressor
@@ -60,7 +63,7 @@ async function pump(puller: Puller, call: Call, to: Sink): Promise<void> {
   try {
     await pumped(puller, call, to)
   } finally {
-    // In any case: the source of the pieces may hold resources for them.
+    // Also after an error: the source of the pieces may hold resources for them.
     await puller.return?.()
   }
 }

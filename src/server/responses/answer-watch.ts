@@ -16,8 +16,8 @@ export type WatchSink = ByteSink & {
   readonly framed: (events: Uint8Array) => Uint8Array
   /**
    * Ends the stream. Called once.
-   * @param drained this member ended the stream, as it shuts down or must not serve, or as the
-   * caller may no longer watch; false: the stream ended itself, or its client did not read
+   * @param drained whether this member ended the stream: it shuts down, must not serve, or the
+   * caller lost its permission; false: the stream ended itself, or its client did not read
    */
   readonly end: (drained: boolean) => void
 }
@@ -82,7 +82,7 @@ export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, par
     ended = true
     writer.write(sink.framed(stream.fail(unread())))
     sink.end(false)
-    // The client gets some time to read that.
+    // The client gets some time to read the error.
     call.noteTaken()
   }
   // The server began to drain, or the credentials were revoked, while the verb was at work.

@@ -10,9 +10,9 @@ type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 type Puller = Iterator<Uint8Array> | AsyncIterator<Uint8Array>
 
 /**
- * Compresses responses that are worth it, while they are sent and only as fast as the client reads
- * them; the work is done on other threads. Each stream takes about 0.5 MiB, so their number is
- * limited; beyond the limit responses are sent uncompressed.
+ * Compresses long responses, while they are sent and only as fast as the client reads them; the
+ * work is done on other threads. Each stream takes about 0.5 MiB, so their number is limited;
+ * beyond the limit responses are sent uncompressed.
  *
  * @source upstream compresses responses of 128 KiB and more for clients that list `gzip`, and no
  * watches
@@ -30,8 +30,8 @@ export class Compressor {
    * returned pieces.
    *
    * @param header `Accept-Encoding`
-   * @throws ApiError `NotAcceptable` when it accepts neither; `TooManyRequests` when it accepts
-   * only gzip and the limit is reached
+   * @throws ApiError `NotAcceptable` if the client accepts neither gzip nor identity;
+   * `TooManyRequests` if it accepts only gzip and the limit is reached
    */
   async coded(
     pieces: Pieces,
@@ -57,7 +57,7 @@ export class Compressor {
     const source = Readable.from(pieces, { highWaterMark: 1 })
     const compressing = createGzip({ level, chunkSize: 64 * 1024 })
     try {
-      // Errors surface in the loop below, as the other end is destroyed with them.
+      // The loop below throws the errors, because the pipeline destroys its last stream with them.
       const chunks: AsyncIterable<Uint8Array> = pipeline(source, compressing, () => undefined)
       for await (const chunk of chunks) yield chunk
     } finally {

@@ -47,7 +47,10 @@ export function noRoute({ call }: Request, parts: ErrorParts): ApiError {
   return parts.noRoute.refusal(call?.info ?? null)
 }
 
-/** Independent of the request; without it the client would wait until its time is up. */
+/**
+ * The response if an error cannot be sent; it does not depend on the request. Without it, the
+ * client would wait until the time is up.
+ */
 const LAST_RESORT = Buffer.from(jsonText(statusOf(internal('the error of this request could not be sent'))))
 
 function sendLastResort(reply: RawReply): void {

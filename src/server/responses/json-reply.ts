@@ -18,7 +18,7 @@ export function sendJson(request: Request, reply: Reply, bytes: Uint8Array, code
 }
 
 /**
- * Sends a cached document. Pretty-printed it has other bytes, without an ETag.
+ * Sends a cached document. A pretty-printed one has other bytes, and no ETag.
  * @throws ApiError `NotAcceptable`
  */
 export function sendJsonDocument(request: Request, reply: Reply, document: StaticDocument): void {

@@ -11,9 +11,9 @@ export type ByteSink = {
 }
 
 /**
- * Writes bytes to a connection in parts. What waits for a slow client waits here, where it is
- * accounted for and mostly shared with other clients; below TLS each connection would have its own
- * copy.
+ * Writes bytes to a connection in parts. Bytes for a slow client wait here, where they are
+ * accounted for and mostly shared with other clients; below TLS, each connection would have a copy
+ * of its own.
  */
 export class PacedWriter {
   readonly #call: Call

@@ -61,7 +61,8 @@ export function answerWithoutTls(error: ParserError, socket: Socket): void {
 }
 
 /**
- * A client that is cut off while it sends may not read the response.
+ * Reads and discards the rest of a request for a while: a client that is disconnected while it
+ * sends may not read the response.
  * @source RFC 9112 section 9.6
  */
 function readPast(socket: Duplex): void {
@@ -74,7 +75,7 @@ function readPast(socket: Duplex): void {
   if (socket instanceof Socket) socket.setTimeout(UNREAD_MS_MAX, () => socket.destroy())
 }
 
-/** Bytes and idle time, after which the rest of a request is no longer read. */
+/** Bytes and idle time after which the rest of a request is no longer read. */
 const UNREAD_BYTES_MAX = 1024 * 1024
 const UNREAD_MS_MAX = 1000
 

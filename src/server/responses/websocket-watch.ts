@@ -8,10 +8,10 @@ import type { ClientFrame } from '../http/websocket-frames.ts'
 import { baseHeaders, writeHead } from './wire.ts'
 import type { ErrorParts } from './error-reply.ts'
 
-/** A WebSocket request's connection. */
+/** The connection of a request with `Upgrade`. */
 export type WebSocketUpgrade = {
   readonly socket: Duplex
-  /** Bytes that the client sent after the request already. */
+  /** Bytes that the client has already sent after the request. */
   readonly head: Uint8Array
 }
 
@@ -19,7 +19,7 @@ export type WebSocketUpgrade = {
  * Sends a watch as one message per event: text, or binary for protobuf. A client only sends pings
  * and a close; its messages are skipped, as upstream does.
  *
- * @param accept required by the handshake
+ * @param accept value of `Sec-WebSocket-Accept`
  * @param protocol the accepted subprotocol; null: none
  */
 export function answerWebSocket(

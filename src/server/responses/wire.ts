@@ -96,8 +96,9 @@ export function sendError(
 }
 
 /**
- * A client that gets the response before its body was read completely may continue to send, or wait
- * for ever; the stream and its slot would stay taken. HTTP/1.1 ends the connection instead.
+ * Closes an HTTP/2 stream soon after its response, even if the body of the request has not arrived
+ * completely: the client may continue to send, or wait for ever, and the stream would stay open.
+ * Over HTTP/1.1, the connection ends instead.
  *
  * @source RFC 9113 section 8.1
  */
@@ -105,8 +106,8 @@ function closeWhenAnswered(reply: RawReply): void {
   if (!('stream' in reply)) return
   const { stream } = reply
   if (stream.endAfterHeaders || stream.readableEnded) return
-  // Go clients that see the end of the stream while they read the response report that instead of
-  // the response. Their remaining bytes are discarded for a while.
+  // A Go client that sees the end of the stream while it reads the response reports the end instead
+  // of the response. So its remaining bytes are discarded for a while.
   stream.once('finish', () => {
     stream.resume()
     stream.setTimeout(UNREAD_BODY_MS_MAX, () => stream.close(constants.NGHTTP2_NO_ERROR))
@@ -119,8 +120,9 @@ function closeWhenAnswered(reply: RawReply): void {
 }
 
 /**
- * The same over HTTP/1.1, where the connection ends with the response: a client that is cut off
- * while it sends would not read it. The whole response is sent at once.
+ * Sends a response over HTTP/1.1 before the body of the request has arrived, and ends the
+ * connection once the client had time to read it: a client that is disconnected while it sends
+ * would not read the response. The whole response is sent at once.
  *
  * @source RFC 9112 section 9.6
  */

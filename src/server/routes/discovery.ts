@@ -61,7 +61,10 @@ type ServedAtRoots = Served & {
   readonly aggregated?: { readonly apiVersion: string; readonly contentType: string }
 }
 
-/** Under the names of either domain: clients have theirs built in. */
+/**
+ * The aggregated documents are offered under the names of both domains, because clients always use
+ * their own.
+ */
 const SERVED_AT_ROOTS: readonly ServedAtRoots[] = [
   ...ENCODINGS_SERVED,
   ...(['orch.io', 'k8s.io'] as const).flatMap((domain) =>

@@ -18,7 +18,10 @@ export function metricsRoutes(app: App, registry: Registry): void {
   })
 }
 
-/** Formats one metric per turn: all in one would block the thread of the API for too long. */
+/**
+ * Formats one metric per turn: all of them in one turn would block the thread of the API for too
+ * long.
+ */
 export async function metricsText(registry: Registry): Promise<string> {
   const texts: string[] = []
   for (const { name } of registry.getMetricsAsArray()) {

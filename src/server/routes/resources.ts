@@ -64,8 +64,8 @@ type DispatchDependencies = ErrorParts & {
 function dispatcher(dependencies: DispatchDependencies): (request: Request, reply: Reply) => Promise<void> {
   const { registry, served, heavy } = dependencies
   /**
-   * Looks up again after this member applied everything acknowledged before. CRDs cannot add kinds
-   * to the core group.
+   * Looks the kind up again, after this member has applied everything acknowledged before the call.
+   * CRDs cannot add kinds to the core group.
    */
   const late = async (
     call: Call,
@@ -152,9 +152,11 @@ function dispatcher(dependencies: DispatchDependencies): (request: Request, repl
   }
 }
 
-/** A request with this header is answered with the times of its admission, in `Server-Timing`. */
+/**
+ * The response to a request with this header has the times of its admission, in `Server-Timing`.
+ */
 const TRACE_HEADER = 'orch-trace'
-/** The permission for it: `get` on this path, as `/metrics` needs one. */
+/** The permission for it is `get` on this path, like that for `/metrics`. */
 const TRACE_PATH = '/debug/trace'
 
 async function trace(call: Call, authorizer: Authorizer): Promise<void> {
@@ -165,7 +167,7 @@ async function trace(call: Call, authorizer: Authorizer): Promise<void> {
 }
 
 /**
- * Returns the methods of a path of spec 4.1.
+ * Returns the methods of a path of spec 4.1; null: no kind is served there.
  * @throws ApiError as for its requests
  */
 export function resourceMethods(

@@ -18,7 +18,7 @@ export type SettingsStore = Pick<ObjectStore, 'settings' | 'featureLevel' | 'sto
 
 /** The number of resources listed, largest first. */
 const resourcesReported = 10
-/** Attempts of a change without a version under concurrent changes. */
+/** Maximum number of attempts of a change without a version, if there are concurrent changes. */
 const attemptsMax = 5
 
 /**

@@ -28,7 +28,7 @@ export function snapshotRoute(app: App, parts: ErrorParts & { readonly states: S
         const { clusterName, source } = await fromRead(parts.states.open(call.deadlineMs))
         const { index, term } = source.snapshot
         parts.log.info({ user: call.user.name, index, term }, 'sending a snapshot')
-        // A member that shuts down does not wait for it: half a snapshot is useless.
+        // A member that shuts down does not wait for the end of the stream.
         call.endStream = () => void call.reply.destroy()
         if (call.isRevoked) call.reply.destroy()
         const headers = {

@@ -14,7 +14,7 @@ import { jsonBody } from './json-body.ts'
 export type WebhookChange = {
   /** Name of the configuration. */
   readonly configuration: string
-  /** null: the type of which there is a configuration of that name. */
+  /** null: the type that has a configuration of that name. */
   readonly type: 'mutating' | 'validating' | null
   /** Wall-clock time; null: resume. */
   readonly suspendedUntilMs: number | null

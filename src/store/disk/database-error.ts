@@ -3,7 +3,8 @@ import { DatabaseError } from '../store-errors.ts'
 /** Messages of the operating system when the disk is full: ENOSPC, EDQUOT, EFBIG. */
 const diskFull = /No space left on device|Disk quota exceeded|File too large/
 /**
- * The disk fails. If members share one disk, each would quarantine its state at the same moment.
+ * Messages of a failing disk. They do not count as damage of the database: otherwise, members that
+ * share a disk would all quarantine their states at the same moment.
  */
 const diskFault = /Input\/output error|Stale file handle/
 /**
@@ -34,7 +35,10 @@ export function databaseErrorOf(cause: unknown): DatabaseError {
   return new DatabaseError(isDamaged ? 'damaged' : 'io', message, { cause })
 }
 
-/** As above, for a write: the disk would refuse it in another database, too. */
+/**
+ * Converts an error of a write. An I/O error is the fault of the disk, not of the database: a write
+ * to another database would fail, too.
+ */
 export function writeErrorOf(cause: unknown): DatabaseError {
   const failure = databaseErrorOf(cause)
   const isOfDisk = cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_IO_ERROR'

@@ -6,13 +6,14 @@ import { disagreementKey } from './machine-keys.ts'
 
 /*
  * Records that other members have another state. The record is in the database of the disputed
- * state, so that no later start serves it, and not part of its digest, as it is local:
+ * state, so that this state is not served after a restart either. It is not part of the digest,
+ * because it is local to this member:
  *
  *   0      16
  *   | hash | kind 1 | reason, UTF-8 |     the hash covers everything after it
  */
 
-/** Includes one line for the operator. */
+/** `reason` is one line for the operator. */
 export type DisagreementRecord = { readonly disagreement: Disagreement; readonly reason: string }
 
 const kindNumber = { outvoted: 0, undecided: 1 } as const satisfies Record<Disagreement, number>

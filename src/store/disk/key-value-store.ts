@@ -9,7 +9,7 @@ export interface KeyValueDatabases {
   list(): Promise<readonly string[]>
   /**
    * Opens or creates a database. A name can be open once at a time.
-   * @throws DatabaseError `damaged` when the database is at fault, `io` when the disk is
+   * @throws DatabaseError `damaged` when the database is at fault, `io` or `full` when the disk is
    */
   open(name: string): Promise<KeyValueStore>
   /** Removes a closed database permanently; does nothing when it does not exist. */
@@ -25,7 +25,8 @@ export interface KeyValueDatabases {
   quarantineMarks(): Promise<ReadonlyMap<string, string>>
   /**
    * Moves a closed database out of `list` permanently and keeps it for inspection; durable on
-   * return. Replaces the previously quarantined one; does nothing when it does not exist.
+   * return. Replaces the previously quarantined one. If the database does not exist, only its mark
+   * is removed.
    */
   quarantine(name: string): Promise<void>
   /**
@@ -53,7 +54,8 @@ export interface KeyValueStore {
    * Rewrites the files, so that they have no bytes of values that were replaced or deleted before
    * the call. Other operations are not blocked.
    *
-   * @returns false: nothing was done, as an open snapshot may show such values
+   * @returns false: not done, because an open snapshot may show such values, or the database is
+   * being closed
    * @throws DatabaseError
    */
   compact(): Promise<boolean>

@@ -16,8 +16,9 @@ import { databaseErrorOf, writeErrorOf } from './database-error.ts'
 import { checkTables } from './tables/check-tables.ts'
 
 /**
- * LevelDB databases, one directory each, below a directory that belongs to this process alone. Our
- * own lock ensures that: LevelDB's lock is lost when a process opens a database twice.
+ * LevelDB databases, one directory each, below a directory that belongs to this process alone. The
+ * lock of the data directory ensures that, because LevelDB's own lock is lost when a process opens
+ * a database twice.
  */
 export class LevelKeyValueDatabases implements KeyValueDatabases {
   readonly #directory: string
@@ -46,7 +47,7 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
     try {
       await restrictToOwner(this.#directory)
       await this.#check(name)
-      // Created late, because it opens itself as soon as it is created.
+      // Created only now, because a `Level` opens itself as soon as it is created.
       const level = new Level<Uint8Array, Uint8Array>(join(this.#directory, name), {
         keyEncoding: 'view',
         valueEncoding: 'view',
@@ -67,14 +68,14 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
     }
   }
 
-  /** Once per database, as a start opens it twice. */
+  /** Checks a database once: a start opens it twice. */
   async #check(name: string): Promise<void> {
     if (this.#checked.has(name)) return
     await checkTables(join(this.#directory, name))
     this.#checked.add(name)
   }
 
-  /** Renamed first: a crash must not leave half a database under a valid name. */
+  /** Renames the database first: a crash must not leave half of it under a valid name. */
   async destroy(name: string): Promise<void> {
     const path = join(this.#directory, name)
     const removed = path + removedSuffix
@@ -126,7 +127,7 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
     return new DatabaseError('io', `${what}: ${remedy}`, { cause })
   }
 
-  /** The mark is removed last: before, the renaming of the database must be durable. */
+  /** The mark is removed last, after the rename of the database is durable. */
   async quarantine(name: string): Promise<void> {
     const path = join(this.#directory, name)
     try {
@@ -182,7 +183,8 @@ class LevelKeyValueStore implements KeyValueStore {
   async write(changes: readonly KeyValueChange[]): Promise<void> {
     if (this.#broken !== null) throw writeErrorOf(this.#broken)
     try {
-      // One call per change costs a third of one call with a list, which is copied twice.
+      // One call for each change costs a third of one call with a list, because the list would be
+      // copied twice.
       const batch = this.#level.batch()
       for (const change of changes) {
         if (change.kind === 'put') batch.put(change.key, change.value)
@@ -197,7 +199,7 @@ class LevelKeyValueStore implements KeyValueStore {
 
   snapshot(): KeyValueSnapshot {
     const level = this.#level
-    const picture = level.snapshot()
+    const snapshot = level.snapshot()
     this.#openSnapshots++
     let isOpen = true
     return {
@@ -205,7 +207,7 @@ class LevelKeyValueStore implements KeyValueStore {
         const iterator = level.iterator({
           gte: from,
           lt: to,
-          snapshot: picture,
+          snapshot,
           highWaterMarkBytes: rangeBytesMax,
           fillCache: false,
         })
@@ -223,16 +225,16 @@ class LevelKeyValueStore implements KeyValueStore {
       close: () => {
         if (isOpen) this.#openSnapshots--
         isOpen = false
-        return picture.close()
+        return snapshot.close()
       },
     }
   }
 
   /**
-   * One compaction of LevelDB leaves the files of the lowest level as they are, and it may write
-   * the newest values there, together with those that they replaced. So the first one moves
-   * everything to the lowest level. The second one finds two values above it whose keys enclose all
-   * others, and merges every file with them.
+   * Compacts twice. One compaction of LevelDB leaves the files of the lowest level as they are, and
+   * it may write the newest values there, together with those that they replaced. So the first one
+   * only moves everything to the lowest level. Then two values are written whose keys enclose all
+   * others, and the second one merges every file with them.
    */
   async compact(): Promise<boolean> {
     const level = this.#level
@@ -255,19 +257,19 @@ class LevelKeyValueStore implements KeyValueStore {
   }
 }
 
-/** Enclose the keys of the state; see `machine-keys.ts`. */
+/** `beforeAll` and `afterAll` enclose the keys of the state; see `machine-keys.ts`. */
 const beforeAll = Uint8Array.of(0)
 const afterAll = Uint8Array.of(255)
 const enclosing = [beforeAll, afterAll]
 
 type Compactable = { readonly compactRange: (from: Uint8Array, to: Uint8Array) => Promise<void> }
 
-/** The types of `level` are those of browsers, too, whose databases have no such method. */
+/** The types of `level` also cover the databases of browsers, which have no such method. */
 function isCompactable(level: object): level is Compactable {
   return 'compactRange' in level && typeof level.compactRange === 'function'
 }
 
-/** Bytes limit a read first; this keeps small values from producing large arrays. */
+/** A read is limited by its bytes; this second limit prevents large arrays of small values. */
 const rangePairsMax = 2000
 
 /** Suffix of a database whose removal did not complete. */

@@ -24,7 +24,7 @@ export type LiveDatabaseOptions = {
   readonly featureLevelMax: number
 }
 
-/** Result of opening. `damaged`: why the existing database was quarantined; null: it was intact. */
+/** Result of opening. `damaged`: why the existing database was quarantined; null: none was. */
 export type LiveDatabase = {
   /**
    * The verified state and its database; null: none is usable, and the log alone cannot rebuild
@@ -37,20 +37,23 @@ export type LiveDatabase = {
     readonly disagreement: DisagreementRecord | null
   } | null
   readonly damaged: string | null
-  /** There was no database although the log has entries: it is rebuilt from the log. */
+  /**
+   * There was no database although the log has entries. If `open` is set, the log rebuilds the
+   * state.
+   */
   readonly missing: boolean
 }
 
 /**
  * Opens the newest database that is not beyond the log's base, verifies it and loads it into
- * memory; removes leftovers. One beyond the base was staged and never became the state, because the
- * log record is the commit point. One at or below it may have been staged and overtaken by entries:
- * then the live one is newer.
+ * memory; removes leftovers. A database beyond the base was staged and never became the state,
+ * because the log record is the commit point. A database at or below the base may have been staged
+ * and then overtaken by entries: in that case the live one is newer.
  *
  * A damaged database, or one marked as quarantined by a process that ended too early, is
  * quarantined and never read again. A log that still has its first entry rebuilds the state.
  *
- * @throws DatabaseError `beyond-log`, `unsupported`, and `io` when the disk is at fault
+ * @throws DatabaseError `beyond-log`, `unsupported`, and `io` or `full` when the disk is at fault
  */
 export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<LiveDatabase> {
   const { home, logBase } = options

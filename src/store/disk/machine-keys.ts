@@ -11,10 +11,10 @@ import type { Revision } from '../revision.ts'
  *   | 0x03 | revision      |     one version and its event; see `machine/object-version.ts`
  *   | 0x04 |                     local to this member; see `disagreement-record.ts`
  *
- * Versions are the bulk. New ones always have the highest key and those removed first about the
- * lowest, so tables hardly overlap and compaction is cheap. The index from key to revision exists
- * in memory only. It is rebuilt by reading the versions in order, which a start does anyway to
- * verify them.
+ * Most of the data are versions. A new version always has the highest key, and the versions that
+ * are removed next have about the lowest ones, so tables hardly overlap and compaction is cheap.
+ * The index from key to revision exists in memory only. It is rebuilt by reading the versions in
+ * order, which a start does anyway to verify them.
  */
 
 export const headKey = Uint8Array.of(1)

@@ -61,7 +61,7 @@ export class MemoryKeyValueDatabases implements KeyValueDatabases {
 
 /** Keeps values without copying, so that versions of the state exist once. */
 class MemoryKeyValueStore implements KeyValueStore {
-  /** By key as text, one UTF-16 unit per byte, so that text order is byte order. */
+  /** The pairs by `textOf` their keys. */
   readonly #content: Map<string, KeyValuePair>
   readonly #closed: () => void
   #isClosed = false
@@ -84,7 +84,10 @@ class MemoryKeyValueStore implements KeyValueStore {
     }
   }
 
-  /** Copies the table but not the values: only starts and snapshots for other members need it. */
+  /**
+   * Copies the table but not the values: only starts, scrubs and snapshots for other members need
+   * it.
+   */
   snapshot(): KeyValueSnapshot {
     assert(!this.#isClosed, 'an open database is read')
     return memorySnapshot(this.#content)
@@ -127,7 +130,7 @@ function memoryRange(pairs: readonly KeyValuePair[]): KeyValueRange {
   }
 }
 
-/** One UTF-16 unit per byte, so that text order is byte order. */
+/** Returns a key as text with one UTF-16 unit per byte, so that text order is byte order. */
 export function textOf(key: Uint8Array): string {
   return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')
 }

@@ -22,13 +22,14 @@ export class QuarantinedDatabase {
   }
 
   /**
-   * The log rebuilds the state: at `last` the replacement has everything the old one may have had.
+   * Called when the log rebuilds the state: once it has reached `last`, the replacement has
+   * everything that the quarantined database may have had.
    */
   keepUntil(last: LogIndex): void {
     this.#until = last
   }
 
-  /** The trusted database is durable up to the index. */
+  /** Called when the trusted database is durable up to `index`. */
   durable(index: LogIndex): void {
     if (this.#until === null || index < this.#until) return
     void this.remove()

@@ -77,9 +77,9 @@ function stateOf(head: Head): MachineState {
 }
 
 /**
- * Loads versions in ascending order of revision, so that each follows the one it replaced. Those at
- * or below `trimmed` have no event anymore: they are still current, or are removed with their
- * successor's event.
+ * Loads versions in ascending order of revision, so that each follows the one it replaced. A
+ * version at or below `trimmed` has no event anymore: it is still current, or is removed when the
+ * event of its successor is trimmed.
  */
 async function loadVersions(
   snapshot: KeyValueSnapshot,
@@ -94,7 +94,7 @@ async function loadVersions(
       for (const [key, record] of pairs) {
         const at = revisionOf(key)
         if (at === null || at > state.revision)
-          throw new DatabaseError('damaged', 'a version lies where none belongs')
+          throw new DatabaseError('damaged', 'a version has an invalid key')
         const version = decodeVersion(record, at)
         version.pack()
         addHash(state.versionsSum, readHash(record, 0, hash))
@@ -132,7 +132,7 @@ async function loadSessions(snapshot: KeyValueSnapshot, sessions: Sessions): Pro
     for (let pairs = await range.next(); pairs.length > 0; pairs = await range.next()) {
       for (const [key, record] of pairs) {
         const session = sessionOf(key)
-        if (session === null) throw new DatabaseError('damaged', 'a session lies where none belongs')
+        if (session === null) throw new DatabaseError('damaged', 'a session has an invalid key')
         sessions.load(session, record)
       }
     }

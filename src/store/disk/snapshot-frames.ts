@@ -28,7 +28,10 @@ const kindAt = 4 + hashBytes
 const payloadAt = kindAt + 1
 const kindNumber = { head: 0, pairs: 1, end: 2 } as const satisfies Record<SnapshotFrame['kind'], number>
 
-/** A frame holds one value of any size, or several small ones; a longer frame is malformed. */
+/**
+ * Maximum length of a frame, which has one large value or several small ones; a longer frame is
+ * malformed.
+ */
 const frameBytesMax = 16 * 1024 * 1024
 
 export function encodeFrame(frame: SnapshotFrame): Uint8Array {
@@ -65,7 +68,7 @@ export class FrameParser {
     const frames: SnapshotFrame[] = []
     while (rest.length >= 4) {
       const length = rest.readUInt32LE(0)
-      if (length < payloadAt || length > frameBytesMax) throw damaged('a frame has no possible length')
+      if (length < payloadAt || length > frameBytesMax) throw damaged('a frame has an invalid length')
       if (rest.length < length) break
       frames.push(decodeFrame(rest.subarray(0, length)))
       rest = rest.subarray(length)
@@ -116,7 +119,7 @@ function decodeFrame(bytes: Buffer): SnapshotFrame {
       if (payload.length !== 8) throw damaged('its end is cut off')
       return { kind: 'end', pairs: payload.readDoubleLE(0) }
     default:
-      throw new DatabaseError('unsupported', 'the snapshot holds a frame of no known kind')
+      throw new DatabaseError('unsupported', 'the snapshot has a frame of an unknown kind')
   }
 }
 

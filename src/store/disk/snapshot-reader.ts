@@ -10,8 +10,8 @@ import { decodeStoredHead } from './stored-head.ts'
 export type SnapshotReaderOptions = {
   readonly limits: StoreLimits
   /**
-   * Whether the state may still be sent. Checked before the end frame: a receiver installs nothing
-   * without it.
+   * Whether the state may still be sent. Checked before the end frame: a receiver does not install
+   * a snapshot without that frame.
    */
   readonly mayGive: () => boolean
   /** Called when data is damaged or cannot be read. */
@@ -25,7 +25,7 @@ export type SnapshotReaderOptions = {
 export class SnapshotReader implements SnapshotSource {
   readonly snapshot: SnapshotMeta
   readonly #storedHead: Uint8Array
-  readonly #picture: KeyValueSnapshot
+  readonly #contents: KeyValueSnapshot
   readonly #options: SnapshotReaderOptions
   readonly #ranges: KeyValueRange[]
   #waiting: KeyValuePair[] = []
@@ -34,29 +34,29 @@ export class SnapshotReader implements SnapshotSource {
 
   /** @throws DatabaseError `damaged` when the head is; `io` when nothing was written yet */
   static async open(store: KeyValueStore, options: SnapshotReaderOptions): Promise<SnapshotReader> {
-    const picture = store.snapshot()
+    const contents = store.snapshot()
     try {
-      const head = picture.range(headKey, sessionRange.from)
+      const head = contents.range(headKey, sessionRange.from)
       const [pair] = await head.next()
       await head.close()
-      if (pair !== undefined) return new SnapshotReader(picture, pair[1], options)
+      if (pair !== undefined) return new SnapshotReader(contents, pair[1], options)
     } catch (cause) {
-      await picture.close()
+      await contents.close()
       options.onDamage(cause)
       throw cause
     }
-    await picture.close()
+    await contents.close()
     // A new database is not a damaged one.
     throw new DatabaseError('io', 'there is no durable state to send yet')
   }
 
-  private constructor(picture: KeyValueSnapshot, storedHead: Uint8Array, options: SnapshotReaderOptions) {
+  private constructor(contents: KeyValueSnapshot, storedHead: Uint8Array, options: SnapshotReaderOptions) {
     const { head } = decodeStoredHead(storedHead)
     this.snapshot = { index: head.appliedIndex, term: head.appliedTerm, configuration: head.configuration }
     this.#storedHead = storedHead
-    this.#picture = picture
+    this.#contents = contents
     this.#options = options
-    this.#ranges = [sessionRange, versionRange].map(({ from, to }) => picture.range(from, to))
+    this.#ranges = [sessionRange, versionRange].map(({ from, to }) => contents.range(from, to))
   }
 
   async next(): Promise<Uint8Array | null> {
@@ -78,7 +78,7 @@ export class SnapshotReader implements SnapshotSource {
 
   async close(): Promise<void> {
     for (const range of this.#ranges) await range.close()
-    await this.#picture.close()
+    await this.#contents.close()
   }
 
   async #frameOfPairs(): Promise<readonly KeyValuePair[]> {

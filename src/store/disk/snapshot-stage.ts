@@ -54,17 +54,17 @@ export class SnapshotStage implements SnapshotSink {
 
   /** @throws DatabaseError `damaged`, `unsupported`, `io`; the stage is unusable then */
   chunk(bytes: Uint8Array): Promise<void> {
-    return this.#known(async () => {
+    return this.#reportTooNew(async () => {
       for (const frame of this.#parser.push(bytes)) this.#take(frame)
       if (this.#changesBytes >= this.#options.limits.batchBytesMax) await this.#write([])
     })
   }
 
   finish(): Promise<void> {
-    return this.#known(() => this.#finish())
+    return this.#reportTooNew(() => this.#finish())
   }
 
-  async #known(step: () => Promise<void>): Promise<void> {
+  async #reportTooNew(step: () => Promise<void>): Promise<void> {
     try {
       await step()
     } catch (cause) {

@@ -20,15 +20,15 @@ export function refusalOf(
   operations: readonly Operation[],
   last: Revision,
 ): Refusal | null {
-  const picture = new PendingWrites(objects)
+  const pending = new PendingWrites(objects)
   for (const [at, operation] of operations.entries()) {
-    const lost = lostCondition(picture, operation)
+    const lost = lostCondition(pending, operation)
     if (lost !== null) {
-      const current = picture.get(operation.key)?.revision ?? noRevision
+      const current = pending.get(operation.key)?.revision ?? noRevision
       return { kind: 'refused', operation: at, condition: lost, current }
     }
     // Nothing depends on the effects of a single operation.
-    if (operations.length > 1) picture.perform(operation, revision(last + at + 1))
+    if (operations.length > 1) pending.perform(operation, revision(last + at + 1))
   }
   return null
 }
@@ -68,16 +68,16 @@ class PendingWrites {
   }
 }
 
-function lostCondition(picture: PendingWrites, operation: Operation): Condition | null {
-  const seen = picture.get(operation.key)
+function lostCondition(pending: PendingWrites, operation: Operation): Condition | null {
+  const seen = pending.get(operation.key)
   for (const condition of operation.conditions) {
-    if (!holds(picture, seen, condition)) return condition
+    if (!holds(pending, seen, condition)) return condition
   }
   // An absent object cannot be deleted, whatever the conditions.
   return operation.kind === 'delete' && seen === null ? { kind: 'exists' } : null
 }
 
-function holds(picture: PendingWrites, seen: Seen | null, condition: Condition): boolean {
+function holds(pending: PendingWrites, seen: Seen | null, condition: Condition): boolean {
   switch (condition.kind) {
     case 'absent':
       return seen === null
@@ -88,11 +88,11 @@ function holds(picture: PendingWrites, seen: Seen | null, condition: Condition):
     case 'revision-is':
       return (seen?.revision ?? noRevision) === condition.revision
     case 'namespace-active':
-      return picture.get(namespaceKey(condition.namespace))?.terminating === false
+      return pending.get(namespaceKey(condition.namespace))?.terminating === false
     case 'prefix-empty':
-      return condition.prefixes.every((prefix) => picture.isEmpty(prefix))
+      return condition.prefixes.every((prefix) => pending.isEmpty(prefix))
     case 'other-revision-is':
-      return (picture.get(condition.key)?.revision ?? noRevision) === condition.revision
+      return (pending.get(condition.key)?.revision ?? noRevision) === condition.revision
     default:
       return assertNever(condition)
   }

@@ -11,7 +11,10 @@ import type { Scope } from './scope.ts'
 import { hashOf, recordBytes, versionOverheadBytes } from './object-version.ts'
 import type { Version } from './object-version.ts'
 
-/** The part of every event in the window that is in memory, even if its versions are on disk. */
+/**
+ * The part of an event that memory has for every event in the window, even if its versions are only
+ * on disk.
+ */
 export type EventRecord = {
   readonly revision: Revision
   readonly key: Key
@@ -38,9 +41,9 @@ export type KeyDeletions = {
  *   gone   │ recorded; versions   │ recorded, and kept │
  *          │ on disk              │ as values          │
  *
- * A record takes about 50 bytes in typed arrays, so the whole window is searched in memory. A
- * version is removed (from memory, disk and digest) when its successor's event is trimmed; the last
- * version of a deletion is removed with its own event.
+ * A record takes about 50 bytes, mostly in typed arrays, so the whole window is searched in memory.
+ * A version is removed (from memory, disk and digest) when its successor's event is trimmed; the
+ * last version of a deletion is removed with its own event.
  */
 export class History {
   #segments: Segment[] = []
@@ -50,7 +53,7 @@ export class History {
   #inMemory: Revision
   #heldBytes = 0
   /** About 150 bytes per key; removed when its last deletion is trimmed. */
-  readonly #departures = new KeyOrder<{ readonly key: Key; readonly revisions: Revision[] }>()
+  readonly #deletions = new KeyOrder<{ readonly key: Key; readonly revisions: Revision[] }>()
 
   /** An empty history that is trimmed up to the given revision. */
   constructor(trimmed: Revision) {
@@ -59,7 +62,9 @@ export class History {
     this.#inMemory = trimmed
   }
 
-  /** Events at and below are discarded; the state at this revision can still be read. */
+  /**
+   * Events at this revision and below are discarded; the state at this revision can still be read.
+   */
   get trimmed(): Revision {
     return this.#trimmed
   }
@@ -105,7 +110,7 @@ export class History {
     segment.events[slot] = event
     this.#heldBytes += heldBy(event)
     this.#last = version.revision
-    if (version.kind === 'deleted') this.#departed(version.key, version.revision)
+    if (version.kind === 'deleted') this.#recordDeletion(version.key, version.revision)
   }
 
   /** @param at within the window: above `trimmed`, at most `last` */
@@ -132,7 +137,7 @@ export class History {
 
   /** Returns the deletions of one key. */
   deletionsOf(key: Key): KeyDeletions | null {
-    return this.#departures.get(key)
+    return this.#deletions.get(key)
   }
 
   /**
@@ -140,7 +145,7 @@ export class History {
    * key order.
    */
   deletedKeys(prefix: KeyPrefix, after: Key | null): Generator<KeyDeletions, void> {
-    return this.#departures.walk(prefix, after)
+    return this.#deletions.walk(prefix, after)
   }
 
   /** Whether a command ended here, so that a reader may stop after it. */
@@ -174,7 +179,7 @@ export class History {
    * @param leaving called with each version that becomes unreadable
    * @param freed called for each event with the bytes of the versions that leave with it, all of
    * one key
-   * @returns the contribution of the versions that leave to the digest
+   * @returns the sum of what the removed versions contributed to the digest
    */
   trim(
     upTo: Revision,
@@ -188,7 +193,7 @@ export class History {
       const note = this.note(revision(at))
       if (note.previous !== 0) leaving(note.previous)
       if (note.kind === 'deleted') leaving(note.revision)
-      if (note.kind === 'deleted') this.#forgetDeparture(note.key)
+      if (note.kind === 'deleted') this.#forgetDeletion(note.key)
       const slot = at % segmentEvents
       const segment = this.#segmentOf(at)
       one.set(segment.sums.subarray(4 * slot, 4 * slot + 4))
@@ -220,17 +225,17 @@ export class History {
     }
   }
 
-  #departed(key: Key, at: Revision): void {
-    const known = this.#departures.get(key)
-    if (known === null) this.#departures.set({ key, revisions: [at] })
+  #recordDeletion(key: Key, at: Revision): void {
+    const known = this.#deletions.get(key)
+    if (known === null) this.#deletions.set({ key, revisions: [at] })
     else known.revisions.push(at)
   }
 
   /** Removes the oldest deletion of `key`. */
-  #forgetDeparture(key: Key): void {
-    const departure = present(this.#departures.get(key), 'a deletion in the window is known by its key')
-    departure.revisions.shift()
-    if (departure.revisions.length === 0) this.#departures.delete(key)
+  #forgetDeletion(key: Key): void {
+    const deletions = present(this.#deletions.get(key), 'a deletion in the window is known by its key')
+    deletions.revisions.shift()
+    if (deletions.revisions.length === 0) this.#deletions.delete(key)
   }
 
   #release(note: EventRecord): void {
@@ -257,9 +262,12 @@ type Segment = {
   readonly kinds: Uint8Array
   readonly resources: Uint32Array
   readonly namespaces: Uint32Array
-  /** Four lanes each: the hashes that leave the digest with the event. */
+  /**
+   * Four lanes for each event: the sum of the hashes that are subtracted from the digest when the
+   * event is trimmed.
+   */
   readonly sums: Uint32Array
-  /** Bytes of the records of those versions. */
+  /** Bytes of the records of the versions that are removed with the event. */
   readonly bytes: Uint32Array
   readonly events: (StoreEvent | null | undefined)[]
 }

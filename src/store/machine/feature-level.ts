@@ -6,7 +6,7 @@ export const storageRulesLevel = 2
 
 /**
  * Since this level apply maintains Member objects, and a configuration may record which member a
- * member replaces and since when.
+ * new member replaces, and when a member was added.
  */
 export const memberObjectsLevel = 3
 
@@ -24,10 +24,11 @@ export const customKindsLevel = 3
 export const unreadableCommandsLevel = 3
 
 /**
- * The error of a member that does not support the feature level of the cluster: it must not apply
- * anything.
+ * Returns the error of a member that does not support the feature level of the cluster, and
+ * therefore must not apply anything.
  *
- * @param featureLevelMax its highest level: less than `newest` if its operator limits it
+ * @param featureLevelMax the highest level of the member: less than `newest` if its operator limits
+ * it
  */
 export function tooNew(level: number, featureLevelMax: number): DatabaseError {
   const remedy =

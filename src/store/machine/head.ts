@@ -30,8 +30,8 @@ export type Head = {
  */
 const formats = { first: 1, withStorage: 2 } as const
 /**
- * Flags of a stored configuration. `added`: details of added members follow each of them. Omitted
- * if no member was added, so that such a configuration keeps its bytes.
+ * Flags of a stored configuration. `added`: every member has two more fields, `replaces` and
+ * `addedMs`. Unset if no member was added, so that such a configuration keeps its bytes.
  */
 const flag = { autoLeave: 1, added: 2 } as const
 /** Flags of the head, since feature level 2. */
@@ -223,6 +223,7 @@ function readIdOrNone(reader: ByteReader): NodeId | null {
 
 function readRole(reader: ByteReader): MemberRole {
   const role = reader.text()
-  if (role !== 'voter' && role !== 'learner') throw new DatabaseError('unsupported', `no member is a ${role}`)
+  if (role !== 'voter' && role !== 'learner')
+    throw new DatabaseError('unsupported', `a stored member has the unknown role ${role}`)
   return role
 }

@@ -33,17 +33,17 @@ export class HistoryIterator {
   ended = false
   readonly #undoing: VersionLookup
   readonly #objects: Iterator<StoredObject, void>
-  readonly #departures: Iterator<KeyDeletions, void>
+  readonly #deletedKeys: Iterator<KeyDeletions, void>
   #object: StoredObject | null
-  #departure: KeyDeletions | null
+  #deletedKey: KeyDeletions | null
 
   constructor(state: MachineState, prefix: KeyPrefix, after: Key | null, at: Revision) {
     this.last = after
     this.#undoing = new VersionLookup(state.history, at)
     this.#objects = state.objects.walk(prefix, after)
-    this.#departures = state.history.deletedKeys(prefix, after)
+    this.#deletedKeys = state.history.deletedKeys(prefix, after)
     this.#object = nextOf(this.#objects)
-    this.#departure = nextOf(this.#departures)
+    this.#deletedKey = nextOf(this.#deletedKeys)
   }
 
   /**
@@ -54,16 +54,16 @@ export class HistoryIterator {
   take(most: number, stepsMax: number): VersionRef[] {
     const places: VersionRef[] = []
     for (let keys = 0; places.length < most && keys + this.#undoing.steps < stepsMax; keys++) {
-      const [object, departure] = [this.#object, this.#departure]
-      const key = firstOf(object, departure)
+      const [object, deleted] = [this.#object, this.#deletedKey]
+      const key = firstOf(object, deleted)
       if (key === null) {
         this.ended = true
         break
       }
-      const ofKey = departure?.key === key ? departure : null
+      const ofKey = deleted?.key === key ? deleted : null
       const current = object?.key === key ? object : null
       if (current !== null) this.#object = nextOf(this.#objects)
-      if (ofKey !== null) this.#departure = nextOf(this.#departures)
+      if (ofKey !== null) this.#deletedKey = nextOf(this.#deletedKeys)
       const place = this.#undoing.place(current, ofKey)
       if (place !== null) places.push(place)
       this.last = key
@@ -83,18 +83,21 @@ class VersionLookup {
     this.#at = at
   }
 
-  place(current: StoredObject | null, departure: KeyDeletions | null): VersionRef | null {
+  place(current: StoredObject | null, deleted: KeyDeletions | null): VersionRef | null {
     if (current !== null) {
       if (current.revision <= this.#at) return current
       const place = this.#replacedSince(current.revision)
       if (place !== null) return place
     }
     // The object at that revision ended with the first deletion since.
-    const deletion = departure === null ? null : firstAbove(departure.revisions, this.#at)
+    const deletion = deleted === null ? null : firstAbove(deleted.revisions, this.#at)
     return deletion === null ? null : this.#replacedSince(deletion)
   }
 
-  /** Follows the events of one object back to the first one since. null: that one created it. */
+  /**
+   * Follows the events of one object back from `newest` to the first one after `at`, and returns
+   * the version that it replaced. null: that event created the object.
+   */
   #replacedSince(newest: Revision): VersionRef | null {
     let event = newest
     for (let previous = this.#history.previousOf(event); ; previous = this.#history.previousOf(event)) {
@@ -118,9 +121,9 @@ function firstAbove(revisions: readonly Revision[], at: Revision): Revision | nu
   return revisions[low] ?? null
 }
 
-function firstOf(object: StoredObject | null, departure: KeyDeletions | null): Key | null {
-  if (object === null) return departure?.key ?? null
-  return departure !== null && departure.key < object.key ? departure.key : object.key
+function firstOf(object: StoredObject | null, deleted: KeyDeletions | null): Key | null {
+  if (object === null) return deleted?.key ?? null
+  return deleted !== null && deleted.key < object.key ? deleted.key : object.key
 }
 
 function nextOf<T>(iterator: Iterator<T, void>): T | null {

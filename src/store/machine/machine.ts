@@ -75,9 +75,9 @@ export class Machine {
       this.state.appliedIndex = entry.index
       this.state.appliedTerm = entry.term
       if (entry.kind === 'configuration') this.state.configuration = entry.configuration
-      // Also with each new leader: a restored or recovered state has members of another
-      // incarnation.
-      if (entry.kind !== 'command') this.#showMembers(0)
+      // Also for the first entry of each leader: a restored or recovered state has members of
+      // another incarnation.
+      if (entry.kind !== 'command') this.#updateMembers(0)
       if (proposal !== null) this.#command(proposal, session, settled)
       this.#samples?.applied(this.state)
     }
@@ -107,7 +107,7 @@ export class Machine {
 
   /**
    * A leader proposes no command that it cannot decode. Should one be committed nevertheless, it
-   * has no effect on any member: otherwise none of them could pass it.
+   * has no effect on any member: otherwise, no member could apply the entries after it.
    * @returns null: it cannot be decoded
    */
   #decode(payload: Uint8Array): Command | null {
@@ -146,7 +146,7 @@ export class Machine {
     if (command === null) return nothing
     switch (command.kind) {
       case 'write':
-        return this.#refusal(command.operations) ?? this.#writeAndLook(command.operations)
+        return this.#refusal(command.operations) ?? this.#writeAndUpdateAlarm(command.operations)
       case 'bootstrap':
         return this.#bootstrap(command)
       case 'trim':
@@ -164,7 +164,7 @@ export class Machine {
 
   /**
    * Conditions come first, so that a lost race is reported as such. A write that the quota refuses
-   * raises the alarm when little space is left, which then refuses later writes too.
+   * raises the alarm when little space is left; the alarm then refuses later writes, too.
    */
   #refusal(operations: readonly Operation[]): Outcome | null {
     const { state } = this
@@ -180,9 +180,9 @@ export class Machine {
     return refusal
   }
 
-  #writeAndLook(operations: readonly Operation[]): Outcome {
+  #writeAndUpdateAlarm(operations: readonly Operation[]): Outcome {
     const outcome = this.#write(operations)
-    this.#lookAtAlarm()
+    this.#updateAlarm()
     return outcome
   }
 
@@ -236,25 +236,25 @@ export class Machine {
     this.state.identity = command.identity
     this.state.featureLevel = Math.max(this.state.featureLevel, command.featureLevel)
     this.#set(command.settings)
-    this.#found(command.founding)
+    this.#applyFounding(command.founding)
     return outcome
   }
 
-  /** A configuration entry in the log has precedence over what the founder knew. */
-  #found(founding: Founding | undefined): void {
+  /** Applies the initial members. A configuration entry in the log has precedence over them. */
+  #applyFounding(founding: Founding | undefined): void {
     const { state } = this
     if (founding !== undefined && state.configuration.members.length === 0) {
       state.configuration = initialConfiguration(founding.members)
     }
-    this.#showMembers(founding?.atMs ?? 0)
+    this.#updateMembers(founding?.atMs ?? 0)
   }
 
   /** Member objects are not subject to conditions or the quota. */
-  #showMembers(atMs: number): void {
+  #updateMembers(atMs: number): void {
     const { objects, configuration, identity, featureLevel } = this.state
     if (identity === null || featureLevel < memberObjectsLevel) return
     const shown = objects.list(memberPrefix(identity.apiDomain), null, null).objects
-    this.#writeAndLook(memberOperations(shown, { configuration, identity, atMs }))
+    this.#writeAndUpdateAlarm(memberOperations(shown, { configuration, identity, atMs }))
   }
 
   #change({ settings, expected }: Extract<Command, { readonly kind: 'change-settings' }>): Outcome {
@@ -268,9 +268,8 @@ export class Machine {
   /** A quota that the command omits is unchanged; before feature level 2 there is none. */
   #set(settings: Settings): void {
     const { state } = this
-    const reported =
-      settings.storageBytesMax ?? state.settings.storageBytesMax ?? firstQuota(state.usage.bytes)
-    const storageBytesMax = state.featureLevel < storageRulesLevel ? null : reported
+    const quota = settings.storageBytesMax ?? state.settings.storageBytesMax ?? firstQuota(state.usage.bytes)
+    const storageBytesMax = state.featureLevel < storageRulesLevel ? null : quota
     const { leaseReads, staleAccessMs, ...others } = settings
     const isSupported = state.featureLevel >= storageRulesLevel
     state.settings = {
@@ -278,7 +277,7 @@ export class Machine {
       ...(isSupported && leaseReads === 1 ? { leaseReads } : {}),
       ...(isSupported && staleAccessMs !== undefined ? { staleAccessMs } : {}),
     }
-    this.#lookAtAlarm()
+    this.#updateAlarm()
   }
 
   /**
@@ -296,11 +295,11 @@ export class Machine {
       (key, bytes) => usage.freed(key, bytes),
     )
     subtractHash(this.state.versionsSum, left)
-    this.#lookAtAlarm()
+    this.#updateAlarm()
     return noRevisions
   }
 
-  #lookAtAlarm(): void {
+  #updateAlarm(): void {
     const { state } = this
     const { storageBytesMax } = state.settings
     const { bytes } = state.usage
@@ -312,7 +311,7 @@ export class Machine {
     if (level <= this.state.featureLevel) return nothing
     this.state.featureLevel = level
     this.#set(this.state.settings)
-    this.#found(founding)
+    this.#applyFounding(founding)
     return noRevisions
   }
 }

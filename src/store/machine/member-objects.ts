@@ -28,7 +28,10 @@ export function memberKey(apiDomain: ClusterIdentity['apiDomain'], name: string)
   return keyOf({ group: groupOf(apiDomain), plural, namespace: '', name })
 }
 
-/** In either API domain: a cluster has objects of one of them. */
+/**
+ * Whether a key is that of a Member object, in either API domain. A cluster uses only one of the
+ * two.
+ */
 export function isMemberKey(key: Key): boolean {
   return /^cluster\.(?:orch|k8s)\.io\/members\//.test(key)
 }

@@ -55,7 +55,9 @@ export class Version implements StoredObject {
     this.#record = record
   }
 
-  /** Shares the texts that other records have too. From then on `bytes` and `record` are copies. */
+  /**
+   * Shares the texts that other records have too. From then on `bytes` and `record` may be copies.
+   */
   pack(): void {
     if (this.#record instanceof PackedRecord) return
     this.#record = new PackedRecord(this.#record, this.headerBytes + this.revisionOffset)
@@ -206,7 +208,7 @@ export function decodeVersion(record: Uint8Array, expected: Revision): Version {
   const bytesAt = labelsAt + buffer.readUInt32LE(22)
   const kind = kinds[buffer.readUInt8(16)]
   const flags = buffer.readUInt8(17)
-  if (kind === undefined) throw damaged('of no known kind')
+  if (kind === undefined) throw damaged('its kind is unknown')
   if (buffer.readDoubleLE(34) !== expected) throw damaged('it is another one')
   const [itemOffset, revisionOffset] = [buffer.readUInt32LE(26), buffer.readUInt32LE(30)]
   if (bytesAt > buffer.length || revisionOffset > buffer.length - bytesAt || itemOffset > revisionOffset) {

@@ -15,7 +15,7 @@ export class PackedRecord {
   readonly #own: Buffer
   /** The texts. null: the record shares no text. */
   readonly #texts: readonly SharedText[] | null
-  /** Where each belongs in the own bytes, ascending. */
+  /** The position of each text in the own bytes, ascending. */
   readonly #offsets: readonly number[] | null
   /** Bytes of the whole record. */
   readonly byteLength: number
@@ -73,7 +73,7 @@ export class PackedRecord {
 }
 
 type Cut = {
-  /** In the own bytes: the text belongs there. */
+  /** Position of the text in the own bytes. */
   readonly offset: number
   readonly shared: SharedText
 }

@@ -27,7 +27,7 @@ export type Replaced = Pick<StoredObject, 'uid' | 'byteLength' | 'revision' | 't
  */
 export const storageBytesDefault = 8 * 1024 * 1024 * 1024
 
-/** Total bytes that being deleted may add to an object: times, a phase, conditions. */
+/** Bytes that a deletion may add to an object, in total: times, a phase, conditions. */
 const deletionGrowthBytesMax = 4096
 
 /**
@@ -63,16 +63,16 @@ export function putKind(
 }
 
 /**
- * The state of the leader and the members must be recorded in a full storage, too, up to the
- * ceiling: it may explain why the storage is full. Applies to small changes of Member objects,
- * which exist since feature level 3.
+ * Whether a put is a small change of a Member object, which is allowed up to the ceiling: the state
+ * of the members must be recorded in a full storage, too, as it may explain why the storage is
+ * full. Member objects exist since feature level 3.
  */
 function isSmallMemberChange(key: Key, old: Replaced | null, object: EncodedObject): boolean {
   if (old?.uid !== object.uid || !isMemberKey(key)) return false
   return object.bytes.byteLength - bytesOf(old) <= memberGrowthBytesMax
 }
 
-/** Twice what its status can add. */
+/** Twice the bytes that the status of a Member can add. */
 const memberGrowthBytesMax = 1024
 
 /**
@@ -133,8 +133,8 @@ export function endsAlarm(usedBytes: number, storageBytesMax: number): boolean {
 
 /**
  * Returns how many events are kept whatever their age: none in a full storage, or if the largest
- * object would not fit. Otherwise no new events could age the oldest ones, and their space would
- * never be freed.
+ * object would not fit. With a minimum, a storage that is too full for new events would keep the
+ * last ones, and their space would never be freed.
  */
 export function eventsKept(
   settings: Settings,
@@ -146,7 +146,7 @@ export function eventsKept(
 }
 
 /**
- * Returns the initial quota: large enough that no write is refused at once that was accepted
+ * Returns the initial quota: large enough that writes are not refused at once that were accepted
  * before.
  */
 export function firstQuota(usedBytes: number): number {
@@ -154,8 +154,9 @@ export function firstQuota(usedBytes: number): number {
 }
 
 /**
- * Returns the maximum size of an existing object. The limit may have been larger before; the growth
- * by a deletion is allowed above the limit once, not above earlier growth.
+ * Returns the maximum size of an object after an update that makes room: the limit plus the growth
+ * by a deletion, or the size before the update, because the limit may have been higher when the
+ * object was written.
  */
 function shrunkMax({ objectBytesMax }: Fill['settings'], old: Replaced): number {
   return Math.max(objectBytesMax + deletionGrowthBytesMax, bytesOf(old))

@@ -3,7 +3,7 @@ import type { PlaceUsage, ResourceUsage } from '../object-store.ts'
 import { recordBytes } from './object-version.ts'
 import type { Version } from './object-version.ts'
 
-/** Maximum number of reported places. */
+/** Maximum number of reported pairs of resource and namespace. */
 const placesReported = 10
 
 /**

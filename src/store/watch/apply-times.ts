@@ -4,7 +4,7 @@ import type { Revision } from '../revision.ts'
 /** When this member applied its latest revisions. Bounded: older ones are forgotten. */
 export class ApplyTimes {
   readonly #clock: Clock
-  /** Ring of the newest revision after each apply, ascending, and when that was. */
+  /** Rings of the newest revision after each apply, ascending, and of the time of that apply. */
   readonly #revisions = new Float64Array(appliesKept)
   readonly #ms = new Float64Array(appliesKept)
   #count = 0

@@ -151,7 +151,8 @@ export class WatchHub implements CursorHost {
   }
 
   /**
-   * Wakes cursors until the time slice is over. Cursors that are closed or being read ignore it.
+   * Wakes cursors until the time slice is over. Cursors that are closed or being read ignore the
+   * wake-up.
    */
   #slice(): void {
     const { clock, limits } = this.#options

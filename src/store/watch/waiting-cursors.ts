@@ -59,7 +59,10 @@ export class WaitingCursors {
   }
 }
 
-/** @returns null: unknown, so all cursors are woken and find out, or report the read error */
+/**
+ * @returns null: the values are unknown, so all cursors are woken, and each checks the event itself
+ * or reports the read error
+ */
 function valuesOf(index: EventIndex, event: StoreEvent | null): readonly string[] | null {
   if (event === null) return null
   try {

@@ -122,8 +122,8 @@ export const machineMutants: readonly Mutant[] = [
     file: 'src/store/machine/decide.ts',
     edits: [
       {
-        find: 'if (operations.length > 1) picture.perform',
-        replace: 'if (operations.length < 1) picture.perform',
+        find: 'if (operations.length > 1) pending.perform',
+        replace: 'if (operations.length < 1) pending.perform',
       },
     ],
     breaks: 'later operations of a command do not see the earlier ones',

@@ -155,8 +155,8 @@ export const readMutants: readonly Mutant[] = [
     file: 'src/store/machine/history-iterator.ts',
     edits: [
       {
-        find: 'const deletion = departure === null ? null : firstAbove(departure.revisions, this.#at)',
-        replace: 'const deletion = departure === null ? null : (departure.revisions.at(-1) ?? null)',
+        find: 'const deletion = deleted === null ? null : firstAbove(deleted.revisions, this.#at)',
+        replace: 'const deletion = deleted === null ? null : (deleted.revisions.at(-1) ?? null)',
       },
     ],
     breaks: 'a list at a revision misses objects that were deleted and created again since',

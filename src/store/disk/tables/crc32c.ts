@@ -27,7 +27,7 @@ export function crc32c(bytes: Uint8Array): number {
   return (crc ^ 0xffffffff) >>> 0
 }
 
-/** Masks a checksum as LevelDB stores it, as a CRC of bytes with embedded CRCs is weak. */
+/** Masks a checksum as LevelDB stores it, because a CRC over bytes that contain CRCs is weak. */
 export function masked(crc: number): number {
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0
 }

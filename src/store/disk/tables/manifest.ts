@@ -4,8 +4,8 @@ import { Malformed, VarintReader } from './varint-reader.ts'
 export type LiveTable = { readonly number: number; readonly bytes: number }
 
 /**
- * Returns the tables of a database: the directory may have others, half written when a process
- * ended.
+ * Returns the tables that belong to a database. Its directory may have other ones, which were half
+ * written when a process ended.
  *
  * @param manifest bytes of the file; an incomplete record at the end was never committed
  * @throws Malformed
@@ -34,7 +34,7 @@ function* records(file: Uint8Array): Generator<Uint8Array, void> {
     const type = view.getUint8(at + 6)
     const end = at + HEADER_BYTES + length
     if (end > file.byteLength) return
-    if (type < FULL || type > LAST) throw new Malformed(`a record has the type ${type}`)
+    if (type < FULL || type > LAST) throw new Malformed(`a record has the unknown type ${type}`)
     if (type === FULL || type === FIRST) pieces = []
     pieces.push(file.subarray(at + HEADER_BYTES, end))
     if (type === FULL || type === LAST) yield Buffer.concat(pieces)
@@ -73,7 +73,7 @@ function applyEdit(live: Map<number, LiveTable>, edit: Uint8Array): void {
         break
       }
       default:
-        throw new Malformed(`a change has the number ${tag}`)
+        throw new Malformed(`an edit has the unknown tag ${tag}`)
     }
   }
 }

@@ -35,9 +35,9 @@ export function unsnap(bytes: Uint8Array, bytesMax: number): Uint8Array {
 }
 
 const LITERAL = 0
-/** 4 to 11 bytes from at most 2,047 bytes back. */
+/** A copy of 4 to 11 bytes from at most 2,047 bytes back. */
 const NEAR_COPY = 1
-/** From this tag on, the length of a literal follows in bytes. */
+/** From this value on, the length of a literal follows the tag, in 1 to 4 bytes. */
 const LONG_LITERAL = 60
 
 function literalLength(reader: VarintReader, inTag: number): number {

@@ -5,7 +5,7 @@ import { Malformed, VarintReader } from './varint-reader.ts'
 /** Position of a block in its file, without its trailer. */
 export type BlockPlace = { readonly offset: number; readonly size: number }
 
-/** After each block: compression type, and the checksum of both. */
+/** Bytes after each block: the compression type, and a checksum of the block and the type. */
 export const trailerBytes = 5
 export const footerBytes = 48
 
@@ -58,7 +58,7 @@ function contentsOf(stored: Uint8Array): Uint8Array {
   const compression = stored[contents.byteLength]
   if (compression === NOT_COMPRESSED) return contents
   if (compression === SNAPPY) return unsnap(contents, INDEX_BYTES_MAX)
-  throw new Malformed(`it is compressed in a way that has the number ${compression}`)
+  throw new Malformed(`it has the unknown compression type ${compression}`)
 }
 
 function readPlace(reader: VarintReader): BlockPlace {
@@ -66,7 +66,7 @@ function readPlace(reader: VarintReader): BlockPlace {
 }
 
 const CHECKSUM_BYTES = 4
-/** Uncompressed. A table of 8 MiB with keys of 1 KiB has an index of 2 MiB. */
+/** Maximum bytes of an uncompressed index. A table of 8 MiB with keys of 1 KiB has one of 2 MiB. */
 const INDEX_BYTES_MAX = 64 * 1024 * 1024
 const NOT_COMPRESSED = 0
 const SNAPPY = 1
