@@ -133,7 +133,7 @@ async function create(of: Cluster, { ttl, description, groups, output }: CreateO
       ...(description === '' ? {} : { description }),
     },
   }
-  // Before the token is created: if this failed afterwards, the token would stay valid without
+  // The token is created last: if this failed after it, the token would stay valid without
   // having been printed.
   await ensureClusterInfo(of)
   await client.object({ method: 'POST', path: secretsPath(names), body })

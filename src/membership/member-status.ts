@@ -29,7 +29,7 @@ export type Judgement = {
   readonly message: string
 }
 
-/** What the leader knows about the members. */
+/** The state of the cluster and its members that the leader knows. */
 export type Leadership = {
   readonly id: NodeId
   readonly term: Term
