@@ -271,8 +271,8 @@ type StartedRegistry = {
 }
 
 /**
- * Starts the kinds, their verbs, and the controllers of their objects, including kinds that are not
- * served.
+ * Starts the catalog of all kinds, also of those that are not served, the registry of their verbs,
+ * and the controllers of their objects.
  */
 function startRegistry(site: MemberContext, options: RegistryOptions): StartedRegistry {
   const { clock, random, log, names, closing, config } = site
@@ -320,7 +320,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     policy: policyObjects(names, defaultPolicy(names)),
     ...{ tokens, rootCa, trust },
     onKeysChanged: (listener) => shared.onChange(listener),
-    // A member whose keys come from files signs with these.
+    // A member with a signing key in a file does not maintain the keys that the members share.
     maintainKeys: config['service-account-signing-key-file'] === '' ? () => ring.maintain() : null,
     certificates: certificateIssuing(site, keyRing, reviewers),
     enabled: config.controllers,

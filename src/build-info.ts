@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { programVersion } from './version.ts'
 
-/** Next to the compiled program; `make build` writes it from a git checkout. */
+/** A file next to the compiled program, which `make build` writes from a git checkout. */
 const infoPath = fileURLToPath(new URL('./build-info.json', import.meta.url))
 
 /** Returns the content of `/version`. A build outside of a checkout has no commit or date. */
@@ -27,7 +27,7 @@ function builtFrom(path: string): Pick<BuildInfo, 'gitCommit' | 'buildDate'> {
     if (typeof buildDate !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(buildDate)) return unknown
     return { gitCommit, buildDate }
   } catch {
-    // There is no build information, or it is not readable: the program works without.
+    // The program works without build information.
     return unknown
   }
 }

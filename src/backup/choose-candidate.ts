@@ -42,8 +42,9 @@ export type DroppedEntries = {
  * Between equal logs, a state that no other member disagreed with is preferred, but never over a
  * better log.
  *
- * The committed index comes first: a lost leader can have committed an older entry than the last
- * entry of a candidate that it never reached, so the last term alone could choose a log without it.
+ * The committed index comes first. A lost leader may have committed an entry without reaching some
+ * candidate whose last entry is newer, so the last term alone could choose a log that lacks the
+ * committed entry.
  *
  * @throws BackupError `refused`: different clusters, no intact candidate, none that was in a
  * cluster, or a majority that needs no recovery
@@ -85,7 +86,7 @@ export function chooseCandidate(candidates: readonly RecoveryCandidate[]): Recov
   }
   const away = votersOf(configuration).filter((id) => !here.includes(id))
   const lost = away.map((id) => configuration.members.find((member) => member.id === id)?.name ?? String(id))
-  // The cluster may have left a joint configuration since, for the incoming one.
+  // The cluster may have left a joint configuration since: only the incoming voters count.
   const lostDecide = isMajority({ ...configuration, votersOutgoing: null }, away)
   const committed = first === undefined ? 0 : first.log.committed
   const dropped = knowing

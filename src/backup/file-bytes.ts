@@ -9,9 +9,9 @@ export class RealFileBytes implements FileBytes {
 
   /** @throws BackupError `not-a-snapshot` when the file does not exist or cannot be read */
   constructor(path: string) {
-    const file = orRefused(path, () => openSync(path, 'r'))
+    const file = withReason(path, () => openSync(path, 'r'))
     try {
-      const found = orRefused(path, () => fstatSync(file))
+      const found = withReason(path, () => fstatSync(file))
       if (!found.isFile())
         throw new BackupError('not-a-snapshot', `${path} is not a file: give the path of a snapshot`)
       this.#size = found.size
@@ -43,7 +43,7 @@ export class RealFileBytes implements FileBytes {
   }
 }
 
-function orRefused<T>(path: string, action: () => T): T {
+function withReason<T>(path: string, action: () => T): T {
   try {
     return action()
   } catch (cause) {

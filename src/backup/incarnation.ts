@@ -90,7 +90,7 @@ export type IncarnationOptions = {
   /** Digest of the copied state. */
   readonly digest: string
   readonly configuration: Configuration
-  /** The members have new keys, so the recorded fingerprints do not apply. */
+  /** Whether the members have new keys, so that the recorded fingerprints do not apply. */
   readonly newKeys: boolean
   /** Totals of the copied objects. */
   readonly usedBytes: number

@@ -7,6 +7,7 @@ export const backupLimits = Object.freeze({
   headerBytesMax: 64 * KiB,
   /** Bytes of one chunk. When full: the next one begins. */
   chunkBytes: 256 * KiB,
+  /** Bytes of one chunk of a file that is read. Larger: damaged. */
   chunkBytesMax: 16 * MiB,
   /** Bytes of a file with a passphrase or key. Larger: rejected. */
   secretBytesMax: 64 * KiB,
@@ -22,6 +23,6 @@ export const backupLimits = Object.freeze({
   answerMsMax: 1000,
   /** Bytes of log entries read at once. */
   readBytesMax: 8 * MiB,
-  /** Unproven writes that are listed individually; more are counted. */
+  /** Unproven writes that are listed individually; further ones are only counted. */
   writesNamedMax: 20,
 })

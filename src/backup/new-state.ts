@@ -33,7 +33,7 @@ export type NewState = { readonly base: SnapshotMeta; readonly head: Head; reado
 
 /**
  * Creates the first database of an incarnation. Each object gets a revision of its own above the
- * first revision, so that no client knows it. Join tokens are not copied: they belong to another
+ * first revision, which no client has seen. Join tokens are not copied: they belong to another
  * cluster. The same copy and incarnation give the same state on every member.
  */
 export class NewStateBuilder {
@@ -60,7 +60,7 @@ export class NewStateBuilder {
     this.#first = firstRevision(options.old.revision, options.incarnation)
   }
 
-  /** Adds an existing object, ascending by revision. */
+  /** Adds an existing object. The caller adds objects in ascending order of their revisions. */
   take(version: Version): void {
     if (isJoinRecord(version.key)) return
     const moved = movedVersion(version, revision(this.#first + ++this.#objects))
@@ -70,7 +70,10 @@ export class NewStateBuilder {
     addHash(this.#sum, hashOf(moved, this.#hash))
   }
 
-  /** Writes the pending batch if it is full. To be called after each object, or a few. */
+  /**
+   * Writes the pending batch if it is full. The caller calls this after each object or every few
+   * objects.
+   */
   async flush(): Promise<void> {
     if (this.#changesBytes >= backupLimits.batchBytesMax) await this.#write([])
   }
@@ -106,13 +109,13 @@ export class NewStateBuilder {
 }
 
 /**
- * Records the first state of the member, equal on all members of the incarnation. The cluster has
- * not been founded yet: all members of the state must take part, and a directory that is created
- * again has another log and must not replace the first one. No lease has been promised.
+ * Records that the directory holds the first state of an incarnation, that this state was not
+ * founded yet, and that no lease was promised. All members of the state must take part in its
+ * founding, which rejects a directory that was created a second time: that one has another log.
  */
 export function recordCluster(directory: string, { head }: Pick<NewState, 'head'>): void {
   const clusterId = head.identity?.clusterId
-  assert(clusterId !== undefined, 'a state that is restored is of a founded cluster')
+  assert(clusterId !== undefined, 'a restored state belongs to a founded cluster')
   new FileClusterRecord(directory).write({ clusterId: '', founded: false, founders: [], restored: clusterId })
   recordNoPromise(directory)
 }

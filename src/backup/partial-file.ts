@@ -46,7 +46,7 @@ export class PartialFile {
   /**
    * Publishes the file.
    *
-   * @throws BackupError `refused` when another file has been created there
+   * @throws BackupError `refused` when another file has been created at its path
    */
   commit(): void {
     this.#try('write', () => {

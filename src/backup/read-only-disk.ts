@@ -1,7 +1,8 @@
 import type { LogDisk, LogFile } from '../../raft/index.ts'
 
 /**
- * Log files for inspection: the repairs, writes and removals of opening a log are not performed.
+ * Log files for inspection: the repairs, writes and removals that opening a log requests are
+ * ignored.
  */
 export class ReadOnlyDisk implements LogDisk {
   readonly #disk: LogDisk

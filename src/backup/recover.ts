@@ -87,7 +87,7 @@ export async function recoverInto(
   makeLog(new FileDisk(join(directory, logFolder)), { owner: id, random, base: made.base })
   const founding = join(directory, aside, foundingFileName)
   if (existsSync(founding)) copyFileSync(founding, join(directory, foundingFileName))
-  // It founds the new incarnation, even if it had joined the old one.
+  // The member founds the new incarnation, even if it had joined the old one.
   const { cluster, member, apiDomain } = identity
   writeIdentity(directory, { cluster, member, apiDomain, id, life: incarnation.id })
   removeMark(directory)

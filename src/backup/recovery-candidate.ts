@@ -63,8 +63,9 @@ export type CandidateLog = {
 export type UnprovenWrite = { readonly index: number; readonly keys: readonly string[] }
 
 /**
- * Inspects a directory that the caller has locked. Changes nothing except what LevelDB does when it
- * opens, and completes the removal of databases that a process began to remove.
+ * Inspects a directory that the caller has locked. The only changes are those that LevelDB makes
+ * when it opens a database, and the completed removal of databases that a process had begun to
+ * remove.
  *
  * @returns also the state after the last entry; null when it is damaged
  * @throws BackupError `refused` when it is not the directory of a member
@@ -136,7 +137,11 @@ function identityOf(directory: string): MemberIdentity {
   throw new BackupError('refused', `${directory} is no member's data directory: give those that survived`)
 }
 
-/** Loads the state that a start would begin with. @returns null, with the reason */
+/**
+ * Loads the state that a start would begin with.
+ *
+ * @returns a null state when it cannot be loaded, with the reason
+ */
 async function stateOf(
   directory: string,
   { base, lastIndex }: RecoveredLog,

@@ -28,7 +28,7 @@ export type RestoreOptions = {
   /** Name of the file for messages. */
   readonly name: string
   readonly secret: Secret | null
-  /** Returns a new incarnation with that fingerprint, or the given one. */
+  /** Returns a new incarnation with that fingerprint, or the one that `--restore-id` names. */
   readonly incarnationOf: (fingerprint: string) => ClusterIncarnation
   readonly cluster: string
   readonly member: string
@@ -105,11 +105,11 @@ function incarnationFor({ summary, trailer }: VerifiedSnapshot, options: Restore
 
 /**
  * Creates the data directory of one member of a new cluster. After a crash, no server starts on the
- * directory, and a second attempt replaces it.
+ * directory, and a second attempt replaces its content.
  *
  * @param directory locked by the caller
- * @throws BackupError `refused` when it is not empty; StorageFailure, LogError, PkiError of
- * the disk
+ * @throws BackupError `refused` when it is not empty; StorageFailure, LogError, PkiError of the
+ * disk
  */
 export async function restoreInto(
   directory: string,

@@ -25,7 +25,7 @@ const snapshotFormat = 1
 export const preambleFixedBytes = 16
 export const preambleHashBytes = 32
 export const checkBytes = 16
-/** Length and kind of a chunk. */
+/** Bytes of the length and the kind of a chunk. */
 export const chunkHeadBytes = 5
 export const chunkKind = { data: 1, trailer: 2 } as const
 

@@ -53,7 +53,7 @@ export class SnapshotWriter {
     }
   }
 
-  /** Completes the file. Without this it is detected as incomplete. */
+  /** Completes the file. A file without this call is detected as incomplete. */
   end(): void {
     this.#flush()
     this.#chunk(chunkKind.trailer, encodeTrailer({ sha256: this.#hash.digest('hex'), bytes: this.#bytes }))

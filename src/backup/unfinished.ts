@@ -13,7 +13,7 @@ import {
   leasePromiseFileName,
 } from '../data-dir/layout.ts'
 
-/** Files of a member in its data directory, without keys and files of the operator. */
+/** Files of a member in its data directory, except keys and files of the operator. */
 export const memberFiles = [
   logFolder,
   databaseFolder,

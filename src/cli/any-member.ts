@@ -13,7 +13,7 @@ const pollMs = 200
 /** Minimum interval of progress messages. */
 const progressMs = 1000
 
-export type Asking = {
+export type ChangeOptions = {
   /** Receives a message for each member that does not respond, with the next one to try. */
   readonly terminal: Terminal
   /** For one change, over all members. */
@@ -35,22 +35,22 @@ export type Answer = {
  */
 export class AnyMember {
   readonly #known: readonly Endpoint[]
-  readonly #asking: Asking | null
+  readonly #options: ChangeOptions | null
   /** The last member that responded comes first, the last that did not comes last. */
   #endpoints: readonly Endpoint[]
   #hasAnswered = false
   /** Messages printed since the last response. */
   readonly #printed = new Set<string>()
 
-  /** @param asking null: no messages, and each member has the full time for a change */
-  constructor(kubeconfig: string, asking: Asking | null = null) {
-    this.#asking = asking
+  /** @param options null: no messages, and each member has the full time for a change */
+  constructor(kubeconfig: string, options: ChangeOptions | null = null) {
+    this.#options = options
     this.#known = readEndpoints(kubeconfig)
     this.#endpoints = this.#known
   }
 
   /**
-   * Returns the status of the leader, or of any member without a leader.
+   * Returns the status that the leader reports; if no leader responds, that of another member.
    *
    * @throws CliError `failed` when no member responds
    */
@@ -102,7 +102,10 @@ export class AnyMember {
     return this.#endpoints[0]?.authority ?? ''
   }
 
-  /** @returns null: no context of that name, and no member that reports its address */
+  /**
+   * @returns null when the kubeconfig has no context of that name and no member reported its
+   * address
+   */
   endpointOf(name: string): Endpoint | null {
     return this.#endpoints.find((one) => one.name === name) ?? null
   }
@@ -117,8 +120,8 @@ export class AnyMember {
     // Finding a member that responds takes seconds, a change up to a minute.
     if (!this.#hasAnswered) await this.status()
     const endpoints = this.#endpoints
-    const clock = this.#asking?.terminal.clock
-    const endMs = (clock?.monotonicMs() ?? 0) + (this.#asking?.timeoutMs ?? 0)
+    const clock = this.#options?.terminal.clock
+    const endMs = (clock?.monotonicMs() ?? 0) + (this.#options?.timeoutMs ?? 0)
     const requested: string[] = []
     let given = ''
     for (const [at, endpoint] of endpoints.entries()) {
@@ -197,7 +200,7 @@ export class AnyMember {
     this.#endpoints = [...this.#endpoints.filter(({ name }) => name !== endpoint.name), endpoint]
     if (next === null || this.#printed.has(why)) return
     this.#printed.add(why)
-    this.#asking?.terminal.note(`${why}, trying ${next.name}`)
+    this.#options?.terminal.note(`${why}, trying ${next.name}`)
   }
 }
 
@@ -205,7 +208,7 @@ function inSeconds(ms: number): string {
   return `${Math.ceil(ms / 1000)} s`
 }
 
-/** Another member may be able to make the change, or find it made. */
+/** Status codes after which another member may be able to make the change, or find it made. */
 export const undecidedCodes: ReadonlySet<number> = new Set([429, 503, 504])
 
 /** @returns null when no member responded */

@@ -77,7 +77,7 @@ function lifetime(text: string): number {
   throw new InvalidArgumentError('It is 0, or a duration from 1m, such as 24h.')
 }
 
-/** Members refuse a token with any other group, with 401 and without a reason. */
+/** Members answer 401, without a reason, to a token with a group that does not match. */
 function groupList(text: string): string {
   const groups = text.split(',').filter((group) => group !== '')
   const wrong = groups.find((group) => !/^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/.test(group))
@@ -133,7 +133,8 @@ async function create(of: Cluster, { ttl, description, groups, output }: CreateO
       ...(description === '' ? {} : { description }),
     },
   }
-  // First, because a token that was not printed would stay valid unnoticed.
+  // The token is created last: if this failed after it, the token would stay valid without
+  // having been printed.
   await ensureClusterInfo(of)
   await client.object({ method: 'POST', path: secretsPath(names), body })
   const token = `${id}.${secret}`

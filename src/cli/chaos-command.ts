@@ -67,8 +67,8 @@ need a cluster created with orchctl cluster up --chaos: its peers connect throug
 by /proc, and its members load a module that delays syncs of the log and changes the wall clock (not the files of LevelDB,
 and not the clock of TLS).
 
-Half of the faults of one member target the current leader. At most as many members are affected at once as the others can
-do without; faults of all members, partitions and demotions run alone. The plan follows from seed, duration, faults and the
+Half of the faults of one member target the current leader. At most a minority of the members is affected at once (one member of
+one or two); faults of all members, partitions and demotions run alone. The plan follows from seed, duration, faults and the
 number of members. A fault that takes long to revert delays the later ones, and those that no longer fit into the duration are
 skipped. A member that ends unexpectedly, or is not ready ${chaosLimits.readyMsMax / 1000} s after a fault, ends the run with exit code 1.
 

@@ -8,12 +8,12 @@ import { forgetServer } from '../pki/kubeconfig.ts'
 import { AnyMember } from './any-member.ts'
 import { waitGone, waitReady } from './cluster.ts'
 import { CliError } from './errors.ts'
-import { localHost, memberAt, openCluster, prepareHook, readConfig, seatConfig } from './local-cluster.ts'
-import type { LocalCluster, Seat } from './local-cluster.ts'
+import { localHost, memberAt, openCluster, prepareHook, readConfig, memberConfig } from './local-cluster.ts'
+import type { LocalCluster, PlannedMember } from './local-cluster.ts'
 import { hasLinks } from './local-links.ts'
 import { addContext, makeKeys, newToken } from './member-add.ts'
-import type { Seat as RequestedMember } from './member-add.ts'
-import { memberRemove, votes } from './member-change.ts'
+import type { RequestedMember } from './member-add.ts'
+import { memberRemove, waitUntilVoter } from './member-change.ts'
 import { namesInOrder } from './name-order.ts'
 import { forgetProcess, logLength, processState, signalProcess, startProcess } from './process.ts'
 import type { Terminal } from './terminal.ts'
@@ -34,65 +34,73 @@ export async function clusterAdd(
   const cluster = openCluster(options.directory)
   const anyMember = new AnyMember(cluster.kubeconfigPath)
   const { members } = await anyMember.status()
-  const seat = seatOf(cluster, name ?? firstFree([...cluster.members, ...members]))
-  const isMember = members.some((member) => member.name === seat.name)
-  if (isMember && !existsSync(seat.configPath)) {
-    throw isMemberWithout(seat)
+  const planned = plannedMember(cluster, name ?? firstFree([...cluster.members, ...members]))
+  const isMember = members.some((member) => member.name === planned.name)
+  if (isMember && !existsSync(planned.configPath)) {
+    throw isMemberWithout(planned)
   }
-  if (!isMember) await prepareSeat(terminal, cluster, anyMember, { seat, role: options.role })
-  const state = processState(seat)
-  const logFrom = new Map([[seat.name, logLength(seat)]])
-  if (state.kind === 'running') terminal.note(`${seat.name} is running already (pid ${state.pid})`)
+  if (!isMember) await prepareMember(terminal, cluster, anyMember, { planned, role: options.role })
+  const state = processState(planned)
+  const logFrom = new Map([[planned.name, logLength(planned)]])
+  if (state.kind === 'running') terminal.note(`${planned.name} is running already (pid ${state.pid})`)
   else {
-    const { pid } = startProcess(seat)
-    terminal.note(`${seat.name} started (pid ${pid}), clients on port ${seat.clientPort}`)
+    const { pid } = startProcess(planned)
+    terminal.note(`${planned.name} started (pid ${pid}), clients on port ${planned.clientPort}`)
   }
-  const url = `https://${localHost}:${seat.clientPort}`
-  const wait = { timeoutMs: options.timeoutMs, logFrom, urls: new Map([[seat.name, url]]) }
-  await waitReady(terminal, { ...cluster, members: [seat] }, wait)
-  addContext(terminal, join(cluster.directory, 'pki'), cluster.kubeconfigPath, wantedOf(seat, options.role))
-  const role = members.find((member) => member.name === seat.name)?.wantedRole ?? options.role
-  if (role === 'voter') await votes(terminal, anyMember, seat.name, { timeout: options.timeoutMs / 1000 })
-  terminal.print(`${seat.name} ${role === 'voter' ? 'votes' : 'is a learner'}, its context is ${seat.name}`)
+  const url = `https://${localHost}:${planned.clientPort}`
+  const wait = { timeoutMs: options.timeoutMs, logFrom, urls: new Map([[planned.name, url]]) }
+  await waitReady(terminal, { ...cluster, members: [planned] }, wait)
+  addContext(
+    terminal,
+    join(cluster.directory, 'pki'),
+    cluster.kubeconfigPath,
+    wantedOf(planned, options.role),
+  )
+  const role = members.find((member) => member.name === planned.name)?.wantedRole ?? options.role
+  if (role === 'voter')
+    await waitUntilVoter(terminal, anyMember, planned.name, { timeout: options.timeoutMs / 1000 })
+  terminal.print(
+    `${planned.name} ${role === 'voter' ? 'votes' : 'is a learner'}, its context is ${planned.name}`,
+  )
 }
 
-function isMemberWithout({ name, configPath }: Seat): CliError {
+function isMemberWithout({ name, configPath }: PlannedMember): CliError {
   const elsewhere = `it was not added by orchctl cluster add, or its file was lost; to add another member, give another name, or none`
   return new CliError('failed', `${name} is a member, and there is no ${configPath}: ${elsewhere}`)
 }
 
-function wantedOf({ name, clientPort, peerPort }: Seat, role: 'voter' | 'learner'): RequestedMember {
+function wantedOf({ name, clientPort, peerPort }: PlannedMember, role: 'voter' | 'learner'): RequestedMember {
   const addresses = { clientAddress: `${localHost}:${clientPort}`, peerAddress: `${localHost}:${peerPort}` }
   return { name, role, replaces: null, ...addresses }
 }
 
 /** Creates everything that the process needs to join. */
-async function prepareSeat(
+async function prepareMember(
   terminal: Terminal,
   cluster: LocalCluster,
   anyMember: AnyMember,
-  { seat, role }: { readonly seat: Seat; readonly role: 'voter' | 'learner' },
+  { planned, role }: { readonly planned: PlannedMember; readonly role: 'voter' | 'learner' },
 ): Promise<void> {
-  if (processState(seat).kind === 'running') return
-  const wanted = wantedOf(seat, role)
+  if (processState(planned).kind === 'running') return
+  const wanted = wantedOf(planned, role)
   const issued = await newToken(anyMember, wanted)
   if (issued.kind === 'joined') {
-    if (existsSync(seat.configPath)) return
-    throw isMemberWithout(seat)
+    if (existsSync(planned.configPath)) return
+    throw isMemberWithout(planned)
   }
   const { token } = issued
   makeKeys(terminal, join(cluster.directory, 'pki'), wanted)
-  makeDirectory(seat.directory)
-  const tokenPath = join(seat.directory, 'join-token')
+  makeDirectory(planned.directory)
+  const tokenPath = join(planned.directory, 'join-token')
   replaceFile(tokenPath, `${token.token}\n`, 'secret')
   const config = {
-    ...seatConfig(cluster.directory, seat, { domain: token.apiDomain, clusterName: token.clusterName }),
+    ...memberConfig(cluster.directory, planned, { domain: token.apiDomain, clusterName: token.clusterName }),
     join: token.addresses,
     'join-token-file': tokenPath,
   }
-  if (hasLinks(cluster.directory)) prepareHook(seat.directory)
-  replaceFile(seat.configPath, stringify(config), 'public')
-  removeFile(seat.removedPath)
+  if (hasLinks(cluster.directory)) prepareHook(planned.directory)
+  replaceFile(planned.configPath, stringify(config), 'public')
+  removeFile(planned.removedPath)
 }
 
 /** Removes a member from its cluster, and its data from this machine. */
@@ -152,7 +160,7 @@ function firstFree(members: readonly { readonly name: string }[]): string {
 }
 
 /** Ports follow from the number, as for founding members. @throws CliError */
-function seatOf(cluster: LocalCluster, name: string): Seat {
+function plannedMember(cluster: LocalCluster, name: string): PlannedMember {
   const [, text] = /^n([1-9][0-9]{0,2})$/.exec(name) ?? []
   if (text === undefined) {
     throw new CliError(

@@ -159,8 +159,8 @@ export async function waitReady(
 }
 
 /**
- * A cause that ended one member may end others shortly after: waits until each remaining one serves
- * or has ended.
+ * Waits until each remaining member serves or has ended, because the cause that ended one member
+ * may soon end others.
  */
 async function untilSettled(
   terminal: Terminal,
@@ -306,13 +306,13 @@ async function statusRows(cluster: LocalCluster): Promise<readonly Row[]> {
       return { name: member.name, state, status }
     }),
   )
-  const word = latestStatus(here.map(({ status }) => status))
+  const latest = latestStatus(here.map(({ status }) => status))
   const rows = here.map(({ name, state, status }): Row => {
     if (state.kind === 'running') return { name, pid: state.pid, process: state.kind, status }
-    return { name, pid: null, process: isRemoved(word, name) ? 'removed' : state.kind, status }
+    return { name, pid: null, process: isRemoved(latest, name) ? 'removed' : state.kind, status }
   })
   const names = cluster.members.map(({ name }) => name)
-  const others = otherMembers(word, names).map(async (member): Promise<Row> => {
+  const others = otherMembers(latest, names).map(async (member): Promise<Row> => {
     const status = await statusOrNull(endpointElsewhere(endpoints, member))
     return { name: member.name, pid: null, process: 'elsewhere', status }
   })

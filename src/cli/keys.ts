@@ -10,7 +10,7 @@ import type { Format, Terminal } from './terminal.ts'
 
 const path = '/cluster/v1/signing-keys'
 const timeoutMs = 10_000
-/** A day, and ten years. */
+/** Bounds of the rotation age: a day and ten years. */
 const AGE_MS_MIN = 24 * 3_600_000
 const AGE_MS_MAX = 3650 * AGE_MS_MIN
 
@@ -77,7 +77,7 @@ async function ask(
 ): Promise<Record<string, unknown>> {
   const endpoints = readEndpoints(kubeconfig)
   for (const endpoint of endpoints) {
-    // A member that does not answer the harmless request is not sent the change.
+    // The change is sent only to a member that has answered a harmless request.
     const probe = await call(endpoint, { method: 'GET', path }, timeoutMs)
     if (probe === null) continue
     if (method === 'GET') return jsonOf(endpoint, probe)

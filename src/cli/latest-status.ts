@@ -16,7 +16,7 @@ export function isRemoved(status: MemberStatus | null, name: string): boolean {
   return status !== null && !status.members.some((member) => member.name === name)
 }
 
-/** Returns the members with other names: they run elsewhere and count for the majority, too. */
+/** Returns the members with other names, which run elsewhere and count for the majority, too. */
 export function otherMembers(status: MemberStatus | null, names: readonly string[]): readonly Listed[] {
   return (status?.members ?? []).filter(({ name }) => !names.includes(name))
 }

@@ -74,7 +74,7 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
     checkWhole(directory, present)
     checkSame(directory, present, options)
   }
-  const members = plannedSeats(options)
+  const members = plannedMembers(options)
   const kubeconfigPath = join(directory, 'admin.kubeconfig')
   makeDirectory(directory)
   const { clock, random } = terminal
@@ -92,16 +92,20 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
     })
     for (const member of members) {
       makeDirectory(member.directory)
-      writeNewFile(member.configPath, stringify(memberConfig(directory, member, members, options)), 'public')
+      writeNewFile(
+        member.configPath,
+        stringify(foundingConfig(directory, member, members, options)),
+        'public',
+      )
       if (options.chaos === true) prepareHook(member.directory)
     }
     if (options.chaos === true) {
-      const seats = members.map(({ name, peerPort: dialed, listenPort: listens }) => ({
+      const proxied = members.map(({ name, peerPort: dialed, listenPort: listens }) => ({
         name,
         dialed,
         listens,
       }))
-      replaceFile(join(directory, linksFile), `${JSON.stringify(seats, null, 2)}\n`, 'public')
+      replaceFile(join(directory, linksFile), `${JSON.stringify(proxied, null, 2)}\n`, 'public')
     }
   }
   return openCluster(directory)
@@ -112,7 +116,7 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
  *
  * @throws CliError `failed` when the ports of peers and clients overlap
  */
-export function plannedSeats(options: LocalClusterOptions): readonly Seat[] {
+export function plannedMembers(options: LocalClusterOptions): readonly PlannedMember[] {
   const directory = resolve(options.directory)
   const nodes = options.nodes ?? 3
   const clientPort = options.clientPort ?? 6443
@@ -147,7 +151,8 @@ export function presentMembers(directory: string): readonly LocalMember[] {
 /**
  * Opens an existing cluster.
  *
- * @throws CliError `failed` without a cluster there, or when a member of it is lost
+ * @throws CliError `failed` without a cluster there, or when the configuration file of a member is
+ * missing
  */
 export function openCluster(path: string): LocalCluster {
   const directory = resolve(path)
@@ -269,17 +274,17 @@ export function readConfig(path: string): Record<string, unknown> {
 }
 
 /** Peers connect to `peerPort`; the member listens on `listenPort`, which differs with a proxy. */
-export type Seat = LocalMember & { readonly peerPort: number; readonly listenPort: number }
+export type PlannedMember = LocalMember & { readonly peerPort: number; readonly listenPort: number }
 
 /** Configuration of a founding member. */
-function memberConfig(
+function foundingConfig(
   directory: string,
-  member: Seat,
-  all: readonly Seat[],
+  member: PlannedMember,
+  all: readonly PlannedMember[],
   options: LocalClusterOptions,
 ): Record<string, unknown> {
   return {
-    ...seatConfig(directory, member, { domain: options.domain ?? 'orch.io', clusterName: 'local' }),
+    ...memberConfig(directory, member, { domain: options.domain ?? 'orch.io', clusterName: 'local' }),
     'initial-members': all.map(({ name, clientPort, peerPort }) => ({
       name,
       'peer-address': `${localHost}:${peerPort}`,
@@ -289,9 +294,9 @@ function memberConfig(
 }
 
 /** Common configuration of all members. */
-export function seatConfig(
+export function memberConfig(
   directory: string,
-  member: Seat,
+  member: PlannedMember,
   of: { readonly domain: string; readonly clusterName: string },
 ): Record<string, unknown> {
   const paths = clusterPkiPaths(join(directory, 'pki'))

@@ -20,7 +20,7 @@ import type { MemberStatus } from './cluster-status.ts'
 import { CliError } from './errors.ts'
 import { controlPath, hasLinks } from './local-links.ts'
 import type { LocalCluster, LocalMember } from './local-cluster.ts'
-import { votes } from './member-change.ts'
+import { waitUntilVoter } from './member-change.ts'
 import { call, readAllEndpoints } from './member-client.ts'
 import type { Endpoint } from '../credentials/endpoint.ts'
 import { processState, signalProcess, startProcess } from './process.ts'
@@ -47,7 +47,7 @@ export class LocalTarget implements ChaosTarget {
   readonly #cluster: LocalCluster
   readonly #endpoints: readonly Endpoint[]
   readonly #clock: Clock
-  /** Output of member commands becomes progress here. */
+  /** Prints the results of member commands as progress. */
   readonly #terminal: Terminal
   readonly #faults = new Map<string, HookFaults>()
   /**
@@ -184,7 +184,7 @@ export class LocalTarget implements ChaosTarget {
       }
     }
     const timeout = chaosLimits.readyMsMax / 1000
-    if (role === 'voter') await votes(this.#terminal, cluster, member, { timeout })
+    if (role === 'voter') await waitUntilVoter(this.#terminal, cluster, member, { timeout })
   }
 
   async addMember(): Promise<string> {

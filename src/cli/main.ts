@@ -19,5 +19,5 @@ async function main(): Promise<void> {
   })
 }
 
-// Not awaited: it is bundled as a script.
+// Not awaited, because the bundle is a script, which has no top-level await.
 void main()

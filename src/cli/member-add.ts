@@ -10,7 +10,7 @@ import { authorityFingerprint } from '../pki/member-keys.ts'
 import { isOfAuthority, parseJoinToken } from '../membership/join-token.ts'
 import type { AnyMember } from './any-member.ts'
 import { CliError } from './errors.ts'
-import { openCluster, forgetContext, waitUntilJoined, votes } from './member-change.ts'
+import { openCluster, forgetContext, waitUntilJoined, waitUntilVoter } from './member-change.ts'
 import type { ChangeFlags } from './member-change.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -43,15 +43,15 @@ export type TokenResult =
 export async function memberAdd(terminal: Terminal, name: string, flags: AddFlags): Promise<void> {
   checkAuthorities(flags)
   const cluster = openCluster(terminal, flags)
-  const seat = { name, role: flags.role, replaces: flags.replaces ?? null, ...addressesOf(flags) }
-  const issued = await newToken(cluster, seat)
-  if (issued.kind === 'joined') joinedBefore(terminal, seat, flags)
-  else give(terminal, seat, issued.token, flags)
-  if (issued.kind === 'joined') keepContext(terminal, seat, flags)
+  const requested = { name, role: flags.role, replaces: flags.replaces ?? null, ...addressesOf(flags) }
+  const issued = await newToken(cluster, requested)
+  if (issued.kind === 'joined') reportJoined(terminal, requested, flags)
+  else createKeysAndPrint(terminal, requested, issued.token, flags)
+  if (issued.kind === 'joined') keepContext(terminal, requested, flags)
   if (!flags.wait) return
   await waitUntilJoined(terminal, cluster, name, flags)
-  keepContext(terminal, seat, flags)
-  if (flags.role === 'voter') await votes(terminal, cluster, name, flags)
+  keepContext(terminal, requested, flags)
+  if (flags.role === 'voter') await waitUntilVoter(terminal, cluster, name, flags)
   if (flags.output === 'table') terminal.print(`${name} ${flags.role === 'voter' ? 'votes' : 'is a learner'}`)
 }
 
@@ -80,30 +80,46 @@ function checkCluster(directory: string, { token }: JoinToken): void {
 }
 
 /** Adds the context of the member if `--pki` has its keys. */
-function keepContext(terminal: Terminal, seat: Seat, { pki, kubeconfig }: ReplaceFlags): void {
-  if (pki !== undefined) addContext(terminal, pki, kubeconfig, seat)
+function keepContext(
+  terminal: Terminal,
+  requested: RequestedMember,
+  { pki, kubeconfig }: ReplaceFlags,
+): void {
+  if (pki !== undefined) addContext(terminal, pki, kubeconfig, requested)
 }
 
-function give(terminal: Terminal, seat: Seat, token: JoinToken, flags: AddFlags): void {
+function createKeysAndPrint(
+  terminal: Terminal,
+  requested: RequestedMember,
+  token: JoinToken,
+  flags: AddFlags,
+): void {
   if (flags.pki !== undefined) checkCluster(flags.pki, token)
   // After the cluster has accepted the name: the keys of an existing member must not change.
-  const made = flags.pki === undefined ? [] : [...makeKeys(terminal, flags.pki, seat)]
-  const tokenPath = join(dirname(keyFiles(flags.pki ?? 'pki', seat.name)['--peer-key-file']), 'join-token')
+  const made = flags.pki === undefined ? [] : [...makeKeys(terminal, flags.pki, requested)]
+  const tokenPath = join(
+    dirname(keyFiles(flags.pki ?? 'pki', requested.name)['--peer-key-file']),
+    'join-token',
+  )
   if (flags.pki !== undefined) {
     replaceFile(tokenPath, `${token.token}\n`, 'secret')
     made.push(tokenPath)
   }
-  printInstructions(terminal, { seat, token, tokenPath, made, flags })
+  printInstructions(terminal, { requested, token, tokenPath, made, flags })
 }
 
 /** Reports that the member joined in an earlier run, or by another operator: nothing to start. */
-function joinedBefore(terminal: Terminal, seat: Seat, { output }: Pick<ChangeFlags, 'output'>): void {
+function reportJoined(
+  terminal: Terminal,
+  requested: RequestedMember,
+  { output }: Pick<ChangeFlags, 'output'>,
+): void {
   if (output === 'json') {
-    return terminal.print(JSON.stringify({ member: memberOf(seat), joined: true }, null, 2))
+    return terminal.print(JSON.stringify({ member: memberOf(requested), joined: true }, null, 2))
   }
-  const place = seat.replaces === null ? '' : `, in the place of ${seat.replaces}`
-  const lost = `if its data is lost, orchctl member remove ${seat.name} comes first`
-  terminal.print(`${seat.name} has joined already${place}: no token is made; ${lost}`)
+  const place = requested.replaces === null ? '' : `, in the place of ${requested.replaces}`
+  const lost = `if its data is lost, orchctl member remove ${requested.name} comes first`
+  terminal.print(`${requested.name} has joined already${place}: no token is made; ${lost}`)
 }
 
 export type ReplaceFlags = Omit<AddFlags, 'role' | 'replaces'>
@@ -119,19 +135,20 @@ export async function memberReplace(
   const { old, next } = names
   checkAuthorities(flags)
   const cluster = openCluster(terminal, flags)
-  const seat: Seat = { name: next, role: 'voter', replaces: old, ...addressesOf(flags) }
+  const requested: RequestedMember = { name: next, role: 'voter', replaces: old, ...addressesOf(flags) }
   // Request before reading the status, else a member that joins in between looks unknown.
-  const issued = await newToken(cluster, seat)
+  const issued = await newToken(cluster, requested)
   const isDone = issued.kind === 'joined' && issued.isDone
   if (!isDone) {
-    if (issued.kind === 'token') give(terminal, seat, issued.token, { ...flags, role: 'voter' })
+    if (issued.kind === 'token')
+      createKeysAndPrint(terminal, requested, issued.token, { ...flags, role: 'voter' })
     else if (flags.wait) terminal.note(`${next} has joined already, and waits for the place of ${old}`)
-    else joinedBefore(terminal, seat, flags)
-    if (issued.kind === 'joined') keepContext(terminal, seat, flags)
+    else reportJoined(terminal, requested, flags)
+    if (issued.kind === 'joined') keepContext(terminal, requested, flags)
     if (!flags.wait) return
-    await votes(terminal, cluster, next, flags)
+    await waitUntilVoter(terminal, cluster, next, flags)
   }
-  keepContext(terminal, seat, flags)
+  keepContext(terminal, requested, flags)
   // Also completes an earlier run that was interrupted just before this.
   forgetContext(terminal, cluster, old, flags)
   const words = isDone
@@ -140,7 +157,7 @@ export async function memberReplace(
   terminal.print(flags.output === 'json' ? JSON.stringify({ member: next, replaced: old }) : words)
 }
 
-export type Seat = {
+export type RequestedMember = {
   readonly name: string
   readonly role: 'voter' | 'learner'
   readonly replaces: string | null
@@ -149,8 +166,8 @@ export type Seat = {
 }
 
 /** @throws CliError `failed` also when another member has the name or an address */
-export async function newToken(cluster: AnyMember, seat: Seat): Promise<TokenResult> {
-  const { body: answer } = await cluster.post('/cluster/v1/join-tokens', seat)
+export async function newToken(cluster: AnyMember, requested: RequestedMember): Promise<TokenResult> {
+  const { body: answer } = await cluster.post('/cluster/v1/join-tokens', requested)
   const { token, expires, clusterName, apiDomain, addresses } = answer
   if (answer['joined'] === true) {
     const { member, votes: doesVote } = answer
@@ -176,7 +193,7 @@ export async function newToken(cluster: AnyMember, seat: Seat): Promise<TokenRes
 /** @throws CliError `usage` */
 function addressesOf(
   flags: Pick<AddFlags, 'peerAddress' | 'clientAddress'>,
-): Pick<Seat, 'peerAddress' | 'clientAddress'> {
+): Pick<RequestedMember, 'peerAddress' | 'clientAddress'> {
   const parse = (flag: string, text: string): string => {
     try {
       return memberAddress(text)
@@ -197,21 +214,30 @@ function addressesOf(
  *
  * @returns the created files
  */
-export function makeKeys(terminal: Terminal, directory: string, seat: Seat): readonly string[] {
-  return ensureKeys(terminal, directory, null, seat)
+export function makeKeys(
+  terminal: Terminal,
+  directory: string,
+  requested: RequestedMember,
+): readonly string[] {
+  return ensureKeys(terminal, directory, null, requested)
 }
 
 /** Adds the context once the member has joined. */
-export function addContext(terminal: Terminal, directory: string, kubeconfigPath: string, seat: Seat): void {
-  if (ensureKeys(terminal, directory, kubeconfigPath, seat).includes(kubeconfigPath))
-    terminal.note(`its context ${seat.name} is in ${kubeconfigPath}`)
+export function addContext(
+  terminal: Terminal,
+  directory: string,
+  kubeconfigPath: string,
+  requested: RequestedMember,
+): void {
+  if (ensureKeys(terminal, directory, kubeconfigPath, requested).includes(kubeconfigPath))
+    terminal.note(`its context ${requested.name} is in ${kubeconfigPath}`)
 }
 
 function ensureKeys(
   { clock, random }: Terminal,
   directory: string,
   kubeconfigPath: string | null,
-  { name, peerAddress, clientAddress }: Seat,
+  { name, peerAddress, clientAddress }: RequestedMember,
 ): readonly string[] {
   const hosts = new Set([clientAddress, peerAddress].map((address) => parseAddress(address).host))
   const member = { name, hosts: [...hosts], serverUrl: `https://${clientAddress}` }
@@ -219,7 +245,7 @@ function ensureKeys(
 }
 
 type TokenInstructions = {
-  readonly seat: Seat
+  readonly requested: RequestedMember
   readonly token: JoinToken
   /** Path of the token on the new machine. */
   readonly tokenPath: string
@@ -229,14 +255,14 @@ type TokenInstructions = {
 
 function printInstructions(
   terminal: Terminal,
-  { seat, token, tokenPath, made, flags }: TokenInstructions,
+  { requested, token, tokenPath, made, flags }: TokenInstructions,
 ): void {
-  const keys = keyFiles(flags.pki ?? 'pki', seat.name)
-  const command = [serverCommand(terminal.program), ...serverFlags(seat, token, keys, tokenPath)]
+  const keys = keyFiles(flags.pki ?? 'pki', requested.name)
+  const command = [serverCommand(terminal.program), ...serverFlags(requested, token, keys, tokenPath)]
   if (flags.output === 'json') {
     const answer = {
       ...token,
-      member: memberOf(seat),
+      member: memberOf(requested),
       files: [...Object.values(keys), tokenPath],
       made,
       command: command.join(' '),
@@ -244,16 +270,16 @@ function printInstructions(
     return terminal.print(JSON.stringify(answer, null, 2))
   }
   for (const path of made) terminal.note(`made  ${path}`)
-  const place = seat.replaces === null ? '' : `, in the place of ${seat.replaces}`
-  terminal.print(`a token for ${seat.name}${place}: good for one data directory, until ${token.expires}`)
+  const place = requested.replaces === null ? '' : `, in the place of ${requested.replaces}`
+  terminal.print(`a token for ${requested.name}${place}: good for one data directory, until ${token.expires}`)
   terminal.print('')
   terminal.print('On its machine, with these files of the cluster’s keys:')
   for (const path of [...Object.values(keys), tokenPath]) terminal.print(`  ${path}`)
   if (flags.pki === undefined) {
-    const address = parseAddress(seat.clientAddress)
-    const what = `${seat.name}=${address.host}:${address.port}`
+    const address = parseAddress(requested.clientAddress)
+    const what = `${requested.name}=${address.host}:${address.port}`
     terminal.print(
-      `(${terminal.program} pki init --dir pki --members ${what} creates its own keys, where those of the cluster are;`,
+      `(${terminal.program} pki init --dir pki --members ${what} creates these keys, where those of the cluster are;`,
     )
     terminal.print(`${tokenPath} must contain one line, readable by its owner only: ${token.token})`)
   }
@@ -265,7 +291,7 @@ function printInstructions(
     terminal.note(`once it has joined, repeat this command: that adds its context to ${flags.kubeconfig}`)
 }
 
-function memberOf({ name, role, replaces, peerAddress, clientAddress }: Seat): Seat {
+function memberOf({ name, role, replaces, peerAddress, clientAddress }: RequestedMember): RequestedMember {
   return { name, role, replaces, peerAddress, clientAddress }
 }
 
@@ -283,20 +309,20 @@ function keyFiles(directory: string, name: string) {
 }
 
 function serverFlags(
-  seat: Seat,
+  requested: RequestedMember,
   token: JoinToken,
   keys: Readonly<Record<string, string>>,
   tokenPath: string,
 ): readonly string[] {
-  const { host } = parseAddress(seat.clientAddress)
+  const { host } = parseAddress(requested.clientAddress)
   return [
-    `--name ${seat.name}`,
-    `--data-dir ${join('data', seat.name)}`,
+    `--name ${requested.name}`,
+    `--data-dir ${join('data', requested.name)}`,
     // A host name may have several addresses, which are unknown here.
     ...(isIP(host) === 0 ? [] : [`--bind-address ${host}`]),
-    `--secure-port ${parseAddress(seat.clientAddress).port}`,
-    `--advertise-address ${seat.clientAddress}`,
-    `--peer-address ${seat.peerAddress}`,
+    `--secure-port ${parseAddress(requested.clientAddress).port}`,
+    `--advertise-address ${requested.clientAddress}`,
+    `--peer-address ${requested.peerAddress}`,
     `--cluster-name ${token.clusterName}`,
     `--api-domain ${token.apiDomain}`,
     ...Object.entries(keys).map(([flag, path]) => `${flag} ${path}`),
@@ -305,7 +331,7 @@ function serverFlags(
   ]
 }
 
-/** The server of the same installation, called like this program. */
+/** Returns the command that starts the server of the same installation. */
 function serverCommand(program: string): string {
   return program.startsWith('node ') ? program.replace(/cli\/main\.js$/, 'main.js') : 'orch-apiserver'
 }

@@ -18,7 +18,7 @@ export type ChangeFlags = {
 type Member = MemberStatus['members'][number]
 
 type MemberChange = {
-  /** The member with the name at the start of the command; null: none. */
+  /** The member that had the name before the change; null: none. */
   readonly before: Member | null
   /** Whether there was anything to change. */
   readonly hasChanged: boolean
@@ -47,7 +47,7 @@ async function changed(
   return { before, hasChanged: body['changed'] === true || isDone }
 }
 
-/** A learner becomes a voter once it has caught up. */
+/** Makes a learner a voter once it has caught up. */
 export async function memberPromote(terminal: Terminal, name: string, flags: ChangeFlags): Promise<void> {
   const cluster = openCluster(terminal, flags)
   const wanted = { change: 'set-role', role: 'voter' }
@@ -59,11 +59,11 @@ export async function memberPromote(terminal: Terminal, name: string, flags: Cha
   )
   if (!hasChanged && before?.role === 'voter')
     return reportChange(terminal, name, false, flags, 'votes already')
-  if (flags.wait) await votes(terminal, cluster, name, flags)
+  if (flags.wait) await waitUntilVoter(terminal, cluster, name, flags)
   reportChange(terminal, name, hasChanged, flags, flags.wait ? 'votes' : 'votes once it has caught up')
 }
 
-/** A voter becomes a learner until it is promoted. */
+/** Makes a voter a learner until it is promoted. */
 export async function memberDemote(terminal: Terminal, name: string, flags: ChangeFlags): Promise<void> {
   const cluster = openCluster(terminal, flags)
   const wanted = { change: 'set-role', role: 'learner' }
@@ -104,7 +104,7 @@ export async function memberRemove(terminal: Terminal, name: string, flags: Chan
 
 export type MoveFlags = ChangeFlags & { readonly peerAddress?: string; readonly clientAddress?: string }
 
-/** The other members connect to the new address from now on. */
+/** Changes the addresses of a member, to which the others connect from then on. */
 export async function memberMove(terminal: Terminal, name: string, flags: MoveFlags): Promise<void> {
   const { peerAddress = null, clientAddress = null } = flags
   if (peerAddress === null && clientAddress === null) {
@@ -151,7 +151,7 @@ export function openCluster(
 }
 
 /** Waits until a member votes and the one it replaces is removed. */
-export async function votes(
+export async function waitUntilVoter(
   terminal: Terminal,
   cluster: AnyMember,
   name: string,

@@ -72,7 +72,7 @@ async function takeStep(terminal: Terminal, options: RotateOptions, paths: PairP
       rotation.promote()
       reissue(terminal, directory)
       return say(
-        'step 2 of 3: the next authority signs; every certificate in the directory is of it',
+        'step 2 of 3: the next authority signs; it issued every certificate in the directory',
         'next: copy the new certificates and keys to the members that have their own copies, give users and',
         'proxies certificates of the new authority, and run this again with --finish',
       )
@@ -103,7 +103,7 @@ function reissue(terminal: Terminal, directory: string): void {
   const outcomes = renewalIn(terminal, directory).check()
   for (const [path, outcome] of outcomes) {
     if (outcome.kind !== 'impossible' || !existsSync(path)) continue
-    // A certificate of another authority that lacks its key is not affected by this rotation.
+    // Not a failure: it may be a certificate of another authority, whose key is missing here.
     terminal.note(`${path} was not renewed: ${outcome.why}`)
   }
 }
@@ -140,7 +140,7 @@ async function checkTrusted(options: RotateOptions, next: Certificate | null): P
   )
 }
 
-/** @throws CliError `failed`: a certificate in the directory is of an authority that ends */
+/** @throws CliError `failed`: the retired authority issued a certificate in the directory */
 function checkReissued({ directory, authority }: RotateOptions, retired: readonly Certificate[]): void {
   if (authority === 'front-proxy') return
   const pairs = placesIn(directory, membersIn(directory)).pairs.filter(({ use }) =>

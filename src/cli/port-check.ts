@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { parseAddress } from '../config/address.ts'
 import { CliError } from './errors.ts'
-import { localHost, plannedSeats, presentMembers, readConfig } from './local-cluster.ts'
+import { localHost, plannedMembers, presentMembers, readConfig } from './local-cluster.ts'
 import type { LocalClusterOptions } from './local-cluster.ts'
 import { processState } from './process.ts'
 
@@ -34,7 +34,7 @@ export async function checkPorts(options: LocalClusterOptions): Promise<void> {
 }
 
 function newPorts(options: LocalClusterOptions): readonly PortUse[] {
-  return plannedSeats(options).flatMap(({ name, clientPort, peerPort, listenPort }) => [
+  return plannedMembers(options).flatMap(({ name, clientPort, peerPort, listenPort }) => [
     { port: clientPort, whose: `clients of ${name}` },
     { port: peerPort, whose: `peers of ${name}` },
     ...(listenPort === peerPort ? [] : [{ port: listenPort, whose: `peers of ${name}, behind the proxy` }]),

@@ -68,7 +68,8 @@ function warnOfSuspect(terminal: Terminal, { best }: RecoveryChoice): void {
 }
 
 /**
- * Rejects a path that is given twice; its lock would look like that of another process.
+ * Rejects a path that is not a directory, and a directory that is given twice: its second lock
+ * would fail as if another process held the first one.
  *
  * @throws CliError `failed`
  */
@@ -197,7 +198,7 @@ function lossOf({
     const range = `entries ${missed.from} to ${missed.to}`
     lines.push(`lost: ${range}, which were acknowledged: only ${missed.member} has them, and it is damaged`)
   }
-  // Then the membership change is complete as well.
+  // If the lost voters could decide alone, such writes need no further change of members.
   const after = lostDecide ? '' : ', after a change of members unknown here'
   lines.push(`lost, if there were any: writes after entry ${certain} that only ${others} had${after}`)
   return lines

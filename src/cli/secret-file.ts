@@ -34,7 +34,7 @@ export function readSecret({ passphraseFile, keyFile }: SecretFlags): Secret | n
   return { kind: 'key', bytes }
 }
 
-/** May be a pipe, such as the output of a password manager. */
+/** Reads a file, or a pipe such as the output of a password manager. */
 function readBytes(path: string): Buffer {
   try {
     const file = openSync(path, 'r')

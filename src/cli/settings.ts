@@ -45,7 +45,7 @@ export async function settingsSet(
   const first = await read(endpoints)
   let known = first
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    // Members of an older version have no version in their response and ignore the condition.
+    // Members that run an older program return no version of the settings and ignore the condition.
     const version = typeof known['version'] === 'string' ? { version: known['version'] } : {}
     const body = { ...version, ...Object.fromEntries(wanted) }
     const { endpoint, reply } = await firstReply(endpoints, { method: 'POST', path, body })

@@ -18,7 +18,7 @@ import { formatTable } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
 const path = '/cluster/v1/snapshot'
-/** A member may have to wait for its disk before it starts. */
+/** A member may have to wait for its disk before the stream starts. */
 const stallMs = 90_000
 const progressMs = 1000
 
@@ -44,7 +44,7 @@ export async function snapshotSave(terminal: Terminal, file: string, flags: Save
       random: terminal.random,
       write: (bytes) => partial.write(bytes),
     })
-    await pour(terminal, { endpoint, stream, saver })
+    await copyStream(terminal, { endpoint, stream, saver })
     const { header, summary } = saver.finish()
     partial.commit()
     if (secret === null)
@@ -100,7 +100,7 @@ async function firstStream(
 }
 
 /** @throws BackupError */
-async function pour(
+async function copyStream(
   terminal: Terminal,
   of: { readonly endpoint: Endpoint; readonly stream: MemberStream; readonly saver: SnapshotSaver },
 ): Promise<void> {

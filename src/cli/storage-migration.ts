@@ -46,7 +46,10 @@ export type MigrationResult = MigrationCounts & {
 
 /** Failures that are shown. */
 const FAILURES_SHOWN_MAX = 10
-/** Passes until one finds no object that no earlier one has updated. */
+/**
+ * Maximum passes. The migration ends with a pass that finds only objects that earlier passes have
+ * updated.
+ */
 const PASSES_MAX = 10
 
 /**
@@ -114,7 +117,7 @@ export class StorageMigration {
     return updated
   }
 
-  /** Every object fails, most probably for the same reason. */
+  /** Returns whether every object so far has failed, most probably for the same reason. */
   #isHopeless(): boolean {
     return this.#counts.failed >= FAILURES_SHOWN_MAX && this.#counts.failed === this.#counts.objects
   }
@@ -146,7 +149,7 @@ export class StorageMigration {
     }
   }
 
-  /** Waits until as many objects as by now were due. */
+  /** Waits until the rate permits the next objects. */
   async #pace(): Promise<void> {
     const { clock } = this.#dependencies
     const dueMs = this.#startedMs + (this.#counts.objects / this.#options.rate) * 1000

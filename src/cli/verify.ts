@@ -43,7 +43,7 @@ const verifyExitCodes = Object.freeze({
 
 const progressEveryMs = 5000
 
-/** Records and checks, or checks a recording. @returns the exit code */
+/** Records traffic and checks it, or checks a saved recording. @returns the exit code */
 export async function verify(terminal: Terminal, flags: VerifyFlags): Promise<number> {
   try {
     return await verified(terminal, flags)

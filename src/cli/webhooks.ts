@@ -20,7 +20,9 @@ type ChangeOptions = Options & { readonly type?: 'mutating' | 'validating' }
 export function addWebhooks(program: Command, terminal: Terminal, shared: SharedOptions): void {
   const webhooks = program
     .command('webhooks')
-    .description('webhooks for admission and conversion: their calls, and the way out if one blocks writes')
+    .description(
+      'webhooks for admission and conversion: show their calls, and suspend one that blocks writes',
+    )
   webhooks
     .command('list')
     .description('show each webhook with rate, duration, failures, state, and the requests that depend on it')
@@ -121,7 +123,11 @@ export type WebhookRow = {
   readonly lastFailure: string | null
 }
 
-/** Adds the calls of members up. @param answers one of each member */
+/**
+ * Merges the webhooks that the members reported, and adds up their calls.
+ *
+ * @param answers one of each member
+ */
 export function mergedWebhooks(answers: readonly Record<string, unknown>[]): readonly WebhookRow[] {
   const rows = new Map<string, WebhookRow>()
   for (const { member, webhooks } of answers) {

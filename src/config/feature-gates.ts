@@ -81,7 +81,7 @@ function isSwitchable(name: GateName): name is FeatureGate {
   return gateFacts[name].stage !== 'GA'
 }
 
-/** All gates of a stage that are not listed individually. */
+/** Names that stand for all gates of a stage that are not listed individually. */
 const stageWords: { readonly [word: string]: Stage } = { AllAlpha: 'Alpha', AllBeta: 'Beta' }
 
 /** `--feature-gates=A=true,B=false`. @source spec 9.7 */

@@ -4,7 +4,7 @@ import { ConfigError } from './errors.ts'
 export type Flag<T> = {
   /** Placeholder of the value in help: `PATH`, `duration`, `host:port`, … Empty for a switch. */
   readonly placeholder: string
-  /** One sentence, with the unit and the range. */
+  /** The help text, with the unit where there is one. */
   readonly help: string
   /** The default value. */
   readonly fallback: T
@@ -16,7 +16,7 @@ export type Flag<T> = {
 
 /** Returns the value of a flag with a single value. */
 function single(values: readonly string[]): string {
-  // The last occurrence wins, as with other servers.
+  // The last occurrence wins, as upstream.
   return values[values.length - 1] ?? ''
 }
 

@@ -27,8 +27,8 @@ export const limits = Object.freeze({
   requestsReadingMax: 400,
   requestsWritingMax: 200,
   /**
-   * Limits per user of these, of watches and of backend streams. When full: 429 for that user,
-   * `Retry-After: 1`.
+   * Share of one user in the requests in progress, in the watches and in the backend streams. When
+   * full: 429 for that user, `Retry-After: 1`.
    */
   placesPerUserShare: 3 / 4,
   /** Request bodies being received, in total and per user. When full: 429, `Retry-After: 1`. */
@@ -115,7 +115,8 @@ export const limits = Object.freeze({
   warningsMax: 16,
   warningCharactersMax: 256,
   /**
-   * Custom kinds with metrics of their own, ever. When full: further ones are counted as unknown.
+   * Custom kinds that get metrics of their own between start and end of the process. When full:
+   * further ones are counted as unknown.
    */
   customKindSeriesMax: 1000,
   /**
@@ -123,7 +124,7 @@ export const limits = Object.freeze({
    * 30 lines each. When full: further ones are counted as unknown resources.
    */
   requestSeriesMax: 1000,
-  /** Syncs that measure the disk at the start, and their total time. */
+  /** Syncs that measure the disk at the start, the bytes of each, and their total time. */
   diskProbeWrites: 64,
   diskProbeWriteBytes: 4 * KiB,
   diskProbeMsMax: 100,
@@ -251,7 +252,10 @@ export const limits = Object.freeze({
   admissionSeriesMax: 1000,
   /** Kinds and pairs of versions in metrics of conversion webhooks. More: counted together. */
   conversionSeriesMax: 1000,
-  /** Delay before the first repetition of a failed call; each later one is half as long again. */
+  /**
+   * Delay before the first repetition of a failed call; each later delay is 1.5 times the one
+   * before.
+   */
   outwardRetryMsMin: 500,
   /** Interval of reading a file with a bearer token for such a server, and size of the token. */
   outwardTokenFileMs: 10_000,
@@ -294,7 +298,7 @@ export const limits = Object.freeze({
    */
   oidcKeysMsMax: 600_000,
   oidcFetchMsMin: 1000,
-  /** Ms after a fetch that failed. */
+  /** Ms from a failed fetch to the next one. */
   oidcFailedFetchMs: 5000,
   /**
    * Identity tokens that were verified, and ms that they are kept. When full: the oldest is
@@ -329,13 +333,17 @@ export const limits = Object.freeze({
   signingKeyPublicationMs: 10_000,
   /** Ms for which issuing a token waits for the first key. Longer: 503, `Retry-After: 1`. */
   signingKeyWaitMs: 3000,
-  /** How often a member checks that its public key is stored, and the leader the shared keys. */
+  /**
+   * How often a member checks that its public key is stored, and how often the leader checks the
+   * shared keys.
+   */
   memberKeyCheckMs: 200,
   keyRingCheckMs: 10_000,
   /** Ms for a write of keys. Longer: it is tried again. */
   keyRingWriteMs: 5000,
   /**
-   * Difference between the clocks of two machines; tokens are valid earlier and longer by it.
+   * Assumed difference between the clocks of two machines: tokens are accepted this much earlier
+   * and later.
    */
   tokenClockSkewMs: 60_000,
   /** Names in the impersonation headers of a request. More: 400. */

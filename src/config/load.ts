@@ -129,7 +129,7 @@ function asText(name: FlagName, value: unknown, path: string): string {
     default:
       if (name === 'initial-members' && typeof value === 'object' && value !== null)
         return memberText(value, path)
-      throw new ConfigError(`${name} (file ${path}): must be a string, a number or a list of them`)
+      throw new ConfigError(`${name} (file ${path}): must be a string, a number, a boolean or a list of them`)
   }
 }
 

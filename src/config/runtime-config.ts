@@ -30,7 +30,7 @@ export function runtimeConfigFlag(): Flag<RuntimeConfig> {
 }
 
 function parse(values: readonly string[]): RuntimeConfig {
-  // The last entry for a key wins, as with other servers.
+  // The last entry for a key wins, as upstream.
   const given = new Map<string, boolean>()
   for (const entry of values.flatMap((value) => value.split(','))) {
     if (entry.trim() === '') continue

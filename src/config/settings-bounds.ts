@@ -13,7 +13,10 @@ export const settingsBounds = Object.freeze({
   historyEventsMin: { min: 0, max: 10_000_000 },
   /** At most a request body; at least the largest object that every cluster creates. */
   objectBytesMax: { min: 16 * 1024, max: limits.requestBytesMax },
-  /** At least one large object with its history; at most more than the memory of any machine. */
+  /**
+   * The minimum holds one large object with its history; the maximum exceeds the memory of any
+   * machine.
+   */
   storageBytesMax: { min: 16 * MiB, max: 16 * 1024 * 1024 * MiB },
   /** 1: on. */
   leaseReads: { min: 0, max: 1 },

@@ -6,7 +6,7 @@ import { CodedError } from '../../base/coded-error.ts'
  * - `usage` (2): a flag or file is invalid
  * - `data-directory` (1): it belongs to another member or process, or has a newer format
  * - `keys` (1): certificates or keys are missing or do not match
- * - `address` (1): a port is in use
+ * - `address` (1): a port cannot be opened
  * - `join` (1): no member accepted the join request
  */
 export type StartErrorCode = 'usage' | 'data-directory' | 'keys' | 'address' | 'join'

@@ -15,7 +15,7 @@ const clusterRecordRemedy =
 
 /**
  * The cluster of a data directory, and the logs that founded it. The file carries a checksum: with
- * another id this member could not join its own cluster.
+ * a damaged ID this member could not take part in its own cluster.
  */
 export class FileClusterRecord implements ClusterRecordStore {
   readonly path: string

@@ -6,9 +6,9 @@ import { encryptedResourcesFileName } from './layout.ts'
 const resourcesMax = 1000
 
 /**
- * A file that lists the resources without plain text in the database and the log of this directory,
- * so that a start need not rewrite database and log. Without the file both are rewritten once
- * again, which is harmless, so a file that cannot be read is ignored.
+ * A file that lists the encrypted resources of which the database and the log of this directory
+ * hold no plain text, so that a start need not rewrite both. Without the file both are rewritten
+ * once again, which is harmless, so a file that cannot be read is ignored.
  */
 export class EncryptedResourcesFile {
   readonly #path: string

@@ -10,8 +10,8 @@ import { foundingFileName } from './layout.ts'
 
 /**
  * Returns the fingerprint of the initial members that this member's log begins with. It is stored
- * next to the log, because the flag is ignored once the log exists: an address may be corrected
- * there later.
+ * next to the log, because the flag is ignored once the log exists, and its addresses may be
+ * corrected later.
  *
  * @param directory the data directory
  * @param logDirectory the directory of the log

@@ -14,7 +14,7 @@ export const foundingFileName = 'founding'
 /** The cluster of the directory and the logs that founded it. */
 export const clusterFileName = 'cluster.json'
 
-/** Lists the encrypted resources without plain text in the database and the log. */
+/** Lists the encrypted resources of which the database and the log hold no plain text. */
 export const encryptedResourcesFileName = 'encrypted-resources'
 
 /** The log ids of the peers. */

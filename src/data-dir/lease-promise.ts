@@ -8,7 +8,7 @@ import { leasePromiseFileName } from './layout.ts'
 export type LeasePromiseOptions = {
   /** The data directory. */
   readonly directory: string
-  /** This process promises this long, in ms. */
+  /** How long this process promises, in ms. */
   readonly electionMs: number
   /** Whether the directory contains a log, so that an earlier process may have given a promise. */
   readonly hasLog: boolean

@@ -9,10 +9,10 @@ const attemptMsMax = 1000
 const proofMsMax = 3500
 
 /**
- * Whether this member is up to date with the cluster. A member that just restarted receives
- * messages of its leader before it learns how far behind it is, so its own indexes do not show it.
- * A read barrier does: it opens only when memory contains everything that was acknowledged before
- * the request. One is requested every second.
+ * Determines whether this member is up to date with the cluster. A member that just restarted
+ * receives messages of its leader before it learns how far behind it is, so its own indexes do not
+ * show it. A read barrier does: it opens only when memory contains everything that was acknowledged
+ * before the request. One is requested every second.
  */
 export class CaughtUp {
   readonly #consensus: Pick<Consensus<never>, 'barrier'>

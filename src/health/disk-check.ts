@@ -15,7 +15,9 @@ export type DiskCheckDependencies = {
 
 /** A device that keeps data without power cannot answer faster. */
 const believableSyncMs = 0.01
-/** From the candidate's own vote to the first entry of its term, in sequence. */
+/**
+ * Syncs of an election in sequence, from the candidate's own vote to the first entry of its term.
+ */
 const syncsOfAnElection = 3
 
 /**

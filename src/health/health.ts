@@ -16,7 +16,7 @@ export type HealthCheck = {
   readonly isPublic?: boolean
 }
 
-/** The checks behind each path. The set never changes, the results do, in both directions. */
+/** The checks behind each path. The set of checks never changes. */
 export type Health = {
   readonly livez: readonly HealthCheck[]
   readonly readyz: readonly HealthCheck[]
@@ -130,8 +130,8 @@ function membershipFailure(status: ConsensusStatus, clock: Clock, bounds: Health
 }
 
 /**
- * A pinned learner is as good as a voter; one that is to be promoted is not yet. Whether they have
- * caught up is a separate check, with a read barrier.
+ * A learner that is to stay one counts like a voter; a learner that is to be promoted does not. A
+ * separate check with a read barrier determines whether a member has caught up.
  *
  * @returns why it does not take part, or null
  */

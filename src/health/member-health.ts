@@ -70,7 +70,8 @@ export function watchHealth({
         name: 'default-policy',
         live: false,
         failure: () => {
-          // Only a new cluster lacks it: an operator may delete what is stored later.
+          // Checked only until the policy was seen, because an operator may delete parts of it
+          // later.
           isPolicySeen ||= clock.monotonicMs() - startedMs > policyAwaitedMsMax || hasDefaultPolicy()
           return isPolicySeen ? null : 'the default roles and bindings are not stored yet'
         },

@@ -16,11 +16,11 @@ const socketFile = 'lock.sock'
 
 /**
  * Makes this process the only user of a directory. LevelDB's own lock is not enough: a second open
- * within one process drops it, and the log is opened before it. Two sockets are held, which
+ * within one process drops it, and the log is opened before LevelDB. Two sockets are held, which
  * complement each other:
  *
- * - On Linux an abstract one named after the directory's device and inode. The system releases the
- *   name with the process, so it is never stale and there is no race. It is visible within one
+ * - On Linux an abstract one named after the directory's device and inode. The system releases
+ *   the name with the process, so it is never stale and there is no race. It is visible within one
  *   network namespace.
  * - One in the directory itself, visible to containers that share the directory. A killed process
  *   leaves its file behind, but nothing answers there, so it is taken over.

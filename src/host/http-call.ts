@@ -50,6 +50,7 @@ export type HttpResult =
  * - `reset`: the connection ended before the response was complete
  * - `timeout`: no complete response in time
  * - `too-large`: the response is longer than allowed
+ * - `other`: any other failure
  */
 export type HttpFailureReason = 'dns' | 'connect' | 'tls' | 'reset' | 'timeout' | 'too-large' | 'other'
 

@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { assert } from '../../base/assert.ts'
 import type { Random } from '../../base/random.ts'
 
-/** Bytes drawn from the system at once: one call per uid would cost more than the uid. */
+/**
+ * Bytes drawn from the system at once: a system call for each UID would cost more than the rest of
+ * it.
+ */
 const poolBytes = 4096
 
 /** Random numbers of the system, suitable for secrets. */

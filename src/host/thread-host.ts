@@ -4,8 +4,8 @@ import { RealClock } from './clock.ts'
 import { RealRandom } from './random.ts'
 
 /**
- * Loaded by the threads of the consensus library by the URL of this file: the machine's clock and
- * entropy.
+ * The clock and the entropy of the machine. The threads of the consensus library load this file by
+ * its URL.
  */
 export const threadHost: { readonly clock: Clock; readonly random: Random } = {
   clock: new RealClock(),

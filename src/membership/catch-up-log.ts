@@ -24,7 +24,7 @@ const unansweredMs = 30_000
 
 /**
  * Logs the progress of a member that joined, until it votes or, as a pinned learner, is up to date;
- * and now and then that no member responds. Logs nothing for a member that votes already.
+ * and every `unansweredMs` that no member responds. Logs nothing for a member that votes already.
  * @returns a function that stops it
  */
 export function logCatchUp(dependencies: CatchUpLogDependencies): () => void {
@@ -69,7 +69,8 @@ export function logCatchUp(dependencies: CatchUpLogDependencies): () => void {
 }
 
 /**
- * Returns the members that it dials: from its log, or from its join answer while the log is empty.
+ * Returns the members that this one dials: from its log, or from its join answer while the log is
+ * empty.
  */
 function peersOf({ consensus, joined }: CatchUpLogDependencies): readonly MemberInfo[] {
   const { configuration, id } = consensus.status

@@ -123,8 +123,8 @@ function nonceOf(directory: string, random: Random): string {
 }
 
 /**
- * Tries one member after the other, again and again, until one accepts or rejects the request, or
- * no address can help.
+ * Tries one member after the other, again and again, until one accepts or rejects the request, no
+ * address can help, or the time is over.
  */
 async function requestUntilAnswered(
   { config, clock, log }: JoinOptions,
@@ -176,7 +176,7 @@ function troubleOf(reply: JoinReply, address: string): Trouble {
       const line = `${address}: ${messageOf(reply.body) ?? `HTTP ${reply.status}`}`
       if (reply.status === 401) {
         const remedy = 'it is older than an hour, superseded, or mistyped; orchctl member add makes another'
-        // It has checked with the leader, so no other member has newer data.
+        // The member has checked with the leader, so no other member has newer data.
         return { kind: 'refused', line: `${address} does not accept this token: ${remedy}` }
       }
       if (reply.status === 404 || reply.status === 405) {

@@ -37,11 +37,11 @@ export type Joining = {
   readonly memberId: NodeId
   /** See `MemberChange`: the id was drawn when this index was applied. */
   readonly basedOn: LogIndex
-  /** It was in the configuration: if it no longer is, it was removed. */
+  /** Whether the member was in the configuration: if it no longer is, it was removed. */
   readonly joined: boolean
 }
 
-/** As JSON, for the store. */
+/** Returns the fields of a record as JSON, for the store. */
 export function recordFields(record: JoinRecord): {
   readonly secretHash: string
   readonly expiresMs: number

@@ -149,7 +149,7 @@ function refused(code: JoinErrorCode, message: string): JoinError {
   return new JoinError(code, message)
 }
 
-/** The fault of a requested token. */
+/** Why no token can be made for a requested member. */
 export type SeatProblem =
   | { readonly kind: 'name-taken' | 'address-taken'; readonly message: string }
   | { readonly kind: 'no-such-voter'; readonly message: string }

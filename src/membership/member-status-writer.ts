@@ -104,8 +104,8 @@ export class MemberStatusWriter {
     const { store, clock } = this.#dependencies
     try {
       const outcome = await store.write({ kind: 'write', operations }, clock.monotonicMs() + proposalMsMax)
-      // There was a concurrent write, which the next evaluation reads. Or the storage is full: then
-      // there is time.
+      // After a concurrent write, the next evaluation reads the new state. A write that does not
+      // fit into the quota is tried again later.
       if (outcome.kind === 'over-quota') this.#pausedUntilMs = clock.monotonicMs() + driftMsMin
     } catch (cause) {
       // No quorum, or leadership moved: the next evaluation decides again.
@@ -114,7 +114,7 @@ export class MemberStatusWriter {
     }
   }
 
-  /** Returns `drift` if the lag is to be written, too. */
+  /** Returns the writes that are due; `drift`: they include writes of the lag alone. */
   #due(
     status: ConsensusStatus,
     nowMs: number,

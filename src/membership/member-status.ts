@@ -7,7 +7,7 @@ import type { MemberReport, ReportedState } from '../state-agreement/member-repo
  */
 export type MemberStatus = {
   readonly leader: boolean
-  /** It responded within an election timeout, or this leader has not led for that long. */
+  /** Whether it responded within an election timeout, or this leader has not led for that long. */
   readonly isResponding: boolean
   /** The term of the leader, if it has responded in it; null: it has not, the earlier one stays. */
   readonly term: Term | null
@@ -29,7 +29,7 @@ export type Judgement = {
   readonly message: string
 }
 
-/** The knowledge of the leader. */
+/** The state of the cluster and its members that the leader knows. */
 export type Leadership = {
   readonly id: NodeId
   readonly term: Term

@@ -101,7 +101,7 @@ export class StateRepair {
       digestsCompared(state.samples, this.#checkSource(from).samples)
     // A member that was repaired a moment ago has not been compared yet.
     if (state.quarantine === null) await this.#reported(() => compared() !== null, deadlineMs)
-    // It is undecided at first: a majority is known once enough members have reported.
+    // A disagreement is undecided at first: a majority is known once enough members have reported.
     if (from === null) await this.#reported(() => !isUndecided(state), deadlineMs)
     // Nothing is awaited between the checks and the repair.
     const source = this.#checkSource(from)

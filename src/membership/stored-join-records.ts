@@ -17,8 +17,8 @@ import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { revision } from '../store/revision.ts'
 
 /**
- * No kind has this group, so no API path leads here; digest, history and snapshots contain it like
- * any other data.
+ * No kind has this group, so no API path leads to these records; digest, history and snapshots
+ * contain them like any other data.
  */
 const place = { group: 'internal', plural: 'jointokens' }
 const prefix = prefixOf({ ...place, namespace: null })
@@ -118,6 +118,6 @@ function keptOf(stored: StoredObject): KeptRecord {
   const object = parseStored(stored)
   const spec: unknown = object['spec']
   const record = isJsonObject(spec) ? recordOf(object.metadata.name ?? '', spec) : null
-  assert(record !== null, 'a stored join token is one')
+  assert(record !== null, 'a stored join token has all its fields')
   return { record, version: stored.revision }
 }

@@ -48,8 +48,8 @@ export class WatchMetrics {
   }
 
   /**
-   * Begins a watch. Events of earlier changes are counted but not timed: they were not late, the
-   * client was.
+   * Begins a watch. Events of earlier changes are counted but not timed, because the client
+   * requested them later.
    */
   begin(kind: Kind): { readonly sent: (events: number, first: Revision | null) => void } {
     const series = this.#seriesOf(kind)

@@ -25,8 +25,8 @@ export type OutwardOptions = {
   readonly attemptsMax: number
   /**
    * `stale-connection`: repeats only a call whose connection had served another call and was
-   * closed, so that the server has probably not seen it. Unset: also calls that an overloaded
-   * server answered.
+   * closed, so that the server has probably not seen it. Unset: also a call whose connection broke,
+   * or that an overloaded server answered.
    */
   readonly repeats?: 'stale-connection'
   /** Never through a proxy. Unset: by the environment, see `proxyFor`. */

@@ -16,7 +16,7 @@ export type CredentialsFor = (type: WebhookPurpose, name: string) => ClientCrede
 /** A change of configured webhooks: `added` as they are now, `removed` as they were. */
 export type WebhooksChange<T> = { readonly added: readonly T[]; readonly removed: readonly T[] }
 
-/** A configured webhook, as its pool is chosen. */
+/** The part of a configured webhook by which its pool is chosen. */
 export type PooledWebhook = { readonly type: WebhookPurpose; readonly endpoint: WebhookEndpoint }
 
 export type WebhookClientsDependencies = {
@@ -36,7 +36,7 @@ export class WebhookClients {
   readonly #uses = new Map<string, number>()
   /** In the order of their last use. */
   readonly #pools = new Map<string, OutwardClient>()
-  /** The key of the last one. */
+  /** The key of the pool that was used last. */
   #lastKey = ''
 
   constructor(dependencies: WebhookClientsDependencies) {
@@ -146,7 +146,7 @@ function urlOf(endpoint: WebhookEndpoint): URL {
   return url
 }
 
-/** The key of each endpoint, which is made of its whole authority. */
+/** The key of each endpoint, kept because it is a hash of the whole authority. */
 const keys = new WeakMap<WebhookEndpoint, string>()
 
 function keyOf(type: WebhookPurpose, endpoint: WebhookEndpoint): string {

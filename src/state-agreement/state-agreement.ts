@@ -15,7 +15,8 @@ export type StateEvidence = {
 
 /**
  * - `agree`: no member is known to have another state
- * - `majority`: a majority of the voters had this state, there or later, and `members` have another
+ * - `majority`: a majority of the voters had this state, there or later, or `members` report that
+ *   they are outvoted; `members` have another state
  * - `outvoted`: a majority of the voters has one other state
  * - `undecided`: `members` have another state, and no majority is known to have one
  */
@@ -37,10 +38,10 @@ type Difference = {
 
 /**
  * Compares states at equal indexes and under equal levels of apply logic; other digests prove
- * nothing. Two members differ when they did at the newest index that both reported: what made them
- * differ before is gone from the state, as when the history that held it was trimmed. A majority
- * with this state settles every difference up to its index. A member that a majority has
- * contradicted already decides nothing against this one. Pure.
+ * nothing. Two members are compared at the newest index that both reported: an earlier difference
+ * has left the state since, for example with history that was trimmed. A majority with this state
+ * settles every difference up to its index. A member that a majority has contradicted already
+ * decides nothing against this one. Pure.
  */
 export function judgeState({ self, configuration, own, others }: StateEvidence): StateVerdict {
   const differing = new Map<NodeId, LogIndex>()

@@ -145,8 +145,8 @@ export class StateGuard {
   }
 
   /**
-   * Returns whether this member's state may be sent to another: it is trusted and has no open
-   * difference.
+   * Returns whether this member's state may be sent to another: it is served, and it has no open
+   * difference or an operator decided that it is right.
    */
   mayGive(): boolean {
     if (this.#dependencies.state.quarantine !== null) return false

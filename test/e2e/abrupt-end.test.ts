@@ -1,8 +1,7 @@
 /*
- * Goal: a member exits with its own message and exit code on any signal and under any peer traffic:
- * Node would abort by an assertion when a thread is terminated during an incoming call of a peer.
- * Method: a real process whose peer port gets calls without a pause, with the keys of a peer; a
- * second stop signal ends it at once.
+ * Goal: a member that gets a second stop signal exits with its own message and exit code, also
+ * under calls of peers: Node would abort by an assertion when a thread is terminated during one.
+ * Method: a real process whose peer port gets calls without a pause, with the keys of a peer.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -39,7 +38,7 @@ void test('a member that gets two stop signals exits with its own code while pee
   console.log(`# ended ${rounds} times by itself, with ${calls} calls of peers`)
 })
 
-/** Opens call after call, as a peer does, and sends a message in each at once. */
+/** Opens one call after another, as a peer does, and sends a message in each at once. */
 class Caller {
   readonly #cluster: ProcessCluster
   readonly #member: MemberProcess

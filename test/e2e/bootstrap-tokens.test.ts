@@ -52,13 +52,13 @@ for (const domain of someDomains) {
     const [member] = cluster.members
     assert.ok(member)
     const { ca } = cluster.credentials
-    const stranger = new ApiClient(member.url, { ca })
-    t.after(() => stranger.close())
+    const anonymous = new ApiClient(member.url, { ca })
+    t.after(() => anonymous.close())
     const path = `/api/v1/namespaces/${publicNamespace}/configmaps/cluster-info`
     const key = `jws-kubeconfig-${id}`
     let data: ClusterInfo['data'] = {}
     await until('cluster-info is signed', async () => {
-      const reply = await stranger.get(path)
+      const reply = await anonymous.get(path)
       if (reply.status === 200) data = (JSON.parse(reply.text) as ClusterInfo).data
       return data[key] !== undefined
     })
@@ -88,7 +88,7 @@ for (const domain of someDomains) {
     assert.equal((await orchctl('token', 'delete', id, ...flags)).code, 0)
     await until('the token is refused', async () => (await node.get(secrets)).status === 401)
     await until('its signature is gone', async () => {
-      const reply = await stranger.get(path)
+      const reply = await anonymous.get(path)
       return reply.status === 200 && !reply.text.includes(key)
     })
     const again = await orchctl('token', 'delete', id, ...flags)

@@ -46,7 +46,7 @@ async function comesBack(
   return { readyMs, log: away.currentLog() }
 }
 
-/** The long suite has as many as a member may well miss. */
+/** The long suite makes as many writes as a member may miss in practice. */
 const [writes, writesBeyondRetention] = everyVariant ? [10_000, 3000] : [1500, 1000]
 
 void test(`a member away during ${writes} writes catches up from the log`, async (t) => {

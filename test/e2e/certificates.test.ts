@@ -1,7 +1,8 @@
 /*
  * Goal: a certificate that a user or a node requests logs in as the expected user with the expected
  * groups, on every member. Method: openssl makes the requests, kubectl approves, real processes
- * issue, and a TLS client with the certificate reads its own user.
+ * issue, and a TLS client with the certificate gets a refusal that names the user, or reads what
+ * its group may read.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -59,7 +60,7 @@ void describe('certificates of three members', () => {
     return Buffer.from(encoded, 'base64').toString()
   }
 
-  /** The user and groups that each member sees. */
+  /** Returns the user that each member sees. */
   async function usersOf(name: string): Promise<readonly string[]> {
     const { ca } = cluster.credentials
     const key = readFileSync(pathOf(`${name}.key`), 'utf8')

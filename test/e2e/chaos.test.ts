@@ -3,7 +3,7 @@
  * however it ends; the cluster keeps its guarantees to clients.
  * Method: the shipped commands on clusters of their own; mixed faults under traffic that is
  * recorded and judged; interrupted and killed runs in the midst of every fault that outlives them;
- * processes looked at in /proc.
+ * the state of processes is read from /proc.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

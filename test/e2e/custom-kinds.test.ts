@@ -62,7 +62,7 @@ for (const domain of someDomains) {
     let cluster: ProcessCluster
 
     before(async () => {
-      // Few enough that a member that was away needs a copy of the state.
+      // The log retains so few entries that a member that was away needs a snapshot of the state.
       cluster = await ProcessCluster.start({ members: 3, domain, config: { 'log-retention-entries': 500 } })
     })
     after(() => cluster.remove())

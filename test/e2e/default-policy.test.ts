@@ -1,7 +1,7 @@
 /*
  * Goal: a new cluster has the default roles and bindings, keeps its aggregated roles current, and
  * restores a deleted default role under the next leader.
- * Method: three real processes, asked over HTTPS as the administrator.
+ * Method: three real processes, HTTPS requests of the administrator.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -55,7 +55,9 @@ void test('a cluster stores the default policy, aggregates roles, and restores a
     )
     assert.deepEqual([...seen].sort(), wanted)
   }
-  await until('the parts of admin are in it', () => hasResource(first.client, 'admin', 'rolebindings'))
+  await until('the role admin has the rules of its parts', () =>
+    hasResource(first.client, 'admin', 'rolebindings'),
+  )
 
   const labels = { 'rbac.authorization.k8s.io/aggregate-to-admin': 'true' }
   const rules = [{ verbs: ['get'], apiGroups: ['example.com'], resources: ['widgets'] }]

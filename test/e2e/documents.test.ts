@@ -64,8 +64,8 @@ void test('every block of commands of the documents works as it stands', async (
 })
 
 /**
- * By hard links where the file system has them: behind a symbolic link the compiler does not
- * recognize the files of the last build, and checks everything again.
+ * Provides node_modules by hard links where the file system has them: behind a symbolic link the
+ * compiler does not recognize the files of the last build, and checks everything again.
  */
 function bringPackages(checkout: string): void {
   const from = join(root, 'node_modules')

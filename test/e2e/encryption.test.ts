@@ -61,7 +61,7 @@ async function reconfigure(
   }
 }
 
-/** Returns the texts that a file of the directory has, with the name of the file. */
+/** Returns which of the texts are in files of the directory, with the path of each file. */
 function foundIn(directory: string, texts: readonly string[]): readonly string[] {
   const files = readdirSync(directory, { recursive: true, withFileTypes: true })
   return files

@@ -2,7 +2,7 @@
  * Goal: a cluster is bootstrapped once, by all its initial members. A member with another list of
  * members gets the reason of its rejection; one that lost its directory never bootstraps the
  * cluster again, whichever members are down; and an old member that returns to a re-created cluster
- * ends no other. All of this holds for a restored cluster, too.
+ * makes no other member exit. A restored cluster is bootstrapped in the same way.
  * Method: three real members; directories are emptied, kept and brought back.
  */
 import assert from 'node:assert/strict'
@@ -92,7 +92,7 @@ void test('no write is acknowledged before all initial members took part, with o
     () => text,
   )
   assert.match(text, /^\[-\]leader failed: reason withheld$/m)
-  // The directory of one that took part in nothing yet may be lost.
+  // A member that took part in nothing yet may lose its directory.
   assert.equal(await b.stop(), 0)
   rmSync(data(b), { recursive: true })
   b.start()
@@ -106,7 +106,7 @@ void test('no write is acknowledged before all initial members took part, with o
   assert.deepEqual([clusterIdOf(b), clusterIdOf(c)], [clusterIdOf(a), clusterIdOf(a)])
 })
 
-async function bothSayLost(b: MemberProcess, c: MemberProcess): Promise<void> {
+async function bothReportLost(b: MemberProcess, c: MemberProcess): Promise<void> {
   await until(
     'both report the reason',
     () =>
@@ -121,14 +121,15 @@ void test('a member that lost its data directory does not bootstrap a cluster wi
   const [a, b, c] = cluster.members
   if (a === undefined || b === undefined || c === undefined) return assert.fail('three members')
   await cluster.waitReady()
-  // Until then it may only have taken part in the founding, and have acknowledged no write.
+  // A member that is not ready yet may have taken part only in the founding, and have acknowledged
+  // no write.
   await c.stop('SIGKILL')
   for (const name of ['acked-1', 'acked-2']) await create(a, name)
   await Promise.all([a.stop('SIGKILL'), b.stop('SIGKILL')])
   rmSync(data(b), { recursive: true })
   b.start()
   c.start()
-  await bothSayLost(b, c)
+  await bothReportLost(b, c)
   for (const member of [b, c]) {
     assert.equal(await member.isReady(), false)
     const { status } = await member.client.get(`${path}/acked-1?timeout=2s`)
@@ -229,7 +230,7 @@ void test('a restored cluster is bootstrapped by all its members, and never by o
     () => `${a.logTail()}\n${b.logTail()}`,
   )
   assert.notEqual((await a.client.post(`${path}?timeout=2s`, { metadata: { name: 'early' } })).status, 201)
-  // Nothing was promised yet.
+  // It has taken part in nothing yet, so it may be restored again.
   await again()
   c.start()
   await cluster.waitReady()
@@ -239,7 +240,7 @@ void test('a restored cluster is bootstrapped by all its members, and never by o
   await a.stop('SIGKILL')
   await again()
   c.start()
-  await bothSayLost(b, c)
+  await bothReportLost(b, c)
   for (const member of [b, c]) {
     assert.equal(await member.isReady(), false)
     const { status } = await member.client.get(`${path}/acked?timeout=2s`)

@@ -1,8 +1,8 @@
 /*
  * Goal: with --secure-port 0 a server takes a free port, which its log, its kubeconfig and its
- * member record name, at each later start too; where other members know another port it exits with
- * an error.
- * Method: real processes that are alone, asked over the kubeconfig that they made.
+ * member record name, and keeps it at each later start; if other members know its address, it exits
+ * with an error.
+ * Method: real processes that are alone, queried with the kubeconfig that they made.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -1,7 +1,7 @@
 /*
  * Goal: an informer of a client library written for existing servers sees every change, each once
- * and in order, though leaders are killed: one that was connected to a follower, and one whose own
- * server went away.
+ * and in order, while leaders are killed: one that is connected to a follower, and one that is
+ * connected to a killed leader.
  * Method: @kubernetes/client-node against three real processes; the events of the
  * informers are compared with the acknowledged writes, with all events since the beginning, and
  * with a final list.
@@ -35,7 +35,7 @@ type ObservedEvent = {
 class Follower {
   readonly events: ObservedEvent[] = []
   readonly cache = new Map<string, string>()
-  /** Times it lost its server. */
+  /** How many times it lost its server. */
   breaks = 0
   readonly #informer: ReturnType<typeof makeInformer<V1ConfigMap>>
   #stopping = false
@@ -56,7 +56,7 @@ class Follower {
       this.breaks++
       again()
     })
-    // The next one may be on its way down or up too, and refuse the list.
+    // The next server may be stopping or starting as well, and refuse the list.
     const again = (): void => {
       connect(this.breaks + this.#refusals)
       setTimeout(() => {
@@ -108,11 +108,11 @@ async function insist(
 /** Makes, changes and deletes. @returns versions that were acknowledged, by name and version */
 async function writeAll(
   clients: readonly ApiClient[],
-  meanwhile: (write: number) => Promise<void>,
+  beforeWrite: (write: number) => Promise<void>,
 ): Promise<ReadonlySet<string>> {
   const acknowledged = new Set<string>()
   for (let write = 0; write < writes; write++) {
-    await meanwhile(write)
+    await beforeWrite(write)
     const name = `seen-${write % objects}`
     const body = { metadata: { name }, data: { write: String(write) } }
     const round = Math.floor(write / objects) % 4

@@ -1,8 +1,8 @@
 /*
  * Goal: a joining process may be killed repeatedly at any moment: running the same command again
  * makes it a member, exactly one is added, and no ID is used with two logs.
- * Method: a real process that joins a real cluster, killed after times that a seed draws, and where
- * its answer is held back.
+ * Method: a real process that joins a real cluster, killed after times drawn from a seed, and while
+ * the response to its request is held back.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -36,7 +36,7 @@ void test(`a process killed at any moment of joining becomes one member (JOIN_SE
   const { directory, kubeconfig } = cluster
   const members = async (): Promise<readonly Listed[]> => {
     const listed = await orchctl('member', 'list', '-o', 'json', '--kubeconfig', kubeconfig)
-    // A timeout is reported and retried.
+    // A command that times out is repeated by the caller.
     return listed.code === 0 ? (JSON.parse(listed.out) as readonly Listed[]) : []
   }
   const running: { kill: (signal: NodeJS.Signals) => unknown }[] = []
@@ -84,7 +84,7 @@ void test(`a process killed at any moment of joining becomes one member (JOIN_SE
           return requested() > kill
         }
         await until('it asks', isAsking, given, 1)
-        // The last ones are killed after the claim, however slow the machine is.
+        // The later processes are killed after the claim, however slow the machine is.
         if (kill >= killsMax / 2) await until('it claims its directory', () => existsSync(claim), given, 1)
         await sleep(random.below(200))
       }
@@ -124,8 +124,8 @@ void test(`a process killed at any moment of joining becomes one member (JOIN_SE
 })
 
 /**
- * Forwards to a member. While `isHeld`, what the member sends after its part of the handshake is
- * not passed on.
+ * Forwards to a member. While `isHeld`, what the member sends in response to requests, after the
+ * TLS handshake, is not forwarded.
  */
 async function holdingProxy(address: string) {
   const held = { isHeld: true }

@@ -42,7 +42,7 @@ void describe('one kubeconfig for each kind of credential', () => {
     return path
   }
 
-  /** Writes a plugin that prints this status. */
+  /** Writes a plugin that prints this status. @returns the user entry that runs it */
   function execFor(name: string, status: object): object {
     const apiVersion = 'client.authentication.k8s.io/v1'
     writeFileSync(pathOf(`${name}.json`), JSON.stringify({ kind: 'ExecCredential', apiVersion, status }))
@@ -51,7 +51,10 @@ void describe('one kubeconfig for each kind of credential', () => {
     return { exec: { apiVersion, command: `./${name}`, interactiveMode: 'Never' } }
   }
 
-  /** The user that the server names when it refuses; `admin`: it does not refuse. */
+  /**
+   * Returns the user that kubectl and orchctl each are to the server: the one that a refusal names,
+   * or `admin` if it does not refuse.
+   */
   async function usersOf(kubeconfig: string): Promise<readonly string[]> {
     const path = '/api/v1/namespaces/kube-system/secrets'
     const byKubectl = await kubectl.run(kubeconfig, ['get', 'secrets', '-n', 'kube-system'])

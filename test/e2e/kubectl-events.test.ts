@@ -1,6 +1,6 @@
 /*
- * Goal: events are shown by kubectl and expire as upstream, in either API group and under any
- * leader.
+ * Goal: events are shown by kubectl and expire as they do upstream, in either API group and under
+ * any leader.
  * Method: a real kubectl against a real process; three real processes with a short `--event-ttl`,
  * of which the leader is killed.
  */

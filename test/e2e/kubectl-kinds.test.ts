@@ -26,7 +26,7 @@ const [, minor = 0] = kubectl.version.replace('v', '').split('.').map(Number)
  */
 const validate = minor >= 25 ? '--validate=strict' : '--validate=true'
 
-/** Lines that only the own description of a kind has: kubectl lists the fields of other kinds. */
+/** Lines that only kubectl's own description of a kind has: for other kinds it lists the fields. */
 const describedAs: ReadonlyMap<string, RegExp> = new Map([
   ['CSINode', /^ +Drivers:$/m],
   ['CertificateSigningRequest', /^Requesting User:/m],
@@ -76,12 +76,12 @@ for (const domain of someDomains) {
     before(async () => {
       const config = {
         ...{ 'data-dir': '', 'in-memory': true },
-        // They would refuse Pods in which every field is set, or change them.
+        // These plugins would refuse Pods in which every field is set, or change them.
         'disable-admission-plugins':
           'LimitRanger,ResourceQuota,Priority,RuntimeClass,DefaultTolerationSeconds',
         // Services in which every field is set have two families.
         'service-cluster-ip-range': ['10.96.0.0/12', 'fd00::/108'],
-        // It would remove Pods whose Node does not exist, after 40 s.
+        // This controller would remove Pods whose Node does not exist, after 40 s.
         controllers: '*,-podgc',
       }
       cluster = await ProcessCluster.start({ members: 1, domain, config })
@@ -101,7 +101,7 @@ for (const domain of someDomains) {
           .find((words) => {
             return words[0] === plural && words.includes(apiVersionOf(definition))
           })
-        // It shows the preferred one of several versions.
+        // kubectl lists only the preferred one of several versions.
         if (row === undefined && definition.storedAs !== undefined) continue
         if (row === undefined && definition.version !== 'v1') continue
         assert.ok(row !== undefined, `${plural} is missing`)
@@ -205,7 +205,7 @@ for (const domain of someDomains) {
         assert.match(text, new RegExp(`^Name: +${nameOf(object)}$`, 'm'), textMember(object, 'kind'))
         const own = domain === 'k8s.io' ? describedAs.get(definition.kind) : undefined
         if (own !== undefined) assert.match(text, own, definition.kind)
-        // kubectl shows none for some kinds.
+        // kubectl shows no events for some kinds.
         if (!/^Events:/m.test(text)) continue
         assert.match(text, new RegExp(` Warning +Looked .* tester +saw ${nameOf(object)}$`, 'm'))
         reported.add(definition.kind)
@@ -270,7 +270,7 @@ function without(object: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)))
 }
 
-/** Without what kubectl cannot print as YAML. */
+/** Returns the object without the characters that kubectl cannot print as YAML. */
 function printable(object: JsonObject): JsonObject {
   const text = JSON.stringify(object, (_, value: unknown) =>
     typeof value === 'string' ? value.replace(/(?![\n\t])\p{Cc}|\ufeff/gu, '') : value,
@@ -282,7 +282,10 @@ function documents(objects: readonly JsonObject[]): string {
   return objects.map((object) => JSON.stringify(object)).join('\n')
 }
 
-/** With version and group, as several groups may have one name. */
+/**
+ * Returns the plural name with version and group, as kinds of several groups may have the same
+ * name.
+ */
 function fullName({ plural, version, group }: ResourceDefinition): string {
   return group === '' ? plural : `${plural}.${version}.${group}`
 }

@@ -41,7 +41,8 @@ async function start(t: TestContext): Promise<Kit> {
   const at = { url: hook.url, authority: hook.authority.pem }
   const items = policyWebhooks.configurations(at)
   await ok(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
-  // A webhook is in force within a second; the last one that was stored changes ConfigMaps.
+  // A webhook is in force within a second after it was stored. The last one but one concerns
+  // ConfigMaps, so that a dry run shows when it is called.
   await until('the webhooks are in force', async () => {
     const { stdout } = await run(['get', 'mutatingwebhookconfigurations', '-o', 'name'])
     const { stderr } = await run(['create', 'configmap', 'probe', '--dry-run=server'])

@@ -1,6 +1,7 @@
 /*
- * Goal: a lease read sees every write that any member acknowledged before it, also on a leader that
- * was paused until its lease expired and another led; the response names its mode.
+ * Goal: a lease read sees every write that any member acknowledged before it, also if the leader
+ * that answers it was paused until its lease expired and another member led; the response names its
+ * mode.
  * Method: write through one member, read from the leader at once; then pause the leader, have the
  * next one acknowledge a write, and let the old one wake up with reads already waiting in its
  * socket.

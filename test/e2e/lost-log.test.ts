@@ -1,8 +1,8 @@
 /*
- * Goal: a member that lost its disk does not vote again under its name, and nothing acknowledged is
- * lost when it returns.
- * Method: one member is killed while the other two acknowledge writes; then one of those two loses
- * its data directory and restarts together with the outdated member.
+ * Goal: a member that lost its disk does not vote again under its name, so that nothing
+ * acknowledged is lost.
+ * Method: one member is killed while the other two acknowledge writes. Then one of those two loses
+ * its data directory and restarts together with the outdated member; the other one restarts last.
  */
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
@@ -47,7 +47,7 @@ void test('a wiped member is rejected and logs the reason', async (t) => {
     () => `${n2.logTail()}\n${n3.logTail()}`,
   )
   assert.deepEqual([await n2.isReady(), await n3.isReady()], [false, false])
-  assert.ok(n2.running, 'one of three proves nothing')
+  assert.ok(n2.running, 'the refusal of one member is not that of a majority')
 
   n1.start()
   await until(

@@ -64,7 +64,7 @@ async function write(member: MemberProcess): Promise<void> {
   acknowledged.set(name, JSON.parse((await member.client.get(`${path}/${name}`)).text))
 }
 
-/** Both members run, serve writes, and have what was acknowledged. */
+/** Checks that both members run, serve writes, and have everything acknowledged. */
 async function allIsWell(): Promise<void> {
   for (const member of [leader, follower]) {
     assert.ok(member.running, `${member.name} runs\n${member.logTail()}`)
@@ -91,7 +91,10 @@ async function counted(member: MemberProcess, counter: Counter): Promise<number>
 
 const logOf = (member: MemberProcess): string => readFileSync(join(member.directory, 'server.log'), 'utf8')
 
-/** The current state of a member, for nearly valid messages. */
+/**
+ * The member that gets a message, with its current term and commit index, for nearly valid
+ * messages.
+ */
 type Now = { readonly target: MemberProcess; readonly term: number; readonly commit: number }
 type Ends = Pick<Message, 'from' | 'to' | 'term'>
 
@@ -107,7 +110,10 @@ type Attack = {
   readonly line: RegExp
 }
 
-/** An append of a later term than the one known, so that it could come from a new leader. */
+/**
+ * Sends an append request of a later term than the current one, so that it could come from a new
+ * leader.
+ */
 function append(now: Now, change: Partial<Extract<Message, { kind: 'append-request' }>>): Promise<LinkEnd> {
   return sends(now, {
     ...{ kind: 'append-request', ...endsOf(now, now.term + 1) },
@@ -122,7 +128,7 @@ function forward(now: Now, proposal: Uint8Array): Promise<LinkEnd> {
   ])
 }
 
-const nobodyVotes: Configuration = {
+const noVoters: Configuration = {
   ...{ voters: [], votersOutgoing: null, learners: [], learnersNext: [] },
   ...{ autoLeave: false, members: [] },
 }
@@ -184,7 +190,7 @@ const messages: readonly Attack[] = [
     send: (now) =>
       append(now, {
         entries: [
-          { ...emptyAt(now.commit + 1, now.term + 1), kind: 'configuration', configuration: nobodyVotes },
+          { ...emptyAt(now.commit + 1, now.term + 1), kind: 'configuration', configuration: noVoters },
         ],
       }),
     counter: 'violations',
@@ -260,7 +266,7 @@ const messages: readonly Attack[] = [
     what: 'a state that ends near 2^53',
     to: 'follower',
     send: (now) => {
-      const snapshot = { index: logIndex(most), term: term(now.term + 1), configuration: nobodyVotes }
+      const snapshot = { index: logIndex(most), term: term(now.term + 1), configuration: noVoters }
       const opening = { kind: 'opening', hello: peer.hello(now.target), purpose: 'catch-up' } as const
       return peer.snapshotStream(now.target, [
         encodeSnapshotFrame({ ...opening, term: term(now.term + 1), snapshot }),
@@ -321,8 +327,8 @@ for (const { what, to, send, counter, line } of [...messages, ...handshakes]) {
     const target = to === 'leader' ? await cluster.leader(stopped) : await followerNow()
     const before = { count: await counted(target, counter), logged: logOf(target).length }
     const newLines = (): string => logOf(target).slice(before.logged)
-    // A few lines of one reason are logged in ten seconds: where others used them up, it is sent
-    // again.
+    // Only a few lines with one reason are logged in ten seconds. If other attacks used these up,
+    // the message is sent again.
     let againMs = 0
     await until(
       'it is logged',
@@ -395,8 +401,8 @@ void test('2,000 silent connections are closed, counted and logged in a few line
 void test('the highest term that peers accept disturbs elections and does not prevent them', async () => {
   for (let time = 0; time < 3; time++) {
     for (const target of [leader, follower]) {
-      // It asks to be elected at once, with an empty log; nothing of it is refused, so the test
-      // does not wait for an end.
+      // The message asks for a vote as the target of a leadership transfer, with an empty log. It
+      // is not refused, so the test does not wait for the end of the link.
       const raised = Date.now()
       const now = { target, term: raised, commit: 0 }
       void sends(now, {

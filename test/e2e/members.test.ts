@@ -117,7 +117,7 @@ void describe('cluster members as kubectl objects', () => {
         'it is well again',
         () => news().findLast(({ name }) => name === leader.name)?.ready === true,
       )
-      // The last status of the old leader may have been in flight when it was killed.
+      // Skips rows of the old leader: its last status may have arrived after it was killed.
       const next = news().find((row) => row.leader && row.name !== leader.name)
       assert.ok(next !== undefined && next.term > leader.term, 'in a later term')
       for (const line of lines) console.log(`# ${line}`)
@@ -136,7 +136,7 @@ void describe('cluster members as kubectl objects', () => {
     const role = async (): Promise<string | undefined> =>
       (await rows('n2')).find(({ name }) => name === follower.name)?.role
     assert.equal(await role(), 'Learner')
-    // Pinned: a learner that is meant to be one, and has caught up, serves.
+    // A learner whose role is set to Learner is ready once it has caught up.
     await until('a pinned learner is well', () => wellWith('n1'))
     await named(follower.name).waitReady()
     assert.match(await patch('Learner'), /patched \(no change\)/)

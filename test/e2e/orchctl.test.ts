@@ -125,7 +125,7 @@ void test('orchctl starts, shows, transfers, repairs, keeps and stops a cluster'
     assert.equal(stopped.code, 0, stopped.err)
     assert.match(stopped.out, /2 stopped/)
     assert.equal(orchctl('cluster', 'status').code, 1)
-    // The response of members that have no leader yet.
+    // Now the members have no leader yet when they are asked.
     startsWithout()
     assert.match(orchctl(...down).out, /2 stopped/)
     assert.ok(existsSync(join(directory, '.cluster/n1/data')))

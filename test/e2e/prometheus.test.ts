@@ -20,7 +20,7 @@ const needsPrometheus = {
 const job = 'orch-apiserver'
 const configMaps = '/api/v1/namespaces/default/configmaps'
 
-/** Grafana replaces these; the scrape interval is 1 s here. */
+/** Replaces the variables of an expression as Grafana does; the scrape interval is 1 s here. */
 function inPlace(expr: string): string {
   return expr.replaceAll('$job', job).replaceAll('$__rate_interval', '30s')
 }
@@ -35,7 +35,8 @@ void test('alerts and dashboard follow the failover of a cluster', needsPromethe
   appendFileSync(join(cluster.directory, 'tokens.csv'), 'scrape,prometheus,u3,"system:monitoring"\n')
   for (const member of cluster.members) member.start()
   await cluster.waitReady()
-  // Only the time that a member must be down differs, and when a certificate expires soon.
+  // The rules differ from the packaged ones only in how long a member must be down, and in when a
+  // certificate expires soon and for how long that must hold.
   const sooner = join(cluster.directory, 'rules.yml')
   const rulesText = readFileSync(rulesPath, 'utf8')
   const downSooner = rulesText.replace(

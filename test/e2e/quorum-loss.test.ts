@@ -1,7 +1,7 @@
 /*
  * Goal: a member without a quorum reports that, acknowledges nothing, and recovers when the others
  * return.
- * Method: two of three real members are killed; the third is asked for everything.
+ * Method: two of three real members are killed; the third gets requests of every kind.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +15,10 @@ void test('a member without a quorum is not ready, serves only local reads, refu
   t.after(() => cluster.remove())
   const [left, ...others] = cluster.members
   if (left === undefined) return assert.fail('three members')
-  /** Requests time out after 3 s here, which an election at that time can exceed. */
+  /**
+   * Creates an object, and repeats the request: it times out after 3 s here, and an election can
+   * take longer.
+   */
   const make = async (name: string): Promise<void> => {
     let last = ''
     const isThere = async (): Promise<boolean> => {

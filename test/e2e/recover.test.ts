@@ -1,7 +1,7 @@
 /*
  * Goal: a cluster that lost two of its three members for ever continues from the third with all of
  * its data; clients with old versions get 410 and recover; returning old members are rejected.
- * Method: three real servers, a writer and an informer; two are killed and their directories taken
+ * Method: three real servers, writers and an informer; two are killed and their directories moved
  * away, the third is recovered and started; then one of the two comes back with its old directory.
  */
 import assert from 'node:assert/strict'
@@ -42,7 +42,7 @@ void test('after the loss of two of three members the third recovers alone, and 
     () => `${created().length}`,
   )
   for (const writer of writing) await writer.stop()
-  // Until the survivor has all of it, so that nothing acknowledged is lost with the others.
+  // Waits until the survivor has all of it, so that nothing acknowledged is lost with the others.
   const last = versionOf((await n1.client.get(maps)).text)
 
   const data = ({ directory }: { readonly directory: string }): string => join(directory, 'data')

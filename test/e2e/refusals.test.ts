@@ -66,7 +66,7 @@ void describe('command line', () => {
   })
 })
 
-void test('a data directory serves one process, one member, one cluster and one domain', async (t) => {
+void test('a data directory serves one process, one cluster and one domain', async (t) => {
   const cluster = await ProcessCluster.start({ members: 1 })
   t.after(() => cluster.remove())
   const member = cluster.members[0] ?? assert.fail('one member')
@@ -182,7 +182,8 @@ void test('a single member creates its own keys, readable by their owner alone, 
     try {
       return (await member.client.get('/readyz')).status === 200
     } catch (cause) {
-      // Its authority is not the one this client trusts; that it answers is enough here.
+      // The client does not trust the member's authority: an error about the certificate proves
+      // that it answers.
       if (!(cause instanceof NoReply)) throw cause
       return /self.signed|certificate/.test(cause.message)
     }
@@ -212,7 +213,7 @@ void test(
     reconfigure(member, { 'data-dir': join(small, 'data') })
     member.start()
     await member.waitReady()
-    // Some disk space is always left: a member without any exits, even without requests.
+    // The ballast leaves some disk space: a member without any exits, even if it gets no requests.
     const { bavail, bsize } = statfsSync(small)
     writeFileSync(join(small, 'ballast'), Buffer.alloc(bavail * bsize - 24 * 1024 * 1024))
     assert.ok(member.running, member.logTail())

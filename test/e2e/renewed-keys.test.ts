@@ -151,7 +151,7 @@ void test('replacing the client certificate authority at run time rejects certif
   await until('both watches have begun', () => watches.every(({ stands }) => stands))
 
   replace(next.pem)
-  // The same connections, as this client keeps them.
+  // This client keeps its connections, so these requests use the same ones.
   await until('the old one is no longer accepted', async () => (await seen(member.client)) === 401)
   await until('its watch has ended', () => watches[0]?.ended === true)
   assert.deepEqual([await seen(newcomer), watches[1]?.ended], [200, false])

@@ -25,7 +25,10 @@ import { everyVariant } from '../support/fixtures/variants.ts'
 const path = '/api/v1/namespaces/default/configmaps'
 const divergingProgram = fileURLToPath(new URL('../support/runs/diverging-server.js', import.meta.url))
 
-/** Writes through some members, one after the other, and remembers what was acknowledged. */
+/**
+ * Creates objects through some members in turn, four at a time, and remembers which were
+ * acknowledged.
+ */
 class Load {
   readonly acknowledged = new Set<string>()
   readonly #clients: readonly ApiClient[]
@@ -34,7 +37,7 @@ class Load {
   readonly #prefix: string
   #next = 0
 
-  /** @param round names of one round are not those of another */
+  /** @param round part of the names, so that each round creates other objects */
   constructor(members: readonly MemberProcess[], round: number) {
     this.#prefix = `load-${round}`
     this.#clients = members.map(({ client }) => client)
@@ -76,7 +79,7 @@ async function writeMany(member: MemberProcess, count: number, prefix = 'many'):
   await Promise.all(Array.from({ length: 32 }, one))
 }
 
-/** @returns how long it took, in ms */
+/** Waits for a condition. @returns how long it took, in ms */
 async function took(
   what: string,
   holds: () => Promise<boolean>,
@@ -87,7 +90,10 @@ async function took(
   return performance.now() - startMs
 }
 
-/** All members return the same content from their own memory, with all acknowledged writes. */
+/**
+ * Checks that all members return the same content from their own memory, with all acknowledged
+ * writes.
+ */
 async function checkEqual(cluster: ProcessCluster, acknowledged: ReadonlySet<string>): Promise<void> {
   await cluster.waitReady()
   const leader = await cluster.leader()
@@ -147,7 +153,8 @@ void test('a member whose database is damaged while it is down fetches the state
     endsWith(t, load)
     assert.equal(await victim.stop('SIGTERM'), 0)
     spoil(victim)
-    // No member has a state for it yet, so that there is time for requests.
+    // While the others are suspended, no member sends it a state, so that its readiness can be
+    // requested.
     for (const other of others) other.signal('SIGSTOP')
     try {
       victim.start()
@@ -216,7 +223,7 @@ for (const whose of everyVariant ? (['follower', 'leader'] as const) : (['leader
     writeFileSync(join(victim.directory, 'diverge'), '')
     const one = `${path}/many-1?resourceVersion=0`
     const tail = (): string => victim.logTail()
-    // Requests may be too late to see it: then the log has it.
+    // The member may notice the wrong state before a request reads it: then its log reports that.
     const isNoticed = (): boolean =>
       victim.currentLog().includes('other members have another state than this one')
     const isWrong = async (): Promise<boolean> => (await victim.client.get(one)).text.includes('evil')
@@ -245,7 +252,8 @@ for (const whose of everyVariant ? (['follower', 'leader'] as const) : (['leader
     assert.match(victim.currentLog(), /an operator has it replaced by the state of n\d/)
     await load.stop()
     await checkEqual(cluster, load.acknowledged)
-    // A member that could not be compared within three seconds, on a busy machine, fetches again.
+    // If its state cannot be compared within three seconds, as on a busy machine, the member
+    // fetches it again.
     let again = ''
     await until(
       'a repeated command finds nothing to do',
@@ -261,7 +269,7 @@ for (const whose of everyVariant ? (['follower', 'leader'] as const) : (['leader
   })
 }
 
-/** Reads, lists, watches and writes fail, and readiness names the reason. */
+/** Checks that reads, lists, watches and writes fail, and that readiness names the reason. */
 async function refusesEverything(member: MemberProcess): Promise<void> {
   const { client } = member
   for (const query of ['', '/many-1', '?resourceVersion=0', '?watch=true&resourceVersion=0']) {

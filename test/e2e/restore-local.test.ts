@@ -1,7 +1,7 @@
 /*
- * Goal: one command makes a cluster on this machine out of a snapshot, with keys of its own; a
- * snapshot that cannot be read makes nothing.
- * Method: the shipped command, which starts real servers, in a directory that goes away.
+ * Goal: one command makes a cluster on this machine out of a snapshot, with keys of its own; with a
+ * snapshot that cannot be decrypted it creates nothing.
+ * Method: the shipped command, which starts real servers, in a temporary directory.
  */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

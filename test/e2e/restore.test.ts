@@ -2,9 +2,9 @@
  * Goal: a cluster that lost everything but a snapshot is restored as a new incarnation: with the
  * content at the time of the snapshot, with higher versions than any client may know, and refusing
  * members of the old incarnation.
- * Method: three real servers, writers and an informer; saved from a follower, killed, their
- * directories away, restored and started again; then a member with its old directory comes back.
- * All of it is done twice.
+ * Method: three real servers, writers and an informer. A snapshot is saved from a follower, all are
+ * killed, their directories moved away, restored and started again, twice; then a member returns
+ * with its old directory.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, renameSync, rmSync } from 'node:fs'

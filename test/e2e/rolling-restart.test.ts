@@ -24,7 +24,7 @@ const rounds = Number(process.env['RESTART_ROUNDS'] ?? 1)
 const namespace = 'traffic'
 
 void test('a rolling restart loses no write, no event, and no request that is retried on another member', async (t) => {
-  // The ConfigMaps of the namespace are those of this test only.
+  // Without this controller the namespace has no ConfigMaps except those of this test.
   const config = { controllers: '*,-root-ca-cert-publisher' }
   const cluster = await ProcessCluster.start({ members: 3, config })
   t.after(() => cluster.remove())

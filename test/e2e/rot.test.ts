@@ -18,8 +18,8 @@ void test('a member with a corrupted file repairs it or refuses to start, and se
     console.log(`# ${what}: harmless, healed, refused`)
     for (const row of rotRows(table)) console.log(`# ${row}`)
   }
-  // There is a database table only once LevelDB has written one, and peers.json only with members
-  // that joined later.
+  // Two kinds may be missing: database tables exist only once LevelDB has written one, and
+  // peers.json only with members that joined later.
   assert.ok(
     changes.size > 7 && changes.has('cluster.json') && changes.has('lease promise'),
     'every kind of file',

@@ -1,6 +1,7 @@
 /*
  * Goal: a controller that runs as a service account, with a role of its own, goes on through a
- * failover and the renewal of its token, and ends with its permission.
+ * failover and the renewal of its token; it loses its watch with its role, and goes on once it has
+ * the role again.
  * Method: an informer of @kubernetes/client-node with a token file, against three real processes;
  * the old token is revoked once the file has the next one.
  */

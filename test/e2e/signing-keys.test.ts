@@ -1,8 +1,8 @@
 /*
- * Goal: members share their signing keys without files; after a rotation all of them sign with the
- * new key, a revoked key stops working everywhere, also through a failover, a restart and a new
- * member, and no file of a member but its own key file opens them. Method: real processes, orchctl
- * and kubectl.
+ * Goal: members share their signing keys without files. After a rotation all of them sign with the
+ * new key; a revoked key stops working everywhere; a failover and a restart keep the keys, an added
+ * member receives them, and a removed one is left out. The file that opens them is readable by its
+ * owner only. Method: real processes, orchctl and kubectl.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

@@ -1,6 +1,6 @@
 /*
  * Goal: a member that reaches no quorum decides by the permissions it knows for a set time, then
- * answers 503 to all but health, and serves again once it reaches a quorum.
+ * answers 503 except for health, metrics and its status, and serves again once it reaches a quorum.
  * Method: three real processes of which two are suspended, and local reads from the third.
  */
 import assert from 'node:assert/strict'

@@ -18,7 +18,7 @@ import { freePorts } from '../../fixtures/port-range.ts'
 import { serverProgram } from '../support/drivers/programs.ts'
 import { patienceMs, until } from '../support/tools/until.ts'
 
-/** Many times what a pipe holds. */
+/** The log lines of these changes are more than a pipe holds. */
 const changes = 400
 
 void test('a stalled reader of standard output blocks neither requests nor the shutdown', async (t) => {

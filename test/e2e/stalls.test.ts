@@ -90,11 +90,14 @@ const declinedBy = (member: MemberProcess): Promise<number> =>
 type Seen = {
   readonly newLeaders: readonly string[]
   readonly writesMeanwhile: number
-  /** In the second half of the time. */
+  /** Reads that succeeded in the second half of the stall. */
   readonly readsAtLast: number
 }
 
-/** Returns the events during a stall and in the two seconds after it. Prints the gaps. */
+/**
+ * Counts the writes and reads that succeed during a stall, and lists the leaders elected until two
+ * seconds after it. Prints the gaps.
+ */
 async function during(
   { traffic, record }: Run,
   title: string,
@@ -171,7 +174,7 @@ void test('a leader whose api thread or disk stalls for six seconds is replaced 
     }
   }))
 
-void test('a disk that hangs for ever on the leader and then on a follower stops neither writes nor the shutdown', () =>
+void test('a disk that hangs for ever on the leader moves leadership, on a follower changes nothing, and blocks no shutdown', () =>
   underTraffic(async (run) => {
     for (const who of ['leader', 'follower'] as const) {
       const victim = who === 'leader' ? await run.leader() : (await run.followers())[0]
@@ -188,12 +191,13 @@ void test('a disk that hangs for ever on the leader and then on a follower stops
     }
   }))
 
-void test('two fully stalled members cause no leadership changes, and the third serves reads', () =>
+void test('two fully stalled members cause at most one leadership change, and the third serves reads', () =>
   underTraffic(async (run) => {
     const leader = await run.leader()
     const [slow] = await run.followers()
     const begun = (['api', 'log'] as const).map((part) => stall(leader, part))
-    // The others commit without it only briefly: soon no member could be elected.
+    // While only the leader is stalled, the other two can elect a leader and commit. After the
+    // second stall no member could be elected.
     await sleep(500)
     const stalls = [
       ...begun.map((release) => () => release),

@@ -74,7 +74,7 @@ void test('a full quota refuses writes with the reason, and deletions end the al
     /storage quota\s+16Mi\s+--storage-quota\n[^]*, full: only writes that free space/,
   )
   for (const member of cluster.members) {
-    // A lagging member catches up with the others.
+    // A member that lags behind reports the alarm later.
     let metrics = ''
     await until(
       `${member.name} knows that it is full`,

@@ -10,8 +10,8 @@ import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { allOf, verifyFailovers, verifyPauses } from '../support/runs/verify-run.ts'
 
 /**
- * Calls time out before a pause ends, so that others begin during it, and still have time for a
- * connection on a busy machine.
+ * Calls time out before a pause ends, so that further calls begin during it. The time suffices to
+ * connect on a busy machine.
  */
 const traffic = { durationMs: 10_000, clients: 8, objects: 4, rate: 150, timeoutMs: 1000 }
 

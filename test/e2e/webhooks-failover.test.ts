@@ -1,5 +1,5 @@
 /*
- * Goal: while webhooks are asked, a leader that is killed leaves nothing written twice and nothing
+ * Goal: while webhooks are called, a leader that is killed leaves nothing written twice and nothing
  * half admitted, and a webhook that was configured counts on every member.
  * Method: three real processes; clients create through all members, a slow mutating webhook stamps
  * each object, and the leader is killed while calls are out.
@@ -49,7 +49,7 @@ function objectOf(name: string): JsonObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels: { stamped: 'wanted' } } }
 }
 
-void test('a leader that is killed while webhooks are asked leaves nothing unstamped or twice', async (t) => {
+void test('a leader that is killed while webhooks are called leaves nothing unstamped or twice', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3, domain: 'k8s.io' })
   t.after(() => cluster.remove())
   const clients = cluster.members.map((member) => member.client)

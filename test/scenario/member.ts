@@ -35,7 +35,7 @@ export class Member {
   pendingWrites: Persist[] = []
   /** Applied in memory, at once after each commit. */
   applied: LogIndex
-  /** The last value that the core received. */
+  /** The time that the core received last. */
   clockMs = 0
 
   constructor(config: CoreConfig, disk: Member['disk']) {
@@ -62,9 +62,9 @@ export class Member {
   }
 
   /**
-   * Receives a message of an honest member, which must never be refused.
+   * Receives a message of an honest member, which the core must not refuse.
    *
-   * @throws Error when it is
+   * @throws Error if the core refuses it
    */
   receive(message: Message): void {
     const violation = this.raft.step(message)
@@ -84,8 +84,10 @@ export class Member {
   }
 
   /**
-   * Loses every write that was not finished; some of them may have reached the disk unnoticed.
-   * @param config of the next process; as it was when unset
+   * Restarts the member without its pending writes.
+   *
+   * @param writesThatSurvive how many of the oldest pending writes did reach the disk
+   * @param config that of the restarted core; unchanged by default
    */
   crash(writesThatSurvive: number, config: CoreConfig = this.#config): void {
     this.#config = config
@@ -97,7 +99,7 @@ export class Member {
     this.raft.setTime(this.clockMs)
   }
 
-  /** The state machine's own disk catches up, never beyond the log's. */
+  /** Makes durable what the state machine has applied, but not beyond the durable log. */
   flush(): void {
     const durable = Math.min(this.applied, this.raft.status().persistedIndex)
     if (durable > this.disk.applied) this.disk.applied = logIndex(durable)
@@ -127,7 +129,10 @@ export class Member {
     this.raft.supply(this.readDisk(from, bytesMax))
   }
 
-  /** Consecutive entries from `from` on; none when they were compacted. */
+  /**
+   * Returns consecutive entries from `from` on, at most `bytesMax` but at least one; an empty list
+   * if they were compacted.
+   */
   readDisk(from: LogIndex, bytesMax: number): readonly Entry[] {
     const at = from - this.disk.base.index - 1
     if (at < 0) return []
@@ -165,7 +170,7 @@ export function lastIndexOf(image: LogImage): LogIndex {
   return logIndex(image.base.index + image.entries.length)
 }
 
-/** @returns null when it was compacted or is not there */
+/** @returns null if it was compacted or does not exist */
 export function entryAt(image: LogImage, index: LogIndex): Entry | null {
   return image.entries[index - image.base.index - 1] ?? null
 }

@@ -37,7 +37,7 @@ export class World {
     this.#lines.push(line)
   }
 
-  /** @returns the lines written since the last call */
+  /** @returns the lines printed since the last call */
   takeLines(): readonly string[] {
     const lines = this.#lines
     this.#lines = []
@@ -52,7 +52,10 @@ export class World {
     return present(this.members.get(nodeId(Number(id))), `there is a member ${id}`)
   }
 
-  /** Processes one Ready after another until the member has no output. */
+  /**
+   * Processes the member's output, and finishes its writes unless its disk is slow, until it has no
+   * output.
+   */
   work(member: Member): void {
     for (let turn = 0; member.raft.hasReady(); turn++) {
       assert(turn < 100, `member ${member.id} runs out of output`)
@@ -89,7 +92,7 @@ export class World {
     if (message.kind === 'snapshot') this.#reportSnapshot(message, 'failed')
   }
 
-  /** Messages without a connection are lost silently. */
+  /** Messages between members without a connection are lost silently. */
   #send(messages: readonly Message[]): void {
     for (const message of messages) {
       if (this.#passes(message)) this.network.push(message)
@@ -109,8 +112,8 @@ export class World {
     const { id } = member
     const ready = member.takeReady()
     this.#send(ready.messagesAtOnce)
-    if (ready.transition !== null) this.#sayTransition(id, ready.transition)
-    if (ready.persist !== null) this.#sayPersist(id, ready.persist)
+    if (ready.transition !== null) this.#printTransition(id, ready.transition)
+    if (ready.persist !== null) this.#printPersist(id, ready.persist)
     if (ready.commit !== null) this.print(`${id} committed ${ready.commit}`)
     for (const { context, index } of ready.readsConfirmed) {
       this.print(`${id} read ${context} confirmed at ${index}`)
@@ -123,7 +126,7 @@ export class World {
     }
   }
 
-  #sayTransition(id: NodeId, transition: Transition): void {
+  #printTransition(id: NodeId, transition: Transition): void {
     const before = this.#transitions.get(id)
     this.#transitions.set(id, transition)
     const { role, term, leader, configuration } = transition
@@ -135,7 +138,7 @@ export class World {
   }
 
   /** Writes of a slow disk are printed, those of others only when they restore a snapshot. */
-  #sayPersist(id: NodeId, persist: NonNullable<Ready['persist']>): void {
+  #printPersist(id: NodeId, persist: NonNullable<Ready['persist']>): void {
     const { ticket, snapshot, entries, hardState } = persist
     if (snapshot !== null) this.print(`${id} restores ${describeSnapshot(snapshot)}`)
     if (!this.slowDisks.has(id)) return

@@ -1,7 +1,10 @@
 /** The widest line of a comment, in columns. */
 const columnsMax = 100
 
-/** Whether a line is one of a comment and too wide. Addresses, drawings and tables may be. */
+/**
+ * Returns whether a line belongs to a comment and is too wide. Lines with addresses, drawings or
+ * tables are exempt.
+ */
 export function isTooLong(line: string): boolean {
   if (line.length <= columnsMax || !/^\s*(\/\/|\/\*|\*)/.test(line)) return false
   return !/https?:|[─│┌┐└┘├┤►▼▲]|\S {3,}\S/.test(line)

@@ -1,6 +1,6 @@
 /*
  * Goal: comments fit a terminal next to a second window.
- * Method: reads all sources; lines with an address or a drawing may be longer.
+ * Method: reads all sources; lines with an address, a drawing or a table may be longer.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

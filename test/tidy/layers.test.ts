@@ -166,7 +166,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/server',
   ],
   'src/main': ['base', 'src/app', 'src/config', 'src/membership', 'src/host', 'src/pki'],
-  // A client: it must work against any server of this kind, so it knows none from within.
+  // A client that must work against any server of this kind, so it imports no module of a server.
   'tools/verify': ['base', 'src/api', 'src/credentials'],
   // A client as well; its threads have clocks of their own.
   'bench/tool': ['base', 'src/api', 'src/host', 'src/credentials', 'tools/verify'],
@@ -228,16 +228,16 @@ const maySeeWithin: Readonly<Record<string, readonly string[]>> = {
   'src/server/routes': ['http', 'load', 'calls', 'responses', 'connect', 'discovery', 'openapi', 'plugins'],
 }
 
-/** Leaves with no imports of their own, seen by everyone in src. */
+/** Files that import only each other and that every module may import. */
 const leaves = new Set(['src/version', 'src/build-info'])
 
 type Ban = {
   readonly words: RegExp
   readonly instead: string
-  /** Beginnings of paths. */
+  /** Prefixes of the paths that must not contain the words. */
   readonly folders: readonly string[]
   readonly except: readonly string[]
-  /** Also in comments, which other bans leave alone. */
+  /** Applies to comments as well, which other bans ignore. */
   readonly inComments?: true
 }
 

@@ -52,7 +52,7 @@ void test('both commands exist once built', () => {
   }
 })
 
-void test('both commands are shipped in the form that this engine compiled', () => {
+void test('both commands are shipped with compiled code that this engine accepts', () => {
   for (const file of Object.values(manifest.bin)) {
     const path = join(root, file.replace(/js$/, 'cjs'))
     const cachedData = readFileSync(`${path}.compiled`)

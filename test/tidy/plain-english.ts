@@ -1,6 +1,6 @@
 import ts from 'typescript'
 
-/** A comment, or a text with spaces, of a source file; or a line of a document. */
+/** A comment or a string with spaces in a source file, or a line of a document. */
 export type Prose = {
   readonly line: number
   readonly text: string
@@ -27,11 +27,12 @@ const markers: readonly RegExp[] = [
 ]
 
 /**
- * In documents, people are `who`, and a document `says` something.
+ * The markers that documents must not contain: `who`, for people, and `says` with its forms are
+ * allowed there.
  */
 const documentMarkers = markers.filter((marker) => !marker.test('who') && !marker.test('says'))
 
-/** A comment that only continues the name below it. */
+/** The beginning of a comment that is a fragment, to be read together with the name below it. */
 const fragment = /^[\s*]*(Of|Whose|Who|What|Before|Behind|Beside) [a-z]/
 
 type Exception = { readonly path: RegExp; readonly text: RegExp; readonly why: string }
@@ -51,7 +52,10 @@ const exceptions: readonly Exception[] = [
   { path: /./, text: /\b(?:RFC \d+|section [\d.]+) says\b/g, why: 'a source is quoted' },
 ]
 
-/** Returns the comments and the texts with spaces of a source; the values in templates are code. */
+/**
+ * Returns the comments of a source and its strings with spaces. Values in templates are code and
+ * not returned.
+ */
 export function proseOf(path: string, source: string): readonly Prose[] {
   const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true)
   const comments = new Map<number, number>()

@@ -16,7 +16,10 @@ export function fastDisk(world: World, { words }: Command): void {
   }
 }
 
-/** `write 1`, `write 1 2`: finishes its oldest write, or its two oldest, after its other work. */
+/**
+ * `write 1`, `write 1 2`: processes its output, finishes its oldest write, or its two oldest, and
+ * processes the output that follows.
+ */
 export function write(world: World, { words: [id = '', count = '1'] }: Command): void {
   const member = world.member(id)
   world.work(member)

@@ -16,9 +16,9 @@ import type { World } from '../world.ts'
  *
  * A learner has caught up here once it has the whole log.
  */
-export function plan(world: World, { words: [id = '', kind = '', whom = ''], options }: Command): void {
+export function plan(world: World, { words: [id = '', kind = '', target = ''], options }: Command): void {
   const { raft } = world.member(id)
-  const wanted = changeOf(kind, Number(whom), options, raft.status().commit)
+  const wanted = changeOf(kind, Number(target), options, raft.status().commit)
   const plan = planChange(raft.configuration, wanted, knowledgeOf(raft))
   switch (plan.kind) {
     case 'done':

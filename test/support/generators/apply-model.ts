@@ -3,8 +3,9 @@ import { isJsonObject, textMember } from '../../../src/api/json.ts'
 import type { ObjectSchema, Schema } from '../../../src/api/schema/schema.ts'
 
 /**
- * An object as a flat map: the text of a path gives the value there. Elements of lists and entries
- * of maps have a path of their own that ends with `/`: they are there even without members.
+ * An object as a flat map from each path to the value at it, as texts. Elements of lists and
+ * entries of maps have a path of their own that ends with `/`, because they exist even without
+ * members.
  */
 export type Flat = ReadonlyMap<string, string>
 

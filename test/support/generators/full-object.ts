@@ -165,7 +165,7 @@ function unstoredMetadata({ scope, aliasOfSubresource }: ResourceDefinition): Js
   }
 }
 
-/** The target of such kinds, which the test creates. */
+/** The name of the Pod on which objects of such kinds operate. The test creates it. */
 export const OPERATED_POD = 'operated-pod'
 
 /** Fields that the server ignores in new objects. */

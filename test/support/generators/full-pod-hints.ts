@@ -140,7 +140,7 @@ function eachOf(list: Json | undefined, act: (item: JsonObject) => void): void {
   for (const item of list) if (isJsonObject(item)) act(item)
 }
 
-/** The drawn object is not shared yet. */
+/** Removes members in place: the drawn object is not shared yet. */
 function without(object: Json | undefined, ...names: readonly string[]): void {
   if (!isJsonObject(object)) return
   const draft: JsonObjectDraft = object

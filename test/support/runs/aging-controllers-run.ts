@@ -21,7 +21,7 @@ const eventTtlMs = 40_000
 const endedPodsMax = 10
 
 /**
- * As `controllersRun`, for the expiry of Events and of Pods that have ended, for the Secrets of
+ * Like `controllersRun`, for the expiry of Events and of Pods that have ended, for the Secrets of
  * service accounts in the domain orch.io, and for the objects of a deleted definition.
  */
 export async function agingControllersRun(t: TestContext, objects: number): Promise<void> {
@@ -44,7 +44,7 @@ class Run {
     this.#leader = leader
   }
 
-  /** Each Event goes once, and none before its lifetime since its last write has passed. */
+  /** Each Event is deleted once, and none before its lifetime since its last write has passed. */
   async eventsExpire(): Promise<void> {
     /** When the last write of each was sent, so not later than it took effect. */
     const writtenMs = new Map<string, number>()
@@ -124,7 +124,9 @@ class Run {
     assert.equal(made.size, this.#leader.objects)
   }
 
-  /** Each object of a deleted definition goes once. One with a finalizer keeps the definition. */
+  /**
+   * Each object of a deleted definition is removed once. One with a finalizer keeps the definition.
+   */
   async customObjectsAreRemoved(): Promise<void> {
     const leader = await this.#cluster.leader()
     const definition = customDefinition(names)

@@ -11,7 +11,7 @@ import { NoReply } from '../drivers/api-client.ts'
 
 /**
  * Pause of a writer or reader between two calls, in ms: far below the gaps that tests look for, and
- * the processor is left to the members, which share it with those of other tests.
+ * long enough to leave the processor to the members and to other tests.
  */
 const pauseMs = 80
 

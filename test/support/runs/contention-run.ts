@@ -144,8 +144,8 @@ async function addTogether(
 }
 
 /**
- * A patch without a version never conflicts, however many write the object. Each client stays with
- * its member, so a member that loses all races would be noticed.
+ * A patch without a version never conflicts, however many clients write the object. Each client
+ * stays with its member, so a member that loses all races would be noticed.
  */
 async function patchOwnKeys(clients: readonly ApiClient[], count: number): Promise<void> {
   const patches = 10

@@ -16,8 +16,8 @@ const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests'
 const identityLabel = { 'k8s.io/component': 'kube-apiserver' }
 
 /**
- * As `controllersRun`, for the controllers of token Secrets, of the leases of API servers, and for
- * the clean-up of certificate signing requests.
+ * Like `controllersRun`, for the controllers of token Secrets, of the leases of API servers, and
+ * for the clean-up of certificate signing requests.
  */
 export async function identityControllersRun(t: TestContext, objects: number): Promise<void> {
   const cluster = await ProcessCluster.start({ members: 3, domain: 'k8s.io' })
@@ -93,7 +93,10 @@ class Run {
     }
   }
 
-  /** Denies requests long ago: each is removed at the next look of the controller, once. */
+  /**
+   * Denies requests with a time long ago: the controller removes each of them once, at its next
+   * check.
+   */
   async requestsAreRemoved(): Promise<void> {
     const spec = { signerName: 'example.com/nobody', request: this.#request(), usages: ['client auth'] }
     await this.#leader.create(requests, (name) => ({ metadata: { name }, spec }))

@@ -7,7 +7,7 @@ import { KilledLeader, listed, once } from './killed-leader.ts'
 const namespaces = '/api/v1/namespaces'
 const volumes = '/api/v1/persistentvolumes'
 
-/** As `controllersRun`, for the controllers of default accounts and of volumes. */
+/** Like `controllersRun`, for the controllers of default accounts and of volumes. */
 export async function lifetimeControllersRun(t: TestContext, objects: number): Promise<void> {
   const cluster = await ProcessCluster.start({ members: 3, domain: 'k8s.io' })
   t.after(() => cluster.remove())

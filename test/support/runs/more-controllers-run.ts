@@ -12,7 +12,7 @@ const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles'
 const pods = '/api/v1/namespaces/default/pods'
 const rootCa = 'kube-root-ca.crt'
 
-/** As `controllersRun`, for the controllers of namespaces, quotas, tokens, roles and Pods. */
+/** Like `controllersRun`, for the controllers of namespaces, quotas, tokens, roles and Pods. */
 export async function moreControllersRun(t: TestContext, objects: number): Promise<void> {
   // These two run only where they are named.
   const config = { controllers: '*,bootstrapsigner,tokencleaner' }
@@ -68,12 +68,12 @@ class Run {
     await work(() =>
       this.#leader.each(async (client, name) => {
         const { status, text } = await client.delete(`${namespaces}/${name}`)
-        // A retry after a lost response finds it gone, or on its way.
+        // A retry after a lost response finds the namespace removed, or being removed.
         assert.ok([200, 404, 409].includes(status), text)
       }),
     )
     for (const { client } of this.#cluster.members) {
-      await until('nothing is left in them', async () => {
+      await until('nothing is left in the deleted namespaces', async () => {
         const left = (await listed(client, '/api/v1/configmaps')) as readonly Seen['object'][]
         return left.every((object) => !/^o\d/.test(namespaceOf({ object })))
       })

@@ -195,7 +195,8 @@ class RotBench {
     else await this.#victim.stop('SIGKILL')
     const given = readFileSync(log, 'utf8')
     assert.doesNotMatch(given, /broken invariant/, what)
-    // With a changed or missing lease promise or founding record the member must not serve.
+    // With a damaged lease promise the member must assume the longest one. With another founding
+    // record it must not serve.
     if (rot.kind === 'lease promise')
       assert.match(given, /lease promise was (missing|damaged), the longest possible one is assumed/, what)
     if (rot.kind === 'cluster.json') {
@@ -221,7 +222,7 @@ class RotBench {
   #judgeRefusal(given: string, code: number | string, what: string): void {
     assert.equal(code, 1, `${what}: ended with ${code}\n${given}`)
     const lines = given.split('\n').filter((line) => line !== '')
-    // On standard error before it serves, and in the log afterwards.
+    // The refusal is on standard error before the member serves, and in the log afterwards.
     const spoken = lines.filter((line) => /^orch-apiserver: |"level":"fatal"/.test(line))
     assert.equal(spoken.length, 1, `${what}: one line for its operator\n${given}`)
     assert.match(spoken[0] ?? '', /log |database|data directory|\.json/, `${what}: it names what is wrong`)
@@ -242,7 +243,7 @@ class RotBench {
   }
 }
 
-/** Files only: sockets of a lock are no data. */
+/** Copies the files, but not the sockets of a lock, which are no data. */
 function copy(from: string, to: string): void {
   rmSync(to, { recursive: true, force: true })
   cpSync(from, to, { recursive: true, filter: (source) => !source.endsWith('.sock') })

@@ -60,7 +60,7 @@ export async function servicesRun(
   assert.ok(first !== undefined)
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }
   assert.equal((await first.post('/api/v1/namespaces', namespace)).status, 201)
-  // That of the Service of the API server.
+  // The claim of the Service of the API server.
   const before = 1
   await claimsAre(first, before)
   const work = new Work(of.services)

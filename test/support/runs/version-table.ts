@@ -179,7 +179,7 @@ const watches: readonly Row<WatchCell>[] = [
 ]
 
 /**
- * Asks for each cell.
+ * Sends the request of each cell and checks the answer.
  *
  * @returns the response to each request of one exact version, so that members can be compared
  * @throws AssertionError naming the cell
@@ -266,7 +266,7 @@ function versionOf(facts: Facts, version: VersionAsked): string {
   }
 }
 
-/** @returns the answer as text where the version is named by the question */
+/** @returns the answer as text if the request determines its version, else null */
 function assertList(got: Got, cell: ListCell, facts: Facts, path: string): string | null {
   if (typeof cell === 'number') {
     assertRefusal(got, cell, path)

@@ -34,9 +34,9 @@ const podsPath = `/api/v1/namespaces/${namespace}/pods`
 const round = { deletions: 30, scaled: 8, sizeMax: 20 }
 
 /**
- * A controller, a scheduler and nodes of the test's own work on Deployments in three real
- * processes, while the leader is killed repeatedly and others change sizes and delete Pods. Watches
- * record everything; checks compare it with what each client was answered.
+ * The test's own controllers, scheduler and nodes work on Deployments of a cluster of three real
+ * processes, while the leader is killed repeatedly, sizes are changed and Pods are deleted. Watches
+ * record all events; checks compare them with the answers that each client got.
  */
 export async function workloadRun(t: TestContext, options: WorkloadRunOptions): Promise<void> {
   const repeat = `repeat: WORKLOAD_SEED=${options.seed} node dist/test/run.js --long --only long/workload`
@@ -72,7 +72,7 @@ class Run {
   readonly #agents: NodeAgent[] = []
   #scheduler: Scheduler | null = null
   #tokens: Tokens | null = null
-  /** Those that run. */
+  /** The controllers that run. */
   #controllers: ControllerReplica[] = []
   #started = 0
   /** Errors of components that are not failed requests. */
@@ -248,12 +248,12 @@ class Run {
     }
   }
 
-  /** Waits for this many events of Pods, as long as there are more. */
+  /** Waits for this many events of Pods; fails when no further event occurs in time. */
   async #eventsReach(goal: number): Promise<void> {
     await this.#while(`${goal} events of Pods`, () => this.#pods.events.length < goal)
   }
 
-  /** Waits until all Deployments have their size, as long as anything changes. */
+  /** Waits until all Deployments have their size; fails when nothing changes in time. */
   async #settled(): Promise<void> {
     await this.#while('all Deployments have their size', () => this.#differences(this.#state).length > 0)
     this.#log(`all Deployments have their size, after ${this.#pods.events.length} events of Pods`)

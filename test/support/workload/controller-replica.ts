@@ -18,7 +18,7 @@ export type ControllerReplicaOptions = {
   readonly onBug: (cause: unknown) => void
 }
 
-/** One running of the controllers, from the beginning of a term to its end. */
+/** One run of the controllers, from the beginning of a term to its end. */
 class Reconciliation {
   readonly #informers: readonly { start(): Promise<void>; stop(): Promise<void> }[]
   readonly #controllers: readonly { start(): void; stop(): Promise<void> }[]

@@ -17,7 +17,7 @@ function nodeToken(node: string): string {
   return `test-token-of-${node}`
 }
 
-/** The bearer tokens of the components that the test plays. */
+/** The bearer tokens of the components that the test simulates. */
 export type Tokens = {
   readonly manager: string
   readonly scheduler: string

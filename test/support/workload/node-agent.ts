@@ -154,7 +154,10 @@ export class NodeAgent {
     }
   }
 
-  /** Deletes a Pod whose containers have ended, at once and only this one. */
+  /**
+   * Deletes a Pod whose containers have ended: without a grace period, and only the Pod with this
+   * UID.
+   */
   async #remove(pod: V1Pod): Promise<void> {
     const { namespace, name, uid } = metaOf(pod)
     const deletion = this.#options.journal.delete(uid, 'agent')

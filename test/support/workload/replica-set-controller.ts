@@ -60,7 +60,7 @@ export class ReplicaSetController {
     this.#queue.start()
   }
 
-  /** Sends nothing any longer; resolves when all requests have been answered. */
+  /** Sends no further request; resolves when all requests have been answered. */
   stop(): Promise<void> {
     this.#isStopped = true
     return this.#queue.stop()
@@ -102,7 +102,8 @@ export class ReplicaSetController {
     const ids = Array.from({ length: count }, () => `${this.#options.identity}-${++this.#creations}`)
     this.#expectations.expectCreations(key, ids)
     let failure: Error | null = null
-    // Batches grow while all succeed, so that what refuses every Pod is not asked for all of them.
+    // Batches grow while all requests succeed, so that a server that refuses every Pod gets few
+    // requests.
     for (let [from, size] = [0, 1]; from < count; [from, size] = [from + size, size * 2]) {
       const batch = ids.slice(from, from + size)
       if (failure !== null || this.#isStopped) {

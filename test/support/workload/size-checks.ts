@@ -9,8 +9,8 @@ type Size = { readonly version: number; readonly replicas: number }
  * the controller than it had to.
  *
  * The rule: a creation is decided for the size that the cache shows, when the cache shows all Pods
- * of answered requests. So at each revision there are at most as many active Pods as that, and
- * those of creations whose outcome the controller did not know when it decided.
+ * of answered requests. So at each revision there are at most as many active Pods as this size plus
+ * the creations whose outcome the controller did not know when it decided.
  */
 export function sizeViolations(
   lives: readonly PodLife[],

@@ -40,7 +40,7 @@ export class WorkQueue {
     this.#next()
   }
 
-  /** No work begins any longer; resolves when the work in progress has ended. */
+  /** Begins no further work; resolves when the work in progress has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#waiting.clear()
