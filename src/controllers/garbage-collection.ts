@@ -147,7 +147,7 @@ function isLeaving(state: OwnerState): boolean {
 const ownersPerTurn = 1000
 
 /**
- * Returns the states of all owners, in slices: there may be tens of thousands. An owner that is gone
+ * Returns the states of all owners, in slices: there may be tens of thousands. One that is gone
  * stays gone, and a later change of another owner enqueues its dependents again.
  */
 async function statesOf(

@@ -29,7 +29,7 @@ export type ResourceQuotaDependencies = {
 const gatherMs = 200
 /** Interval after which all quotas are counted again: Pods on lost nodes stop counting. */
 const resyncMs = 300_000
-/** Maximum attempts to write statuses while admission changes them, before other namespaces. */
+/** Maximum attempts while admission changes the statuses; other namespaces get their turn then. */
 const attemptsMax = 20
 /** Maximum number of quotas of one namespace that are written concurrently. */
 const updatesMax = 32

@@ -19,7 +19,7 @@ export type SurveyEntry = {
    * - `readable`
    * - `missing`: the configuration lacks the key, or does not read plain text
    * - `wrong`: the configuration has another key under that name, or the objects were changed
-   * - `unknown`: a key management service has not opened the key
+   * - `unknown`: a key management service has not decrypted the data key
    */
   readonly state: 'readable' | 'missing' | 'wrong' | 'unknown'
   /** Whether a write would store them in the same way. */

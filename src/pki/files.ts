@@ -68,7 +68,7 @@ export function replaceTogether(files: readonly Replacement[]): void {
   for (const { path } of files) finishReplacing(path)
 }
 
-/** Takes the file with `asideSuffix` durably as `path`. @throws PkiError `unusable` */
+/** Renames the file with `asideSuffix` to `path` durably. @throws PkiError `unusable` */
 export function finishReplacing(path: string): void {
   translated(`${path} cannot be replaced`, () => renameSync(`${path}${asideSuffix}`, path))
   syncDirectory(dirname(path))

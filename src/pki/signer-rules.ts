@@ -5,7 +5,7 @@ import type { RequestedNames } from './requested-extensions.ts'
 /** The built-in signers; their names also depend on the API domain of the cluster. */
 export type SignerKind = 'apiserverClient' | 'apiserverClientNodeAgent' | 'nodeAgentServing' | 'legacyUnknown'
 
-/** The content of a request that the rules of signers are about. */
+/** The content of a request that the rules of signers check. */
 export type SignerRequest = Pick<
   CertificateRequestContent,
   'subject' | 'commonNames' | 'names' | 'isAuthority' | 'publicKey'

@@ -28,7 +28,7 @@ export function lifetimeMsOf({ notBeforeMs, notAfterMs }: Certificate): number {
 
 /**
  * Decides when a certificate that this product issued is renewed: after two thirds of its lifetime,
- * or at once if another authority signs by now.
+ * or at once if another authority signs now.
  */
 export function renewalState(leaf: Certificate, facts: RenewalFacts): RenewalState {
   const { trusted, signer, nowMs, jitter } = facts
