@@ -90,7 +90,7 @@ async function reconcile(dependencies: AuthenticationTrustDependencies): Promise
       await client.update(definition, target, { ...found, data })
     }
   } catch (cause) {
-    // A create without its namespace is reported each time, as that lasts.
+    // A missing namespace is reported each time, because a retry alone does not help.
     const isReported = found === null && cause instanceof ApiError && cause.code === 'NotFound'
     if (isReported || !isLostRace(cause)) throw cause
     return { kind: 'again' }

@@ -3,14 +3,14 @@ import { offsetIn } from '../resources/services/service-ranges.ts'
 import type { ServiceRanges } from '../resources/services/service-ranges.ts'
 import type { EventText } from './event-object.ts'
 
-/** The value of a claim that was missing: it is claimed again. */
+/** Returns the event about a value whose claim was missing, and that is claimed again. */
 export function notAllocated({ set, value }: ClaimedValue): EventText {
   return set === 'nodeport'
     ? warning('PortNotAllocated', `Port ${value} is not allocated; repairing`)
     : warning('ClusterIPNotAllocated', `Cluster IP ${addressText(set, value)} is not allocated; repairing`)
 }
 
-/** A value of several Services. */
+/** Returns the event about a value that several Services have. */
 export function alreadyAllocated({ set, value }: ClaimedValue): EventText {
   const words = 'was assigned to multiple services; please recreate service'
   return set === 'nodeport'
@@ -19,8 +19,9 @@ export function alreadyAllocated({ set, value }: ClaimedValue): EventText {
 }
 
 /**
- * Returns the event about a value that the ranges of this member do not contain. null: they do
+ * Returns the event about a value that the ranges of this member do not contain.
  *
+ * @returns null: they contain it
  * @source upstream `pkg/registry/core/service/ipallocator/controller/repair.go` and
  * `pkg/registry/core/service/portallocator/controller/repair.go`: reasons and messages
  */

@@ -63,13 +63,13 @@ export function claimRepair(dependencies: ClaimRepairDependencies): Controller {
 }
 
 /** A claim and the Services that have its value, in one state of the store. */
-type Evidence = {
+type ClaimState = {
   readonly claim: StoredObject | null
   /** The oldest first. */
   readonly holders: readonly ClaimedService[]
   /** The Service that the claim belongs to. null: it is gone, or does not have the value */
   readonly owner: ClaimedService | null
-  /** The conditions of a repair: what it is based on has not changed. */
+  /** The conditions of a repair: the Services that it is based on have not changed. */
   readonly conditions: readonly Condition[]
 }
 
@@ -82,7 +82,7 @@ class ClaimRepair {
     this.#dependencies = dependencies
   }
 
-  /** A new leader reports again what was reported before. */
+  /** Returns the claims that may need repair. A new leader repeats the Events about values. */
   *suspects(needsRepair: (claim: Key) => boolean): Generator<Key, void> {
     this.#reported.clear()
     for (const claim of this.#dependencies.claimed.all()) if (needsRepair(claim)) yield claim
@@ -100,41 +100,42 @@ class ClaimRepair {
 
   async reconcile(key: Key): Promise<Reconciled> {
     const { store, claimed, counts, events, onReleased } = this.#dependencies
-    // Such as a cluster that was restored from a snapshot of an older version: soon at this level.
+    // The feature level is too low, as after a restore from a snapshot of an older version. It
+    // rises soon.
     if (store.featureLevel < customKindsLevel) return { kind: 'again' }
     await claimed.takeIn()
-    const evidence = this.#evidence(store.view(), key)
-    if ('kind' in evidence) return evidence
-    const { claim, holders, owner } = evidence
-    const [heir] = holders
-    this.#report(key, holders, owner ?? heir ?? null)
-    if (owner !== null || (claim === null && heir === undefined)) return { kind: 'done' }
-    if (!(await this.#write(repairOf(key, evidence)))) return { kind: 'again' }
-    if (heir === undefined) {
+    const state = this.#claimState(store.view(), key)
+    if ('kind' in state) return state
+    const { claim, holders, owner } = state
+    const [oldest] = holders
+    this.#report(key, holders, owner ?? oldest ?? null)
+    if (owner !== null || (claim === null && oldest === undefined)) return { kind: 'done' }
+    if (!(await this.#write(repairOf(key, state)))) return { kind: 'again' }
+    if (oldest === undefined) {
       counts.released++
       onReleased(valueOf(key))
     } else {
       counts.restored++
-      events.record(subject(heir), notAllocated(valueOf(key)))
+      events.record(subject(oldest), notAllocated(valueOf(key)))
     }
     return { kind: 'done' }
   }
 
-  /** @returns `again`: the informers lag behind the store; `done`: nothing is known for certain */
-  #evidence(view: View, key: Key): Evidence | Reconciled {
+  /** @returns `again`: the informers lag behind the store; `done`: a Service cannot be decrypted */
+  #claimState(view: View, key: Key): ClaimState | Reconciled {
     const { claimed } = this.#dependencies
     const holders = claimed.holdersOf(key)
     if (holders.some((holder) => view.get(holder.key)?.revision !== holder.revision)) return { kind: 'again' }
     const claim = view.get(key)
     const owner = holders.find((holder) => claimUid(holder) === claim?.uid) ?? null
-    const [heir] = holders
-    const conditions = heir === undefined ? [] : [isAt(heir)]
+    const [oldest] = holders
+    const conditions = oldest === undefined ? [] : [isAt(oldest)]
     if (claim === null || owner !== null) return { claim, holders, owner, conditions }
     const named = keyOf({ group: '', plural: 'services', ...ownerOfClaim(claim) })
     const stored = view.get(named)
     if (stored === null || claimUid(stored) !== claim.uid) return { claim, holders, owner, conditions }
     const former = claimed.serviceAt(named)
-    // This member cannot decrypt it, so it may have the value.
+    // This member cannot decrypt the Service, which may have the value.
     if (former === null) return { kind: 'done' }
     if (former.revision !== stored.revision) return { kind: 'again' }
     return { claim, holders, owner, conditions: [...conditions, isAt(former)] }
@@ -173,13 +174,13 @@ class ClaimRepair {
   }
 }
 
-function repairOf(key: Key, { claim, holders, conditions }: Evidence): Operation {
-  const [heir] = holders
+function repairOf(key: Key, { claim, holders, conditions }: ClaimState): Operation {
+  const [oldest] = holders
   const isUnchanged: Condition = claim === null ? { kind: 'absent' } : { kind: 'uid-is', uid: claim.uid }
   const all = [isUnchanged, ...conditions]
-  return heir === undefined
+  return oldest === undefined
     ? { kind: 'delete', key, conditions: all }
-    : claimOperation(key, ownerOf(heir), all)
+    : claimOperation(key, ownerOf(oldest), all)
 }
 
 function isAt({ key, revision }: ClaimedService): Condition {

@@ -71,7 +71,7 @@ export class ClaimedServices {
     return all.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.key, b.key))
   }
 
-  /** Returns null if this member cannot decrypt it, too. */
+  /** @returns null: there is no such Service, or this member cannot decrypt it */
   serviceAt(key: Key): ClaimedService | null {
     return this.#services.get(key)
   }

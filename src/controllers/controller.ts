@@ -13,7 +13,7 @@ export type Reconciled = { readonly kind: 'done' } | { readonly kind: 'again' }
 export type ControllerDependencies = {
   readonly clock: Clock
   /**
-   * Takes one step towards what the key's object asks for, from the current state of everything.
+   * Takes one step towards the desired state of the key's object, based on the current state.
    */
   readonly reconcile: (key: string) => Promise<Reconciled>
   /**
@@ -50,7 +50,7 @@ export class Controller {
   readonly #limits: ControllerLimits
   /** Read by metrics. */
   readonly queue: WorkQueue
-  /** Consecutive failures. Bounded by the keys that are retried. */
+  /** Consecutive attempts without success. Bounded by the keys that are retried. */
   readonly #tries = new Map<string, number>()
   readonly #walk: KeyWalk
   #started = false
@@ -76,7 +76,7 @@ export class Controller {
     this.#walk.start()
   }
 
-  /** The reconciliation in progress continues to its end; no other begins. */
+  /** Reconciliations in progress continue to their end; no others begin. */
   stop(): void {
     this.#started = false
     this.#walk.stop()

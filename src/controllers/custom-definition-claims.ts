@@ -163,7 +163,7 @@ function isSame(
   )
 }
 
-/** The owners of names, counted: a definition may request one name twice. */
+/** Counts the uses of each name: one definition may use a name twice. */
 class Claims {
   readonly #taken: TakenNames
   readonly #resources = new Map<string, number>()

@@ -26,7 +26,7 @@ export type DefinitionDeletionDependencies = {
   readonly onError: (name: string, cause: unknown) => void
 }
 
-/** Objects of one definition that are examined for a condition. */
+/** Maximum number of remaining objects that are examined for the condition. */
 const remainingLookedAt = 500
 /** Maximum number of finalizers named in a condition. More: only their number. */
 const finalizersNamed = 10
@@ -87,7 +87,8 @@ async function step(
   definition: DefinitionSummary,
 ): Promise<Reconciled> {
   const { group, requested } = definition
-  // A newer program has a built-in kind there, whose objects do not belong to the definition.
+  // This version of the server has a built-in kind there, whose objects do not belong to the
+  // definition.
   if (dependencies.catalog.isOwnPlace({ group, plural: requested.plural }))
     return removeFinalizer(dependencies, object, overlapping)
   // No object was ever served from there.

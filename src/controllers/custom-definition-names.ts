@@ -84,8 +84,8 @@ function freedBy(dependencies: DefinitionNamesDependencies, gone: DefinitionSumm
  * earlier decisions, including those of another leader, whose writes this member may not have
  * applied yet. A precondition on the version of the changed definition is not enough: two decisions
  * about one name change two definitions, one of which the other leader may not know. Hence the
- * fencing token: its holder knows all earlier decisions, and those of earlier holders are rejected
- * from then on. No other component writes accepted names, so no other precondition is needed. The
+ * fencing token: its holder knows all earlier decisions, and later writes of earlier holders are
+ * rejected. No other component writes accepted names, so no other precondition is needed. The
  * token is taken only where there is something to write.
  */
 async function reconcile(dependencies: Dependencies, group: string): Promise<Reconciled> {

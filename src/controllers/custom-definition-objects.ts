@@ -24,7 +24,7 @@ export function objectsOf({
   }
 }
 
-/** All but the metadata stays as it is stored, the version included: it is not a new generation. */
+/** Keeps everything but the metadata as stored, including the version and the generation. */
 function withMetadata({ metadata }: AnyObject, current: AnyObject): AnyObject {
   const { generation } = current.metadata
   return { ...current, metadata: { ...metadata, ...(generation === undefined ? {} : { generation }) } }

@@ -42,7 +42,7 @@ export type DefinitionSummary = {
   readonly servedVersions: readonly string[]
 }
 
-/** The form that a member caches. */
+/** A definition as a member caches it. */
 export type KnownDefinition = DefinitionSummary & {
   /** The stored definition. */
   readonly bytes: Uint8Array

@@ -56,7 +56,7 @@ export class CustomKindSync {
 
   /**
    * Resolves once the catalog contains all that this member has applied by now.
-   * @throws StoreError there is no state
+   * @throws StoreError `quarantined`, `stopped`
    */
   async untilCurrent(): Promise<void> {
     await this.#dependencies.definitions.takeIn()

@@ -107,7 +107,10 @@ function stepOf(
   })
 }
 
-/** Another write came first, or this object cannot be written now; others may be possible. */
+/**
+ * Errors of a single write: another write came first, or this object cannot be written now. Other
+ * writes may succeed.
+ */
 const REFUSALS: ReadonlySet<ApiErrorReason> = new Set([
   'AlreadyExists',
   'Conflict',

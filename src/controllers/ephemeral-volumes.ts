@@ -104,7 +104,7 @@ type Wanted = {
 /**
  * Creates the claim of a volume unless the Pod has it already. Reports and rethrows failures.
  *
- * @returns false: the Pod has changed, or another member was faster
+ * @returns false: the Pod has changed, or another write came first
  */
 async function ensureClaim(dependencies: EphemeralVolumesDependencies, wanted: Wanted): Promise<boolean> {
   const { client, events, counts } = dependencies

@@ -14,15 +14,15 @@ export type EventSubject = {
 
 export type EventText = {
   readonly type: 'Normal' | 'Warning'
-  /** One word in upper camel case, for programs. */
+  /** Machine-readable, in CamelCase. */
   readonly reason: string
-  /** Longer than `messageMax`: cut. */
+  /** Cut after `messageMax` characters. */
   readonly message: string
 }
 
-/** Characters of a message. @source upstream `pkg/apis/core/validation`: NoteLengthLimit */
+/** Maximum characters of a message. @source upstream `pkg/apis/core/validation`: NoteLengthLimit */
 const messageMax = 1024
-/** Longer names of objects are cut in the names of their events. */
+/** Maximum length of the name of an object in the name of its event; longer ones are cut. */
 const nameMax = 200
 /** The namespace of events about cluster-scoped objects. */
 const clusterEvents = 'default'

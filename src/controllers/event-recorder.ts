@@ -20,14 +20,14 @@ export type EventRecorderDependencies = {
 /** Events that a controller may write at once, and the interval at which it may write another. */
 const burst = 100
 const refillMs = 1000
-/** Events that wait for their write. Beyond: dropped, and counted. */
+/** Maximum number of waiting events; more are dropped and counted. */
 const waitingMax = 100
 
 /**
- * Stores what a controller did, or could not do, as events about the objects. The same event again
- * counts up the stored one. Writes one event at a time and never delays the controller; beyond a
- * hundred at once and one each second, events are dropped and counted: they must not cost more than
- * the work that they report.
+ * Stores what a controller did, or could not do, as events about the objects. A repeated event
+ * increments the count of the stored one. Writes one event at a time and never delays the
+ * controller. Beyond a hundred at once and one each second, events are dropped and counted: they
+ * must not cost more than the work that they report.
  */
 export class EventRecorder {
   readonly #dependencies: EventRecorderDependencies
@@ -73,7 +73,7 @@ export class EventRecorder {
         await this.#write(next.about, next.text)
       } catch (cause) {
         if (cause instanceof BrokenInvariant) throw cause
-        // Such as a namespace that is being deleted: the event is lost, the work is not.
+        // For example, the namespace is being deleted. Only the event is lost.
         this.#dependencies.onError(cause)
       }
     }

@@ -36,8 +36,8 @@ export class FencingToken {
   }
 
   /**
-   * Takes the token; writes nothing where this process was the last to take it. Decisions must be
-   * based on memory after this call.
+   * Takes the token; writes nothing if this process was the last to take it. Decisions must be
+   * based on the state in memory after this call.
    *
    * @returns the precondition of every write
    * @throws StoreError; ApiError `ServiceUnavailable` when the storage is full
@@ -48,7 +48,7 @@ export class FencingToken {
     let revision = this.#held
     if (revision === null || store.view().get(key)?.revision !== revision) {
       this.#held = null
-      const operations = [{ kind: 'put', key, conditions: [], object: encode(this.#mark()) } as const]
+      const operations = [{ kind: 'put', key, conditions: [], object: encode(this.#tokenObject()) } as const]
       const outcome = await store.write({ kind: 'write', operations }, clock.monotonicMs() + timeoutMs)
       revision = (outcome.kind === 'done' ? outcome.revisions[0] : undefined) ?? null
       if (revision === null)
@@ -67,7 +67,7 @@ export class FencingToken {
   }
 
   /** The object has no references, so a name is all it needs. */
-  #mark(): Parameters<typeof encode>[0] {
+  #tokenObject(): Parameters<typeof encode>[0] {
     const { name } = this.#dependencies
     return { kind: 'Fence', apiVersion: 'internal/v1', metadata: { name, uid: name } }
   }

@@ -147,7 +147,7 @@ function isLeaving(state: OwnerState): boolean {
 const ownersPerTurn = 1000
 
 /**
- * Yields between slices: an object may have tens of thousands of references. An owner that is gone
+ * Returns the states of all owners, in slices: there may be tens of thousands. One that is gone
  * stays gone, and a later change of another owner enqueues its dependents again.
  */
 async function statesOf(
@@ -166,7 +166,7 @@ async function statesOf(
   return states
 }
 
-/** References to one object that are reported. */
+/** Maximum number of references of one object that are checked for a report. */
 const reportedMax = 10
 
 /** Returns the references that cannot be followed and have no event yet. */
@@ -213,8 +213,8 @@ async function step(collector: Collector, key: Key, object: OwnedObject): Promis
 }
 
 /**
- * Deletes an object whose references all lead to owners that are leaving, or removes those that do.
- * Of two references with the same uid, only one may lead to the owner.
+ * Deletes an object if all its references lead to leaving owners; otherwise removes the references
+ * that do. Of two references with the same uid, only one may lead to the owner.
  */
 async function processDependent(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
   const states = await statesOf(collector, key, object)
@@ -238,7 +238,7 @@ async function processDependent(collector: Collector, key: Key, object: OwnedObj
   return { kind: 'done' }
 }
 
-/** Whether the object blocks its owners while one of its dependents waits already. */
+/** Whether the object blocks an owner, and a dependent of it is in a foreground deletion. */
 function closesCycle({ graph, objects }: Collector, { uid, owners }: OwnedObject): boolean {
   if (!owners.some(({ blocks }) => blocks)) return false
   const uids = graph.dependentsOf(uid).map((dependent) => objects.get(dependent)?.uid ?? '')
@@ -287,12 +287,12 @@ function isBlocked({ catalog, graph, objects }: Collector, key: Key, { uid }: Ow
   })
 }
 
-/** Waiting owners that are searched for a cycle. More: it is not found. */
+/** Maximum number of waiting owners that are searched for a cycle. A larger one is not found. */
 const cycleMax = 10_000
 
 /**
- * Whether owners that an object blocks, and all between, wait in a cycle that ends at the object.
- * Upstream waits forever.
+ * Whether the blocking references of an object lead, through owners that are deleted in foreground,
+ * back to the object. Upstream waits forever in such a cycle.
  */
 function waitsForItself({ graph, objects }: Collector, object: OwnedObject): boolean {
   const seen = new Set<string>()
@@ -314,7 +314,7 @@ function waitsForItself({ graph, objects }: Collector, object: OwnedObject): boo
 async function orphanDependents(collector: Collector, key: Key, object: OwnedObject): Promise<Reconciled> {
   const dependents = collector.graph.dependentsOf(object.uid)
   if (dependents.length === 0) {
-    // Without the owner, they would be deleted once they can be decrypted.
+    // Without the owner, unknown dependents would be deleted once they can be decrypted.
     if (mayHaveUnknownDependents(collector, key)) return { kind: 'again' }
     await removeFinalizer(collector, key, object, ORPHAN_FINALIZER)
     return { kind: 'done' }
@@ -333,7 +333,7 @@ async function orphanDependents(collector: Collector, key: Key, object: OwnedObj
 
 type Decide = (owner: OwnerReference) => 'kept' | 'removed' | 'not-blocking'
 
-/** Decides about the references that were examined: the object may have got others since. */
+/** Decides only about the examined references: the object may have got others since. */
 function notBlocking({ owners }: OwnedObject): Decide {
   const examined = new Set(owners.map(identityOf))
   return (owner) => (examined.has(identityOf(owner)) ? 'not-blocking' : 'kept')
@@ -353,8 +353,8 @@ async function changeOwners(collector: Collector, key: Key, decide: Decide): Pro
 }
 
 /**
- * The object is deleted with its last finalizer. A later object of the same name stays as it is:
- * its dependents were not examined.
+ * Removes a finalizer; the object is deleted with its last one. A later object of the same name
+ * stays unchanged, because its dependents were not examined.
  *
  * @throws ApiError
  */

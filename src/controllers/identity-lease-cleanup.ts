@@ -48,10 +48,10 @@ export function leaseEnd(lease: AnyObject): LeaseEnd {
 }
 
 /**
- * Deletes the identity leases of former members at once, and those of others when they expire: a
+ * Deletes the identity leases of former members, and those of other members once they expire. A
  * member that was stopped for long creates its lease again when it serves.
  *
- * @source upstream `pkg/controlplane/controller/apiserverleasegc`, which knows no members
+ * @source upstream `pkg/controlplane/controller/apiserverleasegc`, which only looks at the expiry
  */
 export function identityLeaseCleaner(dependencies: IdentityLeaseCleanupDependencies): PeriodicController {
   const { clock, names, leases, members, onError } = dependencies

@@ -49,7 +49,7 @@ export function identityLease(dependencies: IdentityLeaseDependencies): Periodic
   const { clock, names, catalog, client, member, isReady, renewalMs, onError } = dependencies
   const namespace = names.systemNamespace
   const target = { namespace, name: identityLeaseName(names, member.id), subresource: null }
-  /** As this process wrote it last, which saves a read. null: read it first */
+  /** The lease as this process wrote it last, which saves a read. null: it must be read first */
   let written: AnyObject | null = null
   const renew = async (definition: ResourceDefinition): Promise<void> => {
     const stored = written ?? (await client.get(definition, target))

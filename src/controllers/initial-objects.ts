@@ -39,7 +39,7 @@ export function initialObjects(dependencies: InitialObjectsDependencies): Contro
         else if (isOutdated(current, wanted))
           await client.update(definition, target, { ...current, ...wanted.members })
       } catch (cause) {
-        // Another client was faster: its change stays until the next leader reconciles.
+        // Another write came first: its change stays until the next leader reconciles.
         if (!isLostRace(cause)) throw cause
       }
       return { kind: 'done' }

@@ -29,7 +29,7 @@ export class KeyWalk {
     this.#options = options
   }
 
-  /** Whether some keys are not in the queue that may need work. */
+  /** Whether keys that may need work are missing in the queue. */
   get isPending(): boolean {
     return this.#rest !== null || this.#isMissed
   }
@@ -45,7 +45,7 @@ export class KeyWalk {
     this.#isMissed = false
   }
 
-  /** The queue did not accept a key. */
+  /** Called when the queue did not accept a key. */
   missed(): void {
     this.#isMissed = true
     if (this.#rest === null) this.#beginLater()

@@ -2,15 +2,15 @@ import type { LabelSelector } from '../api/selectors/label-selector.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
 
 /**
- * The ClusterRoles by their labels, and those that aggregate by the labels that they select: a
- * change, or a count of rules, concerns few of many roles.
+ * The ClusterRoles by their labels, and the aggregating ones by the labels that they select. So the
+ * work for a change does not grow with the number of all roles.
  */
 export class LabelledRoles {
   readonly #roles = new Map<string, AnyObject>()
   readonly #selectors = new Map<string, readonly LabelSelector[]>()
   /** Names of roles by `tagsOf`. */
   readonly #byTag = new Map<string, Set<string>>()
-  /** Names of aggregating roles by the tags of which a selected role has one. */
+  /** Names of aggregating roles by `wantedBy`. */
   readonly #byWanted = new Map<string, Set<string>>()
 
   /** @param selectors empty: the role does not aggregate */
@@ -57,7 +57,7 @@ export class LabelledRoles {
   }
 }
 
-/** Every role has it. */
+/** The tag of every role. */
 const ANY = ''
 
 /** Returns a tag for each label with its value, for each label, and one that every role has. */
@@ -66,7 +66,9 @@ function tagsOf(role: AnyObject): readonly string[] {
   return [ANY, ...labels.flatMap(([key, value]) => [key, tagOf(key, value)])]
 }
 
-/** Returns tags: every role that the selector selects has one of them. As few roles as possible. */
+/**
+ * Returns tags that few roles have, so that each role that the selector selects has one of them.
+ */
 function wantedBy({ requirements }: LabelSelector): readonly string[] {
   const equal = requirements.find(({ operator }) => ['=', '==', 'in'].includes(operator))
   if (equal !== undefined) return equal.values.map((value) => tagOf(equal.key, value))

@@ -23,9 +23,9 @@ export type Content = {
   readonly failures: readonly Failure[]
 }
 
-/** Kinds whose failures are described: the others are counted. */
+/** Maximum number of kinds whose failures are described; the others are only counted. */
 const failuresMax = 10
-/** Characters of the description of one failure. */
+/** Maximum characters of the description of one failure. */
 const failureCharactersMax = 300
 
 /**
@@ -46,7 +46,7 @@ export function contentConditions(
   return made.reduce((conditions, given) => setCondition(conditions, given, now), old)
 }
 
-/** This server knows all its kinds without asking others, so these two never fail. */
+/** This server knows all its kinds without requests to other servers, so these two never fail. */
 const fixedConditions: readonly Condition[] = [
   {
     type: 'NamespaceDeletionDiscoveryFailure',

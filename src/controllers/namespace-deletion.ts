@@ -34,7 +34,7 @@ export type NamespaceDeletionDependencies = {
 /** As upstream's `--concurrent-namespace-syncs`. */
 const namespacesAtOnce = 10
 
-/** Objects of one kind that are examined for a condition. */
+/** Maximum number of remaining objects of one kind that are examined for the conditions. */
 const remainingLookedAt = 500
 
 /**
@@ -107,7 +107,7 @@ async function deleteContent(
       remaining.push(...(await empty(dependencies, definition, namespace, onlyWhile)))
     } catch (cause) {
       if (!(cause instanceof ApiError) || OF_EVERY_KIND.has(cause.code)) throw cause
-      // This member has applied the change that the precondition conflicted with.
+      // After a conflict, this member has applied the change that caused it.
       const isChanged = store.view().get(onlyWhile.key)?.revision !== onlyWhile.revision
       if (cause.code === 'Conflict' && isChanged) return null
       onError(namespace, cause)
@@ -134,8 +134,8 @@ async function empty(
   onlyWhile: OtherRevision,
 ): Promise<readonly Remaining[]> {
   const { client, store } = dependencies
-  // Most kinds have no object there, and a read of the most recent state waits for others. This
-  // member may not have applied all writes: the removal of the finalizer is rejected then.
+  // Most kinds have no objects there, and a linearizable read would wait for other members. If this
+  // member lags and misses an object, the removal of the finalizer is rejected.
   if (store.view().count(prefixOf({ ...placeOf(definition), namespace })) === 0) return []
   await client.deleteCollection(definition, namespace, onlyWhile)
   const { objects } = await client.list(definition, namespace, remainingLookedAt)

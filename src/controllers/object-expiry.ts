@@ -17,17 +17,17 @@ export type ObjectExpiryDependencies = {
   readonly ttlMs: () => number
   /** Interval of sweeps, in ms; see `sweepPeriodMs`. */
   readonly periodMs: number
-  /** Called with an error that the next sweep makes up for. */
+  /** Called with an error of a sweep; the next sweep tries again. */
   readonly onFailure: (cause: unknown) => void
   readonly limits?: ObjectExpiryLimits
 }
 
 export type ObjectExpiryLimits = {
-  /** Objects examined in one turn. */
+  /** Maximum number of objects examined in one turn. */
   readonly pageObjectsMax: number
   /** Pause between turns, for other work. */
   readonly pageGapMs: number
-  /** Objects deleted by one command; one command at a time. */
+  /** Maximum number of objects deleted by one command; commands run one at a time. */
   readonly batchObjectsMax: number
   /**
    * Pause before the next command: at least `batchGapMs`, and at least `batchGapShare` times the
@@ -77,7 +77,7 @@ export class ObjectExpiry {
     this.#timeline = new RevisionTimeline(dependencies.ttlMs)
   }
 
-  /** Objects that this process deleted. */
+  /** Number of objects that this process deleted. */
   get expired(): number {
     return this.#expired
   }
@@ -102,7 +102,8 @@ export class ObjectExpiry {
   }
 
   /**
-   * Called when it no longer leads: the command in progress continues to its end, no other begins.
+   * Called when this member no longer leads: the command in progress continues to its end, no other
+   * begins.
    */
   follow(): void {
     this.#leading = false
@@ -170,7 +171,7 @@ export class ObjectExpiry {
       if (outcome.kind === 'done') this.#expired += operations.length
       await this.#pause(Math.max(batchGapMs, batchGapShare * (clock.monotonicMs() - beganMs)))
       if (outcome.kind === 'done') return true
-      // One of them was written: the view shows which.
+      // One of the objects was written: the view shows which.
     }
     return false
   }

@@ -7,7 +7,7 @@ type Dependents = {
   readonly keys: Set<Key>
   /** The number of dependents that a foreground deletion waits for. */
   blocking: number
-  /** Namespace of an owner that was seen to be deleted; empty: cluster-scoped. null: it was not. */
+  /** Namespace of the deleted owner; empty: cluster-scoped. null: no deletion was seen. */
   goneFrom: string | null
 }
 
@@ -36,7 +36,7 @@ export class OwnerGraph {
     return this.deletedInForeground(uid) !== null
   }
 
-  /** Returns an object whose foreground deletion has begun. */
+  /** Returns the key of an object if its foreground deletion has begun. */
   deletedInForeground(uid: string): Key | null {
     const waiting = this.#waiting.get(uid)
     return waiting?.policy === 'Foreground' ? waiting.key : null
@@ -48,7 +48,7 @@ export class OwnerGraph {
     if (known !== undefined) known.goneFrom = namespace
   }
 
-  /** Another state has replaced the one in which owners were deleted. */
+  /** Forgets the deletions of owners: another state has replaced the one in which they happened. */
   forgetGone(): void {
     for (const known of this.#dependents.values()) known.goneFrom = null
   }
@@ -96,7 +96,7 @@ export class OwnerGraph {
   }
 }
 
-/** Each owner once, and whether any of the references to it blocks. */
+/** Returns each owner once, and whether any of the references to it blocks. */
 function ownersOf({ owners }: OwnedObject): ReadonlyMap<string, boolean> {
   const blocks = new Map<string, boolean>()
   for (const owner of owners) blocks.set(owner.uid, owner.blocks || blocks.get(owner.uid) === true)

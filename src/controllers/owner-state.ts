@@ -23,7 +23,7 @@ export function ownerState(
   owner: OwnerReference,
   namespace: string,
 ): OwnerState {
-  // Its kind may be gone with it.
+  // The kind of the owner may be gone too.
   if (graph.isGone(owner.uid, namespace)) return 'absent'
   const place = ownerPlace(catalog, owner, namespace)
   switch (place.kind) {
@@ -40,7 +40,10 @@ export function ownerState(
   }
 }
 
-/** References that were found in no namespace, as most absent owners are. When full: cleared. */
+/**
+ * Maximum number of remembered references whose owner was found in no namespace, like most absent
+ * owners. When full: cleared.
+ */
 const nowhereMax = 1000
 
 /** Finds owners that are absent because they are in another namespace than their dependents. */

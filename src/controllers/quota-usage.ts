@@ -23,7 +23,7 @@ import type { Key } from '../store/key.ts'
 import type { ObjectStore, StoredObject, View } from '../store/object-store.ts'
 
 export type QuotaUsageLimits = {
-  /** Objects that are parsed before other work may run. */
+  /** Maximum number of objects that are parsed before other work may run. */
   readonly parsedPerTurn: number
   /** Parsed objects, and sums of a quota, that are added before other work may run. */
   readonly addedPerTurn: number
@@ -75,8 +75,8 @@ export class QuotaUsage {
 
   /**
    * Returns the usage of each quota, for each resource that it limits. Other work runs in between
-   * where there is more to add than fits one turn. What is created then may be missing, but gives
-   * each of the quotas that limit it another revision.
+   * where there is more to add than fits one turn. An object that is created in between may
+   * be missing, but its admission gives each quota that limits it another revision.
    */
   async of(
     quotas: readonly Quota[],

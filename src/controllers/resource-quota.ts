@@ -29,9 +29,9 @@ export type ResourceQuotaDependencies = {
 const gatherMs = 200
 /** Interval after which all quotas are counted again: Pods on lost nodes stop counting. */
 const resyncMs = 300_000
-/** Writes of a status that lose the race to admission before others get their turn. */
+/** Maximum attempts while admission changes the statuses; other namespaces get their turn then. */
 const attemptsMax = 20
-/** Quotas of one namespace that are written at once, with usage of the same revision. */
+/** Maximum number of quotas of one namespace that are written concurrently. */
 const updatesMax = 32
 
 /**

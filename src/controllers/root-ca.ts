@@ -75,7 +75,7 @@ async function reconcile(dependencies: RootCaDependencies, namespace: string): P
   return { kind: 'done' }
 }
 
-/** Labels and annotations of others stay. */
+/** Returns the ConfigMap with the certificates; its other labels and annotations stay. */
 function configMapWith(
   found: AnyObject | null,
   { names, namespace, pem }: { readonly names: Names; readonly namespace: string; readonly pem: string },

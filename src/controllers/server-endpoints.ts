@@ -53,7 +53,7 @@ export type EndpointGroup = {
   readonly ips: readonly string[]
 }
 
-/** Returns IPv4 before IPv6, then the lowest port first. */
+/** Groups endpoints: IPv4 before IPv6, then the lowest port first. */
 export function groupsOf(endpoints: readonly Endpoint[]): readonly EndpointGroup[] {
   const ports = [...new Set(endpoints.map(({ port }) => port))].sort((a, b) => a - b)
   return (['IPv4', 'IPv6'] as const)
@@ -82,7 +82,7 @@ export function subsetsOf(endpoints: readonly Endpoint[]): readonly JsonObject[]
   }))
 }
 
-/** The members of an EndpointSlice that are kept as they are here. */
+/** The fields of an EndpointSlice that the server maintains. */
 export type WantedSlice = {
   readonly name: string
   readonly addressType: string

@@ -25,7 +25,7 @@ export type ServerServiceDependencies = {
   readonly members: Informer<MemberEndpoint>
   /** The Service, its Endpoints and its slices: whatever may be one of them; see `isOwnObject`. */
   readonly own: readonly Informer<string>[]
-  /** Called when the members change that clients on other machines cannot connect to. */
+  /** Called with the members that other machines cannot connect to, whenever these change. */
   readonly onUnlisted: (members: readonly string[]) => void
   readonly onError: (name: string, cause: unknown) => void
 }
@@ -226,7 +226,7 @@ class ServerService {
     return true
   }
 
-  /** Slices beyond upstream's one have a label by which they are known to be kept here. */
+  /** Slices in addition to upstream's one have a label that marks them as managed by the server. */
   #sliceLabels(name: string): { readonly [label: string]: string } {
     const { names } = this.#dependencies
     return {

@@ -81,7 +81,7 @@ async function reconcile(dependencies: StorageProtectionDependencies, key: Key):
   if (isTerminating !== isProtected(finalizer, object)) return { kind: 'done' }
   const use = isTerminating && (await isInUse(key, object))
   if (use === 'unknown') return { kind: 'again' }
-  // Its next use ends with another call of `onReleased`, or with a change of the object.
+  // When the use ends, `onReleased` or a change of the object enqueues it again.
   if (use) return { kind: 'done' }
   const { finalizers: before = [] } = object.metadata
   const finalizers = isTerminating ? before.filter((one) => one !== finalizer) : [...before, finalizer]

@@ -5,17 +5,17 @@ import type { AnyObject } from '../registry/kinds/definition.ts'
 import { parseStored } from '../registry/kinds/encode.ts'
 import type { StoredObject } from '../store/object-store.ts'
 
-/** A Secret for a token of a service account, as far as its controller looks at it. */
+/** The parts of a Secret for a token of a service account that its controller uses. */
 export type TokenSecret = {
   readonly namespace: string
   readonly name: string
   /** The name of its account. */
   readonly account: string
-  /** UID of the account that the token is of. Empty: not known yet. */
+  /** UID of the account that the token is for. Empty: not known yet. */
   readonly accountUid: string
   /** Whether it has a token and everything else that belongs to it, apart from the root CA. */
   readonly isFilled: boolean
-  /** Digest of its `ca.crt`, which is to be the root CA in force: that may change at any time. */
+  /** Digest of its `ca.crt`, to detect that the root CA has changed since. */
   readonly rootCaDigest: string
   /** The `kid` of its token. null: it has no token, or one of another program */
   readonly keyId: string | null
@@ -32,7 +32,7 @@ export type TokenSecretKind = {
 export function readTokenSecret(kind: TokenSecretKind, stored: StoredObject): TokenSecret | null {
   const { bytes } = stored
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  // Most Secrets are of other types: only the others are parsed.
+  // Most Secrets are of other types, and are not parsed.
   if (stored.terminating || !buffer.includes(kind.names.secretTypes.serviceAccountToken)) return null
   return tokenSecretOf(kind, parseStored(stored))
 }
@@ -65,7 +65,7 @@ export function hasRootCa({ rootCa }: TokenSecretKind, { rootCaDigest }: TokenSe
   return pem === null || rootCaDigest === digestOf(base64(pem))
 }
 
-/** Many Secrets are kept in memory, all with the same few certificates. */
+/** A digest, because many Secrets are kept in memory, all with the same few certificates. */
 function digestOf(certificates: string): string {
   return createHash('sha256').update(certificates).digest('base64')
 }

@@ -31,7 +31,7 @@ export type TokenSecretsDependencies = TokenSecretKind & {
 
 /**
  * Fills Secrets of the type `service-account-token` with a token of the account that they name, and
- * deletes them with it. Another account of the same name does not get the old Secrets.
+ * deletes them with the account. Another account of the same name does not get the old Secrets.
  *
  * @source spec 5.6; upstream `pkg/controller/serviceaccount/tokens_controller.go`
  */
@@ -94,9 +94,9 @@ function accountKey({ namespace, account }: TokenSecret): Key {
 
 async function reconcile(dependencies: TokenSecretsDependencies, key: Key): Promise<Reconciled> {
   const secret = dependencies.secrets.get(key)
-  if (secret === null || (await isSettled(dependencies, secret))) return { kind: 'done' }
+  if (secret === null || (await isUpToDate(dependencies, secret))) return { kind: 'done' }
   try {
-    await settle(dependencies, key)
+    await updateSecret(dependencies, key)
   } catch (cause) {
     if (!(cause instanceof ApiError)) throw cause
     // A concurrent write came first, or the Secret is gone.
@@ -106,7 +106,7 @@ async function reconcile(dependencies: TokenSecretsDependencies, key: Key): Prom
   return { kind: 'done' }
 }
 
-async function isSettled(dependencies: TokenSecretsDependencies, secret: TokenSecret): Promise<boolean> {
+async function isUpToDate(dependencies: TokenSecretsDependencies, secret: TokenSecret): Promise<boolean> {
   const { accounts, tokens } = dependencies
   const uid = accounts.get(accountKey(secret))
   if (!secret.isFilled || !hasRootCa(dependencies, secret) || uid === null || secret.accountUid !== uid)
@@ -114,8 +114,8 @@ async function isSettled(dependencies: TokenSecretsDependencies, secret: TokenSe
   return secret.keyId === null || (await tokens.isKeyInForce(secret.keyId))
 }
 
-/** Decides by the newest state: this member may not have applied a new account yet. */
-async function settle(dependencies: TokenSecretsDependencies, key: Key): Promise<void> {
+/** Fills or deletes a Secret by the newest state: this member may lack a new account. */
+async function updateSecret(dependencies: TokenSecretsDependencies, key: Key): Promise<void> {
   const { catalog, client } = dependencies
   const [secretKind, accountKind] = [
     catalog.find('', 'v1', 'secrets'),

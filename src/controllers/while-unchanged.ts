@@ -7,7 +7,7 @@ import { noRevision, revision } from '../store/revision.ts'
 
 /**
  * Returns the precondition for a write about another object: that object is still at the version
- * that the decision was based on. So a leader that stalled between both writes nothing.
+ * that the decision was based on. So a leader that stalled after its decision writes nothing.
  */
 export function whileUnchanged(definition: ResourceDefinition, { metadata }: AnyObject): OtherRevision {
   const { namespace = '', name = '', resourceVersion = '' } = metadata

@@ -13,10 +13,10 @@ export type QueueObserver = {
 export class WorkQueue {
   readonly #clock: Clock
   readonly #keysMax: number
-  /** In order of arrival, with the time of it in monotonic ms. */
+  /** In order of arrival, with its time in monotonic ms. */
   readonly #ready = new Map<string, number>()
   readonly #delayed = new Map<string, Timer>()
-  /** With the time of the beginning in monotonic ms. */
+  /** Keys being processed, with the start in monotonic ms. */
   readonly #working = new Map<string, number>()
   /** Keys added while they are processed. */
   readonly #again = new Set<string>()
@@ -46,13 +46,13 @@ export class WorkQueue {
     return this.#retries
   }
 
-  /** Returns the ms since the beginning of each key that is processed. */
+  /** Returns for how long each key has been processed, in ms. */
   workingMs(): readonly number[] {
     const nowMs = this.#clock.monotonicMs()
     return [...this.#working.values()].map((sinceMs) => nowMs - sinceMs)
   }
 
-  /** One observer. */
+  /** Sets the only observer. */
   observe(observer: QueueObserver): void {
     this.#observer = observer
   }
@@ -83,7 +83,7 @@ export class WorkQueue {
     return true
   }
 
-  /** Like `add`, `delayMs` from now; an `add` before that queues it at once. */
+  /** Adds a key after `delayMs`; an `add` before that queues it at once. Returns as `add`. */
   addAfter(key: string, delayMs: number): boolean {
     if (delayMs <= 0) return this.add(key)
     if (this.#ready.has(key) || this.#delayed.has(key) || this.#again.has(key)) return true
@@ -119,7 +119,7 @@ export class WorkQueue {
     if (this.#again.delete(key)) this.add(key)
   }
 
-  /** Called whenever a key becomes ready. One listener. */
+  /** Sets the only listener, which is called whenever a key becomes ready. */
   onReady(listener: (() => void) | null): void {
     this.#onReady = listener
   }

@@ -12,7 +12,7 @@ export type ConversionPair = {
   readonly to: string
 }
 
-/** In s, as upstream: 1 ms doubled 14 times. */
+/** Upper bounds in s, as upstream: 1 ms, doubled 14 times. */
 const BOUNDS = Array.from({ length: 15 }, (_, step) => 0.001 * 2 ** step)
 
 /**

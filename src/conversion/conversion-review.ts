@@ -9,12 +9,12 @@ import type { Json, JsonObject } from '../api/json.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
 
 export type ReviewInput = {
-  /** Of `ConversionReview`: group and version. */
+  /** Group and version of `ConversionReview`. */
   readonly group: string
   readonly version: 'v1' | 'v1beta1'
   /** Identifies this call; the response repeats it. */
   readonly uid: string
-  /** The wanted version of the objects. */
+  /** The requested version of the objects. */
   readonly apiVersion: string
   readonly objects: readonly AnyObject[]
 }
@@ -35,7 +35,7 @@ export type ReadReview =
   | { readonly kind: 'objects'; readonly objects: readonly Json[] }
   /** @param why one line, as upstream words it */
   | { readonly kind: 'invalid'; readonly why: string }
-  /** The webhook works, and could not convert the objects. */
+  /** The webhook responded properly, but could not convert the objects. */
   | { readonly kind: 'refused'; readonly why: string }
 
 /**
@@ -43,7 +43,7 @@ export type ReadReview =
  * smallest values would take too long to parse.
  */
 const VALUES_MAX = 262_144
-/** Characters of the message of a webhook. Longer: cut. */
+/** Maximum characters of the message of a webhook; longer ones are cut. */
 const MESSAGE_LENGTH_MAX = 2048
 
 /**

@@ -159,7 +159,7 @@ export class ConversionWebhooks implements ObjectConverter {
   }
 }
 
-/** Objects for one call, all of other versions than the wanted one. */
+/** Objects for one call, all of other versions than the requested one. */
 type Call = {
   readonly sent: readonly AnyObject[]
   readonly first: AnyObject
@@ -179,11 +179,11 @@ type Made =
  * The effect of a failure on the circuit breaker. Users must not be able to keep the webhook from
  * converting the objects of others.
  *
- * - `closes`: the webhook responded properly, it cannot convert these objects
- * - `ignores`: it is due to single objects, or to this server
+ * - `closes`: the webhook responded properly, but cannot convert these objects
+ * - `ignores`: the failure is due to single objects, or to this server
  * - `counts`: the webhook cannot be reached
- * - `counts-once`: after the objects were sent, so it may be due to them: counts once for each
- *   origin, see `originOf`
+ * - `counts-once`: the failure may be due to the objects of this call or of other calls; it counts
+ *   once for each origin, see `originOf`
  */
 type BreakerEffect = 'closes' | 'ignores' | 'counts' | 'counts-once'
 
@@ -203,8 +203,8 @@ function breakerOf({ reason, phase }: OutwardFailure): BreakerEffect {
 }
 
 /**
- * Returns where the objects of a call are from: a namespace, in which one user may have many, or a
- * single object without one; objects of several origins count as one.
+ * Returns the origin of the objects of a call: their namespace, in which one user may have many, or
+ * the object itself if it is cluster-scoped. Objects of several origins count as one origin.
  */
 function originOf(sent: readonly AnyObject[]): string {
   const origins = new Set(
@@ -214,7 +214,7 @@ function originOf(sent: readonly AnyObject[]): string {
   return others.length === 0 ? first : SEVERAL
 }
 
-/** No origin: it has no slash. */
+/** Differs from every single origin, which contains a slash. */
 const SEVERAL = 'several'
 
 function failure(

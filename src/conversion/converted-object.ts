@@ -38,10 +38,10 @@ export function convertedObject(
     const after = textMember(metadata, name)
     if (before !== after) return wrong(`must have the same ${word}: ${shown(before)} != ${shown(after)}`)
   }
-  const words = keptWords(metadata, sent.metadata)
-  if (typeof words === 'string') return wrongMetadata(words)
+  const accepted = labelsAndAnnotationsOf(metadata, sent.metadata)
+  if (typeof accepted === 'string') return wrongMetadata(accepted)
   const restored = withoutMembers(sent.metadata, 'labels', 'annotations')
-  return { kind: 'object', object: { ...returned, apiVersion, kind, metadata: { ...restored, ...words } } }
+  return { kind: 'object', object: { ...returned, apiVersion, kind, metadata: { ...restored, ...accepted } } }
 }
 
 const IDENTITY = [
@@ -58,14 +58,14 @@ function wrongMetadata(why: string): CheckedObject {
   return { kind: 'invalid', what: 'metadata in object', why }
 }
 
-type Words = Pick<ObjectMeta, 'labels' | 'annotations'>
+type LabelsAndAnnotations = Pick<ObjectMeta, 'labels' | 'annotations'>
 
 /**
  * Returns labels and annotations of the webhook, or why they are invalid. Labels that it did not
  * change are not checked, and neither are annotations if it changed none.
  */
-function keptWords(metadata: JsonObject, before: ObjectMeta): Words | string {
-  const words: { labels?: Record<string, string>; annotations?: Record<string, string> } = {}
+function labelsAndAnnotationsOf(metadata: JsonObject, before: ObjectMeta): LabelsAndAnnotations | string {
+  const accepted: { labels?: Record<string, string>; annotations?: Record<string, string> } = {}
   const found = new Findings()
   for (const name of ['labels', 'annotations'] as const) {
     const given = memberOf(metadata, name) ?? null
@@ -73,7 +73,7 @@ function keptWords(metadata: JsonObject, before: ObjectMeta): Words | string {
     const field = `metadata.${name}`
     if (!isTextMap(given))
       return `invalid ${field} in converted object: ${shortJson(given, 64)} is not a map of strings`
-    words[name] = given
+    accepted[name] = given
     const known = before[name] ?? {}
     const changed = Object.entries(given).filter(
       ([key, value]) => !Object.hasOwn(known, key) || known[key] !== value,
@@ -82,7 +82,7 @@ function keptWords(metadata: JsonObject, before: ObjectMeta): Words | string {
     else if (changed.length > 0) validateAnnotations(given, field, found)
   }
   const [first] = formatFindings(found.list)
-  return first === undefined ? words : `${first.field}: ${first.message}`
+  return first === undefined ? accepted : `${first.field}: ${first.message}`
 }
 
 function isTextMap(value: Json): value is Record<string, string> {

@@ -11,32 +11,35 @@ import { readerOf, resourceOfPlace, sealingPlaceOf } from './resource-keys.ts'
 import type { EncryptionKeys } from './resource-keys.ts'
 import type { SealingKey } from './sealing-key.ts'
 
-/** Where a decrypted object finds keys, and keeps its plain content. */
+/** Provides the keys of decrypted objects, and caches their plain content. */
 export type Decryption = {
   readonly keys: EncryptionKeys
   readonly cache: PlainCache
-  /** Called once per failure with the missing or wrong key. */
+  /** Called each time that an object cannot be decrypted. */
   readonly onSealed: (failure: SealedFailure) => void
 }
 
 /** Why an object cannot be read. */
 export type SealedFailure = {
   readonly resource: string
-  /** null: the object is stored in plain text, which the configuration does not read. */
+  /**
+   * null: the object is stored in plain text, which the configuration does not read, or its
+   * envelope is too damaged to name the key.
+   */
   readonly key: Pick<Envelope, 'provider' | 'keyName'> | null
   readonly why: 'missing' | 'damaged'
 }
 
 /**
- * An object that is stored encrypted. Its plain bytes are made on demand, so a list does not hold
- * those of a whole collection. What needs them throws SealedObjectError where this member cannot
- * decrypt them; the other properties are always readable.
+ * An object that is stored encrypted. It is decrypted on demand, so a list does not hold the plain
+ * bytes of a whole collection. Properties that need them throw SealedObjectError if this member
+ * cannot decrypt them; the other properties are always readable.
  */
 export class DecryptedObject implements StoredObject {
   /** The object as stored. */
   readonly raw: StoredObject
   readonly #decryption: Decryption
-  /** The keys that it was decrypted with. null: it was not. */
+  /** The keys that were in use when it was decrypted last. null: it was not decrypted yet. */
   #openedWith: EncryptionKeys | null = null
 
   constructor(raw: StoredObject, decryption: Decryption) {
@@ -82,10 +85,11 @@ export class DecryptedObject implements StoredObject {
   }
 
   /**
-   * Decrypts the object unless that was done before with the present keys. Finds the key in any
-   * case: that of a key management service may be needed again.
+   * Decrypts the object unless that was done before with the present keys. If the plain content is
+   * no longer cached, checks that the key is available: a key management service may have to
+   * decrypt it again.
    *
-   * @throws SealedObjectError this member lacks the key, awaits it, or the object was changed
+   * @throws SealedObjectError the key is missing or not decrypted yet, or the object was changed
    */
   requireReadable(): void {
     if (this.#openedWith !== this.#decryption.keys) this.#plain()

@@ -25,7 +25,7 @@ import type { EncryptionKeys } from './resource-keys.ts'
 import type { Sealing, SealingKey } from './sealing-key.ts'
 
 export type EncryptedStoreOptions = {
-  /** Bytes of plain contents that are kept. */
+  /** Maximum size of the cached plain contents. */
   readonly cacheBytesMax: number
   readonly onSealed: (failure: SealedFailure) => void
 }
@@ -41,9 +41,11 @@ type Writer = { readonly at: number; readonly put: Put; readonly key: SealingKey
 export class EncryptedStore extends ForwardingStore {
   readonly #store: ObjectStore
   readonly #cache: PlainCache
-  /** One for all objects, so that those that are held see changed keys. */
+  /** Shared by all objects, so that those that are still referenced use changed keys. */
   readonly #decryption: { keys: EncryptionKeys } & Omit<Decryption, 'keys'>
-  /** By the stored version, so that it is one object for all readers; lives as long as that. */
+  /**
+   * By stored object, so that all readers share one. An entry lives as long as the stored object.
+   */
   #objects = new WeakMap<StoredObject, DecryptedObject>()
   readonly #events = new WeakMap<StoreEvent, StoreEvent>()
   readonly #indexes = new WeakMap<EventIndex, EventIndex>()
@@ -60,8 +62,8 @@ export class EncryptedStore extends ForwardingStore {
   }
 
   /**
-   * Takes changed keys into use. Readers find new objects from now on, so that nothing that was
-   * derived from the contents with the former keys is used for them.
+   * Takes changed keys into use. Views return new objects from now on, so that nothing is used that
+   * was derived from an object while the former keys were in use.
    */
   use(keys: EncryptionKeys): void {
     this.#cache.clear()
@@ -139,7 +141,8 @@ export class EncryptedStore extends ForwardingStore {
   shownSlice(slice: ListSlice): ListSlice {
     const [first, last] = [slice.objects[0], slice.objects.at(-1)]
     if (first === undefined || last === undefined) return slice
-    // Keys are sorted: in a list of one resource, the keys of the first object are those of all.
+    // Lists are sorted by store key. If the first and the last object are of one resource, all are,
+    // and have the same encryption keys.
     const isOneResource =
       placeOfKey(first.key) === placeOfKey(last.key) && sealingPlaceOf(first.key) === sealingPlaceOf(last.key)
     const isPlain = isOneResource && !this.#hidesPlain(first)
@@ -183,7 +186,7 @@ export class EncryptedStore extends ForwardingStore {
     return shown
   }
 
-  /** An index reads the objects of events, too. */
+  /** Returns an interest whose index reads decrypted events. */
   #interest(interest: WatchInterest | null): WatchInterest | null {
     if (interest?.kind !== 'value') return interest
     let index = this.#indexes.get(interest.index)
@@ -196,8 +199,8 @@ export class EncryptedStore extends ForwardingStore {
   }
 
   /**
-   * Runs while an entry is applied, so nothing may be thrown. A watch is not woken by an event
-   * whose object cannot be read; it fails when it reads the event, after a later one.
+   * Runs while an entry is applied, so an unreadable object must not throw. An event with such an
+   * object does not wake a watch; the watch fails once a later event wakes it.
    */
   #valuesOf(valuesOf: EventIndex['valuesOf'], event: StoreEvent): readonly string[] {
     try {
@@ -232,7 +235,9 @@ export class EncryptedStore extends ForwardingStore {
     return outcome
   }
 
-  /** The response and the watches of this member need not decrypt what was just encrypted. */
+  /**
+   * Caches the plain content of a write, which the response and the watches of this member need.
+   */
   #keepPlain(key: Key, object: EncodedObject, revision: Revision | undefined): void {
     try {
       const stored = this.view().get(key)
@@ -246,7 +251,7 @@ export class EncryptedStore extends ForwardingStore {
   }
 }
 
-/** A class without closures, as there are several views per request. */
+/** A class without closures, because a request creates several views. */
 class DecryptingView implements View {
   readonly revision: Revision
   readonly #view: View

@@ -26,12 +26,12 @@ const resourcesMax = 1000
  * Reads an `EncryptionConfiguration` in YAML or JSON. Unknown content is refused: a part that is
  * ignored would leave Secrets unencrypted.
  *
- * @param builtIn all kinds of the server
+ * @param known with all kinds of the server as `builtIn`
  * @throws ConfigError one line with the place and the remedy, and without a secret
  * @source apiserver `pkg/server/options/encryptionconfig/config.go`
  */
 export function parseEncryptionFile(content: string, known: Known): readonly ResourceRule[] {
-  const value = understood(content)
+  const value = parsed(content)
   const apiVersion = `${known.names.group('apiserver.config')}/v1`
   const kind = 'EncryptionConfiguration'
   if (textMember(value, 'kind') !== kind || textMember(value, 'apiVersion') !== apiVersion)
@@ -54,7 +54,7 @@ export function parseEncryptionFile(content: string, known: Known): readonly Res
   return rules
 }
 
-function understood(content: string): JsonObject {
+function parsed(content: string): JsonObject {
   try {
     const { value, doubled } = parseYamlObject(content)
     if (doubled[0] !== undefined) throw new ConfigError(`${doubled[0]}: set it once`)

@@ -20,7 +20,7 @@ export type EncryptionFigures = {
 export function registerEncryptionMetrics(register: MetricsRegistry, read: () => EncryptionFigures): void {
   new Gauge({
     name: 'orch_encryption_objects',
-    help: 'Objects by how they are stored, as counted last; the provider identity is plain text. The state is readable, or missing, wrong or unknown for a key that this member lacks, has with another secret, or awaits.',
+    help: 'Number of objects by how they are stored, at the last count; the provider identity is plain text. State: readable, missing (the configuration lacks the key), wrong (it has another secret, or the objects were changed) or unknown (a key management service has not decrypted the data key yet).',
     labelNames: ['resource', 'provider', 'key', 'state', 'stale'],
     registers: [register],
     collect() {
@@ -61,7 +61,7 @@ export function registerEncryptionMetrics(register: MetricsRegistry, read: () =>
   })
   new Gauge({
     name: 'orch_encryption_plain_text_removed',
-    help: 'Whether the files of database and log have no plain text of encrypted resources. It is removed after objects were encrypted and the history window has passed.',
+    help: 'Whether the files of database and log have no plain text of encrypted resources. Plain text is removed once all objects are encrypted and the history window has passed.',
     registers: [register],
     collect() {
       this.reset()
@@ -82,7 +82,7 @@ export function registerEncryptionMetrics(register: MetricsRegistry, read: () =>
   })
   new Counter({
     name: 'orch_encryption_config_reloads_total',
-    help: 'Changes of the encryption configuration by result: taken, or refused as it is missing, invalid or loses a key in use.',
+    help: 'Changes of the file of the encryption configuration by result: taken (it is in use) or refused (it is missing, invalid or loses a key in use).',
     labelNames: ['result'],
     registers: [register],
     collect() {

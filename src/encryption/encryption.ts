@@ -35,7 +35,7 @@ export type EncryptionOptions = {
   /** @throws ConfigError */
   readonly parse: (content: string) => readonly ResourceRule[]
   readonly cacheBytesMax: number
-  /** Whether a start accepts that objects cannot be decrypted. */
+  /** Whether to start although some objects cannot be decrypted. */
   readonly ignoresLostKeys: boolean
   /** The database and the log of this member. */
   readonly files: Omit<PlainTextRemovalOptions, 'clock' | 'log'>
@@ -43,7 +43,7 @@ export type EncryptionOptions = {
 
 /** How long a start waits for key management services. Afterwards they are called on demand. */
 const kmsStartMsMax = 10_000
-/** Interval of counting how objects are stored, and while some have to be rewritten. */
+/** Interval of counting how objects are stored; a shorter one while some have to be rewritten. */
 const surveyMs = 60_000
 const staleSurveyMs = 5000
 /** Interval of logging the same failure. */
@@ -51,7 +51,7 @@ const failureLogMs = 60_000
 const lossesShown = 10
 const ignoreWords = '. If they are lost for good, start with --encryption-ignore-lost-keys'
 const lostWords =
-  'objects cannot be decrypted: they are errors until their keys are put back, or they are deleted with ignoreStoreReadErrorWithClusterBreakingPotential'
+  'objects cannot be decrypted: reading them fails until their keys are put back, or they are deleted with ignoreStoreReadErrorWithClusterBreakingPotential'
 
 /** Encryption at rest on this member: the store that decrypts, and the file that configures it. */
 export class Encryption {
@@ -162,7 +162,7 @@ export class Encryption {
     return keysOfRules(rules, { random: this.#options.random, kms: (config) => this.#kms.of(config) })
   }
 
-  /** Counts the objects, after key management services have opened their keys or time is up. */
+  /** Counts the objects once key management services have decrypted their keys, or time is up. */
   async #surveyed(keys: EncryptionKeys, everywhere: boolean): Promise<readonly SurveyEntry[]> {
     const { clock } = this.#options
     const untilMs = clock.monotonicMs() + kmsStartMsMax
@@ -179,7 +179,7 @@ export class Encryption {
     try {
       return await survey(this.#options, keys, everywhere)
     } catch (cause) {
-      // Another member's state replaces this one.
+      // The state is quarantined, and will be replaced by that of another member.
       if (cause instanceof StoreError) return []
       throw cause
     }
@@ -200,7 +200,7 @@ export class Encryption {
     try {
       const rules = this.#read()
       const keys = this.#keysOf(rules)
-      // Objects that this member cannot read already are no reason to refuse the keys for the rest.
+      // Objects that this member could not read before are no reason to refuse the other keys.
       const present = await this.#counted(this.store.keys, true)
       const losses = lossesOf(lostSince(present, await this.#counted(keys, true)))
       if (this.#isClosed) return
@@ -241,7 +241,7 @@ export class Encryption {
     this.#timer = this.#options.clock.after(isStale ? staleSurveyMs : surveyMs, () => void this.#look())
   }
 
-  /** Counts again. */
+  /** Counts the objects again, and informs the removal of plain text. */
   async #look(): Promise<void> {
     const { revision } = this.#revision()
     this.#entries = await this.#counted(this.store.keys, false)

@@ -10,11 +10,12 @@ import type { StoredObject } from '../store/object-store.ts'
  *   | sealed: the bytes of the object, and its labels as JSON
  *   | the revision in decimal          inserted when the write is applied, as in any object
  *
- * Numbers are lowest byte first. All that precedes the sealed bytes is authenticated with them, and
- * so are the key, the uid and the deletion mark of the record. Those stay readable, as the state
- * machine decides by them; labels do not.
+ * Numbers are little-endian. All that precedes the sealed bytes is authenticated with them, and so
+ * are the key, the uid and the deletion mark of the stored object. These three stay readable,
+ * because the state machine uses them; labels do not.
  *
- * The prefix has the form of upstream's, but another first word: upstream could not read the rest.
+ * The prefix has the form of upstream's with another first word, because upstream could not read
+ * the rest.
  */
 
 export const providerKinds = ['aesgcm', 'aescbc', 'secretbox', 'kms'] as const
@@ -25,15 +26,15 @@ export type Envelope = {
   readonly keyName: string
   /** The data key as a key management service encrypted it; empty: the key itself encrypts. */
   readonly wrapped: Uint8Array
-  /** As those of the plain object. */
+  /** Offsets in the plain object, as in `EncodedObject`. */
   readonly itemOffset: number
   readonly revisionOffset: number
   /** Bytes of the plain object, without digits of its revision. */
   readonly objectBytes: number
 }
 
-/** The object that an envelope belongs to. */
-export type Bearer = Pick<StoredObject, 'key' | 'uid' | 'terminating'>
+/** The readable properties of an object, to which its sealed bytes are bound. */
+export type SealedIdentity = Pick<StoredObject, 'key' | 'uid' | 'terminating'>
 
 export type ParsedEnvelope = Envelope & {
   /** All that precedes the sealed bytes. */
@@ -41,7 +42,10 @@ export type ParsedEnvelope = Envelope & {
   readonly sealed: Uint8Array
 }
 
-/** Whether a stored object is encrypted. Cheap: plain objects begin with kind and apiVersion. */
+/**
+ * Whether a stored object is encrypted. Cheap: `itemOffset` is above 0 for plain objects, which
+ * begin with kind and apiVersion.
+ */
 export function isSealed({ itemOffset }: Pick<StoredObject, 'itemOffset'>): boolean {
   return itemOffset === 0
 }
@@ -67,11 +71,11 @@ export function envelopeHead(envelope: Envelope): Uint8Array {
 }
 
 /** Returns what is authenticated with the sealed bytes. */
-export function sealingContext(head: Uint8Array, { key, uid, terminating }: Bearer): Uint8Array {
+export function sealingContext(head: Uint8Array, { key, uid, terminating }: SealedIdentity): Uint8Array {
   return Buffer.concat([head, Buffer.from(JSON.stringify([key, uid, terminating]))])
 }
 
-/** Returns an object as it is stored. @param sealed with the head and the bearer as context */
+/** Returns an object as it is stored. @param sealed with `sealingContext` as its context */
 export function sealedObject(
   head: Uint8Array,
   sealed: Uint8Array,
@@ -105,7 +109,7 @@ export function parseEnvelope(stored: StoredObject): ParsedEnvelope | null {
   }
 }
 
-/** The provider and the key of an encrypted object. @returns null: it is not in this form */
+/** Returns provider and key of an encrypted object. @returns null: it is not in this form */
 export function sealedWith(stored: StoredObject): Pick<Envelope, 'provider' | 'keyName'> | null {
   const [part = new Uint8Array(0)] = stored.parts(0)
   return prefixOf(Buffer.from(part.buffer, part.byteOffset, part.byteLength))

@@ -12,7 +12,7 @@ export type KeyMaking = {
   readonly kms: (config: Extract<ProviderConfig, { readonly kind: 'kms' }>) => SealingKey
 }
 
-/** Makes the keys of a file. The first provider of a resource writes, all read. */
+/** Makes the keys of a file: the first provider of a resource encrypts, all providers decrypt. */
 export function keysOfRules(rules: readonly ResourceRule[], making: KeyMaking): EncryptionKeys {
   return new EncryptionKeys(rules.map((rule) => keysOfRule(rule, making)))
 }

@@ -94,7 +94,7 @@ export class KmsClient implements KmsService {
         request,
         { deadline: clock.wallMs() + timeoutMs },
         (error, response) => {
-          // The details of the service are not repeated: they may contain what it was sent.
+          // The error details of the service are omitted: they may contain the request.
           const failed = `${method} of the key management service failed`
           if (error !== null) reject(new KmsError('unavailable', `${failed}: gRPC code ${error.code}`))
           else if (response === undefined) reject(new KmsError('malformed', `${failed}: empty response`))

@@ -21,26 +21,28 @@ export type KmsKeyOptions = {
 /** Interval of requesting the health of the service, and the ID of the key that it uses. */
 const statusMs = 10_000
 /**
- * How long a data key encrypts after the service was last healthy with the key that encrypted it.
+ * How long a data key is used for encryption after the service was last healthy with the key ID
+ * that encrypted the data key.
+ *
  * @source apiserver `pkg/server/options/encryptionconfig/config.go`,
  * kmsv2PluginWriteDEKSourceMaxTTL
  */
 const usableMs = 180_000
-/** Data keys that are kept. When full: the one that was opened first is opened again on demand. */
+/** Maximum number of cached data keys. When full, the oldest is evicted. */
 const dataKeysMax = 1000
-/** Calls of Decrypt at a time. More: the object waits for another one. */
+/** Maximum number of concurrent calls of Decrypt. More callers wait for one of these calls. */
 const openingsMax = 32
 /** Time from a call of Decrypt that failed until the next one for the same data key. */
 const failedMs = 500
-/** Age from which a data key that opens nothing is requested again: the service may have erred. */
+/** Age from which a data key that fails to decrypt is requested again: it may have been wrong. */
 const distrustMs = 10_000
 const dataKeyBytes = 32
 
 /**
  * A key that a key management service keeps. Objects are encrypted with a data key of this process,
- * which the service encrypted once; it is replaced when the service uses another key, and expires
- * when the service is unhealthy for long. The data keys of other members and earlier processes are
- * opened by the service once each, and are kept.
+ * which the service encrypted once. The data key is replaced when the service uses another key, and
+ * expires when the service is unhealthy for long. The service decrypts the data keys of other
+ * members and earlier processes on demand, and they are cached.
  */
 export class KmsKey implements SealingKey {
   readonly provider = 'kms'
@@ -59,9 +61,9 @@ export class KmsKey implements SealingKey {
   /** Start of the last call that showed the service to be healthy. */
   #healthyMs: number
   /** Start of the last call in which the service confirmed the key ID of the present data key. */
-  #vouchedMs = 0
+  #confirmedMs = 0
   #timer: Timer | null = null
-  #asking: Promise<void> | null = null
+  #checking: Promise<void> | null = null
 
   constructor(options: KmsKeyOptions) {
     this.name = options.name
@@ -97,10 +99,10 @@ export class KmsKey implements SealingKey {
 
   /** Requests the health of the service. Never rejects. */
   look(): Promise<void> {
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = null
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = null
     })
-    return this.#asking
+    return this.#checking
   }
 
   sealing(deadlineMs: number): Sealing | Promise<Sealing> {
@@ -165,7 +167,7 @@ export class KmsKey implements SealingKey {
     }
   }
 
-  async #ask(): Promise<void> {
+  async #check(): Promise<void> {
     const { service, clock } = this.#options
     const startedMs = clock.monotonicMs()
     try {
@@ -173,8 +175,8 @@ export class KmsKey implements SealingKey {
       this.#keyId = keyId
       this.#statusFailure = null
       this.#healthyMs = startedMs
-      if (this.#current?.keyId === keyId) this.#vouchedMs = startedMs
-      // Health does not depend on whether something is written.
+      if (this.#current?.keyId === keyId) this.#confirmedMs = startedMs
+      // The data key is made now, so that the reported health does not depend on writes.
       const lacksKey = this.#current === null ? this.#makingFailure !== null : this.#current.keyId !== keyId
       if (lacksKey) this.#made().catch(() => undefined)
       else this.#makingFailure = null
@@ -185,7 +187,7 @@ export class KmsKey implements SealingKey {
   }
 
   #isExpired(): boolean {
-    return this.#options.clock.monotonicMs() - this.#vouchedMs >= usableMs
+    return this.#options.clock.monotonicMs() - this.#confirmedMs >= usableMs
   }
 
   #made(): Promise<Sealing> {
@@ -200,7 +202,7 @@ export class KmsKey implements SealingKey {
     const { clock } = this.#options
     if (this.#statusFailure !== null || (this.#current !== null && this.#isExpired())) await this.look()
     const present = this.#current
-    // The service may vouch for it again.
+    // The service may have confirmed its key ID again.
     if (present !== null && present.keyId === this.#keyId && !this.#isExpired()) return present
     if (this.#statusFailure !== null) return this.#presentOr(this.#statusFailure)
     const startedMs = clock.monotonicMs()
@@ -208,7 +210,7 @@ export class KmsKey implements SealingKey {
       const made = await this.#newDataKey()
       this.#current = made
       this.#keyId = made.keyId
-      this.#vouchedMs = startedMs
+      this.#confirmedMs = startedMs
       this.#makingFailure = null
       this.#report(this.unhealthy)
       return made
@@ -223,8 +225,8 @@ export class KmsKey implements SealingKey {
   #presentOr(failure: string): Sealing {
     if (this.#current === null) throw this.#unavailable(failure)
     if (!this.#isExpired()) return this.#current
-    const seconds = Math.round((this.#options.clock.monotonicMs() - this.#vouchedMs) / 1000)
-    const expired = `its data key expired, as the service was last healthy ${seconds} seconds ago`
+    const seconds = Math.round((this.#options.clock.monotonicMs() - this.#confirmedMs) / 1000)
+    const expired = `its data key expired, as the service was last healthy with its key_id ${seconds} seconds ago`
     throw this.#unavailable(`${failure}; ${expired}: repair the service`)
   }
 
@@ -234,7 +236,7 @@ export class KmsKey implements SealingKey {
     const key = random.bytes(dataKeyBytes)
     const encrypted = await service.encrypt(key)
     if (this.#keyId !== null && encrypted.keyId !== this.#keyId) {
-      // It may have changed in between.
+      // The key of the service may have changed since the last Status.
       await this.look()
       if (encrypted.keyId !== this.#keyId)
         throw new KmsError('malformed', 'Encrypt used another key_id than Status reports')

@@ -9,7 +9,7 @@ type KmsConfig = Extract<ProviderConfig, { readonly kind: 'kms' }>
 
 export type KmsHealth = Pick<KmsKey, 'failure' | 'unhealthy' | 'healthyAgeMs'>
 
-/** The keys of key management services, one for each entry; as bounded as the file. */
+/** The keys of key management services, one for each entry; bounded by the size of the file. */
 export class KmsKeys {
   readonly #dependencies: {
     readonly clock: Clock

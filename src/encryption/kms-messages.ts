@@ -112,7 +112,7 @@ function writeAnnotations(writer: BinaryWriter, field: number, annotations: Wrap
   }
 }
 
-/** All known fields have the wire type of bytes. */
+/** All known fields are length-delimited. */
 function tagOf(field: number): number {
   return (field << 3) | 2
 }
@@ -132,5 +132,5 @@ function read(bytes: Uint8Array, what: string, take: (reader: BinaryReader, fiel
 }
 
 function tooLong(what: string, field: string): KmsError {
-  return new KmsError('malformed', `${what} has no ${field}, or too long a one`)
+  return new KmsError('malformed', `${what} has no ${field}, or one that is too long`)
 }

@@ -42,7 +42,7 @@ export class PlainCache {
     }
   }
 
-  /** Forgets everything, as after a change of keys. */
+  /** Removes everything, for example after a change of keys. */
   clear(): void {
     this.#entries.clear()
     this.#bytes = 0

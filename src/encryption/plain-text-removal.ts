@@ -11,10 +11,10 @@ export type PlainTextRemovalOptions = {
   readonly trimmed: () => Revision | null
   /**
    * Removes trimmed versions from the files of the database.
-   * @returns false: not now @throws DatabaseError
+   * @returns false: not possible now @throws DatabaseError
    */
   readonly removeTrimmed: () => Promise<boolean>
-  /** Removes what the database holds from the files of the log. @returns false: not now */
+  /** Removes entries that the database covers from the log. @returns false: not possible now */
   readonly trimLog: () => Promise<boolean>
   readonly record: RemovalRecord
 }
@@ -58,20 +58,20 @@ export class PlainTextRemoval {
     return this.#state === 'done'
   }
 
-  /** These resources are encrypted from now on; no others are. */
+  /** Called when these resources, and no others, are encrypted from now on. */
   configured(resources: readonly string[]): void {
     this.#resources = resources
     this.#write(this.#recorded.filter((one) => resources.includes(one)))
     if (!this.#isRecorded) this.#reset()
   }
 
-  /** Some objects that ought to be encrypted are in plain text, or were for a time. */
+  /** Called when objects that ought to be encrypted are in plain text, or were for a time. */
   plainFound(): void {
     this.#reset()
     this.#write([])
   }
 
-  /** At this revision no object is in plain text that ought to be encrypted. */
+  /** Called when all objects that ought to be encrypted are encrypted at this revision. */
   noneFound(at: Revision): void {
     if (this.#state === 'unknown') this.#state = this.#isRecorded ? 'done' : { after: at }
   }
@@ -92,7 +92,7 @@ export class PlainTextRemoval {
       this.#options.record.write(resources)
     } catch (cause) {
       if (!(cause instanceof PkiError)) throw cause
-      const words = 'it was not recorded for which resources the files have no plain text'
+      const words = 'could not record the resources of which the files have no plain text'
       this.#options.log.warn({ cause: cause.message }, words)
     }
   }
@@ -119,7 +119,7 @@ export class PlainTextRemoval {
     log.info({ tookMs }, 'the files of database and log have no plain text of encrypted resources any longer')
   }
 
-  /** A database that was rewritten is not rewritten again while the log waits. */
+  /** Does not rewrite the database again while only the log is left. */
   async #attempt(): Promise<boolean> {
     const { log, removeTrimmed, trimLog } = this.#options
     try {
@@ -129,7 +129,7 @@ export class PlainTextRemoval {
       return await trimLog()
     } catch (cause) {
       if (!(cause instanceof DatabaseError)) throw cause
-      const words = 'plain text was not removed from the files of the database: it is tried again'
+      const words = 'plain text was not removed from the files of the database, retrying'
       if (!this.#isClosed) log.warn({ cause: cause.message }, words)
       return false
     }

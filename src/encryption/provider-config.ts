@@ -4,7 +4,7 @@ import { ConfigError } from '../config/errors.ts'
 import { durationMs } from '../config/flag.ts'
 import type { ProviderKind } from './envelope.ts'
 
-/** One entry of `providers`, with one key each. */
+/** One key of an entry in `providers`. An entry with several keys yields one of these for each. */
 export type ProviderConfig =
   | { readonly kind: 'identity' }
   | { readonly kind: Exclude<ProviderKind, 'kms'>; readonly name: string; readonly secret: Uint8Array }
@@ -75,7 +75,7 @@ function readName(value: JsonObject, at: string): string {
   )
 }
 
-/** The secret is not in any error. */
+/** No error contains the secret. */
 function readSecret(kind: keyof typeof secretBytes, key: JsonObject, at: string): Uint8Array {
   const text = textMember(key, 'secret')
   const wanted = secretBytes[kind]

@@ -17,7 +17,7 @@ export type ResourceKeys = {
   readonly readsPlain: boolean
 }
 
-/** The keys of all resources. Immutable: a changed file makes another one. */
+/** The keys of all resources. Immutable: a changed file leads to a new instance. */
 export class EncryptionKeys {
   readonly all: readonly ResourceKeys[]
   readonly #byPlace: ReadonlyMap<string, ResourceKeys>

@@ -23,16 +23,18 @@ export interface SealingKey {
   sealing(deadlineMs: number): Sealing | Promise<Sealing>
   /**
    * Returns the cipher of objects with this wrapped data key.
-   * @throws SealedObjectError a key management service is being called, or has refused
+   * @throws SealedObjectError a key management service is being called, or has failed
    */
   cipherOf(wrapped: Uint8Array): Cipher
-  /** As `cipherOf`, without a call. @returns null: it is not known */
+  /** As `cipherOf`, but without a call of the service. @returns null: it is not known */
   cipherIfKnown(wrapped: Uint8Array): Cipher | null
-  /** The cipher opened nothing: the object was changed, or the key is another one. */
+  /** Called when the cipher failed to decrypt: the object was changed, or the key is wrong. */
   failedToOpen(wrapped: Uint8Array): void
   /**
-   * Begins to ask for that cipher. @returns null: it is known. A promise that is fulfilled once the
-   * service has responded, or failed
+   * Requests the cipher from the service unless it is known.
+   *
+   * @returns null: it is known. Otherwise a promise that resolves once the service has responded or
+   * failed
    */
   prepare(wrapped: Uint8Array): Promise<void> | null
   /** Whether an object with this wrapped data key is encrypted as it would be now. */

@@ -46,7 +46,7 @@ function hashOf(context: Uint8Array): Uint8Array {
   return createHash('sha256').update(context).digest()
 }
 
-/** The library reads words of four bytes, and refuses views that do not begin at one. */
+/** The library reads words of four bytes, and rejects views that are not aligned to them. */
 function aligned(bytes: Uint8Array): Uint8Array {
   return bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes)
 }

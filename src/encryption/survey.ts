@@ -10,16 +10,16 @@ import type { EncryptionKeys } from './resource-keys.ts'
 /** Objects of one resource that are stored in one way. */
 export type SurveyEntry = {
   readonly resource: string
-  /** `identity`: in plain text. */
+  /** `identity`: in plain text, or with an envelope that cannot be read (`wrong`). */
   readonly provider: ProviderKind | 'identity'
   /** Empty for `identity`. */
   readonly keyName: string
   readonly objects: number
   /**
    * - `readable`
-   * - `missing`: the configuration does not have the key
+   * - `missing`: the configuration lacks the key, or does not read plain text
    * - `wrong`: the configuration has another key under that name, or the objects were changed
-   * - `unknown`: a key management service has not opened the key
+   * - `unknown`: a key management service has not decrypted the data key
    */
   readonly state: 'readable' | 'missing' | 'wrong' | 'unknown'
   /** Whether a write would store them in the same way. */
@@ -29,7 +29,7 @@ export type SurveyEntry = {
 }
 
 const objectsPerTurn = 2000
-/** Objects of a key that are tried until one can be decrypted: the first may have been changed. */
+/** Maximum number of objects of a key that are tried: the first ones may have been changed. */
 const attemptsMax = 100
 
 type Count = { entry: SurveyEntry; objects: number }
@@ -38,7 +38,8 @@ type Count = { entry: SurveyEntry; objects: number }
  * Counts the objects that are encrypted or of a configured resource, by how they are stored.
  * Decrypts one object for each key; another one if that fails. Yields between slices.
  *
- * @param store as stored
+ * `store` has the objects as stored.
+ *
  * @param everywhere also resources that are not configured
  * @throws StoreError `quarantined`
  */
@@ -65,7 +66,7 @@ function count(counts: Map<string, Count>, keys: EncryptionKeys, stored: StoredO
   if (!isSealed(stored) && keys.of(stored.key) === null) return
   const place = sealingPlaceOf(stored.key)
   const envelope = isSealed(stored) ? parseEnvelope(stored) : null
-  // The wrapped data key is a part: each may be another one that the service has to open.
+  // The wrapped data key is part of the ID, because the service has to decrypt each of them.
   const wrapped = envelope === null ? '' : Buffer.from(envelope.wrapped).toString('latin1')
   const how = isSealed(stored) ? (envelope?.provider ?? 'changed') : 'identity'
   const id = `${place} ${how} ${envelope?.keyName ?? ''} ${wrapped}`

@@ -33,7 +33,7 @@ export type Validity = {
 export type CertificateRequest = Validity & {
   readonly subject: Subject
   readonly names: AlternativeNames
-  /** At least one. */
+  /** At least one usage. */
   readonly usages: readonly Usage[]
   readonly publicKey: KeyObject
 }
@@ -185,7 +185,11 @@ function signed(what: Unsigned): string {
   return toPem('CERTIFICATE', encodeDer(sequence(body, algorithm, bitString(signature))))
 }
 
-/** 126 random bits after a set one: never zero, never negative. @source RFC 5280 section 4.1.2.2 */
+/**
+ * Returns a clear bit, a set bit and 126 random bits: never negative, never zero.
+ *
+ * @source RFC 5280 section 4.1.2.2
+ */
 function serialNumber(random: Random): Uint8Array {
   const serial = Uint8Array.from(random.bytes(16))
   serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40

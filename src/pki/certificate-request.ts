@@ -19,9 +19,9 @@ export type CertificateRequestContent = RequestedExtensions & {
   readonly publicKey: KeyObject
 }
 
-/** Maximum size, which bounds the parser. */
+/** Maximum size, so that parsing takes a bounded time. */
 const requestBytesMax = 64 * 1024
-/** Base64 adds a third, line breaks and text around the block some more. */
+/** Base64 adds a third; line breaks and text around the block add some more. */
 const textLengthMax = 2 * requestBytesMax
 
 /**
@@ -57,7 +57,8 @@ function readFields(der: Uint8Array): CertificateRequestContent {
   const [info, algorithm, signature] = partsOf(decodeDer(der))
   // CertificationRequestInfo: version, subject, key, [0] attributes.
   const [, subject, key, ...attributes] = partsOf(info)
-  if (subject === undefined || key === undefined) throw new PkiError('malformed', 'the request is not whole')
+  if (subject === undefined || key === undefined)
+    throw new PkiError('malformed', 'the request lacks its subject or its key')
   const publicKey = createPublicKey({ key: Buffer.from(encodeDer(key)), format: 'der', type: 'spki' })
   const digest = digestOf(identifierOf(partsOf(algorithm)[0]))
   const bits = signatureBits(signature === undefined ? new Uint8Array() : encodeDer(signature))
@@ -117,7 +118,7 @@ function signatureBits(bitString: Uint8Array): Uint8Array {
 
 const bitStringTag = 3
 
-/** Returns the content of the element at `at`, whose length has been parsed before. */
+/** Returns the content of the element at `at`; the caller has parsed its length before. */
 function contentAt(der: Uint8Array, at: number): { readonly from: number; readonly to: number } {
   const first = der[at + 1] ?? 0
   if (first < 0x80) return { from: at + 2, to: at + 2 + first }

@@ -26,7 +26,10 @@ export type Certificate = {
   /** Object identifiers of all extensions, and of the critical ones. */
   readonly extensions: ReadonlySet<string>
   readonly criticalExtensions: ReadonlySet<string>
-  /** Object identifier of the signature algorithm; for RSASSA-PSS that of its digest. */
+  /**
+   * Object identifier of the signature algorithm; for RSASSA-PSS that of its digest, or `sha1`, the
+   * default digest.
+   */
   readonly signatureAlgorithm: string
   readonly publicKey: KeyObject
   /** RFC 5280 subject key identifier; null: absent. */
@@ -36,7 +39,7 @@ export type Certificate = {
   readonly x509: X509Certificate
 }
 
-/** Maximum size, which bounds the parser. */
+/** Maximum size, so that parsing takes a bounded time. */
 const certificateBytesMax = 64 * 1024
 
 /** @param pem the first certificate is used @throws PkiError `malformed` */
@@ -87,8 +90,8 @@ function readFields(der: Uint8Array, fingerprint: string): Certificate {
   return {
     subject: readSubject(subjectNode),
     names: readNames(extensions.get('2.5.29.17')?.content),
-    notBeforeMs: wholeMs(x509.validFrom),
-    notAfterMs: wholeMs(x509.validTo),
+    notBeforeMs: msOfDate(x509.validFrom),
+    notAfterMs: msOfDate(x509.validTo),
     serial: x509.serialNumber.toLowerCase(),
     fingerprint,
     isAuthority: x509.ca,
@@ -105,15 +108,15 @@ function readFields(der: Uint8Array, fingerprint: string): Certificate {
   }
 }
 
-function wholeMs(date: string): number {
+function msOfDate(date: string): number {
   const ms = Date.parse(date)
   if (Number.isNaN(ms)) throw new PkiError('malformed', 'certificate has no validity')
   return ms
 }
 
 /**
- * Returns user and groups. The last of several common names is used, as in Go; all organizations
- * are.
+ * Returns the user, which is the last of several common names, as in Go, and the groups, which are
+ * all organizations.
  *
  * @throws PkiError `malformed`
  */
@@ -177,7 +180,7 @@ function readPathLength(basicConstraints: Uint8Array | undefined): number | null
   const length = childrenOf(decodeDer(basicConstraints)).find((node) => Number(node.type) === derType.integer)
   if (length === undefined) return null
   const bytes = contentOf(length)
-  // No valid value is that long.
+  // A longer number exceeds every chain that is accepted.
   return bytes.byteLength === 1 ? (bytes[0] ?? 0) : 255
 }
 

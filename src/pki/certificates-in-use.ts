@@ -24,7 +24,7 @@ export type RenewalPlan =
 
 export type CertificateInUse = {
   readonly use: CertificateUse
-  /** The file, or what else it comes from. */
+  /** The file, or a description of another source. */
   readonly source: string
   readonly certificate: Certificate
   readonly plan: RenewalPlan
@@ -51,7 +51,7 @@ export type CertificateSources = {
   readonly outward: readonly OutwardCertificate[]
 }
 
-/** More certificates of one use are not listed: those that expire last are left out. */
+/** Maximum number of listed certificates of each use; those that expire last are left out. */
 const perUseMax = 16
 
 /** Returns every certificate that a member uses, by use and then by expiry. */
@@ -78,7 +78,7 @@ function leaves({ config, keys, pairs, stateOf }: CertificateSources): readonly 
     const pem = pair.use === 'admin' ? textOrEmpty(source) : used[pair.use]
     return listed(pair.use, source, pem, planOf(stateOf(pair)))
   })
-  // A server certificate without a bundle of clients is no pair that could be renewed.
+  // Without --client-ca-file the server certificate is not among the pairs that can be renewed.
   if (own.some(({ use }) => use === 'server')) return own
   const why = 'without --client-ca-file its authority is unknown'
   return [
@@ -123,7 +123,7 @@ function authorities({ config, keys, sharedAuthorities }: CertificateSources): r
   ]
 }
 
-/** Only the authority that signs is replaced: the earlier ones are trusted until they expire. */
+/** Returns the shared authorities. Only the one that signs is replaced; the others just expire. */
 function sharedOnes({ certificates, renewalMs }: SharedAuthoritiesInUse): readonly CertificateInUse[] {
   const plan: RenewalPlan = { kind: 'by-itself', atMs: null }
   const all = listed('signing-ca', 'shared by the members', certificates, plan)
@@ -142,7 +142,7 @@ function outwardOf(outward: readonly OutwardCertificate[]): readonly Certificate
   )
 }
 
-/** Returns an entry for each certificate of a PEM text. What cannot be read is left out. */
+/** Returns an entry for each certificate of a PEM text; none if the text cannot be read. */
 function listed(
   use: CertificateUse,
   source: string,

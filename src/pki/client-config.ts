@@ -108,7 +108,8 @@ function usersOf(
   const users = new Map<string, ClientCredentials>()
   for (const entry of list as readonly unknown[]) {
     const name = isRecord(entry) ? entry['name'] : undefined
-    if (!isRecord(entry) || typeof name !== 'string') throw malformed(path, 'each of users has a name')
+    if (!isRecord(entry) || typeof name !== 'string')
+      throw malformed(path, 'each entry of users must have a name')
     if (users.has(name)) throw malformed(path, `users has ${JSON.stringify(name)} twice`)
     const user = entry['user']
     users.set(name, credentialsOf(isRecord(user) ? user : {}, path))
@@ -132,8 +133,8 @@ function authorizationOf(user: Readonly<Record<string, unknown>>, path: string):
 }
 
 /**
- * Returns the token in use at first. As in Go clients the file wins over the fixed token, which
- * serves while the file is unreadable.
+ * Returns the first token to use. As in Go clients, the file takes precedence over the fixed token,
+ * which is used while the file cannot be read.
  */
 function tokenOf(user: Readonly<Record<string, unknown>>, path: string): string | null {
   const fixed = textOf(user['token'])
@@ -156,7 +157,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-/** TLS would ignore an unreadable certificate. @returns PEM; null: none */
+/** Checks that a certificate can be read, which TLS would not report. @returns PEM; null: none */
 function certificateOf(from: Readonly<Record<string, unknown>>, name: string, path: string): string | null {
   const pem = contentOf(from, name, path)
   if (pem === null) return null

@@ -35,7 +35,7 @@ export type ClusterPkiOptions = {
   readonly random: Random
 }
 
-/** Report of a run; paths as given, in order. */
+/** Paths of the files that a run created or changed, and of those that it kept. */
 export type ClusterPkiReport = { readonly made: readonly string[]; readonly kept: readonly string[] }
 
 /**
@@ -71,7 +71,7 @@ export function memberUri(member: string): string {
   return `orch://member/${member}`
 }
 
-/** Returns a name for TLS that is never resolved. */
+/** Returns the name of a member in TLS, which is never resolved. */
 export function memberDnsName(member: string): string {
   return `${member}.member.orch.internal`
 }
@@ -240,7 +240,7 @@ function checkLeaf(
   }
 }
 
-/** Loopback, the member's name, its hosts, and both names of the API server's Service. */
+/** Returns loopback, the member's name, its hosts, and both names of the API server's Service. */
 function serverNames(member: PkiMember): AlternativeNames {
   const services = ['orch', 'kubernetes'].flatMap((service) =>
     ['', '.default', '.default.svc', '.default.svc.cluster.local'].map((suffix) => service + suffix),

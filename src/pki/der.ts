@@ -109,7 +109,7 @@ export function contentOf(node: DerNode | undefined): Uint8Array {
   if (node === undefined || typeof node.value !== 'string') {
     throw new PkiError('malformed', 'DER lacks a value')
   }
-  // The library has the characters of a BMPString where it has the bytes of other types.
+  // The library keeps a BMPString as characters, and other types as bytes.
   if (Number(node.type) === derType.bmpString) return Buffer.from(node.value, 'utf16le').swap16()
   return bytesOf(node.value)
 }

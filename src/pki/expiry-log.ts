@@ -15,7 +15,10 @@ type Logged = { readonly urgency: Urgency; readonly atMs: number }
 
 const dayMs = 24 * 60 * 60 * 1000
 const periodMs = 60 * 60 * 1000
-/** Certificates that are issued for days or hours are nearer to their end all the time. */
+/**
+ * Remaining time below which a certificate is reported; a share of its lifetime if that is less, as
+ * for certificates that are issued for days or hours.
+ */
 const soon = { ms: 30 * dayMs, share: 1 / 3 }
 const urgent = { ms: 7 * dayMs, share: 1 / 10 }
 
@@ -31,11 +34,11 @@ export function urgencyOf({ certificate, plan }: CertificateInUse, nowMs: number
   return isBelow(soon) ? 'soon' : null
 }
 
-/** Logs which certificates expire soon: once a day each, and at once when it becomes urgent. */
+/** Logs each certificate that expires soon once a day, and also when its expiry becomes urgent. */
 export class ExpiryLog {
   readonly #dependencies: ExpiryLogDependencies
   #timer: Timer | null = null
-  /** By use and fingerprint. */
+  /** The last log line about each certificate, by use and fingerprint. */
   #logged: ReadonlyMap<string, Logged> = new Map<string, Logged>()
 
   constructor(dependencies: ExpiryLogDependencies) {

@@ -12,14 +12,14 @@ const periodMs = 300
 export type FileWatchOptions = {
   /** Returns the files, at each check. */
   readonly paths: () => readonly string[]
-  /** Whether a missing file is a content like others. Otherwise it is awaited. */
+  /** Whether a missing file counts as a version. Otherwise nothing is reported until it exists. */
   readonly mayBeMissing: boolean
-  /** The version that was read, see `versionOf`. null: the first one is reported, too. */
+  /** The version that the caller has read, see `versionOf`. null: the first one is reported too. */
   readonly read: string | null
   readonly clock: Clock
-  /** Whether a content that was reported before is due to be reported again. Unset: never */
+  /** Whether the version that was reported last is due to be reported again. Unset: never */
   readonly isRetryDue?: () => boolean
-  /** Called one at a time; must not reject. @param isRetry the content was reported before */
+  /** Called one at a time; must not reject. @param isRetry the version was reported before */
   readonly onChange: (isRetry: boolean) => void | Promise<void>
 }
 
@@ -29,7 +29,7 @@ export class FileWatch {
   #timer: Timer | null = null
   #isLooking = false
   #isClosed = false
-  /** Content of the files when last reported, and at the last check. */
+  /** Version of the files that was reported last, and version at the last check. */
   #read: string | null
   #seen: string | null = null
 
@@ -54,7 +54,7 @@ export class FileWatch {
     try {
       const seen = await this.#version()
       if (this.#isClosed) return
-      // A pipe cannot be read twice.
+      // null also stands for a pipe, which cannot be read twice.
       const isSettled = seen !== null && seen === this.#seen
       this.#seen = seen
       if (!isSettled) return
@@ -69,7 +69,7 @@ export class FileWatch {
 
   async #version(): Promise<string | null> {
     const { paths, mayBeMissing } = this.#options
-    // At once: each file that is awaited by itself would wake an idle process again.
+    // In parallel: one after the other, each file would wake an idle process again.
     const found = await Promise.all(paths().map((path) => stat(path).catch(() => null)))
     const texts = found.map(textOf)
     if (texts.some((text) => text === null || (text === missing && !mayBeMissing))) return null
@@ -79,7 +79,7 @@ export class FileWatch {
 
 const missing = 'missing'
 
-/** Identifies the content of a file; to be called before reading it. @returns null: no such file */
+/** Identifies the version of a file; to be called before reading it. @returns null: no such file */
 export function versionOf(path: string): string | null {
   try {
     return textOf(statSync(path))

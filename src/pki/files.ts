@@ -8,8 +8,8 @@ import { PkiError } from './errors.ts'
 export type Secrecy = 'secret' | 'public'
 
 /**
- * Suffix of a file that will replace the one without it. What a crashed process left is removed, or
- * completes the replacement of a pair (`completePair`).
+ * Suffix of a file that will replace the one without the suffix. If a crash leaves one, it is
+ * removed, or completes the replacement of a pair (`completePair`).
  */
 export const asideSuffix = '.new'
 
@@ -68,7 +68,7 @@ export function replaceTogether(files: readonly Replacement[]): void {
   for (const { path } of files) finishReplacing(path)
 }
 
-/** Takes the file with `asideSuffix` durably as `path`. @throws PkiError `unusable` */
+/** Renames the file with `asideSuffix` to `path` durably. @throws PkiError `unusable` */
 export function finishReplacing(path: string): void {
   translated(`${path} cannot be replaced`, () => renameSync(`${path}${asideSuffix}`, path))
   syncDirectory(dirname(path))
@@ -132,7 +132,7 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ['EROFS', 'the file system is read-only; give another path'],
 ])
 
-/** Converts errors of the file system. @param what failed, for the message @throws PkiError */
+/** Converts errors of the file system. @param what begins the message @throws PkiError */
 export function translated<T>(what: string, action: () => T): T {
   try {
     return action()
@@ -144,7 +144,7 @@ export function translated<T>(what: string, action: () => T): T {
   }
 }
 
-/** The parents of the directory exist, so ENOENT means that the file system denies it. */
+/** The parents of the directory exist, so ENOENT means that the file system cannot create it. */
 function refusedDirectory(cause: unknown): string | null {
   if (!(cause instanceof DirectoryError) || cause.code !== 'ENOENT') return null
   return `the file system of ${dirname(cause.path)} makes no directories; give another path`
@@ -159,7 +159,7 @@ function writeTo(aside: string, text: string, secrecy: Secrecy): string {
   rmSync(aside, { force: true })
   const file = openSync(aside, 'wx', secrecy === 'secret' ? 0o600 : 0o644)
   try {
-    // Unlike `writeSync`, which may store only the beginning.
+    // `writeSync` may store only the beginning.
     writeFileSync(file, text)
     fsyncSync(file)
   } finally {

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 
-/** Maximum length of a chain; ends loops of issuers. */
+/** Maximum length of a chain, so that a cycle of issuers ends. */
 const chainMax = 10
 
 /**

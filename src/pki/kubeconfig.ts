@@ -5,7 +5,7 @@ import { PkiError } from './errors.ts'
 import { readFileIfThere, replaceFile, writeNewFile } from './files.ts'
 
 export type KubeconfigContent = {
-  /** At least one; the first one becomes the current context of a new file. */
+  /** At least one server; the first one becomes the current context of a new file. */
   readonly servers: readonly { readonly name: string; readonly url: string }[]
   readonly authorityPem: string
   readonly certificatePem: string

@@ -6,8 +6,8 @@ export const leafMs = 365 * dayMs
 /** Maximum difference between the clocks of two machines. */
 export const clockSkewMs = 5 * 60 * 1000
 /**
- * How long before its issue a renewed certificate is valid, at most. It stays valid when the clock
- * of this machine was a year ahead and is set right. Some clients refuse certificates that are
- * valid for more than 825 days.
+ * The maximum by which a renewed certificate is backdated. If the clock of this machine was up to a
+ * year ahead at the renewal, the certificate is still valid after the clock is corrected. Some
+ * clients reject certificates that are valid for more than 825 days.
  */
 export const backdateMsMax = leafMs + clockSkewMs

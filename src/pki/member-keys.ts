@@ -19,7 +19,7 @@ import { foundingAuthority } from './renewal/authority-rotation.ts'
 import { fit } from './renewal/pair-files.ts'
 import { clientAddress } from '../config/client-address.ts'
 
-/** In PEM. */
+/** Authorities, certificate and key of the peer port, in PEM. */
 export type PeerKeys = { readonly authority: string; readonly certificate: string; readonly key: string }
 
 export type MemberKeysDependencies = {
@@ -105,7 +105,7 @@ function peerKeys(config: Config): PeerKeys {
   return peer
 }
 
-/** A forgotten `--name` must not claim a data directory for the default one. */
+/** Without this check, a start without `--name` would claim the data directory for another name. */
 function checkPeerName(config: Config, certificate: string): void {
   const { name } = config
   const { uris } = readCertificate(certificate).names
@@ -132,7 +132,7 @@ function selfMade({ config, clock, random }: MemberKeysDependencies, directory: 
     ...{ clock, random },
   })
   const server = ownServerKeys(config, directory)
-  // An authority that was replaced still identifies the cluster of the directory.
+  // The first authority identifies the cluster of the directory, even after it was replaced.
   const founding = foundingAuthority(clusterPkiPaths(pki).ca.certificate)
   const madeNow = made.includes(clusterPkiPaths(pki).ca.key)
   return {
@@ -268,7 +268,7 @@ function checkPair(
     if (!samePublicKey(publicKey, readCertificate(certificate).publicKey)) {
       throw new PkiError('mismatched', 'the key belongs to another certificate')
     }
-    // Further certificates of the file.
+    // Checks further certificates of the file.
     createSecureContext({ cert: certificate, key })
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.split('\n')[0] : String(cause)

@@ -31,11 +31,15 @@ export function encodeSubject(subject: Subject): DerNode {
   )
 }
 
-/** Returns the text of a name's value. @returns null for an obsolete type or an odd BMPString */
+/**
+ * Returns the text of a name's value.
+ *
+ * @returns null for an obsolete type or a BMPString of odd length
+ */
 export function textOf(type: number, bytes: Uint8Array): string | null {
   switch (type) {
     case derType.utf8String:
-      // With its byte order mark: without it, the name would be another one than was approved.
+      // Keeps a byte order mark: without it, the name would differ from the approved one.
       return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
     case derType.printableString:
     case derType.ia5String:
@@ -47,7 +51,7 @@ export function textOf(type: number, bytes: Uint8Array): string | null {
   }
 }
 
-/** GeneralNames. @source RFC 5280 section 4.2.1.6 */
+/** Encodes GeneralNames. @source RFC 5280 section 4.2.1.6 */
 export function encodeAlternativeNames(
   names: AlternativeNames & { readonly emails?: readonly string[] },
 ): DerNode {
@@ -63,7 +67,7 @@ export function encodeAlternativeNames(
   )
 }
 
-/** 4 or 16 bytes. @throws PkiError `refused` */
+/** Encodes an IP address as 4 or 16 bytes. @throws PkiError `refused` */
 export function encodeIp(ip: string): Uint8Array {
   if (isIP(ip) === 4) return Uint8Array.from(ip.split('.'), Number)
   if (isIP(ip) !== 6 || ip.includes('%')) throw new PkiError('refused', `${ip} is not an IP address`)

@@ -21,7 +21,7 @@ export function fromPem(label: string, pem: string): Uint8Array {
 }
 
 export type PemBlock = {
-  /** Such as `CERTIFICATE`. */
+  /** Type of the content, such as `CERTIFICATE`. */
   readonly label: string
   /** Whether the block has headers (`Name: value`). */
   readonly hasHeaders: boolean

@@ -12,7 +12,7 @@ export type RequestedNames = AlternativeNames & {
   readonly hasOthers: boolean
 }
 
-/** The extensions of a certificate request that signers look at. */
+/** The extensions of a certificate request that signers check. */
 export type RequestedExtensions = {
   readonly names: RequestedNames
   /** Whether the certificate would be an authority. */
@@ -24,7 +24,7 @@ const alternativeNames = '2.5.29.17'
 const basicConstraints = '2.5.29.19'
 
 /**
- * Reads the attributes of a PKCS #10 request. Extensions that no signer looks at are ignored.
+ * Reads the attributes of a PKCS #10 request. Extensions that no signer checks are ignored.
  *
  * @throws PkiError `malformed`
  * @source RFC 2985 section 5.4.2, RFC 5280 section 4.2.1.6
@@ -67,7 +67,7 @@ function readNames(extension: Uint8Array | undefined): RequestedNames {
   return { ...names, hasOthers }
 }
 
-/** A name with other characters could be shown as another name. */
+/** Returns a name in printable ASCII: other characters could make it look like another name. */
 function textIn(name: DerNode): string {
   const text = Buffer.from(contentOf(name)).toString('latin1')
   if (/^[\x21-\x7e]{1,1024}$/.test(text)) return text

@@ -43,7 +43,7 @@ export function encodeKeyUsage(usages: readonly string[]): DerNode | null {
   const last = Math.max(...bits)
   const bytes = new Uint8Array(Math.floor(last / 8) + 1)
   for (const bit of bits) bytes[Math.floor(bit / 8)] = (bytes[Math.floor(bit / 8)] ?? 0) | (0x80 >> (bit % 8))
-  // DER has no zero bits at the end.
+  // In DER, a list of named bits has no trailing zero bits.
   return bitString(bytes, 7 - (last % 8))
 }
 

@@ -14,10 +14,10 @@ export type Lifetime = {
   readonly requestedMs: number | null
 }
 
-/** Certificates are valid from that long ago: clocks differ. */
+/** Certificates are valid from this long before their issue, because clocks differ. */
 const backdateMs = 5 * 60 * 1000
 const lifetimeMsMin = 2 * backdateMs
-/** Shorter ones get their whole lifetime from now on. */
+/** A shorter lifetime begins now; a longer one includes the backdating. */
 const shortMs = 8 * 60 * 60 * 1000
 
 /**

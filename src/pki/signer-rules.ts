@@ -2,10 +2,10 @@ import type { KeyObject } from 'node:crypto'
 import type { CertificateRequestContent } from './certificate-request.ts'
 import type { RequestedNames } from './requested-extensions.ts'
 
-/** The signers of the server itself, whatever their names are in the domain of the cluster. */
+/** The built-in signers; their names also depend on the API domain of the cluster. */
 export type SignerKind = 'apiserverClient' | 'apiserverClientNodeAgent' | 'nodeAgentServing' | 'legacyUnknown'
 
-/** The content of a request that the rules of signers are about. */
+/** The content of a request that the rules of signers check. */
 export type SignerRequest = Pick<
   CertificateRequestContent,
   'subject' | 'commonNames' | 'names' | 'isAuthority' | 'publicKey'
@@ -84,7 +84,7 @@ const rsaBitsMin = 2048
 const rsaBitsMax = 8192
 const curves = ['prime256v1', 'secp384r1', 'secp521r1']
 
-/** Keys that are weak, or that clients cannot use in TLS. */
+/** Rejects keys that are weak, or that clients cannot use in TLS. */
 function brokenKey(key: KeyObject): string | null {
   const { modulusLength = 0, namedCurve = '' } = key.asymmetricKeyDetails ?? {}
   switch (key.asymmetricKeyType) {

@@ -5,7 +5,7 @@ import { pemBlocks } from './pem.ts'
 
 /** The trusted authorities for one purpose. Immutable: changed files give a new bundle. */
 export type TrustBundle = {
-  /** At least one. */
+  /** At least one certificate. */
   readonly authorities: readonly Certificate[]
   /** Their fingerprints. */
   readonly fingerprints: ReadonlySet<string>

@@ -27,7 +27,7 @@ const presentedMax = 16
 const lengthMax = 10
 const signaturesMax = 32
 const rsaBitsMin = 1024
-/** As in Go: with longer numbers, one signature takes as long as hundreds. */
+/** As in Go: with longer keys, one signature takes as long as hundreds of usual ones. */
 const rsaBitsMax = 8192
 const rsaExponentMax = 2n ** 31n - 1n
 const curves: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
@@ -36,8 +36,8 @@ const curves: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1', 'secp521
  * Verifies that the first of the presented certificates leads, through the others in any order, to
  * an authority of the bundle. Checks signatures, validity, basic constraints, path lengths and
  * extended key usages of the whole chain. Rejects unknown critical extensions and authorities with
- * name constraints. Presented certificates with keys of unusual types or sizes issue nothing: they
- * could make each verification slow.
+ * name constraints. Presented certificates with keys of unusual types or sizes are not accepted as
+ * issuers, because they could make each verification slow.
  *
  * @param presented in the order of the caller, its own certificate first
  * @param nowMs since 1970

@@ -177,7 +177,7 @@ function checkRequest(spec: JsonObject, found: Findings): void {
     return
   } catch (cause) {
     if (!(cause instanceof PkiError)) throw cause
-    // It may be a private key by mistake, and errors are audited.
+    // The error omits the value: it may be a private key by mistake, and errors are audited.
     found.add(invalid('spec.request', '<request data>', cause.message))
     return
   }

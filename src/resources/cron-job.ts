@@ -66,7 +66,7 @@ export function cronJobV1beta1Definition(names: Names): ResourceDefinition {
   } satisfies ResourceDefinition)
 }
 
-/** A Job is named after its CronJob, with eleven characters more. */
+/** The name of a Job is that of its CronJob with eleven more characters. */
 const NAME_LENGTH_MAX = 52
 
 function checkCronJobName(name: string): readonly string[] {

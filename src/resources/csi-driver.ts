@@ -155,7 +155,7 @@ function fillDefaults(object: AnyObject): AnyObject {
   return { ...object, spec: { ...spec, volumeLifecycleModes: ['Persistent'] } }
 }
 
-/** @source facts CSIDriver */
+/** @source upstream `pkg/apis/storage/validation`, validateCSIDriverSpec */
 function checkSpec(spec: JsonObject, at: Path | null, found: Findings): void {
   const modes = textsMember(spec, 'volumeLifecycleModes')
   for (const mode of modes.filter((mode) => !LIFECYCLE_MODES.includes(mode)))

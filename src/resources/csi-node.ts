@@ -89,7 +89,7 @@ function fillDefaults(object: AnyObject): AnyObject {
   return Object.hasOwn(spec, 'drivers') ? object : { ...object, spec: { ...spec, drivers: [] } }
 }
 
-/** @source facts CSINode */
+/** @source upstream `pkg/apis/storage/validation`, validateCSINodeDriver */
 function checkDriver(driver: JsonObject, at: Path | null, found: Findings): void {
   checkDriverName(textMember(driver, 'name'), fieldAt(at, 'name'), found)
   const nodeID = textMember(driver, 'nodeID')

@@ -28,7 +28,7 @@ export function endpointSliceDefinition(names: Names): ResourceDefinition {
     schema: endpointSliceSchema,
     validateName: checkDns1123Subdomain,
     deleteReturnsObject: false,
-    // Its controller learns from the generation that another client took its labels away.
+    // From the generation, the controller of a slice notices that a client removed its labels.
     tracksGeneration: 'labels-too',
     columns: [
       nameColumn,

@@ -31,7 +31,11 @@ const columns: readonly Column[] = [
     textMember(objectMember(specOf(object), 'priorityLevelConfiguration'), 'name'),
   ),
   {
-    ...{ name: 'MatchingPrecedence', type: 'string', description: 'Of those that match, the lowest wins.' },
+    ...{
+      name: 'MatchingPrecedence',
+      type: 'string',
+      description: 'Precedence; the lowest that matches applies.',
+    },
     cell: (object) => numberMember(specOf(object), 'matchingPrecedence') ?? 0,
   },
   textColumn(

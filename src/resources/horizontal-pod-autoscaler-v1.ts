@@ -41,15 +41,19 @@ export function horizontalPodAutoscalerV1Definition(names: Names): ResourceDefin
 
 const specV1Schema = struct(
   'autoscaling.v1.HorizontalPodAutoscalerSpec',
-  'What is scaled, by the utilization of CPU.',
+  'The object that is scaled, and the target utilization of CPU.',
   {
     scaleTargetRef: part(1, targetReferenceV1Schema, 'The object that is scaled.', {
       ...{ required: true, always: true },
     }),
     ...{ minReplicas, maxReplicas },
-    targetCPUUtilizationPercentage: int32(4, 'Target of the average, in percent of the requests.', {
-      optional: true,
-    }),
+    targetCPUUtilizationPercentage: int32(
+      4,
+      'Target of the average utilization of CPU, in percent of the requests.',
+      {
+        optional: true,
+      },
+    ),
   },
   { check: checkBounds },
 )
@@ -60,7 +64,7 @@ const statusV1Schema = struct(
   {
     ...observedFields,
     ...{ currentReplicas: currentReplicasAlways, desiredReplicas },
-    currentCPUUtilizationPercentage: int32(5, 'Average of the Pods, in percent of their requests.', {
+    currentCPUUtilizationPercentage: int32(5, 'Average utilization of CPU, in percent of the requests.', {
       optional: true,
     }),
   },

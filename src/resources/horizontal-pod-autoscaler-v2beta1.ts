@@ -54,7 +54,7 @@ const specV2beta1Schema = struct('autoscaling.v2beta1.HorizontalPodAutoscalerSpe
     ...{ required: true, always: true },
   }),
   ...{ minReplicas, maxReplicas },
-  metrics: listOf(4, legacyMetricSpecSchema, 'Metrics; the one that needs the most Pods counts.'),
+  metrics: listOf(4, legacyMetricSpecSchema, 'Metrics; the one that requires the most Pods applies.'),
 })
 
 const statusV2beta1Schema = struct(

@@ -28,7 +28,7 @@ export function horizontalPodAutoscalerDefinition(names: Names): ResourceDefinit
     deleteReturnsObject: false,
     columns: autoscalerColumns,
     hooks: {
-      // The annotations are the first version's form of what this version has as members.
+      // `v1` has some members of this version in annotations, which are redundant here.
       fillDefaults: (object) => fillAutoscaler(withoutAutoscalerAnnotations(object, names)),
       prepareForCreate: (object, writing) => withoutContainerMetrics(prepareForCreate(object, writing)),
       prepareForUpdate: (object, current, writing) =>
@@ -38,7 +38,7 @@ export function horizontalPodAutoscalerDefinition(names: Names): ResourceDefinit
   } satisfies ResourceDefinition)
 }
 
-/** The version for older clients, whose status has all its members. Stored as `v2`. */
+/** The version for older clients, whose status always has all members. Stored as `v2`. */
 export function horizontalPodAutoscalerV2beta2Definition(names: Names): ResourceDefinition {
   const stable = horizontalPodAutoscalerDefinition(names)
   const { group, version, kind } = stable

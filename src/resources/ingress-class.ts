@@ -47,17 +47,17 @@ const parametersSchema = struct(
   'networking.v1.IngressClassParametersReference',
   'An object with parameters of the controller.',
   {
-    apiGroup: text(1, 'Group of its kind; the core group when unset.', {
+    apiGroup: text(1, 'API group of the object; the core group when unset.', {
       optional: true,
       rule: checkDns1123Subdomain,
     }),
-    kind: text(2, 'Its kind.', { required: true, rule: checkPathSegment }),
-    name: text(3, 'Its name.', { required: true, rule: checkPathSegment }),
-    scope: text(4, 'Scope of its kind: Cluster (default) or Namespace.', {
+    kind: text(2, 'Kind of the object.', { required: true, rule: checkPathSegment }),
+    name: text(3, 'Name of the object.', { required: true, rule: checkPathSegment }),
+    scope: text(4, 'Scope of the object: Cluster (default) or Namespace.', {
       ...{ optional: true, always: true },
       enum: ['Cluster', 'Namespace'],
     }),
-    namespace: text(5, 'Its namespace; only with the scope Namespace.', { optional: true }),
+    namespace: text(5, 'Namespace of the object; only with the scope Namespace.', { optional: true }),
   },
   { check: checkScope },
 )

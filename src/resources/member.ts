@@ -10,7 +10,7 @@ import { memberObjectsLevel } from '../store/machine/feature-level.ts'
 import { memberColumns } from './members/member-columns.ts'
 import { memberSchema } from './members/member-schema.ts'
 
-/** Limit on pending members. Each is removed after a day, so more are most likely a mistake. */
+/** Limit on members that have not joined. Each is removed after a day, so more are a mistake. */
 const pendingMax = 8
 
 /**
@@ -40,7 +40,7 @@ export function memberDefinition(names: Names): ResourceDefinition {
       validate,
       validateAmong,
       validateUpdate,
-      membershipChanges: follow,
+      membershipChanges: membershipChangesOf,
     },
     subresources: [],
   } satisfies ResourceDefinition)
@@ -64,20 +64,20 @@ const addresses = ['peerAddress', 'clientAddress'] as const
 
 /** Validates a new member against all existing ones. */
 function validateAmong(object: AnyObject, others: readonly AnyObject[], found: Findings): void {
-  const pending = others.filter((other) => !isReal(other)).length
+  const pending = others.filter((other) => !hasJoined(other)).length
   if (pending >= pendingMax) {
     const words = `${pending} members are announced that have not joined: let them join, or delete some of them`
     found.add(fieldForbidden('metadata.name', words))
   }
   const replaces = textMember(part(object, 'spec'), 'replaces')
   const replaced = others.find(({ metadata }) => metadata.name === replaces)
-  if (replaces !== '' && (replaced === undefined || !isReal(replaced))) {
+  if (replaces !== '' && (replaced === undefined || !hasJoined(replaced))) {
     found.add(invalid('spec.replaces', replaces, 'must be the name of a member'))
   }
 }
 
 function validateUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
-  if (!isReal(current)) return
+  if (!hasJoined(current)) return
   const [spec, old] = [part(object, 'spec'), part(current, 'spec')]
   for (const name of addresses) if (textMember(spec, name) === '') found.add(required(`spec.${name}`))
   const replaces = textMember(spec, 'replaces')
@@ -87,9 +87,9 @@ function validateUpdate(object: AnyObject, current: AnyObject, found: Findings):
   }
 }
 
-/** Returns the membership change that the desired state requires; none for a pending member. */
-function follow(object: AnyObject | null, current: AnyObject): readonly MembershipChange[] {
-  if (!isReal(current)) return []
+/** Returns the changes that the desired state requires; none for a member that has not joined. */
+function membershipChangesOf(object: AnyObject | null, current: AnyObject): readonly MembershipChange[] {
+  if (!hasJoined(current)) return []
   const id = textMember(part(current, 'status'), 'id')
   if (object === null) return [{ kind: 'remove-member', id }]
   const [spec, old] = [part(object, 'spec'), part(current, 'spec')]
@@ -106,7 +106,7 @@ function follow(object: AnyObject | null, current: AnyObject): readonly Membersh
 }
 
 /** Returns whether the member has joined: it is in the Raft configuration. */
-function isReal(object: AnyObject): boolean {
+function hasJoined(object: AnyObject): boolean {
   return textMember(part(object, 'status'), 'id') !== ''
 }
 

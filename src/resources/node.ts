@@ -68,7 +68,7 @@ function fillDefaults(object: AnyObject): AnyObject {
   return { ...object, spec, status: { ...status, allocatable: capacity } }
 }
 
-/** Nodes no longer read configuration from objects, so the field is dropped. */
+/** Nodes no longer read configuration from objects, so these fields are dropped. */
 function withoutOldSettings(object: AnyObject): AnyObject {
   const spec: JsonObjectDraft = { ...objectMember(object, 'spec') }
   const status: JsonObjectDraft = { ...objectMember(object, 'status') }

@@ -109,7 +109,7 @@ function claimOf(spec: JsonObject): string {
 
 /**
  * The source and the mode are immutable; the node affinity can be set once.
- * @source facts PersistentVolume
+ * @source core `pkg/apis/core/validation`, ValidatePersistentVolumeUpdate
  */
 function checkUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
   const [spec, before] = [objectMember(object, 'spec'), objectMember(current, 'spec')]

@@ -11,7 +11,7 @@ import { podSecurityPolicySchema } from './policies/pod-security-policy-schema.t
 const NOT_ENFORCED =
   'stored but not enforced by this release: label namespaces for Pod security admission instead'
 
-/** What Pods may do, of clusters before Pod security admission. */
+/** Limits on what Pods may do, as before Pod security admission. */
 export function podSecurityPolicyDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: 'policy',

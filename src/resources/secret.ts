@@ -81,7 +81,7 @@ const secretSchema: ObjectSchema = {
 }
 
 /**
- * Merges the write-only text into the data, whose members then have owners.
+ * Merges the write-only text into the data, so that managed fields refer to the data.
  *
  * @source upstream `pkg/apis/core/v1/conversion.go`, Convert_v1_Secret_To_core_Secret
  */
@@ -116,7 +116,7 @@ function validateUpdate(object: AnyObject, current: AnyObject, found: Findings):
   if (type !== textMember(current, 'type')) found.add(invalid('type', type, 'field is immutable'))
 }
 
-/** Required keys of the known types. */
+/** Checks the keys that the known types require. */
 function checkContent(object: AnyObject, data: JsonObject, names: Names, found: Findings): void {
   const types = names.secretTypes
   switch (textMember(object, 'type')) {
@@ -145,8 +145,8 @@ function checkContent(object: AnyObject, data: JsonObject, names: Names, found: 
         found.add(required(keyPath('data', key)))
       return
     case types.bootstrapToken:
-      // Clients of the other domain expect an invalid Secret to be accepted, and to be ignored at
-      // use.
+      // Clients of the domain k8s.io expect an invalid Secret to be accepted, and to be ignored
+      // when it is used.
       if (names.domain === 'orch.io') checkBootstrapToken(object, data, names, found)
       return
     default:

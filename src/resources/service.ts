@@ -48,7 +48,7 @@ export function serviceDefinition(names: Names, ranges: ServiceRanges): Resource
       },
       validateUpdate: checkUpdate,
       claims: serviceClaims(ranges),
-      // Another Service of the name must not get its endpoints, should their controller be slow.
+      // A later Service of the same name must not get these endpoints if their controller is slow.
       removedToo: { group: '', plural: 'endpoints' },
     },
     subresources: [proxyOf('Service'), statusSubresource()],

@@ -4,7 +4,7 @@ import { authoritiesIn } from '../../pki/trust-bundle.ts'
 
 /** Longer texts are left as they are, which bounds the work. A usual one has 2 KiB. */
 const lengthMax = 64 * 1024
-/** In YAML and in JSON. */
+/** Matches the member in YAML and in JSON. */
 const authorityData = /(certificate-authority-data"?:[ \t]*"?)([A-Za-z0-9+/]+={0,2})/g
 
 /**

@@ -43,15 +43,15 @@ const signaturesMax = 1000
 const signedBytesMax = 64 * 1024 * 1024
 
 /**
- * Signs the kubeconfig of `cluster-info` with each bootstrap token that is for it. By the signature
- * a node that has the token checks that the kubeconfig is that of the right cluster. Its
- * authorities follow those of the cluster.
+ * Signs the kubeconfig of `cluster-info` with each bootstrap token that allows it. A node that has
+ * the token verifies the signature, and so that the kubeconfig is that of the right cluster. Keeps
+ * the authorities in the kubeconfig equal to those of the cluster.
  *
  * @source spec 2.4, 3.3; upstream `pkg/controller/bootstrap/bootstrapsigner.go`
  */
 export function clusterInfoSigner(dependencies: ClusterInfoSigningDependencies): PeriodicController {
   const { clock, tokens, clusterInfo, onError } = dependencies
-  /** When the signatures were last compared with the wall clock, and their next change by it. */
+  /** When the signatures were last compared with the wall clock, and when the next one expires. */
   let compared = { atMs: Infinity, untilMs: -Infinity }
   const controller = new Controller({
     ...{ clock, onError, keys: () => [clusterInfoName] },
@@ -85,7 +85,7 @@ function signing({ clock, tokens }: ClusterInfoSigningDependencies): readonly Bo
   return found.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-/** @param signers returns the tokens that sign, as this member has taken them in */
+/** @param signers returns the tokens that sign, as this member has applied them */
 async function reconcile(
   { names, catalog, client, tokens, rootCa }: ClusterInfoSigningDependencies,
   signers: () => readonly BootstrapToken[],
@@ -94,7 +94,7 @@ async function reconcile(
   if (definition === null) return { kind: 'done' }
   const target = { namespace: names.publicNamespace, name: clusterInfoName, subresource: null }
   const object = await client.get(definition, target)
-  // Else the signature of a token that an earlier leader knew already would be removed.
+  // Otherwise the signature of a token that this member has not applied yet would be removed.
   await tokens.takeIn()
   const current = signers()
   if (object === null) return { kind: 'done' }

@@ -67,7 +67,7 @@ async function reconcile(dependencies: CertificateApprovalDependencies, key: Key
   const broken = brokenRule(object)
   if (broken !== null) {
     refuse(`Not approved automatically: ${broken}`)
-    // Nothing makes a request with other content one of a node.
+    // The content of a request never changes, so a retry would not help.
     return { kind: 'done' }
   }
   const permissions = permissionsFor(object)

@@ -21,7 +21,8 @@ import type { RequestAccess } from './write-request.ts'
 /** The authorities of the signers, as this member has them. */
 export interface SigningAuthorities {
   /**
-   * `disabled`: the signer belongs to others. `not-yet`: the members are about to share one.
+   * `disabled`: the server does not sign for it. `not-yet`: the members are about to create the
+   * shared authority.
    */
   of(signer: SignerKind): Authority | 'disabled' | 'not-yet'
 }
@@ -103,7 +104,7 @@ function wantedBy(object: AnyObject, signer: SignerKind): Wanted {
     const broken = brokenSignerRule(signer, request)
     return broken === null ? { request, requestedMs: seconds === null ? null : seconds * 1000 } : { broken }
   } catch (cause) {
-    // An older program may have stored what this one refuses.
+    // An older version of the server may have stored what this one rejects.
     if (cause instanceof PkiError) return { broken: cause.message }
     throw cause
   }

@@ -15,9 +15,9 @@ import { isAdmin } from './renewable-pairs.ts'
 import type { RenewablePair } from './renewable-pairs.ts'
 
 /**
- * Brings a kubeconfig up to date with the renewed pair of the admin and the current authorities:
- * the servers of this cluster, and the user `admin` if an authority of this cluster issued its
- * certificate. Everything else in the file stays.
+ * Updates a kubeconfig with the renewed pair of the admin and the current authorities. Changes the
+ * servers of this cluster, and the users with an admin certificate that an authority of this
+ * cluster issued. Everything else in the file stays.
  *
  * @returns whether the file was changed; false for a file that is missing, or a link
  * @throws PkiError
@@ -37,7 +37,7 @@ function refreshed(path: string, { paths, bundlePath }: RenewablePair): string |
   const [text, bundle] = [readFileIfThere(path), readFileIfThere(bundlePath)]
   const [certificate, key] = [readFileIfThere(paths.certificate), readFileIfThere(paths.key)]
   if (text === null || bundle === null || certificate === null || key === null) return null
-  // Half of a replaced pair; the next check finds the rest.
+  // Only half of the pair has been replaced so far; the next check finds both files.
   if (!fit(certificate, key)) return null
   const present = parsed(path, text)
   const authorities = authoritiesIn(bundle)

@@ -13,8 +13,8 @@ import type { PairPaths } from './pair-files.ts'
 import { localSigner, naming, pemOf } from './signer.ts'
 
 /**
- * How far the replacement of an authority is. `announced`: the next one is trusted too. `issuing`:
- * it signs, and the earlier one is still trusted.
+ * The progress of replacing an authority. `announced`: the next authority is trusted too.
+ * `issuing`: the next authority signs, and the earlier one is still trusted.
  */
 export type RotationPhase = 'steady' | 'announced' | 'issuing'
 
@@ -26,8 +26,8 @@ export type RotationDependencies = {
 }
 
 /**
- * Replaces an authority in the directory of its key, in three steps. The files alone show how far
- * it is, so that a step that was interrupted is completed by the same call.
+ * Replaces an authority in the directory of its key, in three steps. The phase follows from the
+ * files alone, so that calling an interrupted step again completes it.
  */
 export class AuthorityRotation {
   readonly #dependencies: RotationDependencies
@@ -47,7 +47,7 @@ export class AuthorityRotation {
     return next !== null && this.#trusts(readCertificate(next)) ? 'announced' : 'steady'
   }
 
-  /** The authority that replaces the earlier one. null: not created yet */
+  /** The authority that replaces the earlier one. null: none is announced */
   get next(): Certificate | null {
     if (this.phase === 'steady') return null
     const text = readFileIfThere(this.#next.certificate)
@@ -62,7 +62,11 @@ export class AuthorityRotation {
     return naming(this.#retired, () => readTrustBundle(text)).authorities
   }
 
-  /** Makes the next authority and has it trusted, after the one that signs. @throws PkiError */
+  /**
+   * Creates the next authority and adds it to the bundle. It does not sign yet.
+   *
+   * @throws PkiError
+   */
   announce(): void {
     const { paths, clock, random } = this.#dependencies
     const signer = localSigner(paths.certificate)
@@ -81,19 +85,20 @@ export class AuthorityRotation {
     this.#write([...this.#authorities(), next])
   }
 
-  /** Has the next authority sign. The earlier ones stay trusted. @throws PkiError */
+  /** Lets the next authority sign. The earlier ones stay trusted. @throws PkiError */
   promote(): void {
     const { paths } = this.#dependencies
     const [certificate, key] = [readFileIfThere(this.#next.certificate), readFileIfThere(this.#next.key)]
     if (certificate === null || key === null) {
-      // All other steps were completed before.
+      // Only this step is left: a crash came after all others.
       removeFile(this.#next.certificate)
       return
     }
     const next = readCertificate(certificate)
     const earlier = this.#authorities().filter(({ fingerprint }) => fingerprint !== next.fingerprint)
     replaceFile(this.#retired, earlier.map(pemOf).join(''), 'public')
-    // Both bundles hold the authority of either key, so a crash in between does no harm.
+    // The old and the new bundle contain the authorities of both keys, so a crash between the two
+    // files does no harm.
     replacePair(paths, { certificate: [next, ...earlier].map(pemOf).join(''), key })
     removeFile(this.#next.key)
     removeFile(this.#next.certificate)

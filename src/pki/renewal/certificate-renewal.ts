@@ -30,7 +30,9 @@ export type CertificateRenewalDependencies = {
 
 /** Interval of comparing the certificates with the wall clock. */
 const periodMs = 60_000
-/** The wall clock may jump, as after a machine was suspended: such a jump is noticed at once. */
+/**
+ * The wall clock may jump, as after a suspension of the machine. A jump is noticed in this time.
+ */
 const tickMs = 1000
 const jumpMs = 60_000
 const jitterSteps = 1 << 16
@@ -42,8 +44,8 @@ export type RenewalOutcome = RenewalState | { readonly kind: 'absent' } | { read
 
 /**
  * Renews certificates that this product issued, where this process has the key of their authority.
- * Whatever an operator brought stays as it is. The files are the only result: the processes that
- * use them notice the change.
+ * Certificates that the operator supplied stay unchanged. The files are the only result: the
+ * processes that use them notice the change.
  */
 export class CertificateRenewal {
   readonly #dependencies: CertificateRenewalDependencies
@@ -110,7 +112,12 @@ export class CertificateRenewal {
     })
   }
 
-  /** Brings kubeconfigs up to date with the pair of the admin. @throws PkiError */
+  /**
+   * Updates the kubeconfigs with the pair of the admin.
+   *
+   * @returns the paths of the changed ones
+   * @throws PkiError
+   */
   refreshKubeconfigs(): readonly string[] {
     return this.#dependencies.places.kubeconfigs.filter((path) => this.#refreshed(path))
   }
@@ -148,7 +155,7 @@ export class CertificateRenewal {
   #examine(pair: RenewablePair): {
     readonly state: RenewalState | { readonly kind: 'absent' }
     readonly isFitting: boolean
-    /** null: not one that may be renewed */
+    /** null: it is missing, or must not be renewed */
     readonly leaf: Certificate | null
     readonly signer: Signer | null
   } {
@@ -200,14 +207,17 @@ export class CertificateRenewal {
     const admin = places.pairs.find(({ use }) => use === 'admin')
     if (admin === undefined) return false
     const isChanged = refreshAdminKubeconfig(path, admin, self)
-    if (isChanged) log.info({ file: path }, 'kubeconfig of the admin brought up to date')
+    if (isChanged) log.info({ file: path }, 'kubeconfig of the admin updated')
     return isChanged
   }
 
   #failed(path: string, why: string): void {
     if (this.#failures.get(path) === why) return
     this.#failures.set(path, why)
-    this.#dependencies.log.warn({ file: path, cause: why }, 'a certificate could not be renewed')
+    this.#dependencies.log.warn(
+      { file: path, cause: why },
+      'a certificate could not be renewed, or a kubeconfig could not be updated',
+    )
   }
 }
 

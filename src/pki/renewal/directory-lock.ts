@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { PkiError } from '../errors.ts'
 import { readFileIfThere, replaceFile, translated } from '../files.ts'
 
-/** This process, and what it can find out about others. */
+/** The ID of this process, and a function that checks whether another process is alive. */
 export type ProcessView = {
   readonly pid: number
   readonly isAlive: (pid: number) => boolean
@@ -52,7 +52,7 @@ function lock(path: string, self: ProcessView): void {
     const holder = holderOf(path)
     if ((holder === self.pid || !self.isAlive(holder)) && takeAway(path, own, holder) && isLinked(own, path))
       return
-    const remedy = `try again, and remove ${path} if that is another program`
+    const remedy = `try again, and remove ${path} if that process is neither a member nor orchctl`
     throw new PkiError('unusable', `process ${holderOf(path)} changes keys there: ${remedy}`)
   } finally {
     rmSync(own, { force: true })
@@ -65,7 +65,7 @@ function holderOf(path: string): number {
 
 /**
  * Removes the lock of a process that has ended. Another process may have done so and locked since,
- * so the file is moved away and read before it is deleted.
+ * so the file is renamed and read before it is deleted.
  *
  * @param own a name that no other process uses
  * @returns false: it was the lock of another process, and is back in its place

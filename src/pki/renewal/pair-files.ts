@@ -21,8 +21,8 @@ export function replacePair(paths: PairPaths, { certificate, key }: Pair): void 
 }
 
 /**
- * Replaces the certificate too where a crash came after its key was replaced. No effect on a pair
- * that fits together.
+ * Completes the replacement of a pair after a crash: replaces the certificate too if only its key
+ * was replaced. No effect on a pair that fits together.
  *
  * @returns whether it was completed
  * @throws PkiError `unusable`

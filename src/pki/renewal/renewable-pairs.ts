@@ -29,7 +29,7 @@ export type RenewablePlaces = {
 export function placesIn(
   directory: string,
   members: readonly string[],
-  kubeconfigs: readonly string[] = [join(directory, 'admin.kubeconfig'), kubeconfigBeside(directory)],
+  kubeconfigs: readonly string[] = [join(directory, 'admin.kubeconfig'), kubeconfigNextTo(directory)],
 ): RenewablePlaces {
   const paths = clusterPkiPaths(directory)
   const [bundlePath, peerBundlePath] = [paths.ca.certificate, paths.peerCa.certificate]
@@ -78,12 +78,12 @@ export function placesOf(config: Config, own: string): RenewablePlaces {
           ]),
       ...(peer.certificate === '' ? [] : [peerPair(name, peer, config['peer-ca-file'])]),
     ],
-    kubeconfigs: bundlePath === '' ? [] : [join(directory, 'admin.kubeconfig'), kubeconfigBeside(directory)],
+    kubeconfigs: bundlePath === '' ? [] : [join(directory, 'admin.kubeconfig'), kubeconfigNextTo(directory)],
   }
 }
 
-/** `orchctl cluster up` has the kubeconfig next to the directory of the keys. */
-function kubeconfigBeside(directory: string): string {
+/** `orchctl cluster up` puts the kubeconfig next to the directory of the keys. */
+function kubeconfigNextTo(directory: string): string {
   return join(dirname(directory), 'admin.kubeconfig')
 }
 

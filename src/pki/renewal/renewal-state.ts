@@ -14,21 +14,21 @@ export type RenewalFacts = {
   /** The one of them that signs. */
   readonly signer: Certificate
   readonly nowMs: number
-  /** From 0 to 1, drawn once for each certificate: members do not all renew at one time. */
+  /** From 0 to 1, drawn once for each certificate, so that members renew at different times. */
   readonly jitter: number
 }
 
-/** The share of the lifetime by which the jitter delays a renewal at most: two weeks of a year. */
+/** Maximum delay by the jitter, as a share of the lifetime: about two weeks of a year. */
 const jitterShare = 1 / 24
 
-/** Returns how long a certificate was valid when it was issued; a renewed one is backdated. */
+/** Returns how long a certificate is valid from its issue on; backdating does not count. */
 export function lifetimeMsOf({ notBeforeMs, notAfterMs }: Certificate): number {
   return Math.min(leafMs, notAfterMs - notBeforeMs)
 }
 
 /**
- * Decides about a certificate that this product issued: it is renewed after two thirds of its
- * lifetime, and at once when another authority signs now.
+ * Decides when a certificate that this product issued is renewed: after two thirds of its lifetime,
+ * or at once if another authority signs now.
  */
 export function renewalState(leaf: Certificate, facts: RenewalFacts): RenewalState {
   const { trusted, signer, nowMs, jitter } = facts

@@ -3,7 +3,7 @@ import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 import type { InitialObject } from '../common/initial-object.ts'
 
 /**
- * Priorities of the groups by stem.
+ * Priorities of the groups, by their name without the API domain.
  *
  * @source upstream `cmd/kube-apiserver/app/aggregator.go` of release 1.24
  */

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../api/json.ts'
 import { isJsonObject, memberOf, objectMember, objectsMember, withoutMembers } from '../../api/json.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
 
-/** The metric of an autoscaler that names none. */
+/** The metric of an autoscaler without metrics. */
 const DEFAULT_METRIC: JsonObject = {
   type: 'Resource',
   resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } },

@@ -29,7 +29,7 @@ const rulesSchema = struct(
       optional: true,
     }),
     policies: listOf(2, policySchema, 'Limits on the change.', { listType: 'atomic' }),
-    stabilizationWindowSeconds: int32(3, 'Seconds of earlier recommendations that count too.', {
+    stabilizationWindowSeconds: int32(3, 'For how many seconds earlier recommendations count too.', {
       optional: true,
     }),
   },
@@ -64,13 +64,13 @@ export const maxReplicas = int32(3, 'The highest number of Pods.', { required: t
 
 const specSchema = struct(
   'autoscaling.v2.HorizontalPodAutoscalerSpec',
-  'What is scaled, by which metrics.',
+  'The object that is scaled, and the metrics that determine its scale.',
   {
     scaleTargetRef: part(1, targetReferenceSchema, 'The object that is scaled.', {
       ...{ required: true, always: true },
     }),
     ...{ minReplicas, maxReplicas },
-    metrics: listOf(4, metricSpecSchema, 'Metrics; the one that needs the most Pods counts.', {
+    metrics: listOf(4, metricSpecSchema, 'Metrics; the one that requires the most Pods applies.', {
       listType: 'atomic',
     }),
     behavior: maybe(5, behaviorSchema, 'How fast the number of Pods changes.'),
@@ -85,7 +85,7 @@ export const observedFields = {
 export const currentReplicasAlways = int32(3, 'Number of Pods.', {
   ...{ required: true, always: true, minimum: 0 },
 })
-export const desiredReplicas = int32(4, 'Number of Pods that the metrics call for.', {
+export const desiredReplicas = int32(4, 'Number of Pods that the metrics require.', {
   ...{ required: true, always: true, minimum: 0 },
 })
 

@@ -12,12 +12,13 @@ const checked = { required: true, always: true } as const
 const optional = { optional: true } as const
 
 const metricName = (number: number): Field => text(number, 'Name of the metric.', checked)
-const selector = (number: number): Field => maybe(number, selectorSchema, 'Selector of its series.')
+const selector = (number: number): Field =>
+  maybe(number, selectorSchema, 'Selector of the series of the metric.')
 const resource = text(1, 'Name of the resource, such as cpu.', checked)
 const container = text(4, 'Name of the container.', checked)
 const described = part(1, targetReferenceV2beta1Schema, 'The object that the metric describes.', checked)
-const average = 'Average of the Pods.'
-const utilization = 'Average of the Pods, in percent of their requests.'
+const average = 'Average value per Pod.'
+const utilization = 'Average utilization of the Pods, in percent of their requests.'
 const whole = 'Value of the metric as a whole.'
 
 export const legacyMetricSpecSchema = struct(

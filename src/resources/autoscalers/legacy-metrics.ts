@@ -8,10 +8,10 @@ import { isJsonObject, memberOf, objectMember, textMember } from '../../api/json
  * @source upstream `pkg/apis/autoscaling/v1/conversion.go`
  */
 
-/** For each source: the older names of what both shapes have, then those of the amounts. */
+/** The older names of the members of one source of metrics, and their places in version 2. */
 type Renaming = {
   readonly names: { readonly [legacy: string]: readonly [part: string, name?: string] }
-  /** In `target`, or `current` of a status. */
+  /** Amounts, which version 2 has in `target`, or in `current` of a status. */
   readonly amounts: { readonly [legacy: string]: 'value' | 'averageValue' | 'averageUtilization' }
   /** Amounts that the older shape always has: zero when unset. */
   readonly always: readonly string[]

@@ -33,18 +33,24 @@ const targetSchema = struct(
   {
     type: text(1, 'Type of the target: Utilization, Value or AverageValue.', checked),
     value: quantity(2, 'Target of the metric as a whole.', { optional: true }),
-    averageValue: quantity(3, 'Target of the average of the Pods.', { optional: true }),
-    averageUtilization: int32(4, 'Target of the average of the Pods, in percent of their requests.', {
-      optional: true,
-    }),
+    averageValue: quantity(3, 'Target of the average value per Pod.', { optional: true }),
+    averageUtilization: int32(
+      4,
+      'Target of the average utilization of the Pods, in percent of their requests.',
+      {
+        optional: true,
+      },
+    ),
   },
   { check: checkTarget },
 )
 
 const valueSchema = struct('autoscaling.v2.MetricValueStatus', 'Current value of a metric.', {
   value: quantity(1, 'Value of the metric as a whole.', { optional: true }),
-  averageValue: quantity(2, 'Average of the Pods.', { optional: true }),
-  averageUtilization: int32(3, 'Average of the Pods, in percent of their requests.', { optional: true }),
+  averageValue: quantity(2, 'Average value per Pod.', { optional: true }),
+  averageUtilization: int32(3, 'Average utilization of the Pods, in percent of their requests.', {
+    optional: true,
+  }),
 })
 
 const target = (number: number): Field => part(number, targetSchema, 'Target of the metric.', checked)
@@ -57,7 +63,7 @@ const container = text(3, 'Name of the container.', checked)
 
 const resourceWords = 'A resource that the containers of the Pods request, such as cpu.'
 const containerWords = 'A resource that one container of the Pods requests.'
-const podsWords = 'A metric of each Pod, of which the average counts.'
+const podsWords = 'A metric of each Pod, whose average over the Pods counts.'
 const objectWords = 'A metric of one object.'
 const externalWords = 'A metric of something outside of the cluster.'
 

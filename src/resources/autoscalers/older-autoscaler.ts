@@ -8,7 +8,7 @@ export type OlderVersion = {
   readonly version: string
   readonly schema: ObjectSchema
   readonly conversion: Required<StoredVersion>['conversion']
-  /** Checked on the converted object, besides those of the schema. */
+  /** Rules for the converted object, in addition to those of `schema`. */
   readonly rules: ObjectSchema
 }
 

@@ -21,7 +21,10 @@ const lasting = ['Approved', 'Denied', 'Failed']
 /** Conditions that only `/approval` may set. */
 const decisions = ['Approved', 'Denied']
 
-/** Restores existing decisions: a decision can be added or removed here, but not altered. */
+/**
+ * Restores decisions that an update altered. Added and removed decisions stay, and are rejected by
+ * `checkDecisions`.
+ */
 export function keepingDecisions(object: AnyObject, current: AnyObject): AnyObject {
   const conditions = [...conditionsOf(object)]
   for (const type of decisions) {
@@ -83,7 +86,7 @@ function checkCertificate(certificate: string, found: Findings): void {
   if (wrong !== null) found.add(invalid(certificatePath, '<certificate data>', wrong))
 }
 
-/** A chain of some hundred certificates. All are parsed: half a millisecond for each. */
+/** Enough for a hundred certificates. Parsing each of them takes half a millisecond. */
 const certificateBytesMax = 64 * 1024
 
 function certificateWords(pem: string): string | null {

@@ -3,7 +3,7 @@ import type { SelectableField } from '../../registry/kinds/definition.ts'
 /**
  * An alias of `metadata.name` that some kinds have always had.
  *
- * @source facts _generic: fieldSelectors
+ * @source upstream `pkg/registry/core/namespace/strategy.go`, NamespaceToSelectableFields
  */
 export const selectableName: SelectableField = Object.freeze({
   name: 'name',

@@ -13,7 +13,7 @@ export const selectorSchema: ObjectSchema = {
   check: (selector, at, found) => validateLabelSelector(selector, spellPath(at), found),
 }
 
-/** A selector that must be present; an empty one is for the kind to judge. */
+/** A selector that must be present; whether it may be empty depends on the kind. */
 export function requiredSelector(number: number, words: string): Field {
   const field = maybe(number, selectorSchema, words)
   return { ...field, required: true }

@@ -21,7 +21,7 @@ function listOf(...subnets: readonly (readonly [address: string, bits: number])[
 }
 
 /**
- * Checks that a valid address can be that of another machine.
+ * Checks that a valid address can belong to another machine.
  *
  * @source upstream `pkg/apis/core/validation`, ValidateNonSpecialIP
  */

@@ -18,7 +18,7 @@ export function keeping(object: AnyObject, current: AnyObject, ...names: readonl
 /**
  * `/status`: an update changes status and metadata, and the spec stays.
  *
- * @param validateUpdate of the status; its schema is validated in any case
+ * @param validate checks the status in addition to its schema
  */
 export function statusSubresource(validate?: NonNullable<ResourceHooks['validate']>): PartSubresource {
   return {

@@ -111,7 +111,7 @@ export const ephemeralContainerSchema = struct(
 )
 
 /** Members that ephemeral containers cannot have. */
-const lasting = [
+const notForEphemeral = [
   'ports',
   'livenessProbe',
   'readinessProbe',
@@ -133,7 +133,7 @@ function checkContainer(container: JsonObject, at: Path | null, found: Findings)
 /** @source core `pkg/apis/core/validation`, validateEphemeralContainers */
 function checkEphemeral(container: JsonObject, at: Path | null, found: Findings): void {
   const words = 'cannot be set for an Ephemeral Container'
-  for (const name of lasting.filter((name) => !isEmpty(container, name)))
+  for (const name of notForEphemeral.filter((name) => !isEmpty(container, name)))
     found.add(fieldForbidden(fieldAt(at, name), words))
   objectsMember(container, 'volumeMounts').forEach((mount, index) => {
     for (const name of ['subPath', 'subPathExpr']) {
@@ -146,7 +146,7 @@ function checkEphemeral(container: JsonObject, at: Path | null, found: Findings)
   checkPropagation(container, at, found)
 }
 
-/** Not required in OpenAPI, because tools may fill in the image later. */
+/** Requires an image. OpenAPI does not, because tools may fill it in later. */
 function checkImage(container: JsonObject, at: Path | null, found: Findings): void {
   if (textMember(container, 'image') === '') found.add(required(fieldAt(at, 'image')))
 }

@@ -33,7 +33,7 @@ export const resourceFieldSelectorSchema = struct(
 
 /**
  * @param fieldPaths allowed paths; labels and annotations by key are always allowed
- * @source facts Pod: env fieldRef paths
+ * @source core `pkg/apis/core/validation`, validateObjectFieldSelector
  */
 export function checkObjectFieldSelector(
   selector: JsonObject,

@@ -51,7 +51,7 @@ function schemaWithMarkers(schema: JsonObject, from: string, to: string): JsonOb
   if (!Object.keys(inside).some((word) => word.startsWith(from))) return inside
   const spelled: JsonObjectDraft = {}
   for (const [word, value] of Object.entries(inside)) {
-    // The definition has the marker under both names: the own one counts.
+    // If the definition has the marker under both names, the one that begins with `from` counts.
     if (word.startsWith(to) && Object.hasOwn(inside, `${from}${word.slice(to.length)}`)) continue
     setMember(spelled, word.startsWith(from) ? `${to}${word.slice(from.length)}` : word, value)
   }

@@ -190,7 +190,7 @@ function checkPreserving(spec: JsonObject, before: JsonObject | null, names: Nam
   found.add(invalid(fieldAt(SPEC, 'preserveUnknownFields'), true, words))
 }
 
-/** The storage location of objects and their kind are immutable. */
+/** Group and plural are immutable; once the definition is established, scope and kind are too. */
 function checkFixed(definition: AnyObject, current: AnyObject, found: Findings): void {
   const spec = objectMember(definition, 'spec')
   const before = objectMember(current, 'spec')

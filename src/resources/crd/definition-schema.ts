@@ -6,8 +6,7 @@ import { jsonSchemaProps } from './json-schema-props.ts'
 import { openStruct } from './open-struct.ts'
 
 /**
- * The schema of a definition. It has no protobuf field numbers, like the custom kinds that
- * definitions declare.
+ * The schema of a definition. Like the objects of custom kinds, a definition has no protobuf form.
  *
  * @source apiextensions/v1; spec 4.7
  */

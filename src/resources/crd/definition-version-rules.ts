@@ -30,7 +30,7 @@ function checkColumns(columns: readonly JsonObject[], at: Path, found: Findings)
   for (const [index, column] of columns.entries()) checkColumn(column, listIndex(at, index), found)
 }
 
-/** In bytes. */
+/** Maximum length of a deprecation warning in bytes. */
 const WARNING_LENGTH_MAX = 256
 
 function checkWarning(version: JsonObject, field: string, found: Findings): void {

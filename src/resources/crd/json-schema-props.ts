@@ -30,9 +30,14 @@ export function jsonSchemaProps(names: Names): ObjectSchema {
 }
 
 function ownFields(schema: ObjectSchema): { readonly [name: string]: Field } {
-  const schemaOrBool = instead(schema, 'JSONSchemaPropsOrBool', 'A schema, or whether anything goes.', {
-    type: 'boolean',
-  })
+  const schemaOrBool = instead(
+    schema,
+    'JSONSchemaPropsOrBool',
+    'A schema, or whether any value is allowed.',
+    {
+      type: 'boolean',
+    },
+  )
   const schemaOrList = instead(schema, 'JSONSchemaPropsOrArray', 'A schema, or a list of schemas.', {
     type: 'list',
     items: schema,
@@ -83,7 +88,7 @@ function ownFields(schema: ObjectSchema): { readonly [name: string]: Field } {
   }
 }
 
-/** @source spec 4.10; the markers of release 1.24, and rules as later releases have them */
+/** @source spec 4.10; the markers of release 1.24, and the validation rules of later releases */
 function markerFields(prefix: string): { readonly [name: string]: Field } {
   const optional = { optional: true } as const
   return {

@@ -7,11 +7,11 @@ import type { Path } from '../../api/schema/path.ts'
 import type { SelectableField } from '../../registry/kinds/definition.ts'
 import { parseMemberPath, valueAt } from './member-path.ts'
 
-/** The values of these fields are read for every event of a watched kind. */
+/** Maximum number of fields: their values are read for every event of a watched kind. */
 const FIELDS_MAX = 8
 const TYPES: readonly string[] = ['boolean', 'integer', 'string']
 
-/** Returns the fields of a version that field selectors know besides name and namespace. */
+/** Returns the fields of a version that field selectors know, without name and namespace. */
 export function selectableFieldsOf(version: JsonObject): readonly SelectableField[] {
   const paths = objectsMember(version, 'selectableFields').map((field) => textMember(field, 'jsonPath'))
   return [...new Set(paths)].flatMap((text) => {

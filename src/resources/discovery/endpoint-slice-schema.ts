@@ -33,7 +33,7 @@ export const endpointSchema = struct('discovery.v1.Endpoint', 'An endpoint behin
   conditions: part(2, endpointConditionsSchema, 'State of the endpoint.'),
   hostname: text(3, 'Host name of the endpoint.', { optional: true, rule: checkDns1123Label }),
   targetRef: maybe(4, objectReferenceSchema, 'Object that the endpoint represents, such as a Pod.'),
-  deprecatedTopology: textMap(5, 'Topology labels, of clients of the beta version.'),
+  deprecatedTopology: textMap(5, 'Topology labels that clients of v1beta1 have set.'),
   nodeName: text(6, 'Node of the endpoint.', { optional: true, rule: checkDns1123Subdomain }),
   zone: text(7, 'Zone of the endpoint.', { optional: true }),
   hints: maybe(8, endpointHintsSchema, 'Hints about the clients of the endpoint.'),

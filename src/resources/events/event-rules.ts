@@ -13,8 +13,7 @@ import { checkImmutable, isChanged } from '../common/immutable.ts'
  * Validation of events in any version. Causes use the field names of the core group, as upstream's
  * do.
  *
- * @source facts/validation-notes.json Event; upstream's `pkg/apis/core/validation/events.go` of
- * release 1.24
+ * @source upstream's `pkg/apis/core/validation/events.go` of release 1.24
  */
 
 /** Name of `reportingComponent` in the version of the request. */

@@ -6,7 +6,7 @@ import type { Column, ResourceDefinition, ResourceHooks } from '../../registry/k
 import { statusApart } from '../common/status-apart.ts'
 import { statusWithoutMetadata } from '../common/status-subresource.ts'
 
-/** Members of a kind of flow control that differ. */
+/** The parts in which the two kinds of flow control differ. */
 export type FlowKind = {
   readonly kind: string
   readonly schema: ObjectSchema

@@ -68,7 +68,7 @@ const pathRuleSchema = struct(
   'Requests for other paths.',
   {
     verbs: texts(1, 'Verbs; * for all.', checkedSet),
-    nonResourceURLs: texts(6, 'Paths; * at the end for all below.', checkedSet),
+    nonResourceURLs: texts(6, 'Paths; a trailing * matches all paths below.', checkedSet),
   },
   { check: checkPathRule },
 )
@@ -96,9 +96,13 @@ const specSchema = struct('flowcontrol.v1beta2.FlowSchemaSpec', 'Requests and th
     'The priority level.',
     checked,
   ),
-  matchingPrecedence: int32(2, 'Of the schemas that match, the one with the lowest wins.', {
-    ...{ always: true, default: 1000 },
-  }),
+  matchingPrecedence: int32(
+    2,
+    'Of the schemas that match a request, the one with the lowest value applies.',
+    {
+      ...{ always: true, default: 1000 },
+    },
+  ),
   distinguisherMethod: maybe(
     3,
     struct(
@@ -109,7 +113,9 @@ const specSchema = struct('flowcontrol.v1beta2.FlowSchemaSpec', 'Requests and th
     ),
     'Distinguishes the flows of the schema.',
   ),
-  rules: listOf(4, rulesSchema, 'Requests that match; none without rules.', { listType: 'atomic' }),
+  rules: listOf(4, rulesSchema, 'Requests that match; without rules, no request matches.', {
+    listType: 'atomic',
+  }),
 })
 
 export const flowSchemaSchema = struct(

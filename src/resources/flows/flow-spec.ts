@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../api/json.ts'
 
-/** Objects of flow control that the server creates, by name. */
+/** Specs of the objects of flow control that the server creates, by name. */
 export type FlowSpecs = { readonly [name: string]: JsonObject }
 
 /** Returns subjects that are groups. */
@@ -13,7 +13,7 @@ export function users(...names: readonly string[]): readonly JsonObject[] {
   return names.map((name) => ({ kind: 'User', user: { name } }))
 }
 
-/** Every request. */
+/** Rules that match every request. */
 export const everything: JsonObject = {
   resourceRules: [
     {

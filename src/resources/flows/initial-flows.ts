@@ -6,7 +6,8 @@ import { suggestedFlowSchemas, suggestedPriorityLevels } from './suggested-flows
 
 /**
  * Returns the mandatory and the suggested objects of flow control. Their annotation allows the
- * server to restore the spec; without it, or with another value, an administrator keeps the object.
+ * server to restore the spec. Without it, or with another value, the server leaves the spec as it
+ * is.
  *
  * @source upstream `pkg/registry/flowcontrol/ensurer`
  */

@@ -4,7 +4,7 @@ import { everything, flowSpec, groups, users } from './flow-spec.ts'
 import type { FlowSpecs } from './flow-spec.ts'
 
 /**
- * The flow schemas and priority levels that a cluster gets, and its administrators can change.
+ * The flow schemas and priority levels that every cluster gets, and that administrators can change.
  *
  * @source apiserver `pkg/apis/flowcontrol/bootstrap/default.go`
  */
@@ -96,7 +96,9 @@ export function suggestedFlowSchemas(names: Names): FlowSpecs {
   }
 }
 
-/** The requests of elections: by leases, and by the older locks in some namespaces. */
+/**
+ * Returns the requests of leader elections: leases everywhere, older locks where `locks` allows.
+ */
 function elections(leases: string, locks: JsonObject): JsonObject {
   const verbs = ['get', 'create', 'update']
   return {

@@ -21,7 +21,7 @@ export function checkJobUpdate(object: AnyObject, current: AnyObject, found: Fin
   found.add(invalid('spec.template', template, 'field is immutable'))
 }
 
-/** A suspended Job that never ran: where its Pods run may still change. */
+/** Whether a Job is suspended and never ran: then the placement of its Pods may still change. */
 function hasNotStarted(job: AnyObject): boolean {
   const isSuspended = memberOf(specOf(job), 'suspend') === true
   return isSuspended && memberOf(objectMember(job, 'status'), 'startTime') === undefined

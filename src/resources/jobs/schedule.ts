@@ -35,7 +35,9 @@ export function scheduleError(schedule: string): string | null {
   return null
 }
 
-/** A zone precedes the schedule up to the first space. One regular expression would backtrack. */
+/**
+ * Splits off a time zone, which ends at the first space. One regular expression would backtrack.
+ */
 function partsOf(schedule: string): { readonly zone: string | null; readonly text: string } {
   const isZoned = ['TZ=', 'CRON_TZ='].some((prefix) => schedule.startsWith(prefix))
   const end = isZoned ? schedule.indexOf(' ') : -1

@@ -43,7 +43,7 @@ export const nodeSelectorSchema = struct(
   { mapType: 'atomic' },
 )
 
-/** @source facts `_generic.nodeSelectorRequirement` */
+/** @source core `pkg/apis/core/validation`, ValidateNodeSelectorTerm */
 function checkNodeSelectorTerm(term: JsonObject, at: Path | null, found: Findings): void {
   for (const [index, rule] of objectsMember(term, 'matchExpressions').entries()) {
     checkLabelRule(rule, (name) => fieldAt(at, 'matchExpressions', index, name), found)

@@ -48,7 +48,7 @@ export const nodeSpecSchema = struct(
   },
 )
 
-/** Each is a CIDR, at most one of each family. */
+/** Checks that each range is a CIDR, with at most one range of each family. */
 function checkRanges(spec: JsonObject, at: Path | null, found: Findings): void {
   const ranges = textsMember(spec, 'podCIDRs')
   const families = ranges.map(networkFamily)

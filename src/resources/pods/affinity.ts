@@ -41,7 +41,7 @@ const nodeAffinitySchema = struct('core.v1.NodeAffinity', 'Node affinity: schedu
 
 const podAffinityTermSchema = struct(
   'core.v1.PodAffinityTerm',
-  'A set of Pods, and the topology domain to share with or avoid.',
+  'A set of Pods, and the topology domain that the Pod shares with them or avoids.',
   {
     labelSelector: maybe(1, selectorSchema, 'Label selector of the Pods.'),
     namespaces: texts(

@@ -23,7 +23,7 @@ const execOptionsSchema = struct('core.v1.PodExecOptions', 'Parameters of a comm
 const attachOptionsSchema = struct('core.v1.PodAttachOptions', 'Parameters of an attachment.', streams)
 
 const portForwardOptionsSchema = struct('core.v1.PodPortForwardOptions', 'Ports of a Pod.', {
-  ports: listOf(1, { type: 'integer', format: 'int32' }, 'The ports; WebSockets need them.'),
+  ports: listOf(1, { type: 'integer', format: 'int32' }, 'The ports; required for WebSockets.'),
 })
 
 const logOptionsSchema = struct('core.v1.PodLogOptions', 'Parameters of the logs of a container.', {
@@ -71,7 +71,7 @@ export const podConnections: readonly ConnectSubresource[] = [
   },
 ]
 
-/** Returns the proxy of a kind, to the target itself. */
+/** Returns the subresource of a kind that proxies requests to its objects. */
 export function proxyOf(kind: 'Pod' | 'Service' | 'Node'): ConnectSubresource {
   const schema = struct(`core.v1.${kind}ProxyOptions`, `Parameters of a proxy of a ${kind}.`, {
     path: text(1, 'The path at the target.'),

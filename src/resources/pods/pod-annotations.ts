@@ -11,8 +11,7 @@ const FIELD = 'metadata.annotations'
 /**
  * Checks the annotations of mirror Pods and of security profiles.
  *
- * @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotations; facts Pod: mirror
- * annotation
+ * @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotations
  */
 export function checkPodAnnotations(object: AnyObject, names: Names, found: Findings): void {
   const spec = objectMember(object, 'spec')

@@ -8,7 +8,7 @@ import type { AnyObject, Cell, Column } from '../../registry/kinds/definition.ts
 /**
  * The columns of `kubectl get pods`.
  *
- * @source facts tablecolumns; printers of core, printPod
+ * @source upstream `pkg/printers/internalversion`, printPod
  */
 export const podColumns: readonly Column[] = [
   nameColumn,
@@ -56,7 +56,7 @@ export const podColumns: readonly Column[] = [
     name: 'Readiness Gates',
     type: 'string',
     priority: 1,
-    description: 'Number of readiness gates that are true, of all.',
+    description: 'Number of readiness gates that are true, and number of all.',
     cell: (object) => readinessGates(object),
   },
 ]

@@ -95,7 +95,7 @@ function checkHostProcesses(spec: JsonObject, at: Path | null, found: Findings):
   }
 }
 
-/** null if unset. */
+/** @returns null: it is unset */
 function hostProcessOf(context: JsonObject): boolean | null {
   const given = memberOf(objectMember(context, 'windowsOptions'), 'hostProcess')
   return typeof given === 'boolean' ? given : null

@@ -9,8 +9,7 @@ import type { AnyObject } from '../../registry/kinds/definition.ts'
  * are, because the pods made from them are converted.
  *
  * @returns the identical object if nothing was missing
- * @source facts Pod: prepare; core `pkg/registry/core/pod` of 1.24, seccomp version skew strategy
- * of KEP 135
+ * @source core `pkg/registry/core/pod` of 1.24, seccomp version skew strategy of KEP 135
  */
 export function withSeccompOnBothSides(object: AnyObject, names: Names): AnyObject {
   const before = object.metadata.annotations ?? {}

@@ -26,11 +26,11 @@ import { checkConstraintPairs } from './topology-spread.ts'
  */
 export function checkPodShape(spec: JsonObject, at: Path | null, found: Findings): void {
   checkVolumeUses(spec, at, found)
-  checkShapeBesideVolumes(spec, at, found)
+  checkShapeWithoutVolumes(spec, at, found)
 }
 
 /** Like `checkPodShape`, for Pods that get further volumes when they are created. */
-export function checkShapeBesideVolumes(spec: JsonObject, at: Path | null, found: Findings): void {
+export function checkShapeWithoutVolumes(spec: JsonObject, at: Path | null, found: Findings): void {
   checkContainerNames(spec, at, found)
   checkInitContainers(spec, at, found)
   checkTargets(spec, at, found)
@@ -71,10 +71,10 @@ function checkInitContainers(spec: JsonObject, at: Path | null, found: Findings)
   })
 }
 
-/** The target of an ephemeral container must be a regular container. */
+/** The target of an ephemeral container must be a regular or an init container. */
 function checkTargets(spec: JsonObject, at: Path | null, found: Findings): void {
-  const lasting = [...objectsMember(spec, 'containers'), ...objectsMember(spec, 'initContainers')]
-  const names = new Set(lasting.map((container) => textMember(container, 'name')))
+  const targets = [...objectsMember(spec, 'containers'), ...objectsMember(spec, 'initContainers')]
+  const names = new Set(targets.map((container) => textMember(container, 'name')))
   objectsMember(spec, 'ephemeralContainers').forEach((container, index) => {
     const target = textMember(container, 'targetContainerName')
     if (target === '' || names.has(target)) return

@@ -8,7 +8,7 @@ import { part, struct } from '../../api/schema/build.ts'
 import { objectMetaSchema } from '../../api/schema/shared.ts'
 import { fillPodSpec } from './pod-defaults.ts'
 import { checkDeletionCost } from './deletion-cost.ts'
-import { checkShapeBesideVolumes } from './pod-shape.ts'
+import { checkShapeWithoutVolumes } from './pod-shape.ts'
 import { podSpecSchema } from './pod-spec.ts'
 import { podWarnings } from './pod-warnings.ts'
 import { checkProfileAnnotations } from './profile-annotations.ts'
@@ -23,7 +23,7 @@ export const podTemplateSpecSchema = struct('core.v1.PodTemplateSpec', 'Template
 /** The template of a StatefulSet: its Pods may mount claims that are created with them. */
 export const claimingPodTemplateSpecSchema = struct('core.v1.PodTemplateSpec', 'Template for Pods.', {
   metadata: part(1, objectMetaSchema, 'Labels and annotations of the Pods.'),
-  spec: part(2, { ...podSpecSchema, check: checkShapeBesideVolumes }, 'Desired state of the Pods.'),
+  spec: part(2, { ...podSpecSchema, check: checkShapeWithoutVolumes }, 'Desired state of the Pods.'),
 })
 
 /** @returns the identical template if nothing was missing */

@@ -10,7 +10,7 @@ import { differences } from '../common/differences.ts'
  * Checks that an update of the spec of a Pod changes nothing but images, the deadline (set or
  * shortened), tolerations (added, or with another duration), and a negative grace period (to 1).
  *
- * @source core `pkg/apis/core/validation`, ValidatePodUpdate; facts Pod: update
+ * @source core `pkg/apis/core/validation`, ValidatePodUpdate
  */
 export function checkPodUpdate(spec: JsonObject, old: JsonObject, found: Findings): void {
   const before = found.count

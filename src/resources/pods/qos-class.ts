@@ -29,7 +29,7 @@ function isSame(resources: JsonObject, name: string): boolean {
   return limit !== null && request !== null && compareQuantities(limit, request) === 0
 }
 
-/** null: unset or zero. */
+/** @returns null: it is unset or zero */
 function amount(resources: JsonObject, member: string, name: string): Quantity | null {
   const quantity = parseQuantity(textMember(objectMember(resources, member), name))
   return quantity === null || quantity.nanos <= 0n ? null : quantity

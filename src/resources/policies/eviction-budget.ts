@@ -71,7 +71,7 @@ const DISRUPTED_PODS_MAX = 2000
 /** Retry delay while the controller has not observed the current spec. */
 const OBSERVED_AFTER_SECONDS = 10
 
-/** Returns the status with one disruption less. @throws ApiError none is allowed now */
+/** Returns the status with one fewer allowed disruption. @throws ApiError none is allowed now */
 function charged(budget: AnyObject, podName: string, time: string): JsonObject {
   const status = statusOf(budget)
   const { name = '', generation = 0 } = budget.metadata

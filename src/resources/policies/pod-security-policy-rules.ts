@@ -25,7 +25,7 @@ const volumeTypes = [
   ...['storageos', 'vsphereVolume'],
 ]
 
-/** Members that are in no struct of their own, in upstream's order and words. */
+/** Checks the members that are in no struct of their own, in upstream's order and words. */
 export function checkPodSecurityPolicy(object: AnyObject, names: Names, found: Findings): void {
   const spec = objectMember(object, 'spec')
   checkAnnotations(object.metadata.annotations ?? {}, names, found)
@@ -49,7 +49,7 @@ export function checkPodSecurityPolicy(object: AnyObject, names: Names, found: F
   if (isJsonObject(classes)) checkRuntimeClasses(classes, found)
 }
 
-/** Upstream's fields of capabilities have no `spec` in front. */
+/** In upstream's errors, the fields of capabilities lack the prefix `spec`. */
 function checkCapabilities(spec: JsonObject, found: Findings): void {
   const [dropped, allowed] = ['requiredDropCapabilities', 'allowedCapabilities'].map((name) =>
     textsMember(spec, name),
@@ -73,7 +73,7 @@ function checkVolumeLists(spec: JsonObject, found: Findings): void {
     if (path === '') found.add(required(place, 'is required'))
     else if (path.split('/').includes('..')) found.add(invalid(place, path, "must not contain '..'"))
   }
-  // Upstream repeats the name of the list in the place of its elements.
+  // Upstream repeats the name of the list in the path of an element.
   for (const [index, volume] of objectsMember(spec, 'allowedFlexVolumes').entries()) {
     const place = `spec.allowedFlexVolumes.allowedFlexVolumes[${index}].driver`
     if (textMember(volume, 'driver') === '') found.add(required(place, 'must specify a driver'))

@@ -45,7 +45,7 @@ export const bindingMembers = {
 type BoundRoles = {
   /** Kinds of roles that the binding can grant. */
   readonly roleKinds: readonly string[]
-  /** The role is granted within one namespace. */
+  /** Whether the role is granted within one namespace. */
   readonly namespaced: boolean
 }
 

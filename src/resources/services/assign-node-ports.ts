@@ -41,7 +41,7 @@ function assignHealthCheckPort(spec: JsonObjectDraft, assignment: Assignment, pi
   const named = numberMember(spec, 'healthCheckNodePort') ?? 0
   const old = before !== null && needsHealthCheck(before) ? healthCheckPort(before) : 0
   if (!needsHealthCheck(spec)) {
-    // A change of the type or the policy releases it, unless the client names another one.
+    // A change of the type or the policy releases the port, unless the client names another one.
     if (named !== 0 && named === old) delete spec['healthCheckNodePort']
     return
   }
@@ -91,7 +91,7 @@ function numbersOf(spec: JsonObject): ReadonlySet<number> {
 
 class PortPicker {
   readonly #assignment: Assignment
-  /** Those that the Service has already. */
+  /** Node ports that the Service has already. */
   readonly #held: ReadonlySet<number>
   readonly #free: FreeOffsets
 

@@ -10,7 +10,7 @@ const RANDOM_ATTEMPTS = 16
 const SCAN_MAX = 65_536
 
 export type OffsetRange = {
-  /** Offsets below are not picked, only named by clients. */
+  /** Lower offsets are never picked; clients may request them by name. */
   readonly from: number
   readonly count: number
 }
@@ -24,7 +24,7 @@ export class FreeOffsets {
   readonly #isTaken: (offset: number) => boolean
   readonly #random: Random
   readonly #picked = new Set<number>()
-  /** Where the scan goes on; null: it has not begun. */
+  /** Where the scan continues; null: it has not begun. */
   #next: number | null = null
   #scanned = 0
 

@@ -22,7 +22,7 @@ export function invalidMember({ name }: Assignment, field: string, value: Json, 
   return invalidObject({ group: '', kind: 'Service' }, name, [finding])
 }
 
-/** Returns upstream's error. @param what such as `a nodePort` */
+/** Returns upstream's error, with a remedy. @param what such as `a nodePort` */
 export function rangeFull(what: string, { text }: { readonly text: string }): ApiError {
   return internal(
     `failed to allocate ${what}: range is full: delete Services that are not used, or give all ` +

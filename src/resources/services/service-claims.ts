@@ -44,7 +44,7 @@ function assign(
   context: AssignContext,
 ): AnyObject {
   const spec: JsonObjectDraft = { ...objectMember(object, 'spec') }
-  // The validation reports all that is wrong in itself.
+  // Validation reports what is invalid regardless of other Services.
   if (isWrong(spec)) return object
   const assignment: Assignment = {
     ...context,

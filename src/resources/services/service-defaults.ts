@@ -78,8 +78,8 @@ function followAddress(spec: JsonObjectDraft, before: JsonObject): void {
 }
 
 /**
- * Gives each port the node port that it has already. Its name identifies a port, because the client
- * may change all else of it. A node port that the client names for another port is not kept.
+ * Keeps the node port of each port. A port is identified by its name, because the client may change
+ * everything else of it. A node port that the client names for another port is not kept.
  */
 function keepNodePorts(spec: JsonObjectDraft, before: JsonObject): void {
   if (memberOf(spec, 'ports') === undefined) return

@@ -2,7 +2,7 @@ import { formatCidr, formatIp, IpValue, parseCidr, parseIp, widthOf } from '../.
 
 /** The ranges that addresses and ports of Services come from. */
 export type ServiceRanges = {
-  /** One range, or one of each family; the first one is that of Services that name no family. */
+  /** One range, or one of each family. Services that name no family use the first one. */
   readonly addresses: readonly AddressRange[]
   readonly nodePorts: PortRange
 }
@@ -28,13 +28,13 @@ export type AddressRange = {
 export type PortRange = { readonly first: number; readonly count: number; readonly text: string }
 
 /**
- * Those of kubeadm. The default of upstream's own flag, 10.0.0.0/24, is too small for many clusters
- * and more often in use in the network of the machines.
+ * The default range of kubeadm. That of upstream's own flag, 10.0.0.0/24, is too small for many
+ * clusters, and more often in use in the network of the machines.
  */
 export const defaultAddressRanges: readonly string[] = ['10.96.0.0/12']
 export const defaultNodePorts = '30000-32767'
 
-/** More addresses of an IPv6 range are not used, as upstream. */
+/** Maximum size of the used part of an IPv6 range, as upstream. */
 const ADDRESSES_MAX = 65_536
 
 /** @param cidrs one, or one of each family; valid @param ports such as `30000-32767` */

@@ -49,7 +49,7 @@ const serviceSpecSchema = struct('core.v1.ServiceSpec', 'Desired state of a Serv
   }),
   selector: textMap(
     2,
-    'Labels of the Pods that serve it; without any, the endpoints are managed by others.',
+    'Labels of the Pods behind the Service; without labels, other programs manage its endpoints.',
     { mapType: 'atomic' },
   ),
   clusterIP: text(3, 'The first of the cluster addresses; None for a headless Service.'),

@@ -4,16 +4,17 @@ import { invalid } from '../../api/errors/field-error.ts'
 /*
  * Rules for paths below a volume. Empty paths are rejected elsewhere.
  *
- * @source facts Pod: "file modes 0..0777; item paths relative, no .."
+ * @source core `pkg/apis/core/validation`, validateLocalDescendingPath and
+ * validateLocalNonReservedPath
  */
 
-/** The path must be relative, without `..`. @param field path of the value, for the error */
+/** Checks that a path is relative, without `..`. @param field path of the value, for the error */
 export function checkDescendingPath(path: string, field: string, found: Findings): void {
   if (path.startsWith('/')) found.add(invalid(field, path, 'must be a relative path'))
   checkNoBacksteps(path, field, found)
 }
 
-/** Like `checkDescendingPath`, and must not be a name that volumes use for their own files. */
+/** As `checkDescendingPath`; also rejects names that volumes use for their own files. */
 export function checkFilePath(path: string, field: string, found: Findings): void {
   checkDescendingPath(path, field, found)
   if (path.startsWith('..') && !path.startsWith('../')) {
@@ -21,7 +22,7 @@ export function checkFilePath(path: string, field: string, found: Findings): voi
   }
 }
 
-/** No segment of the path is `..`. */
+/** Checks that no segment of a path is `..`. */
 export function checkNoBacksteps(path: string, field: string, found: Findings): void {
   if (hasBackstep(path)) found.add(invalid(field, path, "must not contain '..'"))
 }

@@ -40,7 +40,7 @@ export const persistentVolumeClaimSpecSchema = struct(
   { check: checkClaimSpec },
 )
 
-/** @source facts PersistentVolumeClaim */
+/** @source core `pkg/apis/core/validation`, ValidatePersistentVolumeClaimSpec */
 function checkClaimSpec(spec: JsonObject, at: Path | null, found: Findings): void {
   checkAccessModes(spec, at, found)
   const size = keyPath(fieldAt(at, 'resources'), 'storage')

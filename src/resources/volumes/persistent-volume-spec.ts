@@ -125,10 +125,10 @@ const specSchema = struct(
 
 export const persistentVolumeSpecSchema: ObjectSchema = { ...specSchema, check: checkSpec }
 
-/** The spec without an object: for attaching a volume that a Pod declares inline. */
+/** The spec without a PersistentVolume: for attaching a volume that a Pod declares inline. */
 export const inlineVolumeSpecSchema: ObjectSchema = { ...specSchema, check: checkInlineSpec }
 
-/** @source facts PersistentVolume */
+/** @source core `pkg/apis/core/validation`, ValidatePersistentVolumeSpec */
 function checkSpec(spec: JsonObject, at: Path | null, found: Findings): void {
   checkAccessModes(spec, at, found)
   checkCapacity(spec, at, found)
@@ -162,7 +162,7 @@ function isRoot(path: string): boolean {
 
 const INLINE = 'in the context of inline volumes'
 
-/** @source facts VolumeAttachment */
+/** @source core `pkg/apis/core/validation`, ValidatePersistentVolumeSpec of inline specs */
 function checkInlineSpec(spec: JsonObject, at: Path | null, found: Findings): void {
   checkAccessModes(spec, at, found)
   exactlyOne(spec, at, persistentVolumeSources, 'volume', found)

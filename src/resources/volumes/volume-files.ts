@@ -19,7 +19,6 @@ import { requiredTexts } from '../common/required-texts.ts'
 /** Volumes with files of ConfigMaps, Secrets, Pod fields and tokens. @source spec 2.5 */
 
 const fileMode = { optional: true, minimum: 0, maximum: 0o777 } as const
-/** 0644. */
 const defaultMode = int32(3, 'Default mode bits of files, 0 to 511.', {
   ...fileMode,
   default: 0o644,
@@ -116,7 +115,7 @@ const serviceAccountTokenProjectionSchema = struct(
   { check: checkTokenProjection },
 )
 
-/** In the order in which a second one is reported. */
+/** Sources of a projection, in the order in which a second one is reported. */
 const projections = ['secret', 'configMap', 'downwardAPI', 'serviceAccountToken']
 
 const volumeProjectionSchema = struct(
@@ -149,7 +148,7 @@ function checkName(source: JsonObject, at: Path | null, found: Findings): void {
   requiredTexts(source, at, ['name'], found)
 }
 
-/** Allowed fields, besides labels and annotations by key. */
+/** Allowed fields, in addition to labels and annotations by key. */
 const FIELDS_IN_FILES = [
   'metadata.annotations',
   'metadata.labels',

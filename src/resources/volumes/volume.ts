@@ -135,7 +135,7 @@ export const volumeSchema = struct(
   },
 )
 
-/** A volume without a source becomes an emptyDir. @source facts Pod: defaults */
+/** A volume without a source becomes an emptyDir. @source core `pkg/apis/core/v1/defaults.go` */
 export function withVolumeSource(volume: JsonObject): JsonObject {
   return membersSet(volume, volumeSources).length > 0 ? volume : { ...volume, emptyDir: {} }
 }

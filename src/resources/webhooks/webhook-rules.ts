@@ -62,7 +62,7 @@ function checkOperations(rule: JsonObject, at: Path | null, found: Findings): vo
   }
 }
 
-/** The list is not empty, and an asterisk must be its only element. */
+/** Checks that a list is not empty, and that an asterisk is its only element. */
 function checkAlone(rule: JsonObject, at: Path | null, member: string, what: string, found: Findings): void {
   const list = textsMember(rule, member)
   const field = fieldAt(at, member)

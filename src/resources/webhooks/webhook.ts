@@ -60,7 +60,7 @@ export function webhookFields(numbers: { readonly objectSelector: number }): {
   }
 }
 
-/** A domain name of at least three labels. */
+/** Checks that a name is a domain name of at least three labels. */
 function checkWebhookName(text: string): readonly string[] {
   const wrong = checkDns1123Subdomain(text)
   if (wrong.length > 0) return [wrong.join(',')]

@@ -162,7 +162,7 @@ void test('a configuration file that is wrong is refused with its place and the 
   const path = file('admission.yaml', { ...good, plugins: [webhookPlugin(hook, 'users.yaml')] })
   const users: readonly (readonly [users: unknown, message: RegExp])[] = [
     [{}, /users must be a list/],
-    [[{ user: {} }], /each of users has a name/],
+    [[{ user: {} }], /each entry of users must have a name/],
     [[{ name: 'a' }, { name: 'a' }], /users has "a" twice/],
     [[{ name: 'a', user: { 'client-key-data': 'eA==' } }], /client-certificate and client-key go together/],
   ]
