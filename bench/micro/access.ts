@@ -1,6 +1,6 @@
 /*
- * Measures what authentication and authorization cost a request. Authentication is by a bearer token
- * of the token file, which is looked up each time: results are cached by connection, and the
+ * Measures what authentication and authorization cost a request. Authentication is by a bearer
+ * token of the token file, which is looked up each time: results are cached by connection, and the
  * requests have no connection. Authorization is by RBAC with its caches filled, with two policies:
  * the default policy and one role of the user, and the same with 1,000 further roles and bindings
  * of other users.

@@ -6,8 +6,8 @@
  *   node dist/bench/micro/lists.js [--objects 50000] [--readers 50] [--rate 500] [--rounds 5]
  *
  * The client is another process on the same machine and uses HTTPS with HTTP/1.1, for slow readers
- * also with HTTP/2. Each slow reader has a connection of its own. CPU is that of the server process,
- * including garbage collection.
+ * also with HTTP/2. Each slow reader has a connection of its own. CPU is that of the server
+ * process, including garbage collection.
  */
 import { once } from 'node:events'
 import * as http2 from 'node:http2'

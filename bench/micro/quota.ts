@@ -1,7 +1,7 @@
 /*
  * Measures the cost of the storage quota at apply: the same creates and updates of 1 KB are applied
- * at feature level 1, which has no quota, and at level 2; and the cost of counting bytes, which both
- * levels do.
+ * at feature level 1, which has no quota, and at level 2; and the cost of counting bytes, which
+ * both levels do.
  *
  *   node --expose-gc dist/bench/micro/quota.js [--objects 20000] [--rounds 15]
  *

@@ -8,8 +8,8 @@
  *     [--framing lines|websocket|http2] [--objects 0]
  *
  * The clients are in another process on the same machine and use HTTPS; slow watchers never use
- * HTTP/2. --objects is the number of initial events of each watcher. Both processes need as many open
- * files as there are watchers, fewer with HTTP/2.
+ * HTTP/2. --objects is the number of initial events of each watcher. Both processes need as many
+ * open files as there are watchers, fewer with HTTP/2.
  */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
@@ -55,7 +55,9 @@ class Tally {
   }
 }
 
-/** Connections of the slow watchers, paused from their first bytes until the second phase is over. */
+/**
+ * Connections of the slow watchers, paused from their first bytes until the second phase is over.
+ */
 const paused: TLSSocket[] = []
 let closed = 0
 /** Number of events that the server wrote in the latest phase. */

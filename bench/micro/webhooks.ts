@@ -1,11 +1,12 @@
 /*
- * Measures what admission webhooks cost: the CPU of a create that no webhook matches, and of a create
- * without configured webhooks; and the latency of creates that 50 webhooks match, at a fixed rate.
+ * Measures what admission webhooks cost: the CPU of a create that no webhook matches, and of a
+ * create without configured webhooks; and the latency of creates that 50 webhooks match, at a fixed
+ * rate.
  *
  *   node dist/bench/micro/webhooks.js [--rounds 60] [--writes 300] [--seconds 10] [--rate 100]
  *
- * The creates alternate between a registry with webhooks and one without; the ratio is the median of
- * the ratios of all pairs.
+ * The creates alternate between a registry with webhooks and one without; the ratio is the median
+ * of the ratios of all pairs.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -108,7 +109,9 @@ async function creates(of: RealRegistry, prefix: string): Promise<number> {
   return (user + system) / writes
 }
 
-/** Measures creates through 50 validating webhooks that take 5 ms each and are called in parallel. */
+/**
+ * Measures creates through 50 validating webhooks that take 5 ms each and are called in parallel.
+ */
 async function manyWebhooks(): Promise<void> {
   const delayMs = 5
   const server = spawn(process.execPath, [serverProgram, String(delayMs)], {

@@ -61,8 +61,8 @@ export async function runFailover(context: BenchContext, load: FailoverLoad): Pr
 }
 
 /**
- * Measures the longest gaps from now on, each to its end. A gap may end after the fault is reverted:
- * it then includes the delay that the restarting member causes.
+ * Measures the longest gaps from now on, each to its end. A gap may end after the fault is
+ * reverted: it then includes the delay that the restarting member causes.
  *
  * @throws BenchError `no-answer`
  */

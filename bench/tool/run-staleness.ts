@@ -33,8 +33,8 @@ type SharedByClients = {
 type Seen = { readonly latencies: LatencyHistogram; readonly staleness: LatencyHistogram; stale: number }
 
 /**
- * Measures the staleness of reads: one client writes versions of one object as fast as possible, and
- * others read it, at other members if the roles are known.
+ * Measures the staleness of reads: one client writes versions of one object as fast as possible,
+ * and others read it, at other members if the roles are known.
  *
  * @throws BenchError
  */
@@ -42,8 +42,8 @@ export async function runStaleness(context: BenchContext, load: StalenessLoad): 
   const { target, clock, seconds } = context
   const namespace = await fill(context, { purpose: 'stale', prefix: 's', objects: 1, payloadBytes })
   const [readers, roles] = [await target.at(load.place, clock), await target.roles()]
-  // Writes go to the leader, and the planned reads to a follower: the member that accepts a write is
-  // the first one to show it.
+  // Writes go to the leader, and the planned reads to a follower: the member that accepts a write
+  // is the first one to show it.
   const writer =
     target.endpoints.find((_, at) => roles[at] === 'leader') ?? present(target.endpoints[0], 'one')
   const startedMs = clock.monotonicMs()

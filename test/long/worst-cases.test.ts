@@ -1,12 +1,12 @@
 /*
  * Goal: no request within the limits blocks the thread for longer than 250 ms, and no error is
  * larger than 64 KiB.
- * Method: for every kind, each list, map and string of its schema is filled with different, equal or
- * wrong values until the body reaches the limit of its size or of its number of values. The body is
- * sent to create, update and patch, as JSON, YAML and protobuf, to the verbs over the state machine
- * in memory. The test prints the ten longest turns, in processor and wall clock time, and the ten
- * largest errors. Turns of more than 250 ms are only printed, because they depend on the machine.
- * Requests with long turns are repeated, and the shortest of them counts.
+ * Method: for every kind, each list, map and string of its schema is filled with different, equal
+ * or wrong values until the body reaches the limit of its size or of its number of values. The body
+ * is sent to create, update and patch, as JSON, YAML and protobuf, to the verbs over the state
+ * machine in memory. The test prints the ten longest turns, in processor and wall clock time, and
+ * the ten largest errors. Turns of more than 250 ms are only printed, because they depend on the
+ * machine. Requests with long turns are repeated, and the shortest of them counts.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -16,7 +16,10 @@ export type Check =
   /** Whole clusters, one seed after the other; the first that fails ends it. */
   | { readonly kind: 'seeds'; readonly from: number; readonly to: number }
 
-/** I1 to I23 are safety, L1 to L7 liveness; the README of this folder lists those that mutants violate. */
+/**
+ * I1 to I23 are safety, L1 to L7 liveness; the README of this folder lists those that mutants
+ * violate.
+ */
 export type Invariant = `I${number}` | `L${number}`
 
 export type Mutant = {

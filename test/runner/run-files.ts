@@ -12,7 +12,9 @@ import type { Marked } from './marked-processes.ts'
 import type { TestReport } from './reporter.ts'
 
 export type FileOptions = {
-  /** Time limit of all files together. They are ended then, with all processes that they started. */
+  /**
+   * Time limit of all files together. They are ended then, with all processes that they started.
+   */
   readonly seconds: number
   /** Time in ms that processes which they started may still need to end after the files. */
   readonly graceMs?: number

@@ -40,8 +40,8 @@ const core = (message: Message): PeerMessage => ({ kind: 'core', message })
 const absurdTerm = (ends: Ends): Ends => ({ ...ends, term: term(2 ** 45) })
 
 /**
- * Returns the addresses with a possible term that may be far ahead of all others: members accept it,
- * and elections continue from there.
+ * Returns the addresses with a possible term that may be far ahead of all others: members accept
+ * it, and elections continue from there.
  */
 const raisedTerm = (random: SeededRandom, ends: Ends): Ends => ({
   ...ends,

@@ -213,7 +213,8 @@ class Cluster {
   }
 
   /**
-   * Returns a member of an earlier founding with the name of this one. The checkers do not observe it.
+   * Returns a member of an earlier founding with the name of this one. The checkers do not observe
+   * it.
    */
   #earlierMember({ id }: Member, founders: readonly MemberInfo[]): Member {
     const { timing, limits } = this.#swarm

@@ -54,9 +54,9 @@ export type LivenessReport = {
 /** Limits of virtual time, in ms. */
 const limits = {
   /**
-   * Each promotion waits for a member to start and to catch up, and members are promoted one by one.
-   * With the smallest frames and the slowest database a snapshot alone takes about two hundred writes
-   * of up to half a second.
+   * Each promotion waits for a member to start and to catch up, and members are promoted one by
+   * one. With the smallest frames and the slowest database a snapshot alone takes about two hundred
+   * writes of up to half a second.
    */
   settle: 150_000,
   /** Files are read, and databases verified, on slow disks. */
@@ -302,14 +302,14 @@ export class Liveness {
   }
 
   /**
-   * Repairs one member, again and again: the reports that a member sent before it was lost may change
-   * a verdict a little later.
+   * Repairs one member, again and again: the reports that a member sent before it was lost may
+   * change a verdict a little later.
    */
   #repair(): void {
     this.#options.world.schedule(repairEveryMs, 'an operator checks again', null, () => this.#repair())
     const unhealthy = this.#unhealthy()
-    // Wrong members come first: with a right majority, suspect members with a right state recover by
-    // themselves.
+    // Wrong members come first: with a right majority, suspect members with a right state recover
+    // by themselves.
     const member = unhealthy.find(({ isWrong }) => isWrong) ?? unhealthy.find(({ isSuspect }) => isSuspect)
     if (member === undefined) return
     const from = sourceOf(this.#healthy, member)

@@ -12,16 +12,16 @@ export type LogRot = 'bit-flip' | 'misdirected-write' | 'lost-file'
 export const logRots: readonly LogRot[] = ['bit-flip', 'misdirected-write', 'lost-file']
 
 /**
- * The outcome of the damage: `refused`, the log does not open; `repairable`, the log can be restored
- * from the database of the member and from its peers; `repaired`, opening repaired the log without
- * the loss of an entry; `harmless`, the log opened without a repair.
+ * The outcome of the damage: `refused`, the log does not open; `repairable`, the log can be
+ * restored from the database of the member and from its peers; `repaired`, opening repaired the log
+ * without the loss of an entry; `harmless`, the log opened without a repair.
  */
 export type RotOutcome = 'refused' | 'repairable' | 'repaired' | 'harmless'
 
 /**
  * Damages the log of a stopped member and opens a copy of it: if the copy opens, it must have all
- * former entries after its base. The log is opened once before the damage, so that all of its entries
- * count as acknowledged.
+ * former entries after its base. The log is opened once before the damage, so that all of its
+ * entries count as acknowledged.
  *
  * @returns null when there was nothing to damage
  * @throws an error that names the silent loss

@@ -248,10 +248,10 @@ export class Nemesis {
   }
 
   /**
-   * Returns whether a member may lose its data directory. One founder keeps its directory: otherwise
-   * all of them could found another cluster. During the founding all founders keep their directories
-   * from the first proposal of a cluster ID on: others may accept the proposal while the founder that
-   * made it is down.
+   * Returns whether a member may lose its data directory. One founder keeps its directory:
+   * otherwise all of them could found another cluster. During the founding all founders keep their
+   * directories from the first proposal of a cluster ID on: others may accept the proposal while
+   * the founder that made it is down.
    */
   #canForget(member: Member): boolean {
     const { members, founders, membership, network } = this.#options

@@ -63,8 +63,8 @@ export class Network {
   }
 
   /**
-   * Opens connections to all peers, again and again, as real members do: so a member with nothing to
-   * send learns of its refusal, too.
+   * Opens connections to all peers, again and again, as real members do: so a member with nothing
+   * to send learns of its refusal, too.
    */
   calls(from: SimTransport): void {
     const { world, options } = this.#dependencies
@@ -144,8 +144,8 @@ export class Network {
   }
 
   /**
-   * Handles a message. The first message of a process starts the verification of its identity and log
-   * ID; until the verdict, its messages wait.
+   * Handles a message. The first message of a process starts the verification of its identity and
+   * log ID; until the verdict, its messages wait.
    */
   #arrived(message: PeerMessage, from: SimTransport, to: SimTransport): void {
     const { receiver, handshakes } = to

@@ -34,8 +34,8 @@ export type FaultAction =
   | {
       readonly kind: 'crash-step'
       /**
-       * true: the first member that reaches the step crashes, without a time limit; false: the target,
-       * if it reaches the step within `patienceMs`.
+       * true: the first member that reaches the step crashes, without a time limit; false: the
+       * target, if it reaches the step within `patienceMs`.
        */
       readonly anyMember: boolean
       readonly target: Target

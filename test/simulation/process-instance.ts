@@ -39,7 +39,9 @@ export type ProcessInstance = {
   readonly transport: SimTransport
   readonly node: RaftNode<Outcome>
   readonly clock: SimClock
-  /** `machine` and `store`: null until the database is open; `watch`: until the node has started. */
+  /**
+   * `machine` and `store`: null until the database is open; `watch`: until the node has started.
+   */
   machine: StoreMachine | null
   store: Store | null
   watch: StateWatch | null

@@ -100,8 +100,8 @@ function kindOf({ message }: Failed): string {
 }
 
 /**
- * Returns a report of the end of the trace, the actions, the violation, and the command that repeats
- * the run.
+ * Returns a report of the end of the trace, the actions, the violation, and the command that
+ * repeats the run.
  */
 export function report({ job, failed }: { readonly job: SeedJob; readonly failed: Failed }): string {
   const { plan, lastLines, message, stack } = failed

@@ -141,8 +141,8 @@ void test('a member that silently diverged is suspected, and an operator repairs
     // comparison.
     if (!met('divergence') || liveness === null) continue
     diverged++
-    // The process of the diverged member was down until the end: the checkers of the run ensure that
-    // the other members are equal.
+    // The process of the diverged member was down until the end: the checkers of the run ensure
+    // that the other members are equal.
     if (!met('divergence-suspected')) continue
     suspected++
     // A wrong value may be overwritten before the operator looks: a majority then has this state,

@@ -304,7 +304,8 @@ function guardState(instance: ProcessInstance, machine: StoreMachine, { storeLim
 const silent = pino({ level: 'silent' })
 
 /**
- * Begins to serve clients once the state can be served, and disconnects them when the state is wrong.
+ * Begins to serve clients once the state can be served, and disconnects them when the state is
+ * wrong.
  */
 function serveWhileRight(
   { watcher, node, state }: ProcessDependencies,

@@ -58,8 +58,8 @@ const scrubOften: LogLimits = {
 }
 
 /**
- * Draws the parameters of a run. Each kind of fault is left out of some runs: faults mask one another
- * when all occur all the time.
+ * Draws the parameters of a run. Each kind of fault is left out of some runs: faults mask one
+ * another when all occur all the time.
  */
 export function drawSwarm(random: SeededRandom): Swarm {
   const profile = drawProfile(random)

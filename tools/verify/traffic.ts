@@ -135,7 +135,9 @@ export class Traffic {
     return { kind: 'list', mode, limit, list: ++this.#lists, page: 0 }
   }
 
-  /** Requests the latest revision that any client observed, which other members may not have yet. */
+  /**
+   * Requests the latest revision that any client observed, which other members may not have yet.
+   */
   #notOlder(): Mode {
     const { newest } = this.#recorder
     return newest === 0 ? { kind: 'any' } : { kind: 'not-older-than', revision: newest }

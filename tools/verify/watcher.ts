@@ -32,7 +32,9 @@ export type WatcherOptions = {
 const stayMs = 700
 const backOffMs = 100
 
-/** Lists, watches from the revision of the list, and resumes after the last event when a watch ends. */
+/**
+ * Lists, watches from the revision of the list, and resumes after the last event when a watch ends.
+ */
 export class VerifyWatcher {
   readonly #options: WatcherOptions
   #endpoint: Endpoint

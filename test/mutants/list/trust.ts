@@ -2,8 +2,8 @@ import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
 /**
- * Input of peers and clients: no message of a peer reaches an assertion or counts as that of another
- * peer, and credentials are verified.
+ * Input of peers and clients: no message of a peer reaches an assertion or counts as that of
+ * another peer, and credentials are verified.
  */
 export const trustMutants: readonly Mutant[] = [
   {

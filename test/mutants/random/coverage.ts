@@ -104,7 +104,9 @@ export class LoadedTexts {
     return hash.digest('hex')
   }
 
-  /** Returns the imports, and the programs of threads and processes that are named by relative path. */
+  /**
+   * Returns the imports, and the programs of threads and processes that are named by relative path.
+   */
   #importsOf(path: string): readonly string[] {
     const known = this.#imports.get(path)
     if (known !== undefined) return known

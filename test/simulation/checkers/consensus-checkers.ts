@@ -17,8 +17,8 @@ import type { Placed } from './shadow-log.ts'
 import { Truth } from './truth.ts'
 
 /**
- * All checkers of consensus, which check messages as they are sent, and the reference history of the
- * committed entries.
+ * All checkers of consensus, which check messages as they are sent, and the reference history of
+ * the committed entries.
  */
 export class ConsensusCheckers {
   readonly truth = new Truth()

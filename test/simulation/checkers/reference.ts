@@ -8,9 +8,9 @@ import { emptyState } from '../../../src/store/machine/state.ts'
 const noMember = -1
 
 /**
- * Computes the digest that every state has to have: applies each committed entry once and completely,
- * without disk, restart or snapshot. Unlike `Truth` it uses the code of the store, so it detects only
- * members that applied something else, not bugs in that code.
+ * Computes the digest that every state has to have: applies each committed entry once and
+ * completely, without disk, restart or snapshot. Unlike `Truth` it uses the code of the store, so
+ * it detects only members that applied something else, not bugs in that code.
  */
 export class Reference {
   readonly #machine = new Machine(emptyState())

@@ -18,8 +18,8 @@ const extraWaitMs = 400
 
 /**
  * Sends one request over the network. The request takes time to arrive, waits while the process is
- * paused, and is lost when the process ends. Its response is lost when the process ends or the client
- * times out before it arrives.
+ * paused, and is lost when the process ends. Its response is lost when the process ends or the
+ * client times out before it arrives.
  */
 export function ask<T, E extends Endpoint = Served>(
   world: World,

@@ -29,7 +29,9 @@ const leaderFaults: readonly FaultKind[] = [
   ...(['transfer', 'isolate', 'sync-stall', 'slow-link', 'restart-loop'] as const),
 ]
 
-/** Numbers of retained log entries with which a member that is cut off for seconds needs a snapshot. */
+/**
+ * Numbers of retained log entries with which a member that is cut off for seconds needs a snapshot.
+ */
 const shortRetentions = [0, 10]
 
 export function drawControllersPlan(random: SeededRandom): ControllersPlan {

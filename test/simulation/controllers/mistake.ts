@@ -5,9 +5,9 @@ import type { Outcome } from '../../../src/store/command.ts'
 
 /**
  * Deliberate bugs, each of which some checker has to find: controllers overwrite what other members
- * wrote since they read it; their writes ignore the fencing token; only the controllers of the first
- * leader work; the usage of a quota is stored although other members changed it; a namespace is
- * emptied although it was deleted and created again.
+ * wrote since they read it; their writes ignore the fencing token; only the controllers of the
+ * first leader work; the usage of a quota is stored although other members changed it; a namespace
+ * is emptied although it was deleted and created again.
  */
 export type Mistake =
   'no-preconditions' | 'no-fencing' | 'no-successor' | 'no-quota-conditions' | 'no-deletion-conditions'

@@ -24,8 +24,8 @@ export type Task = {
 export const definitionGroup = 'example.com'
 
 /**
- * A kind and its place: the stem of a group or `definitionGroup` (unset: the core group), the plural,
- * and the namespace; null: the kind is cluster-scoped, or for lists all namespaces.
+ * A kind and its place: the stem of a group or `definitionGroup` (unset: the core group), the
+ * plural, and the namespace; null: the kind is cluster-scoped, or for lists all namespaces.
  */
 export type Kind = {
   readonly group?: string

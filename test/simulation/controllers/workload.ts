@@ -230,8 +230,9 @@ export function definitionName(number: number): string {
 }
 
 /**
- * Definitions that request the same short name, which one of them gets. The last one is created first,
- * and then all others at the same time: leaders with different knowledge would decide differently.
+ * Definitions that request the same short name, which one of them gets. The last one is created
+ * first, and then all others at the same time: leaders with different knowledge would decide
+ * differently.
  */
 function definitionTasks(names: Names, count: number): readonly Task[] {
   const task = (number: number, after: readonly string[]): Task => {
@@ -245,8 +246,8 @@ function definitionTasks(names: Names, count: number): readonly Task[] {
 }
 
 /**
- * Deletes a namespace, and creates it again with other objects. A leader that stalled while it emptied
- * the first one must not delete any of these objects.
+ * Deletes a namespace, and creates it again with other objects. A leader that stalled while it
+ * emptied the first one must not delete any of these objects.
  */
 function recreationTasks(): readonly Task[] {
   const removal = remove(kinds.namespaces, recreatedNamespace)

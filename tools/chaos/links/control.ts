@@ -10,9 +10,9 @@ import { parseRules } from './rules.ts'
 import type { LinkRule } from './rules.ts'
 
 /*
- * Control protocol: the client sends all rules as one line of JSON, and the server responds with "ok"
- * or an error. Rules are in force as long as the connection that sent them is open, so link faults
- * end with their client. Only one connection is accepted at a time, so that two runs do not
+ * Control protocol: the client sends all rules as one line of JSON, and the server responds with
+ * "ok" or an error. Rules are in force as long as the connection that sent them is open, so link
+ * faults end with their client. Only one connection is accepted at a time, so that two runs do not
  * interfere.
  */
 

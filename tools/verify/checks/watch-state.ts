@@ -19,8 +19,8 @@ export class WatchState {
   }
 
   /**
-   * Reports events whose type contradicts the known objects. Watches of one watcher must be passed in
-   * order.
+   * Reports events whose type contradicts the known objects. Watches of one watcher must be passed
+   * in order.
    *
    * @param isComplete the watch missed nothing
    */
