@@ -1,7 +1,8 @@
 /*
  * Measures the time until a server is ready: in memory, one durable member at its first and second
- * start, and three new members by `orchctl cluster up`, including their keys. For single members
- * also CPU time, which varies less on a busy machine, and resident memory when ready.
+ * start, and three new members by `orchctl cluster up`, including their keys. For single members it
+ * also measures the CPU time until then, which varies less on a busy machine, and the resident
+ * memory when ready.
  *
  *   node dist/bundle/bench/starts.js [--rounds 5]
  */
@@ -68,11 +69,11 @@ async function started(what: string, flags: readonly string[]): Promise<void> {
   try {
     while (!(await isReady(port))) {
       if (hasEnded(child) || performance.now() - begun > waitMsMax)
-        throw new Error(`${what}: it does not start`)
+        throw new Error(`${what}: the server did not become ready`)
       await new Promise((wake) => setTimeout(wake, 5))
     }
     note(`${what}, ms`, performance.now() - begun)
-    // Reported only where the kernel provides it.
+    // CPU time and memory are known only where the kernel reports them.
     const { pid } = child
     if (pid === undefined) return
     const [cpuMs, residentMiB] = [cpuMsOf(pid), residentMiBOf(pid)]

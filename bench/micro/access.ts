@@ -1,13 +1,14 @@
 /*
- * Measures what authentication and authorization cost a request: a bearer token of the token file,
- * looked up each time, as results are cached by connection and no connection is open; then RBAC
- * with its caches filled. It compares the default policy and one role of the user with the same and
- * 1,000 further roles and bindings of other users.
+ * Measures what authentication and authorization cost a request. Authentication is by a bearer
+ * token of the token file, which is looked up each time: results are cached by connection, and the
+ * requests have no connection. Authorization is by RBAC with its caches filled, with two policies:
+ * the default policy and one role of the user, and the same with 1,000 further roles and bindings
+ * of other users.
  *
  *   node dist/bench/micro/access.js [--roles 1000] [--decisions 200000] [--rounds 7]
  *
  * One process without a network. CPU of the process in microseconds per request, median of the
- * rounds, lowest and highest in brackets; the policies alternate, so that ratios hold on a busy
+ * rounds, lowest and highest in brackets; the two policies alternate, so that ratios hold on a busy
  * machine.
  */
 import { parseArgs } from 'node:util'

@@ -1,6 +1,6 @@
 /*
- * Measures what admission plugins without work cost a create: the CPU of creating ConfigMaps with
- * the default plugins, and with a list of five (`fewPlugins`).
+ * Measures what admission plugins that have nothing to do cost a create: the CPU of creating
+ * ConfigMaps with the default plugins, and with only five of them (`fewPlugins`).
  *
  *   node dist/bench/micro/admission.js [--pairs 200] [--writes 60]
  *

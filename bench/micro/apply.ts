@@ -1,6 +1,6 @@
 /*
  * Measures the state machine of one member without network and consensus: applying puts of 1 KB,
- * reading lists, waking and feeding watchers, restarting.
+ * reading lists, delivering events to watchers, restarting.
  *
  *   node dist/bench/micro/apply.js [--objects 50000] [--level]
  *

@@ -1,7 +1,7 @@
 /*
- * Measures the cost of storing in addition to applying: versions of 1 KB are applied in batches as
- * they arrive, and the database follows, for several flush delays. CPU of the whole process per
- * version.
+ * Measures what the database costs in addition to applying: versions of 1 KB are applied in batches
+ * as they arrive, and flushed to the database after a delay, for several flush delays. CPU of the
+ * whole process per version.
  *
  *   node dist/bench/micro/database.js [--rate 500] [--gather 20,100] [--seconds 3] [--rounds 4]
  */

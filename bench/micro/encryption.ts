@@ -5,8 +5,8 @@
  *
  *   node dist/bench/micro/encryption.js [--pairs 100]
  *
- * Batches alternate, so that other load of the machine affects all equally; ratios are medians of
- * the rounds.
+ * --pairs is the number of rounds, in each of which all three stores are measured, so that other
+ * load of the machine affects all equally; ratios are medians of the rounds.
  */
 import { parseArgs } from 'node:util'
 import { namesOf } from '../../src/api/metadata/names.ts'

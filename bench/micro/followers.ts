@@ -1,7 +1,7 @@
 /*
  * Measures what controllers cost by following the store: CPU of a create with and without the
- * garbage collector, which follows all events, in alternating rounds; CPU and longest turn of the
- * list of all Pods at the start, as a whole and in slices.
+ * informer of the garbage collector, which follows all events, in alternating rounds; CPU and
+ * longest turn of the list of all Pods that an informer begins with, as a whole and in slices.
  *
  *   node --expose-gc dist/bench/micro/followers.js [--creates 10000] [--rounds 8] [--pods 10000]
  *

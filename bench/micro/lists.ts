@@ -5,8 +5,9 @@
  *
  *   node dist/bench/micro/lists.js [--objects 50000] [--readers 50] [--rate 500] [--rounds 5]
  *
- * HTTPS with HTTP/1.1, slow readers also with HTTP/2, one connection each, from another process on
- * the same machine. CPU is that of the server process, including garbage collection.
+ * The client is another process on the same machine and uses HTTPS with HTTP/1.1, for slow readers
+ * also with HTTP/2. Each slow reader has a connection of its own. CPU is that of the server
+ * process, including garbage collection.
  */
 import { once } from 'node:events'
 import * as http2 from 'node:http2'

@@ -1,12 +1,13 @@
 /*
  * Measures what managedFields cost: CPU of writes and reads, and memory with many objects,
- * for ConfigMaps of 1 KB and Pods of 3 to 4 KB. Without network, consensus and disk.
+ * for ConfigMaps of 1 KB and Pods of 3 to 4 KB (sizes without managedFields). There is no network
+ * and no consensus; only the memory is measured with a database on disk.
  *
  *   node dist/bench/micro/managed-fields.js [--rounds 5] [--writes 2000] [--objects 50000]
  *     [--only cpu|memory]
  *
  * CPU is the time of the process for each request, the lowest of the rounds: other processes only
- * add to it. Compare with another version in alternating runs.
+ * add to it. To compare two versions of the server, run them alternately.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -108,9 +109,9 @@ async function measureMemory({ plural, body, status }: Kind): Promise<void> {
   await api.trim()
   const bytes = ((await settledBytes()) - before) / objects
   const text = await api.get('a1')
-  const owners = /"managedFields":\[.*?\}\]\}/.exec(text)?.[0].length ?? 0
+  const managed = /"managedFields":\[.*?\}\]\}/.exec(text)?.[0].length ?? 0
   console.log(
-    `  ${plural.padEnd(12)} ${bytes.toFixed(0).padStart(6)} bytes; as JSON ${text.length}, of them ${owners} of owners`,
+    `  ${plural.padEnd(12)} ${bytes.toFixed(0).padStart(6)} bytes; as JSON ${text.length}, of which managedFields ${managed}`,
   )
   await api.close()
   await rm(directory, { recursive: true })

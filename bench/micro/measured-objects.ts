@@ -8,8 +8,8 @@ export function measuredConfigMap(name: string, at: number): object {
 }
 
 /**
- * A Pod that is 3 to 4 KB with its defaults and status, of one of a hundred applications. The Pods
- * of one application differ only in their names.
+ * A Pod of one of a hundred applications. With its defaults and status, but without managedFields,
+ * it has 3 to 4 KB. The Pods of one application differ only in their names.
  */
 export function measuredPod(name: string, at: number): object {
   const app = applicationOf(at)

@@ -12,7 +12,7 @@ import type { Store } from '../../src/store/store.ts'
 
 export type Order =
   | { readonly kind: 'fill'; readonly objects: number; readonly bytes: number; readonly namespace: string }
-  /** Updates the objects of one namespace in turn; `perSecond` 0 stops it. */
+  /** Begins to write the objects of one namespace in turn; `perSecond` 0 stops that. */
   | {
       readonly kind: 'update'
       readonly namespace: string
@@ -23,17 +23,15 @@ export type Order =
   | { readonly kind: 'usage' }
 
 export type Usage = {
-  /**
-   * Longest time between two turns of the event loop, and longest CPU time of the thread in
-   * between.
-   */
+  /** Elapsed time of the longest turn of the event loop. */
   readonly turnMs: number
+  /** Most CPU time of the main thread in one turn. */
   readonly turnCpuMs: number
   /** Longest garbage collection. */
   readonly collectorMs: number
   readonly residentMiB: number
   readonly heapMiB: number
-  /** Memory outside of the heap, of typed arrays. */
+  /** Memory of buffers and typed arrays, which is outside of the heap. */
   readonly buffersMiB: number
   readonly cpuMs: number
   readonly written: number
@@ -132,7 +130,7 @@ async function change(to: Store, namespace: string, names: readonly string[], by
   await to.write(write(...operations), performance.now() + 10_000)
 }
 
-/** Returns the CPU time of the main thread, without those for garbage collection. Linux only. */
+/** Returns the CPU time of the main thread without its helper threads. Linux only. */
 function threadCpuMs(): number {
   return (
     Number(

@@ -1,13 +1,13 @@
 /*
- * Measures the cost of the storage quota at apply: the same log of creates and updates of 1 KB
- * decided by feature level 1, which has no quota, and by level 2; and the cost of counting bytes,
- * which both do.
+ * Measures the cost of the storage quota at apply: the same creates and updates of 1 KB are applied
+ * at feature level 1, which has no quota, and at level 2; and the cost of counting bytes, which
+ * both levels do.
  *
  *   node --expose-gc dist/bench/micro/quota.js [--objects 20000] [--rounds 15]
  *
- * CPU of the process per operation: median of the rounds, minimum and maximum in brackets. The
- * levels alternate, and so does the first one, so that disturbances affect both; differences are
- * taken within a round.
+ * CPU of the process per operation: median of the rounds, minimum and maximum in brackets. Both
+ * levels are measured in each round, in alternating order, so that other load affects both;
+ * differences are taken within a round.
  */
 import { parseArgs } from 'node:util'
 import type { Entry } from '../../raft/index.ts'
@@ -26,7 +26,7 @@ const objects = Number(options.objects)
 const rounds = Number(options.rounds)
 const object = encoded('v'.repeat(850), { uid: 'u', labels: { app: 'bench', tier: 'one' } })
 const keys = Array.from({ length: objects }, (_, at) => configMapKey(`object-${at}`, `n${at % 100}`))
-/** The first of two consecutive puts creates, the second one updates. */
+/** Each key is put twice: the first put creates the object, the second one updates it. */
 const operations = 2 * objects
 const samples = { off: [], on: [], difference: [], counting: [] } as Record<string, number[]>
 

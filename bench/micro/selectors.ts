@@ -48,7 +48,7 @@ async function run(): Promise<void> {
   await ask(client, 'POST', pods, pod())
   // Warm-up.
   for (let round = 0; round < 3; round++) await update(client)
-  const lines = [[`with ${watchers} watches`, `CPU ms for ${updates} updates`, 'times those without watches']]
+  const lines = [[`with ${watchers} watches`, `CPU ms for ${updates} updates`, 'ratio to no watches']]
   let alone = 0
   for (const [what, query] of kinds) {
     const sessions = query === null ? [] : await watch(query)
@@ -57,7 +57,7 @@ async function run(): Promise<void> {
     for (let round = 0; round < rounds; round++) {
       await server.printUsage(what)
       await update(client)
-      // Includes the events after the last response.
+      // Events are sent after the last response, too.
       await pause(200)
       cpu.push((await server.printUsage(what)).cpuMs)
     }

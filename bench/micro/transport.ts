@@ -3,7 +3,7 @@
  * KiB entry to a follower in another process over loopback with mutual TLS, and counts the
  * responses.
  *
- *   node dist/bench/micro/transport.js [seconds per row] [in flight, with commas]
+ *   node dist/bench/micro/transport.js [seconds per row] [messages in flight, such as 1,16,64]
  */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -52,7 +52,7 @@ const foundedPeer: Pick<TransportReceiver, 'identity' | 'verify'> = {
   verify: async () => 'ok',
 }
 
-/** Responds to every append. */
+/** Runs the follower: accepts every append. */
 function follow(): void {
   const post = (message: FromFollower): void => void process.send?.(message)
   const start = async (credentials: PeerCredentials, leader: MemberInfo): Promise<void> => {

@@ -7,8 +7,9 @@
  *   node dist/bench/micro/watchers.js [--watchers 10000] [--slow 0] [--rate 10] [--seconds 20]
  *     [--framing lines|websocket|http2] [--objects 0]
  *
- * HTTPS from another process on the same machine. --objects: number of initial events. Needs as
- * many open files as watchers, fewer with HTTP/2.
+ * The clients are in another process on the same machine and use HTTPS; slow watchers never use
+ * HTTP/2. --objects is the number of initial events of each watcher. Both processes need as many
+ * open files as there are watchers, fewer with HTTP/2.
  */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
@@ -54,10 +55,12 @@ class Tally {
   }
 }
 
-/** Connections of the slow watchers: paused after the first bytes, until the last phase is over. */
+/**
+ * Connections of the slow watchers, paused from their first bytes until the second phase is over.
+ */
 const paused: TLSSocket[] = []
 let closed = 0
-/** Events of the last phase. */
+/** Number of events that the server wrote in the latest phase. */
 let lastWritten = 0
 
 const server = await MeasuredServer.start()
@@ -146,8 +149,8 @@ async function openAll(tally: Tally, { count, isSlow }: Opened): Promise<(() => 
 }
 
 /**
- * @param since the watcher does not read events after this version until it is resumed; null: it
- * reads from the current state on
+ * @param since the watch begins after this version, and its events are not read until the socket is
+ * resumed; null: the watch begins with the current objects and is read at once
  */
 async function openOne(tally: Tally, since: string | null): Promise<() => void> {
   const socket: TLSSocket = connect({
@@ -157,7 +160,7 @@ async function openOne(tally: Tally, since: string | null): Promise<() => void> 
     ALPNProtocols: ['http/1.1'],
   })
   socket.on('error', () => undefined)
-  // A busy server may give up on a handshake.
+  // A busy server may time out a handshake.
   if (!(await happens(socket, 'secureConnect'))) return openOne(tally, since)
   const upgrade =
     options.framing === 'websocket'

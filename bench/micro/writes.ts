@@ -59,7 +59,7 @@ async function refused(call: Promise<VerbResponse>): Promise<void> {
     () => null,
     (cause: unknown) => cause,
   )
-  if (refusal === null) throw new Error('this request was to be refused')
+  if (refusal === null) throw new Error('this request should have been refused')
 }
 
 type RequestParts = {

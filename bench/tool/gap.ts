@@ -1,7 +1,7 @@
 /**
- * Returns the longest interval between two of these times, including both ends.
+ * Returns the longest interval from `fromMs` to `toMs` without any of these times.
  *
- * @param atMs ascending
+ * @param atMs ascending; times outside of the range are ignored
  * @returns ms
  */
 export function longestGap(atMs: readonly number[], fromMs: number, toMs: number): number {

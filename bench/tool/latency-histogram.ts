@@ -48,9 +48,10 @@ export class LatencyHistogram {
   }
 
   /**
-   * The smallest recorded value that at least this share of all values does not exceed (nearest
-   * rank), rounded up to its bucket.
-   * @param share above 0 to 1; 1 is the longest, exactly @returns ms; 0 when no value was recorded
+   * Returns a quantile by nearest rank, rounded up to the largest value of its bucket.
+   *
+   * @param share above 0, at most 1; 1 returns the exact maximum
+   * @returns ms; 0 when no value was recorded
    */
   quantile(share: number): number {
     const rank = Math.max(1, Math.ceil(share * this.#total))

@@ -8,7 +8,7 @@ export const benchLimits = Object.freeze({
    * Bytes of a response head, or of a line of chunked framing. Longer: the connection is closed.
    */
   headBytesMax: 64 * 1024,
-  /** Bytes of one watch event. Longer: the watch counts as broken. */
+  /** Bytes of one watch event. Longer: the connection is closed and the watch is resumed. */
   eventBytesMax: 4 * 1024 * 1024,
   /** HTTP/2 receive window, as in Go's client. When full: the server waits. */
   http2WindowBytes: 4 * 1024 * 1024,
@@ -21,10 +21,10 @@ export const benchLimits = Object.freeze({
   backOffMs: 50,
   /** Bytes that one load of creates may leave behind. When reached: the load ends early. */
   createdBytesMax: 128 * 1024 * 1024,
-  /** Ms to create the objects to read, per thousand, and minimum. Longer: the load is skipped. */
+  /** Ms to create the objects of a load, per thousand, and minimum. Longer: the load is skipped. */
   fillMsPerThousand: 30_000,
   fillMsMin: 60_000,
-  /** Ms to remove the content of a namespace. Longer: a note reports that it still exists. */
+  /** Ms to remove the content of a namespace. Longer: a note reports that this is not confirmed. */
   tidyMsMax: 180_000,
   /** Ms without any answer. Longer: the namespace is not removed. */
   silenceMsMax: 5_000,
@@ -40,7 +40,7 @@ export const benchLimits = Object.freeze({
   failoverCallMs: 1000,
   /** Duration of a fault in ms. A gap that is still open then is measured to its end. */
   faultMs: 3000,
-  /** Ms from the fault to the first answer. Longer: the load is skipped with a note. */
+  /** Ms from the fault until calls succeed again. Longer: the load is skipped with a note. */
   gapMsMax: 60_000,
   /** Bytes of a results file. Larger: rejected. */
   resultsBytesMax: 64 * 1024 * 1024,

@@ -57,7 +57,7 @@ export type Load =
       readonly mode: ReadMode
       readonly place: Place
       readonly objects: number
-      /** Objects per page; null: no pages. */
+      /** Objects per page; null: the list is not paged. */
       readonly page: number | null
       readonly clients: number
       readonly http: HttpVersion
@@ -129,12 +129,12 @@ export function clientsText(count: number): string {
   return count === 1 ? '1 client' : `${count} clients`
 }
 
-/** `64 clients`, with the HTTP version unless it is the default. */
+/** Returns a text such as `64 clients`, with the HTTP version unless it is the default. */
 export function callersText(load: { readonly clients: number; readonly http: HttpVersion }): string {
   return `${clientsText(load.clients)}${load.http === '2' ? ', HTTP/2' : ''}`
 }
 
-/** Payload of an object; `1 KB` is 1000 bytes. */
+/** Formats the payload size of an object; `1 KB` is 1000 bytes. */
 export function sizeText(bytes: number): string {
   return bytes % 1000 === 0 ? `${bytes / 1000} KB` : `${bytes} B`
 }

@@ -64,8 +64,8 @@ export function spreadOf(samples: readonly Sample[], measure: Measure): Spread |
 }
 
 /**
- * `13439 (10906-13592)`; without the range when all rounds are equal; `-` when none has the
- * measure.
+ * Returns a text such as `13439 (10906-13592)`; without the range when lowest and highest look
+ * equal; `-` when no round has the measure.
  */
 export function spreadText(spread: Spread | null, measure: Measure): string {
   if (spread === null) return '-'

@@ -14,7 +14,7 @@ export type BenchOptions = {
   readonly rounds: number
   /** Threads of the generator. */
   readonly threads: number
-  /** Version of this program. */
+  /** Commit of this program; `unknown` unless it was built from a checkout. */
   readonly commit: string
   /** Ends the run early; results so far are reported. */
   readonly signal: AbortSignal

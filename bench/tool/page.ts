@@ -28,13 +28,13 @@ const explained: Readonly<Record<Workload, string>> = {
   create: 'The servers decide how durable an acknowledged write is.',
   update: 'Each client replaces an object of its own.',
   patch: 'Each client sends a JSON merge patch that changes one member of an object of its own.',
-  apply: 'Each client applies an object of its own, of which it changes one member, with force.',
+  apply: 'Each client applies an object of its own with force, and changes one member of it each time.',
   list: 'Objects of 1 KB. A list in pages is one operation, from the first page to the last.',
   watch:
     'Time from sending a write to receiving its event, for the fast readers. Slow readers read one chunk per second.',
   staleness:
     'One client updates an object without pause and others read it. The staleness of a read is the time for which a newer version had already been acknowledged when the read began.',
-  failover: 'The longest time after the fault in which no member answered any client.',
+  failover: 'The longest time after the fault in which no call of any client succeeded at any member.',
 }
 
 /** Returns a self-contained page without scripts, fonts or images from elsewhere. */
@@ -102,7 +102,7 @@ function plots(workload: Workload, rows: readonly BenchRow[]): string {
   }
 }
 
-/** One drawing per group of comparable loads. */
+/** Returns a heading, and one drawing per group of comparable loads. */
 function grouped(
   rows: readonly BenchRow[],
   words: string,

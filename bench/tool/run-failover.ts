@@ -48,7 +48,7 @@ export async function runFailover(context: BenchContext, load: FailoverLoad): Pr
     const measuring: Promise<Sample>[] = []
     await local.injectFault(load.fault, benchLimits.faultMs, () => {
       const gaps = gapsFrom(clock, writes, reads)
-      // Awaited only after the members are back; a rejection before that is not unhandled.
+      // Awaited below, once the members are ready; a rejection before that has this handler.
       gaps.catch(() => undefined)
       measuring.push(gaps)
     })
@@ -61,8 +61,8 @@ export async function runFailover(context: BenchContext, load: FailoverLoad): Pr
 }
 
 /**
- * Measures the longest gaps from now on, each to its end. The fault may be reverted earlier: what
- * the restarted member costs then is part of the gap.
+ * Measures the longest gaps from now on, each to its end. A gap may end after the fault is
+ * reverted: it then includes the delay that the restarting member causes.
  *
  * @throws BenchError `no-answer`
  */
@@ -107,7 +107,7 @@ class Traffic {
       if (this.#ended || this.#clock.monotonicMs() >= endMs)
         throw new BenchError(
           'no-answer',
-          `no call was answered for ${benchLimits.gapMsMax / 1000} s after the fault`,
+          `calls do not succeed again within ${benchLimits.gapMsMax / 1000} s of the fault`,
         )
       await pause(this.#clock, pollMs)
     }
@@ -127,7 +127,7 @@ class Traffic {
   async #run(endpoints: readonly Endpoint[], requested: HttpCall): Promise<void> {
     const connections = endpoints.map((endpoint) => new Connection(endpoint, this.#clock))
     for (let turn = 0; !this.#ended;) {
-      const connection = present(connections[turn % connections.length], 'at least one connection is open')
+      const connection = present(connections[turn % connections.length], 'there is a connection')
       const reply = await connection.ask(requested, benchLimits.failoverCallMs)
       if (reply.kind === 'reply' && reply.status === 200) this.answeredMs.push(this.#clock.monotonicMs())
       else turn++

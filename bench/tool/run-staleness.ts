@@ -20,7 +20,7 @@ const name = 's0'
 const payloadBytes = 100
 const keepBytes = 4 * 1024
 
-type Watched = {
+type SharedByClients = {
   readonly context: BenchContext
   /** Distinguishes the versions of this load from those of earlier ones. */
   readonly series: number
@@ -33,8 +33,8 @@ type Watched = {
 type Seen = { readonly latencies: LatencyHistogram; readonly staleness: LatencyHistogram; stale: number }
 
 /**
- * One client writes versions of one object as fast as possible, others read it, at other members if
- * the roles are known; measures the age of what they read.
+ * Measures the staleness of reads: one client writes versions of one object as fast as possible,
+ * and others read it, at other members if the roles are known.
  *
  * @throws BenchError
  */
@@ -42,11 +42,12 @@ export async function runStaleness(context: BenchContext, load: StalenessLoad): 
   const { target, clock, seconds } = context
   const namespace = await fill(context, { purpose: 'stale', prefix: 's', objects: 1, payloadBytes })
   const [readers, roles] = [await target.at(load.place, clock), await target.roles()]
-  // Writes go to the leader, reads of a plan to a follower: a member knows its own writes first.
+  // Writes go to the leader, and the planned reads to a follower: the member that accepts a write
+  // is the first one to show it.
   const writer =
     target.endpoints.find((_, at) => roles[at] === 'leader') ?? present(target.endpoints[0], 'one')
   const startedMs = clock.monotonicMs()
-  const shared: Watched = {
+  const shared: SharedByClients = {
     ...{ context, series: Math.floor(startedMs), path: `${collectionOf(namespace)}/${name}` },
     endMs: startedMs + seconds * 1000,
     ...{ acknowledged: new Acknowledged(), failures: new FailureCounts() },
@@ -77,7 +78,7 @@ function staleAt(staleness: LatencyHistogram, reads: number, share: number): num
   return rank <= 0 ? 0 : staleness.quantile(rank / staleness.total)
 }
 
-async function write(shared: Watched, endpoint: Endpoint): Promise<void> {
+async function write(shared: SharedByClients, endpoint: Endpoint): Promise<void> {
   const { path, acknowledged, series } = shared
   await repeat(shared, endpoint, async (connection, resolved) => {
     if (acknowledged.count >= benchLimits.acknowledgedMax) return false
@@ -90,7 +91,12 @@ async function write(shared: Watched, endpoint: Endpoint): Promise<void> {
   })
 }
 
-async function read(shared: Watched, seen: Seen, endpoint: Endpoint, load: StalenessLoad): Promise<void> {
+async function read(
+  shared: SharedByClients,
+  seen: Seen,
+  endpoint: Endpoint,
+  load: StalenessLoad,
+): Promise<void> {
   const { context, path, acknowledged, failures, series } = shared
   const { query, consistency } = context.target.form(load.mode)
   const requested = { method: 'GET', path: withQuery(path, query), consistency } as const
@@ -116,7 +122,7 @@ async function read(shared: Watched, seen: Seen, endpoint: Endpoint, load: Stale
   })
 }
 
-/** The next call uses other credentials, if there are any, on a new connection. */
+/** Makes the next call use a new connection, and other credentials if there are any. */
 async function refused(
   connection: WireConnection,
   { credentials }: Endpoint,
@@ -132,7 +138,7 @@ async function refused(
  * @param once returns whether it succeeded
  */
 async function repeat(
-  { context, endMs, failures }: Watched,
+  { context, endMs, failures }: SharedByClients,
   endpoint: Endpoint,
   once: (connection: WireConnection, resolved: ResolvedEndpoint) => Promise<boolean>,
 ): Promise<void> {

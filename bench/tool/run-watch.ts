@@ -21,7 +21,8 @@ const notedWatchesMin = 1000
 const otherFiles = 200
 
 /**
- * Watches of one namespace and a writer at a steady rate; measures the delays of the fast watchers.
+ * Opens watches of one namespace, writes to it at a steady rate, and measures the delays of the
+ * fast watches.
  *
  * @throws BenchError
  */

@@ -33,8 +33,8 @@ const nothingSelected =
   'none of the selected loads can be measured: watch, staleness and failover need HTTP/1.1'
 
 /**
- * Loads with at most this many clients are warmed up, so that compiled code is measured instead of
- * the first seconds of a process.
+ * Maximum number of clients of a load that is used to warm up, so that compiled code is measured
+ * instead of the first seconds of a process.
  */
 const warmClientsMax = 64
 
@@ -159,7 +159,7 @@ class Run {
     return wanted
   }
 
-  /** Runs some calls of each kind without reporting them. */
+  /** Runs one load of each kind of call without reporting its measurements. */
   async #warm(plan: readonly Load[]): Promise<void> {
     const { note, signal } = this.#options
     const first = new Map<string, Load>()
@@ -184,7 +184,7 @@ class Run {
       return sample
     } catch (cause) {
       if (!(cause instanceof CodedError)) throw cause
-      // An interrupt ends the threads, which appears as this failure.
+      // An interrupt ends the threads, and with them the load: that is not reported as a failure.
       if (!this.#options.signal.aborted) this.notes.push(`${row.label}: ${cause.message}`)
       return null
     }

@@ -6,7 +6,7 @@ export class Acknowledged {
     return this.#atMs.length
   }
 
-  /** The next version was acknowledged. */
+  /** Records when the next version was acknowledged. */
   add(atMs: number): void {
     this.#atMs.push(atMs)
   }

@@ -5,10 +5,10 @@ import type { Measure, Sample } from './measures.ts'
 import { failuresText } from './generator/failures.ts'
 import type { BenchReport, BenchRow } from './report.ts'
 
-/** Above this the generator may have been the bottleneck. */
+/** Above either of these the generator may have been the bottleneck: busiest thread, CPU share. */
 const busyMax = 0.9
 const shareMax = 0.5
-/** Load average per processor; above this the figures mean little. */
+/** Load average per processor; above this the figures are not reliable. */
 const quietLoad = 0.25
 
 const calls: readonly Measure[] = [
@@ -63,7 +63,7 @@ export type Table = {
   readonly rows: readonly (readonly string[])[]
 }
 
-/** One table per measured workload. Columns without values are left out. */
+/** Returns one table per measured workload. Columns without values are left out. */
 export function tablesOf(rows: readonly BenchRow[]): readonly Table[] {
   return workloads.flatMap((workload) => {
     const own = rows.filter(({ load }) => load.kind === workload)

@@ -38,7 +38,7 @@ export class Target {
   readonly local: LocalServers | null
   /** The version they report; empty: none. */
   readonly version: string
-  /** In the order of comparison. */
+  /** In the order in which they are measured. */
   readonly modes: readonly ModeName[]
   /** One line per mode that not all endpoints support. */
   readonly notes: readonly string[]
@@ -99,7 +99,7 @@ export class Target {
     }
   }
 
-  /** One line per mode that endpoints serve as another one, as followers may do with leases. */
+  /** Returns one line per mode that an endpoint serves as another one, such as lease reads. */
   async substitutes(): Promise<readonly string[]> {
     const notes: string[] = []
     for (const name of this.#byHeader ? this.modes : []) {
@@ -131,7 +131,7 @@ type Offers = {
   readonly modes: readonly ModeName[]
   /** One line per mode that not all endpoints support. */
   readonly notes: readonly string[]
-  /** Modes are selected by the `Orch-Consistency` header; otherwise by resourceVersion. */
+  /** true: modes are selected by the `Orch-Consistency` header; false: by resourceVersion. */
   readonly byHeader: boolean
 }
 

@@ -130,7 +130,7 @@ function order(on: On): void {
 }
 
 function contents(on: On): void {
-  on('bytes arrive as they were posted and are the receiver’s to keep', async (a, b) => {
+  on('bytes arrive as they were posted, and later posts do not change them', async (a, b) => {
     const sent = Uint8Array.from({ length: 5000 }, (_, at) => (at * 7) & 0xff)
     const view = sent.subarray(100, 4000)
     const arrived = receive(b, 3)

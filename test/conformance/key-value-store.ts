@@ -7,7 +7,10 @@ import type {
   KeyValueStore,
 } from '../../src/store/disk/key-value-store.ts'
 
-/** One way to keep databases. `act` runs a test where its promises make progress. */
+/**
+ * The implementation under test. `act` runs a test in an environment in which its promises make
+ * progress.
+ */
 export type KeyValueHomeUnderTest = {
   readonly home: KeyValueDatabases
   readonly act: (body: () => Promise<void>) => Promise<void>
@@ -34,14 +37,14 @@ export function keyValueStoreSuite(name: string, make: () => Promise<KeyValueHom
 type Check = (sentence: string, body: (home: KeyValueDatabases) => Promise<void>) => void
 
 function suiteOfReads(check: Check): void {
-  check('a missing key reads as null, in the place it was asked for', async (home) => {
+  check('a missing key is read as null, at its position among the requested keys', async (home) => {
     const store = await home.open('db-0')
     await store.write([{ kind: 'put', key: bytes(1), value: bytes(9) }])
     assert.deepEqual(plain(await store.getMany([bytes(2), bytes(1), bytes(3)])), [null, [9], null])
     await store.close()
   })
 
-  check('a range holds its start and not its end, ascending by bytes', async (home) => {
+  check('a range includes its start but not its end, ascending by bytes', async (home) => {
     const store = await home.open('db-0')
     for (const key of [[255], [1], [1, 0], [2], [0, 200], [128]]) {
       await store.write([{ kind: 'put', key: bytes(...key), value: bytes(7) }])
@@ -159,7 +162,7 @@ function suiteOfWrites(check: Check): void {
     await again.close()
   })
 
-  check('the bytes of a view into a larger buffer are written, and only they', async (home) => {
+  check('only the bytes of a view into a larger buffer are written', async (home) => {
     const store = await home.open('db-0')
     const large = Uint8Array.from({ length: 50 }, (_, at) => at)
     await store.write([{ kind: 'put', key: large.subarray(10, 12), value: large.subarray(20, 23) }])
@@ -196,7 +199,7 @@ function suiteOfHomes(check: Check): void {
   })
 
   check(
-    'a quarantine mark is removed with its database and does not mark the next of that name',
+    'a quarantine mark is removed with its database and does not mark the next database of that name',
     async (home) => {
       assert.deepEqual(await home.quarantineMarks(), new Map())
       const store = await home.open('db-7')
@@ -214,7 +217,7 @@ function suiteOfHomes(check: Check): void {
     },
   )
 
-  check('a destroyed database is not listed, and destroying a missing one is no error', async (home) => {
+  check('a destroyed database is not listed, and destroying a missing one is not an error', async (home) => {
     const store = await home.open('db-0')
     await store.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])
     await store.close()

@@ -158,20 +158,23 @@ function reading(on: On): void {
     assert.deepEqual(store.recovered.hardState, hard(2, 3, 4))
   })
 
-  on('a read stops at `to`, at the bytes asked for and at the end, and gives at least one entry', (open) => {
-    const store = open()
-    store.append([write(commands(1, 10, 1))])
-    store.append([write(commands(11, 20, 1))])
-    assert.deepEqual(readAll(store, 5, 15), commands(5, 15, 1))
-    assert.deepEqual(readAll(store, 19, 1000), commands(19, 20, 1))
-    const size = entryBytes(command(10, 1))
-    const some = store.read(logIndex(10), logIndex(20), 3 * size)
-    assert.deepEqual(some.map(plain), commands(10, 12, 1))
-    assert.deepEqual(store.read(logIndex(10), logIndex(20), 1).map(plain), commands(10, 10, 1))
-    refuses('missing', () => store.read(logIndex(21), logIndex(21), 1))
-  })
+  on(
+    'a read stops at `to`, at the requested bytes and at the end, and returns at least one entry',
+    (open) => {
+      const store = open()
+      store.append([write(commands(1, 10, 1))])
+      store.append([write(commands(11, 20, 1))])
+      assert.deepEqual(readAll(store, 5, 15), commands(5, 15, 1))
+      assert.deepEqual(readAll(store, 19, 1000), commands(19, 20, 1))
+      const size = entryBytes(command(10, 1))
+      const some = store.read(logIndex(10), logIndex(20), 3 * size)
+      assert.deepEqual(some.map(plain), commands(10, 12, 1))
+      assert.deepEqual(store.read(logIndex(10), logIndex(20), 1).map(plain), commands(10, 10, 1))
+      refuses('missing', () => store.read(logIndex(21), logIndex(21), 1))
+    },
+  )
 
-  on('data of any size and bytes comes back as it was', (open, reopen) => {
+  on('data of any size and content is read back unchanged', (open, reopen) => {
     let store = open()
     const entries = [0, 1, 511, 512, 513, 4096, 70_000, 3_000_000].map((length, at): Entry => ({
       index: logIndex(at + 1),

@@ -36,7 +36,7 @@ export function simulatedChannel(
   return [counted(a), counted(b)]
 }
 
-/** Links that lose nothing. */
+/** Returns a harness whose links lose nothing. */
 export function simulatedHarness(): TransportHarness {
   const world = new World({ seed: 6, trace: null })
   const network = new Network({

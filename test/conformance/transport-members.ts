@@ -19,12 +19,12 @@ export type MemberOptions = {
   readonly name: string
   readonly id: number
   readonly cluster?: string
-  /** Take the place of this member, which was closed. */
+  /** The closed member whose place it takes. */
   readonly after?: MemberInfo
 }
 
 export interface TransportHarness {
-  /** A transport, started with that receiver, and where it can be reached. */
+  /** Starts a transport with that receiver. Returns it and its address. */
   start(
     options: MemberOptions,
     receiver: TestReceiver,
@@ -152,7 +152,7 @@ export function headerOf(from: TestMember, to: TestMember): SnapshotHeader {
   return { from: from.info.id, to: to.info.id, term: term(4), purpose: 'repair', snapshot }
 }
 
-/** `count` pieces of `bytes` each, then the end. */
+/** Returns a source of `count` pieces of `bytes` bytes each. */
 export function pieces(count: number, bytes: number): () => Promise<Uint8Array | null> {
   let sent = 0
   return async () => (sent++ < count ? new Uint8Array(bytes).fill(sent) : null)

@@ -1,6 +1,7 @@
 /*
  * Goal: the transports of tests behave like the transport between machines.
- * Method: one suite for all, and one for calls on those that carry them.
+ * Method: one suite for all transports, and one for connections before the first message, for the
+ * transports that open them.
  */
 import { MemoryNetwork } from '../../raft/transport/memory-transport.ts'
 import { grpcHarness, memoryHarness } from '../unit/raft/transport/fixtures.ts'

@@ -6,14 +6,14 @@ import { memberOf, objectMember, objectsMember, textMember, textsMember } from '
 import type { JsonObject } from '../../src/api/json.ts'
 
 /**
- * Returns the OpenAPI definition of a shape in the form of `openapi-definitions.txt`: its marks,
- * and a line for each member. A comparison of texts shows the differences.
+ * The OpenAPI definition of a shape in the form of `openapi-definitions.txt`: its marks, and a line
+ * for each member. A comparison of texts shows the differences.
  */
 export type DefinitionLines = { readonly marks: string; readonly members: ReadonlyMap<string, string> }
 
 const file = normalize(fileURLToPath(new URL('../../../test/facts/openapi-definitions.txt', import.meta.url)))
 
-/** By neutral name: `core.v1.Pod`. */
+/** Returns the table by neutral name: `core.v1.Pod`. */
 export function readDefinitionTable(): ReadonlyMap<string, DefinitionLines> {
   const table = new Map<string, DefinitionLines>()
   const [, ...blocks] = readFileSync(file, 'utf8').trimEnd().split('\n\n')
@@ -49,7 +49,7 @@ export type Marking = {
   readonly neutral: (reference: string) => string
 }
 
-/** The same of a definition in a document of either dialect. */
+/** Returns these lines for a definition of an OpenAPI document of either version. */
 export function linesOf(definition: JsonObject, marking: Marking): DefinitionLines {
   const required = textsMember(definition, 'required')
   const properties = Object.entries(objectMember(definition, 'properties'))

@@ -11,10 +11,10 @@ import { hasProtobuf } from '../../src/registry/representations/representation.t
 import { definitionsFor } from '../../src/resources/index.ts'
 import type { MessageTable } from './message-table.ts'
 
-/** A declared shape and what the table calls it. */
+/** A declared shape and its name in the table. */
 export type MessageSubject = { readonly name: string; readonly schema: ObjectSchema }
 
-/** Every kind that has protobuf, as one domain names it, and the other messages of the API. */
+/** Returns every kind of one API domain that has protobuf, and the other messages of the API. */
 export function messageSubjects(table: MessageTable, domain: ApiDomain): readonly MessageSubject[] {
   const names = namesOf(domain)
   const kinds = definitionsFor(names)
@@ -41,7 +41,10 @@ export function messageSubjects(table: MessageTable, domain: ApiDomain): readonl
   ]
 }
 
-/** Objects within a message have no type of their own there, unlike in JSON. */
+/**
+ * Returns a schema in which objects inside a message have no `apiVersion` and `kind`: only JSON has
+ * them.
+ */
 function asMessage(schema: ObjectSchema): ObjectSchema {
   const properties = Object.entries(schema.properties).map(
     ([name, type]) => [name, withoutTypes(type)] as const,

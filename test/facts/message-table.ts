@@ -4,8 +4,8 @@ import { normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * The messages of the API by name (`core/v1.Pod`), as `protobuf-types.txt` lists them; knows
- * nothing of our declarations.
+ * The messages of the API by name (`core/v1.Pod`), as `protobuf-types.txt` lists them. It does not
+ * depend on the declarations of the server.
  */
 export type MessageTable = ReadonlyMap<string, MessageType>
 

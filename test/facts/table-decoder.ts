@@ -7,11 +7,12 @@ import { messageOf } from './message-table.ts'
 import type { BasicType, MemberType, MessageMember, MessageTable } from './message-table.ts'
 
 /**
- * A second decoder that shares nothing with ours: driven by the table, with another reader. It
- * insists on what upstream's encoder does, although readers need not: fields ordered by number,
- * entries by key, each member that cannot be unset present once, and no member outside the table.
+ * A second decoder, independent of that of the server: driven by the table, with another reader. It
+ * requires the form that upstream's encoder writes, although decoders accept others: fields ordered
+ * by number, entries by key, each member that cannot be unset present once, and no member outside
+ * the table.
  *
- * @returns the object with every zero value in the message
+ * @returns the object, including the zero values in the message
  */
 export function decodeByTable(table: MessageTable, name: string, bytes: Uint8Array): JsonObject {
   const draft: JsonObjectDraft = {}
@@ -87,14 +88,14 @@ function decodeEntry(map: JsonObjectDraft, table: MessageTable, type: MemberType
     else setMember(map, key, decodeValue(table, type, field))
   })
   assert.deepEqual(seen, [1, 2])
-  // Keys that are numbers stand first in an object of this language.
+  // JavaScript objects have numeric keys first, so the order of these is not checked.
   const isSorted = last === undefined || Buffer.compare(Buffer.from(last), Buffer.from(key)) < 0
-  assert.ok(isSorted || /^\d+$/.test(key) || /^\d+$/.test(last), `${key} stands behind ${last}`)
+  assert.ok(isSorted || /^\d+$/.test(key) || /^\d+$/.test(last), `${key} follows ${last}`)
 }
 
 function decodeValue(table: MessageTable, type: MemberType, field: Field): Json {
   if (type.kind === 'list' || type.kind === 'map')
-    return assert.fail('lists and maps of those are no message')
+    return assert.fail('a list or map cannot contain lists or maps')
   if (type.kind !== 'message') return decodeBasic(type.kind, field)
   const message = messageOf(table, type.name)
   if (message.kind === 'message') return decodeByTable(table, type.name, bytesOf(field))
@@ -142,7 +143,7 @@ function decodeBasic(type: BasicType, field: Field): Json {
   }
 }
 
-/** @param digits of a second. @returns null for no time */
+/** @param digits the decimal places of the seconds. @returns null for an empty message */
 function timeOf(field: Field, digits: number): Json {
   const { numbers } = small(field)
   if (numbers.size === 0) return null
@@ -155,7 +156,7 @@ function timeOf(field: Field, digits: number): Json {
 
 type Small = { readonly texts: Map<number, string>; readonly numbers: Map<number, bigint> }
 
-/** A message of texts and numbers. */
+/** Decodes a message of texts and numbers. */
 function small(field: Field): Small {
   const found: Small = { texts: new Map(), numbers: new Map() }
   eachField(bytesOf(field), (inner) => {

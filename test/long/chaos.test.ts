@@ -2,8 +2,8 @@
 import { test } from 'node:test'
 import { chaosRun } from '../support/runs/chaos-run.ts'
 
-void test('five minutes of mixed faults, three members', (t) =>
+void test('three members keep all guarantees in five minutes of mixed faults', (t) =>
   chaosRun(t, { members: 3, seconds: 300, seed: 31, rate: 200 }))
 
-void test('five minutes of mixed faults, five members', (t) =>
+void test('five members keep all guarantees in five minutes of mixed faults', (t) =>
   chaosRun(t, { members: 5, seconds: 300, seed: 51, rate: 200 }))

@@ -18,7 +18,7 @@ const today = Math.floor(Date.now() / dayMs)
 const firstSeed = Number(process.env['FIRST_SEED'] ?? (today % 4_000) * 1_000_000)
 const minutes = Number(process.env['MINUTES'] ?? 6)
 
-void test(`controllers with seeds from ${firstSeed} on, for ${minutes} minutes`, async () => {
+void test(`controllers act exactly once for seeds from ${firstSeed} on, for ${minutes} minutes`, async () => {
   const endMs = performance.now() + minutes * 60_000
   const counts = new StepCounts()
   const failed: FailedSeed[] = []

@@ -10,7 +10,7 @@ import { lifetimeControllersRun } from '../support/runs/lifetime-controllers-run
 import { moreControllersRun } from '../support/runs/more-controllers-run.ts'
 
 const objects = Number(process.env['OBJECTS'] ?? 1000)
-/** Each step fails by itself when it stops: this only ends what else may hang. */
+/** Each step has its own time limit; this one ends anything else that hangs. */
 const limitMs = 5_000_000
 
 void test(

@@ -9,11 +9,11 @@ import { test } from 'node:test'
 import { runRandomMutations, summary } from '../mutants/random/run.ts'
 
 const count = 30
-/** Far below what is noticed: fewer shows that the checks did not run. */
+/** Far below the usual number: fewer show that the checks did not run. */
 const noticedMin = 15
 const msPerDay = 86_400_000
 
-void test('most random mutations are noticed', { timeout: 3_200_000 }, async () => {
+void test('at least half of the random mutations are noticed', { timeout: 3_200_000 }, async () => {
   const seed = Number(process.env['MUTANTS_SEED'] ?? Math.floor(Date.now() / msPerDay))
   const tried = await runRandomMutations(seed, count, (line) => console.log(`# ${line}`))
   for (const line of summary(tried)) console.log(`# ${line}`)

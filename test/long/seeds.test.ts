@@ -19,7 +19,7 @@ const minutes = Number(process.env['MINUTES'] ?? 12)
 const shrinkMsMax = 180_000
 const progressMs = 60_000
 
-void test(`seeds from ${firstSeed} on, for ${minutes} minutes`, async () => {
+void test(`the simulation passes for seeds from ${firstSeed} on, for ${minutes} minutes`, async () => {
   const beganMs = performance.now()
   const endMs = beganMs + minutes * 60_000
   const coverage = new Coverage()

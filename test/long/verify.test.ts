@@ -12,8 +12,8 @@ import { verifyFailovers, verifyPauses } from '../support/runs/verify-run.ts'
 const noBarrier = fileURLToPath(new URL('../support/runs/no-barrier-server.js', import.meta.url))
 
 /**
- * Calls end before the pause does, so that others begin in it; and have time for a connection on a
- * busy machine.
+ * The time limit of a call is shorter than a pause, so that calls also begin during the pause, and
+ * long enough for a connection on a busy machine.
  */
 const traffic = { durationMs: 10_000, clients: 8, objects: 4, rate: 300, timeoutMs: 1000 }
 
@@ -31,8 +31,8 @@ void test('without the read barrier the same pauses cause stale reads, which are
     const anomalies = judgement.checks.flatMap((check) => check.anomalies)
     const stale = anomalies.find(({ kind }) => kind === 'stale-read')
     if (stale === undefined) continue
-    console.log(`# found at try ${seed}: ${stale.text}`)
+    console.log(`# found in attempt ${seed}: ${stale.text}`)
     return
   }
-  assert.fail('nothing was found in ten tries')
+  assert.fail('no stale read was found in ten attempts')
 })

@@ -1,11 +1,12 @@
 /*
- * Goal: no request within the limits holds the thread for longer than 250 ms, and no error is
- * larger than 64 KiB. Method: for every kind, each list, map and string of its schema is filled
- * until the body has the limit of its size or of its values, with different, equal and wrong ones;
- * sent to create, update and patch, as JSON, YAML and protobuf, to the verbs over the state machine
- * in memory. Prints the ten longest turns, in processor and wall clock time, and the ten largest
- * errors; what is longer than 250 ms is only printed, as a test does not judge the machine.
- * Requests with long turns are repeated, and the shortest of them counts.
+ * Goal: no request within the limits blocks the thread for longer than 250 ms, and no error is
+ * larger than 64 KiB.
+ * Method: for every kind, each list, map and string of its schema is filled with different, equal
+ * or wrong values until the body reaches the limit of its size or of its number of values. The body
+ * is sent to create, update and patch, as JSON, YAML and protobuf, to the verbs over the state
+ * machine in memory. The test prints the ten longest turns, in processor and wall clock time, and
+ * the ten largest errors. Turns of more than 250 ms are only printed, because they depend on the
+ * machine. Requests with long turns are repeated, and the shortest of them counts.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -52,7 +53,7 @@ type Turn = { readonly cpuMs: number; readonly wallMs: number }
 
 type Seen = {
   readonly what: string
-  /** The longest turn of the first request, with all that it found cold. */
+  /** The longest turn of the first request, including code and caches that were cold. */
   readonly first: Turn
   /** The least of several requests, which a busy machine disturbs less. */
   readonly least: Turn
@@ -117,7 +118,7 @@ function lineOf({ what, first, least, errorBytes, code }: Seen): string {
   return `${ms(least)} ms (first ${ms(first)}) ${String(errorBytes).padStart(6)} B  ${code}  ${what}`
 }
 
-/** The largest body that fits, found from the size and the values of two. */
+/** Returns the largest body within the limits, computed from two smaller ones. */
 function largest(place: Place, filling: Filling): JsonObject {
   const make = (count: number): JsonObject => filledBy(new FullObjects(names, 2), place, filling, count)
   const sizeOf = (count: number): readonly [bytes: number, values: number] => {
@@ -164,7 +165,7 @@ function* callsOf(
   if (filling !== 'distinct') return
   const { name } = body['metadata'] as { readonly name?: string }
   if (name === undefined || !definition.verbs.includes('patch')) return
-  // With another uid a change is refused before anything is looked at.
+  // With another uid a change is refused before anything else is checked.
   const metadata: JsonObjectDraft = { ...objectMember(body, 'metadata') }
   delete metadata['uid']
   const change = JSON.stringify({ ...body, metadata })

@@ -17,7 +17,7 @@ export type Verdict =
   | { readonly kind: 'void'; readonly why: string; readonly timedOut?: true }
 
 /**
- * Time limit of one check on the wall clock. It does not limit speed: a check that hangs is void.
+ * Time limit of one check on the wall clock. It only ends checks that hang; their result is void.
  */
 const patienceMs = 240_000
 

@@ -4,12 +4,10 @@ import { tmpdir } from 'node:os'
 import { extname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The top of the tree this program was compiled from. */
+/** The root of the repository that this program was compiled from. */
 export const root = normalize(join(fileURLToPath(new URL('.', import.meta.url)), '../../..'))
 
-/**
- * The compiled program once more, in a directory of its own, so that files of it can be replaced.
- */
+/** A copy of the compiled program in a directory of its own, whose files can be replaced. */
 export class Copy {
   readonly directory: string
 
@@ -25,7 +23,7 @@ export class Copy {
     }
   }
 
-  /** @param file the source, from the top; `program` takes the place of what it compiles to */
+  /** @param file the path of a source from the root; `program` replaces its compiled file */
   replace(file: string, program: string): void {
     const path = join(this.directory, 'dist', file.replace(/\.ts$/, '.js'))
     // Removed first: to write through the link would change the original.

@@ -17,7 +17,7 @@ export function isEvidence(finding: Finding): boolean {
   return !ofTheProgram.has(finding.error)
 }
 
-/** The outer error has the place, its cause has the finding. */
+/** Returns the finding of a thrown error: that of its innermost cause. */
 export function findingOf(where: string, thrown: unknown): Finding {
   let cause = thrown
   while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause

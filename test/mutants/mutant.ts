@@ -16,13 +16,16 @@ export type Check =
   /** Whole clusters, one seed after the other; the first that fails ends it. */
   | { readonly kind: 'seeds'; readonly from: number; readonly to: number }
 
-/** I1 to I23 are safety, L1 to L7 liveness; the README of this folder lists them. */
+/**
+ * I1 to I23 are safety, L1 to L7 liveness; the README of this folder lists those that mutants
+ * violate.
+ */
 export type Invariant = `I${number}` | `L${number}`
 
 export type Mutant = {
   /** Unique, kebab-case. */
   readonly id: string
-  /** The shipped source, as a path from the top. */
+  /** The shipped source, as a path from the root of the repository. */
   readonly file: string
   readonly edits: readonly [Edit, ...Edit[]]
   /** One sentence: what the program does wrong now. */
@@ -32,9 +35,9 @@ export type Mutant = {
    */
   readonly standsFor: string
   readonly invariant: Invariant
-  /** Has to fail. The quickest such check. */
+  /** The quickest check that has to fail. */
   readonly killedBy: Check
-  /** Each has to fail too, when all checks are run. */
+  /** Other checks that have to fail. `make mutants` runs them; the test suite does not. */
   readonly also?: readonly Check[]
   /**
    * The simulation has to notice within seeds 1 to this; a range, because every edit of the program

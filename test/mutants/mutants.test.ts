@@ -1,6 +1,6 @@
 /*
  * Goal: every third deliberate mistake of the list is noticed by the check that was named for it;
- * `long/variants` has all.
+ * `long/variants` tries all.
  * Method: the mistake is made in a copy of the compiled program, in which the check then has to
  * fail; without it, the same check in the same copy has to pass. `make mutants` tries more checks,
  * and the simulation.

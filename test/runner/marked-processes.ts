@@ -4,11 +4,11 @@ import { markVariable } from '../../fixtures/port-range.ts'
 export type Marked = { readonly pid: number; readonly command: string }
 
 /**
- * @returns the mark of one of the files that this process runs; without `file`, what all of them
- *   begin with
+ * Returns the mark of a process that this process starts, by its number; without a number, the
+ * beginning of all these marks.
  */
-export function markOf(file?: number): string {
-  return `${process.pid}.${file === undefined ? '' : `${file}.`}`
+export function markOf(started?: number): string {
+  return `${process.pid}.${started === undefined ? '' : `${started}.`}`
 }
 
 /**

@@ -12,7 +12,9 @@ import type { Marked } from './marked-processes.ts'
 import type { TestReport } from './reporter.ts'
 
 export type FileOptions = {
-  /** Time limit of all of them: they are ended then, with all processes that they started. */
+  /**
+   * Time limit of all files together. They are ended then, with all processes that they started.
+   */
   readonly seconds: number
   /** Time in ms that processes which they started may still need to end after the files. */
   readonly graceMs?: number
@@ -31,7 +33,7 @@ export type FileResult = {
   readonly ms: number
 }
 
-/** The reason for which the runner ended it. */
+/** The reason for which the runner ended the process; null: it ended by itself. */
 type Cut = 'overdue' | 'stopped' | null
 
 const reporter = new URL('./reporter.js', import.meta.url).href
@@ -54,7 +56,7 @@ export async function runFiles(
   const reportFile = join(scratch, 'report')
   const mark = markOf(processesStarted++)
   const env: NodeJS.ProcessEnv = { ...process.env, [markVariable]: mark }
-  // Else it would report to the test that started this process.
+  // With it the process would report to the test that started this one.
   delete env['NODE_TEST_CONTEXT']
   const words = [`--test-reporter=${reporter}`, `--test-reporter-destination=${reportFile}`]
   const child = spawn(process.execPath, [...words, loader, ...files], {
@@ -139,13 +141,13 @@ function judged(
       passed,
       skipped,
       failures: [...failed, ...asAWhole.map((why) => ({ test: null, why }))],
-      // Alone, with the time to load it.
+      // The time of a single file includes loading it.
       ms: files.length === 1 ? ended.ms : ownMs,
     }
   })
 }
 
-/** @param isFailed a test failed in the process, so that its exit code is no further failure */
+/** @param isFailed a test failed in the process, so that its exit code is not another failure */
 function processFailures(
   ofFile: readonly TestReport[],
   { cut, seconds, code, left }: Ended,
@@ -171,7 +173,7 @@ function endedTests(reports: readonly TestReport[]): number {
   return reports.filter(({ kind }) => kind === 'passed' || kind === 'skipped' || kind === 'failed').length
 }
 
-/** The test that began last of those that have not ended. */
+/** Returns the test that began last among those that have not ended. */
 function lastOpen(reports: readonly TestReport[]): string | null {
   const open: string[] = []
   for (const { kind, test } of reports) {

@@ -22,7 +22,7 @@ export async function runSuite(suite: Suite, files: readonly string[], folder: s
   const count = { passed: 0, failed: 0, skipped: 0 }
   const msByFile = new Map<string, number>()
   const stopper = new AbortController()
-  // Each process listens to it.
+  // Each process that runs files adds a listener.
   setMaxListeners(0, stopper.signal)
   const alarm = setTimeout(() => stopper.abort(), budgetSeconds * 1000)
   const notRun: string[] = []

@@ -14,11 +14,11 @@ export type Suite = {
    */
   readonly perProcess?: number
   /**
-   * Those that have the machine to themselves, before the others. Paths inside the suite, without
-   * `.test`.
+   * Files that run by themselves, before the others, while no other file runs. Paths inside the
+   * suite, without `.test`.
    */
   readonly alone?: readonly string[]
-  /** The longest of the others, longest first, so that none of them runs at the end by itself. */
+  /** The longest of the others, which start first, so that none of them runs alone at the end. */
   readonly first?: readonly string[]
   readonly question: string
 }
@@ -26,9 +26,9 @@ export type Suite = {
 const cores = availableParallelism()
 
 /**
- * Time limit of all suites of `make test` together. Each suite may take about three times as long
- * as on two idle cores, because a machine may be slow for some minutes; but not all suites may. On
- * a usual machine they take less than 35 minutes; a slow one may use some minutes more.
+ * Time limit of all suites of `make test` together. A machine may be slow for some minutes, so the
+ * budget of each suite is about three times its duration on two idle cores; this limit is less than
+ * the sum of the budgets. On a usual machine all suites take less than 35 minutes.
  */
 export const wholeSeconds = 2700
 
@@ -43,7 +43,7 @@ export const suites: readonly Suite[] = [
   },
   {
     ...{ name: 'scenario', budgetSeconds: 60, fileSeconds: 50, parallel: 1 },
-    question: 'does consensus behave as its transcripts?',
+    question: 'does consensus behave as in its transcripts?',
   },
   {
     ...{ name: 'conformance', budgetSeconds: 200, fileSeconds: 180, parallel: cores },
@@ -86,7 +86,7 @@ export const suites: readonly Suite[] = [
 ]
 
 /**
- * The files of `make test-fast`: paths that contain one of `paths` and end with none of `except`.
+ * The files of `make test-fast`: their paths contain one of `paths`, and end with none of `except`.
  */
 export const fastFiles = {
   paths: [

@@ -24,7 +24,7 @@ export function impossibleMessage(random: SeededRandom, ends: Ends): PeerMessage
   return make(random, ends)
 }
 
-/** A state that no leader can have, for the channel of snapshots. */
+/** Returns the header of a snapshot that no leader can have. */
 export function impossibleState(random: SeededRandom, { from, to, term: known }: Ends): SnapshotHeader {
   const snapshot = random.pick([
     { index: logIndex(Number.MAX_SAFE_INTEGER), term: known, configuration: noVoters },
@@ -36,11 +36,12 @@ export function impossibleState(random: SeededRandom, { from, to, term: known }:
 
 const core = (message: Message): PeerMessage => ({ kind: 'core', message })
 
-/** In a term that no election can have reached. */
+/** Returns the addresses with a term that no election can have reached. */
 const absurdTerm = (ends: Ends): Ends => ({ ...ends, term: term(2 ** 45) })
 
 /**
- * In a possible term far ahead of all others: members accept it, and elections continue from there.
+ * Returns the addresses with a possible term that may be far ahead of all others: members accept
+ * it, and elections continue from there.
  */
 const raisedTerm = (random: SeededRandom, ends: Ends): Ends => ({
   ...ends,
@@ -65,7 +66,7 @@ const makers: readonly ((random: SeededRandom, ends: Ends) => PeerMessage)[] = [
     return core({ kind: 'pre-vote-request', ...ends, term: term(ends.term + 1), ...log })
   },
   (random, ends) => {
-    // The only possible message here. Rare, as each deposes the leader.
+    // The only possible one of these messages. It is rare, because each one deposes the leader.
     if (!random.chance(0.05)) return core({ kind: 'append-accepted', ...ends, index: far })
     return core({ kind: 'heartbeat-response', ...raisedTerm(random, ends), context: null })
   },
@@ -94,7 +95,7 @@ const makers: readonly ((random: SeededRandom, ends: Ends) => PeerMessage)[] = [
   },
 ]
 
-/** A command with a valid envelope and a payload that no machine can decode. */
+/** Returns a command with a valid envelope and a payload that no state machine can decode. */
 function invalidCommand(random: SeededRandom, expectedTerm: Term): Uint8Array {
   const payload = Uint8Array.from([0xff, ...random.bytes(random.below(200))])
   const session = 1 + random.below(2 ** 31)

@@ -4,7 +4,7 @@ import type { Owner, World } from './world.ts'
 export type ChannelDelays = {
   /** Drawn for each buffer. */
   readonly delayMsMax: number
-  /** Sometimes a buffer takes up to this long: a busy thread. */
+  /** The maximum delay of some buffers, as if the thread were busy. */
   readonly stallMsMax: number
   readonly stallChance: number
 }
@@ -80,7 +80,7 @@ class End<Out, In> implements Channel<Out, In> {
     const slow = random.chance(this.#delays.stallChance) && this.#stalls?.() !== false
     const bound = slow ? this.#delays.stallMsMax : this.#delays.delayMsMax
     const delay = (random.below(1000) / 1000) * bound
-    // The buffer is filled until the turn ends and taken when it arrives, so order is kept.
+    // A buffer collects the messages of one turn. It never arrives before an earlier one.
     const arrival = Math.max(now + delay, this.#lastArrival)
     this.#lastArrival = arrival
     this.#world.schedule(0, `${this.#label} post`, this.#owner, () => {

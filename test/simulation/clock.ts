@@ -77,7 +77,7 @@ export class SimClock implements Clock {
     this.#world.schedule(this.#world.random.below(50) / 1000, `${this.#label} soon`, this.#owner, action)
   }
 
-  /** A call that waits for its disk reads the time of its return. */
+  /** In a thread that a disk operation blocks, the clock shows the time at which it returns. */
   #now(): number {
     const { pausedUntil } = this.#owner
     const { now } = this.#world

@@ -55,7 +55,7 @@ export type RunReport = OracleReport & {
   readonly coverage: Counts
 }
 
-/** A run that failed, and what is needed to explain it. */
+/** The failure of a run, with the faults and the trace that explain it. */
 export class SeedError extends Error {
   override readonly name = 'SeedError'
   readonly seed: number
@@ -213,7 +213,8 @@ class Cluster {
   }
 
   /**
-   * A member of an earlier founding under the name of this one. It is not checked; the others are.
+   * Returns a member of an earlier founding with the name of this one. The checkers do not observe
+   * it.
    */
   #earlierMember({ id }: Member, founders: readonly MemberInfo[]): Member {
     const { timing, limits } = this.#swarm

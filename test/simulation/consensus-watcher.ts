@@ -11,7 +11,7 @@ import type { Truth } from './checkers/truth.ts'
 import type { ProcessInstance, Serving, Watcher } from './process-instance.ts'
 import type { Member } from './member.ts'
 
-/** Compares members with the reference, object by object, every `n` applied batches. */
+/** Number of applied batches after which a member is compared with `Truth`, object by object. */
 const fullCheckEvery = 50
 
 /**

@@ -129,7 +129,8 @@ export class SimulatedDisk implements LogDisk {
   }
 
   /**
-   * The process crashes just before the step after `steps` more; that step's write may have begun.
+   * Makes the process crash just before a modifying operation: after `steps` more of them. If the
+   * operation is a write, a part of it may be written.
    */
   crashAfter(steps: number): void {
     this.#operationsLeft = steps
@@ -168,7 +169,7 @@ export class SimulatedDisk implements LogDisk {
     return file !== undefined && file === this.#durable.get(name) && file.settled
   }
 
-  /** To be called while the power is off: removes a file. */
+  /** Removes a file, also durably. To be called while the power is off. */
   drop(name: string): void {
     this.#now.delete(name)
     this.#durable.delete(name)
@@ -181,7 +182,7 @@ export class SimulatedDisk implements LogDisk {
     this.#changes = []
   }
 
-  /** Another disk with the same durable contents. */
+  /** Returns another disk on which the visible contents of this one are durable. */
   copy(random: SeededRandom): SimulatedDisk {
     const other = new SimulatedDisk(random)
     for (const [name, file] of this.#now) other.put(name, file.now)

@@ -3,12 +3,14 @@ export type Impairment =
   'disk' | 'log-damaged' | 'log-repairable' | 'wiped' | 'database-damaged' | 'state-repaired'
 
 /**
- * A member does not recover from these: it may have lost its vote, and stays down. A damaged log
- * may be repaired; until then the member does not count.
+ * With one of these a member may have lost its vote, and counts as lost. It stays down, except that
+ * a repairable log may be repaired: then the member counts again.
  */
 export const permanentImpairments: readonly Impairment[] = ['log-damaged', 'log-repairable', 'wiped']
 
-/** These heal: another member has the state. `state-repaired`: an operator quarantined it. */
+/**
+ * These heal, because other members have the state. `state-repaired`: an operator quarantined it.
+ */
 export const stateImpairments: readonly Impairment[] = ['database-damaged', 'state-repaired']
 
 /** With these a process may end by itself. */

@@ -27,7 +27,7 @@ export interface KeyValueUser {
 }
 
 export type DatabaseReport =
-  /** Verified since it was opened. null: the only database. */
+  /** The database was read completely and is intact. `name` null: the only database. */
   | { readonly kind: 'whole'; readonly name: string | null }
   | { readonly kind: 'quarantined'; readonly cause: QuarantineCause; readonly reason: string }
 
@@ -57,7 +57,7 @@ export class SimKeyValueDisk {
   #failing = false
   readonly databases = new Map<string, Database>()
   /** Marks stored with the databases; see `KeyValueDatabases`. */
-  readonly condemned = new Map<string, string>()
+  readonly quarantineMarks = new Map<string, string>()
   /** The process that uses it; null: none. */
   user: KeyValueUser | null = null
 
@@ -72,7 +72,8 @@ export class SimKeyValueDisk {
     const home = this.#mount(owner)
     const setAside = async (name: string): Promise<void> => {
       await home.destroy(name)
-      if (this.condemned.has(name)) await this.#later(owner, 'destroy', () => this.condemned.delete(name))
+      if (!this.quarantineMarks.has(name)) return
+      await this.#later(owner, 'destroy', () => this.quarantineMarks.delete(name))
     }
     return { ...home, quarantine: setAside, discardQuarantined: async () => null }
   }
@@ -81,8 +82,8 @@ export class SimKeyValueDisk {
     const open = new Set<string>()
     return {
       markQuarantined: (name, reason) =>
-        this.#later(owner, 'write', () => void this.condemned.set(name, reason)),
-      quarantineMarks: () => this.#later(owner, 'read', () => new Map(this.condemned)),
+        this.#later(owner, 'write', () => void this.quarantineMarks.set(name, reason)),
+      quarantineMarks: () => this.#later(owner, 'read', () => new Map(this.quarantineMarks)),
       list: () => this.#later(owner, 'read', () => [...this.databases.keys()]),
       open: (name) =>
         this.#later(owner, 'open', () => {
@@ -137,7 +138,7 @@ export class SimKeyValueDisk {
 
   wipe(): void {
     this.databases.clear()
-    this.condemned.clear()
+    this.quarantineMarks.clear()
   }
 
   /** @returns a description of the damage; null when there was nothing to damage */

@@ -30,7 +30,7 @@ export class LivenessTimes {
     watchedMs: [],
   }
 
-  /** @param report null: of a run that could not satisfy them */
+  /** @param report null: the run could not satisfy the claims */
   add(report: LivenessReport | null): void {
     if (report === null) return
     for (const kind of kinds) this.#times[kind].push(report[kind])

@@ -54,14 +54,14 @@ export type LivenessReport = {
 /** Limits of virtual time, in ms. */
 const limits = {
   /**
-   * Each promotion waits for a member to start and to catch up, and they are made one by one. With
-   * the smallest frames and the slowest database a snapshot alone is some two hundred writes of up
-   * to half a second.
+   * Each promotion waits for a member to start and to catch up, and members are promoted one by
+   * one. With the smallest frames and the slowest database a snapshot alone takes about two hundred
+   * writes of up to half a second.
    */
   settle: 150_000,
   /** Files are read, and databases verified, on slow disks. */
   start: 20_000,
-  /** Each split vote costs one more timeout, and five in a row are no coincidence. */
+  /** Each split vote costs one to two more timeouts, and five in a row are not a coincidence. */
   electionTimeouts: 12,
   /** Members apply missed entries, compare states, and wait for a majority. */
   agree: 30_000,
@@ -205,7 +205,7 @@ export class Liveness {
     // Heals faulty members, too: a leader that reaches only some members would block the others
     // permanently.
     network.heal()
-    // All founders are needed until it is founded.
+    // All founders are needed until the cluster is founded.
     if (!membership.any && this.#isFounded) return
     this.#healthy = members.filter(({ recoverable }) => recoverable)
     world.note('all members are healthy until the membership is settled')
@@ -273,7 +273,7 @@ export class Liveness {
     })
   }
 
-  /** @returns whether all were served */
+  /** @returns a function that returns whether all healthy members have served */
   #serveAll(): () => boolean {
     const { world, oracle } = this.#options
     let served = 0
@@ -290,7 +290,7 @@ export class Liveness {
     return () => served === this.#healthy.length
   }
 
-  /** No member serves a wrong state while another serves a right one. */
+  /** Returns whether no member serves a wrong state while another one serves a right one. */
   #agrees(): boolean {
     const serving = this.#healthy.filter(({ instance }) => instance?.machine?.quarantine === null)
     return serving.every(({ isWrong }) => isWrong) || serving.every(({ isWrong }) => !isWrong)
@@ -302,18 +302,19 @@ export class Liveness {
   }
 
   /**
-   * An operator checks repeatedly: what a member reported before it was lost may count a little
-   * later.
+   * Repairs one member, again and again: the reports that a member sent before it was lost may
+   * change a verdict a little later.
    */
   #repair(): void {
     this.#options.world.schedule(repairEveryMs, 'an operator checks again', null, () => this.#repair())
     const unhealthy = this.#unhealthy()
-    // With a right majority other right members recover trust without a repair.
+    // Wrong members come first: with a right majority, suspect members with a right state recover
+    // by themselves.
     const member = unhealthy.find(({ isWrong }) => isWrong) ?? unhealthy.find(({ isSuspect }) => isSuspect)
     if (member === undefined) return
     const from = sourceOf(this.#healthy, member)
     if (from !== undefined) return member.repair(from)
-    // It alone has everything that was committed: the others are repaired from it.
+    // If only this member has everything that was committed, the others are repaired from it.
     if (member.isRight) this.#healthy.find((other) => other !== member)?.repair(member)
   }
 

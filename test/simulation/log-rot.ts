@@ -12,15 +12,16 @@ export type LogRot = 'bit-flip' | 'misdirected-write' | 'lost-file'
 export const logRots: readonly LogRot[] = ['bit-flip', 'misdirected-write', 'lost-file']
 
 /**
- * The outcome of the damage: `harmless` left all entries readable; `repaired` lost nothing
- * relevant; `repairable` needs the database of the member and its peers to restore the log.
+ * The outcome of the damage: `refused`, the log does not open; `repairable`, the log can be
+ * restored from the database of the member and from its peers; `repaired`, opening repaired the log
+ * without the loss of an entry; `harmless`, the log opened without a repair.
  */
 export type RotOutcome = 'refused' | 'repairable' | 'repaired' | 'harmless'
 
 /**
- * Damages the log of a stopped member and opens a copy of it: a log that opens must hold its former
- * entries from its first one. The log had been opened before, so that all of its entries were
- * acknowledged.
+ * Damages the log of a stopped member and opens a copy of it: if the copy opens, it must have all
+ * former entries after its base. The log is opened once before the damage, so that all of its
+ * entries count as acknowledged.
  *
  * @returns null when there was nothing to damage
  * @throws an error that names the silent loss
@@ -110,8 +111,8 @@ function damage(disk: SimulatedDisk, kind: LogRot, random: SeededRandom): string
     case 'misdirected-write':
       return misdirect(disk, name, random)
     case 'lost-file': {
-      // The damage of the newest of several can remain unnoticed only while it contains nothing but
-      // its head.
+      // The loss of the only file cannot be noticed. The loss of the newest of several files goes
+      // unnoticed only while it contains nothing but its head.
       if (names.length === 1) return null
       disk.drop(name)
       return `${name} of ${names.length} files is lost`

@@ -20,10 +20,10 @@ export type MemberChecksOptions = {
   readonly database: SimKeyValueDisk
 }
 
-/** Damages the disks of one member, and checks that each of its findings has a cause. */
+/** Damages the disks of one member, and checks that everything the member reports has a cause. */
 export class MemberChecks {
   readonly #options: MemberChecksOptions
-  /** An operator requested a repair, at any time. */
+  /** Whether an operator has requested a repair so far. */
   #repairExpected = false
 
   constructor(options: MemberChecksOptions) {

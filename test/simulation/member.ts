@@ -50,7 +50,7 @@ export class Member {
   #removalNotices = 0
   /** The process that is stopping. */
   #stopping: ProcessInstance | null = null
-  /** Its threads are no longer delayed. */
+  /** Whether messages between its threads are no longer delayed for long. */
   #calm = false
   instance: ProcessInstance | null = null
   /** Whether another process uses its address. */
@@ -164,7 +164,7 @@ export class Member {
       },
       crashed: () => this.crash('power'),
       state: this.#state,
-      looks: (machine) => this.#checks.onState(machine),
+      onState: (machine) => this.#checks.onState(machine),
       // A leader that still counts on the lost log makes an assertion fail here, which is expected.
       threw: (cause) => {
         if (!this.#impairments.has('wiped')) return false
@@ -195,8 +195,8 @@ export class Member {
   }
 
   /**
-   * Sets a crash point. The process crashes when it reaches it, with the operation done, done in
-   * part, or not begun.
+   * Sets a crash point, at which the process crashes with the operation done, done in part, or not
+   * begun.
    */
   crashAt(point: CrashPoint): void {
     this.#crashPoints.arm(point)
@@ -331,7 +331,7 @@ export class Member {
       ...{ clusterRecord: this.#clusterRecord, peerBook: this.#peerBook },
       random: this.#options.world.random.fork(),
     })
-    // Its data does not count.
+    // Marks its data as lost, so that the checkers ignore it.
     this.#impairments.add('wiped')
   }
 

@@ -17,7 +17,7 @@ export type MembershipActionsOptions = {
   readonly memberships: Memberships
   /** Grows by the members that `admit` creates. */
   readonly members: readonly Member[]
-  /** Returns a new member, which the cluster admitted. Not started yet. */
+  /** Creates a member that the cluster admitted, without starting it. */
   readonly admit: (id: number, joining: Joining) => Member
   readonly met: (fault: MetFault) => void
 }
@@ -82,8 +82,8 @@ export class MembershipActions {
   }
 
   /**
-   * A repeated or delayed request, after the member was added and removed. `Memberships` fails if
-   * it is added again.
+   * Requests the addition of a removed member again, as a repeated or delayed request would.
+   * `Memberships` fails if the member is added again.
    */
   #repeatAddition(id: number): void {
     const addition = this.#additions.get(id)
@@ -160,7 +160,7 @@ export class MembershipActions {
   }
 }
 
-/** Ids drawn for one process, at most. */
+/** Maximum number of ids that are drawn for one joining process. */
 const drawsMax = 3
 
 /** The initial members, with which the logs of all founders begin. */

@@ -31,7 +31,7 @@ export const membershipActionKinds: readonly MembershipAction['kind'][] = [
   'move',
 ]
 
-/** Maximum in one run. Each is another member to simulate, and a cluster has its own limits. */
+/** Maximum number of joins in one run: each adds a member to simulate. */
 export const joinsMax = 6
 
 export function drawMembershipAction(

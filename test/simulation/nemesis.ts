@@ -29,9 +29,9 @@ export type NemesisOptions = {
   /** Crash points of all members: the first to reach one ends there. */
   readonly allCrashPoints: CrashPoints
   readonly coverage: Coverage
-  /** Returns a member of an earlier cluster at the address of this one. Not started yet. */
+  /** Creates a member of an earlier cluster at the address of this one, without starting it. */
   readonly makeEarlierMember: (member: Member) => Member
-  /** Some member sends impossible messages from now on. */
+  /** Called when a member begins to send impossible messages. */
   readonly sentByzantine: () => void
   /** Sends a burst of client calls to a member. */
   readonly burst: (member: number, what: 'read' | 'write', calls: number) => void
@@ -70,7 +70,7 @@ export class Nemesis {
     this.#options.allCrashPoints.disarm()
   }
 
-  /** A process ended. */
+  /** Called when a process ended: schedules its restart. */
   down(member: Member): void {
     const downMs = this.#downMs.get(member.id) ?? defaultDownMs
     this.#later(downMs, `restarts m${member.id}`, () => member.start())
@@ -227,7 +227,7 @@ export class Nemesis {
     const member = this.#target(fault.target)
     if (member.lost !== null || !this.#options.quorumGuard.canLose(member.id)) return false
     if (fault.kind === 'wipe' && !this.#canForget(member)) return false
-    // A cluster is founded by all its founders.
+    // Founding needs the logs of all founders.
     const isFounded = this.#options.members.some(({ clusterId }) => clusterId !== null)
     if (fault.kind === 'log-rot' && !isFounded) return false
     if (fault.kind === 'wipe' && fault.alone) this.#stopOthers(member, fault.downMs + aloneMs)
@@ -248,9 +248,10 @@ export class Nemesis {
   }
 
   /**
-   * One founder keeps its directory: otherwise all of them could bootstrap another cluster. During
-   * the bootstrap all founders keep their directories from the first proposal of any of them on:
-   * others may accept the proposal while its founder is down.
+   * Returns whether a member may lose its data directory. One founder keeps its directory:
+   * otherwise all of them could found another cluster. During the founding all founders keep their
+   * directories from the first proposal of a cluster ID on: others may accept the proposal while
+   * the founder that made it is down.
    */
   #canForget(member: Member): boolean {
     const { members, founders, membership, network } = this.#options
@@ -393,7 +394,7 @@ export class Nemesis {
     }
   }
 
-  /** Delays grow in steps: a leader without responses for a while would step down too early. */
+  /** Delays responses to the leader in growing steps: without any it would step down too early. */
   #depose(fault: Extract<FaultAction, { readonly kind: 'depose' }>, step: number): boolean {
     const { lateMs, calls, forMs } = fault
     const { id } = this.#target({ ...fault.target, preferLeader: step === 1 && fault.target.preferLeader })

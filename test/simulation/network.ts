@@ -63,8 +63,8 @@ export class Network {
   }
 
   /**
-   * Real connections are opened before there is anything to send, and again after a refusal: so a
-   * member with nothing to send learns of its refusal, too.
+   * Opens connections to all peers, again and again, as real members do: so a member with nothing
+   * to send learns of its refusal, too.
    */
   calls(from: SimTransport): void {
     const { world, options } = this.#dependencies
@@ -144,8 +144,8 @@ export class Network {
   }
 
   /**
-   * With the first message of a process its identity and log ID are verified. Its messages wait for
-   * the verdict.
+   * Handles a message. The first message of a process starts the verification of its identity and
+   * log ID; until the verdict, its messages wait.
    */
   #arrived(message: PeerMessage, from: SimTransport, to: SimTransport): void {
     const { receiver, handshakes } = to
@@ -187,10 +187,10 @@ export class Network {
   #handshake(from: SimTransport, to: SimTransport, receiver: TransportReceiver): Handshake {
     const identity = from.receiver?.identity() ?? noIdentity
     this.#note(from.id, identity)
-    const met = receiver.verify(from.id, identity)
-    const handshake: Handshake = { verdict: null, met, waiting: [] }
+    const verified = receiver.verify(from.id, identity)
+    const handshake: Handshake = { verdict: null, verified, waiting: [] }
     to.handshakes.set(from, handshake)
-    met.then(
+    verified.then(
       (verdict) => this.#onVerdict(handshake, verdict, from, to),
       (cause: unknown) => this.#dependencies.world.fail(cause),
     )
@@ -226,8 +226,8 @@ export class Network {
     }
     if (!port.admits(sender))
       throw new TransportError('refused', `member ${from} is not in the configuration`)
-    const { met } = port.handshakes.get(sender) ?? this.#handshake(sender, port, receiver)
-    const verdict = await met
+    const { verified } = port.handshakes.get(sender) ?? this.#handshake(sender, port, receiver)
+    const verdict = await verified
     if (verdict === 'ok') return receiver
     throw new TransportError('refused', `member ${from} is refused: ${verdict}`)
   }
@@ -259,7 +259,8 @@ export class Network {
 /** The verdict of one process on another. */
 type Handshake = {
   verdict: PeerVerdict | null
-  readonly met: Promise<PeerVerdict>
+  /** Resolves with the verdict. */
+  readonly verified: Promise<PeerVerdict>
   readonly waiting: PeerMessage[]
 }
 
@@ -275,7 +276,7 @@ export type SimIdentity = {
   readonly violated: (peer: NodeId, violation: string) => void
 }
 
-/** The hello of a process that ended before it arrived. */
+/** The identity in the handshake of a process that ended before the handshake arrived. */
 const noIdentity = { logId: '', clusterId: '', phase: 'gathering' } as const
 
 /** The transport of one member. */

@@ -3,7 +3,10 @@ import type { Network } from './network.ts'
 import type { Member } from './member.ts'
 import type { World } from './world.ts'
 
-/** A fault, for the rest of the run, of a member that the majority does not need. */
+/**
+ * A fault, for the rest of the run, of a member that the majority does not need. `well`: no fault;
+ * `deaf`: it receives nothing; `mute`: nothing that it sends arrives.
+ */
 export type PermanentFault = 'well' | 'down' | 'isolated' | 'deaf' | 'mute' | 'slow' | 'flapping'
 export const permanentFaults: readonly PermanentFault[] = [
   'well',

@@ -34,8 +34,8 @@ export type FaultAction =
   | {
       readonly kind: 'crash-step'
       /**
-       * The first member that reaches it, without a time limit; otherwise the target, for a limited
-       * time.
+       * true: the first member that reaches the step crashes, without a time limit; false: the
+       * target, if it reaches the step within `patienceMs`.
        */
       readonly anyMember: boolean
       readonly target: Target
@@ -393,7 +393,7 @@ function shuffled(random: SeededRandom, members: number): readonly number[] {
   return order
 }
 
-/** One line for people. */
+/** Returns one line for reports. */
 export function describeFault({ atMs, fault }: ScheduledFault): string {
   const { kind, ...rest } = fault
   const words = Object.entries(rest).map(([name, value]) => {

@@ -21,11 +21,11 @@ export interface Watcher {
   isRight(machine: StoreMachine): boolean
   /** Returns whether all digests that it reports were right at their index. */
   reportsRight(machine: StoreMachine): boolean
-  /** The store can be read. */
+  /** Called when the store can be read. Returns the service that it begins. */
   serving(member: number, instance: ProcessInstance): Serving
 }
 
-/** Clients are served. */
+/** The service of one process to clients. */
 export interface Serving {
   /** Drains: responses in progress are sent. */
   close(): void
@@ -39,10 +39,13 @@ export type ProcessInstance = {
   readonly transport: SimTransport
   readonly node: RaftNode<Outcome>
   readonly clock: SimClock
-  /** All three null until the database is open. */
+  /**
+   * `machine` and `store`: null until the database is open; `watch`: until the node has started.
+   */
   machine: StoreMachine | null
   store: Store | null
   watch: StateWatch | null
+  /** null while no clients are served. */
   serving: Serving | null
 }
 

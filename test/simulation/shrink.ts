@@ -100,8 +100,8 @@ function kindOf({ message }: Failed): string {
 }
 
 /**
- * A report for people: the violation, the actions, the end of the trace, and the command that
- * repeats it.
+ * Returns a report of the end of the trace, the actions, the violation, and the command that
+ * repeats the run.
  */
 export function report({ job, failed }: { readonly job: SeedJob; readonly failed: Failed }): string {
   const { plan, lastLines, message, stack } = failed
@@ -117,7 +117,7 @@ export function report({ job, failed }: { readonly job: SeedJob; readonly failed
   ].join('\n')
 }
 
-/** One command line for a shell. */
+/** Returns the command that runs the seed with the same faults again. */
 export function replayCommand({ seed, reduction, faultsMs }: SeedJob): string {
   const words = [`make sim SEED=${seed}`]
   if (reduction !== undefined && reduction.actions !== null) {

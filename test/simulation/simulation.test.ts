@@ -81,8 +81,8 @@ void test(`a cluster survives each of ${seeds} seeds`, async () => {
   const further = furtherSeeds(seeds + 1)
   await run(() => (coverage.missing().length === 0 ? null : further()))
   assert.deepEqual(coverage.missing(), [], 'every fault and every crash step happens in some seed')
-  // L1: a timeout to notice, another to elect, each up to twice the least; the rest had their votes
-  // split.
+  // L1: the voters need one election timeout to notice the failure and one to elect, each of up to
+  // twice `electionMs`. Elections that take longer had split votes.
   const { timing, network } = swarmOf(1)
   const patienceMs = 2 * 2 * timing.electionMs + 2 * network.delayMsMax
   assert.ok(times.within('electedMs', 0.9) <= patienceMs, 'L1: nine elections of ten are quick')
@@ -141,8 +141,8 @@ void test('a member that silently diverged is suspected, and an operator repairs
     // comparison.
     if (!met('divergence') || liveness === null) continue
     diverged++
-    // It was removed, or its process was down until the end: the checkers of the run ensure that
-    // the others are equal.
+    // The process of the diverged member was down until the end: the checkers of the run ensure
+    // that the other members are equal.
     if (!met('divergence-suspected')) continue
     suspected++
     // A wrong value may be overwritten before the operator looks: a majority then has this state,

@@ -23,7 +23,7 @@ export type Stream = {
   readonly from: NodeId
   readonly to: NodeId
   readonly broken: Deferred<never>
-  /** On a half-open link. */
+  /** Whether it waits on a half-open link. */
   hangs: boolean
   /** Bytes that may still follow with the minimum delay. */
   window: number

@@ -57,11 +57,11 @@ export type ProcessDependencies = {
   /** @returns whether the process crashes at this step; then it has ended already */
   readonly step: (steps: readonly CrashStep[], side: Side) => boolean
   readonly state: StateCondition
-  /** Called when it applied entries, or has another state. */
-  readonly looks: (machine: StoreMachine) => void
+  /** Called when the process applied entries, or has another state. */
+  readonly onState: (machine: StoreMachine) => void
   /** A message between two threads may be delayed. @returns whether it is */
   readonly channelStalls: () => boolean
-  /** One of its events reached a crash within its disk. */
+  /** Called when a disk operation of its log ran into a crash point. */
   readonly crashed: () => void
   /** One of its threads ended by an error. @returns whether that was expected */
   readonly threw: (cause: unknown) => boolean
@@ -224,7 +224,7 @@ async function openMachine(
 ): Promise<void> {
   const { swarm, database } = dependencies
   const { base, lastIndex, damage: logDamage } = await instance.node.recovered
-  const damage = (event: DatabaseReport): void => {
+  const report = (event: DatabaseReport): void => {
     if (api.alive) dependencies.database.user?.report(event)
   }
   dependencies.state.begins()
@@ -239,16 +239,16 @@ async function openMachine(
     onFailure: (cause) => {
       if (api.alive) dependencies.failed(cause)
     },
-    onQuarantine: ({ cause, reason }) => damage({ kind: 'quarantined', cause, reason }),
-    onReplay: () => damage({ kind: 'whole', name: null }),
-    onInstalled: ({ index }) => damage({ kind: 'whole', name: databaseName(index) }),
+    onQuarantine: ({ cause, reason }) => report({ kind: 'quarantined', cause, reason }),
+    onReplay: () => report({ kind: 'whole', name: null }),
+    onInstalled: ({ index }) => report({ kind: 'whole', name: databaseName(index) }),
     mayGive: () => instance.watch?.guard.mayGive() ?? true,
   })
-  if (machine.quarantine === null) damage({ kind: 'whole', name: null })
-  dependencies.looks(machine)
+  if (machine.quarantine === null) report({ kind: 'whole', name: null })
+  dependencies.onState(machine)
   const look = (): void => {
     if (!api.alive) return
-    dependencies.looks(machine)
+    dependencies.onState(machine)
     serveWhileRight(dependencies, instance, machine)
   }
   // Registered first, so that no client gets a wrong state.
@@ -260,14 +260,14 @@ async function openMachine(
     clock: instance.clock,
     limits: swarm.storeLimits,
   })
-  await instance.node.start(spoiled(machine, dependencies.state, look))
+  await instance.node.start(diverging(machine, dependencies.state, look))
   if (!api.alive) return
   guardState(instance, machine, swarm)
   look()
 }
 
-/** The real state machine, in which a command may have a different effect than on other members. */
-function spoiled(machine: StoreMachine, state: StateCondition, look: () => void): StateMachine<Outcome> {
+/** Returns the real state machine, with a command that may have another effect than elsewhere. */
+function diverging(machine: StoreMachine, state: StateCondition, look: () => void): StateMachine<Outcome> {
   return new Proxy<StateMachine<Outcome>>(machine, {
     get: (_, name) => {
       if (name === 'apply') {
@@ -304,8 +304,8 @@ function guardState(instance: ProcessInstance, machine: StoreMachine, { storeLim
 const silent = pino({ level: 'silent' })
 
 /**
- * Clients connect once there is something to serve, and are disconnected when the state turns out
- * to be wrong.
+ * Begins to serve clients once the state can be served, and disconnects them when the state is
+ * wrong.
  */
 function serveWhileRight(
   { watcher, node, state }: ProcessDependencies,

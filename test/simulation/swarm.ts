@@ -45,7 +45,7 @@ export type Swarm = {
   readonly timing: NodeTiming
   readonly limits: NodeLimits
   readonly storeLimits: StoreLimits
-  /** Maximum drift of a machine's clock relative to another. */
+  /** Maximum drift of a machine's clock relative to virtual time, as a share. */
   readonly driftMax: number
   readonly faultRates: FaultRates
   readonly downMsMax: number
@@ -58,7 +58,8 @@ const scrubOften: LogLimits = {
 }
 
 /**
- * Each kind of fault is left out of some runs: faults mask one another when all occur all the time.
+ * Draws the parameters of a run. Each kind of fault is left out of some runs: faults mask one
+ * another when all occur all the time.
  */
 export function drawSwarm(random: SeededRandom): Swarm {
   const profile = drawProfile(random)

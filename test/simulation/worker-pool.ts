@@ -7,14 +7,14 @@ import type { SeedJob } from './seed-worker.ts'
 import type { SeedOutcome } from './serve-seeds.ts'
 
 export type WorkerPoolOptions<J extends { readonly seed: number } = SeedJob, R = RunReport> = {
-  /** The program of a process. Unset: that of whole clusters with clients. */
+  /** The program of a worker process. Unset: the one that runs whole clusters with clients. */
   readonly program?: URL
   /** Processes at once. */
   readonly jobs?: number
   /** Returns the next seed to run; null at the end. */
   readonly next: () => J | null
   readonly onOutcome: (outcome: SeedOutcome<R>) => void
-  /** Real time in ms after which a run counts as endless. */
+  /** Real time in ms after which a run counts as failed. */
   readonly seedMsMax?: number
 }
 
@@ -29,7 +29,7 @@ export async function runSeeds<J extends { readonly seed: number } = SeedJob, R 
   await Promise.all(Array.from({ length: jobs }, () => drive(options)))
 }
 
-/** Seeds from `first` to `last`. */
+/** Returns a function that returns jobs for the seeds from `first` to `last`, then null. */
 export function seedRange<J extends { readonly seed: number } = SeedJob>(
   first: number,
   last: number,
@@ -47,7 +47,7 @@ async function drive<J extends { readonly seed: number }, R>(
   for (let job = options.next(); job !== null; job = options.next()) {
     child ??= fork(program, ['seed-worker'], { serialization: 'advanced' })
     const outcome = await runIn<J, R>(child, job, options.seedMsMax ?? seedMsMax)
-    // One that failed in an unknown way may be in an unknown state.
+    // A process in which a run failed may be in an unknown state.
     if (outcome.kind === 'failed') {
       child.kill('SIGKILL')
       child = null

@@ -30,8 +30,8 @@ export function rulesOf({ spec, targets }: ActiveFault, members: readonly string
 }
 
 /**
- * Injects the fault, except for link faults, rolling restarts and added members, which the runner
- * handles.
+ * Injects the fault. Does nothing for link faults, rolling restarts and member churn, which the
+ * runner handles.
  */
 export async function apply({ spec, targets, forMs }: ActiveFault, target: ChaosTarget): Promise<void> {
   for (const member of targets) {
@@ -73,7 +73,7 @@ export async function apply({ spec, targets, forMs }: ActiveFault, target: Chaos
 
 /**
  * Reverts what `apply` did, but does not start members that have ended or are ending: the caller
- * does.
+ * starts them.
  */
 export async function revert({ spec, targets }: ActiveFault, target: ChaosTarget): Promise<void> {
   for (const member of targets) {

@@ -59,10 +59,11 @@ export type FaultSpec =
   /** A new member joins and votes, and is removed later. */
   | { readonly kind: 'member-churn' }
 
-/** One planned fault. Times in ms from the start of the run. */
+/** One planned fault. */
 export type Fault = {
-  /** Earliest start; later if earlier faults are not reverted yet. */
+  /** Earliest start, in ms from the start of the run; later if earlier faults took longer. */
   readonly atMs: number
+  /** Duration. */
   readonly forMs: number
   /** Name of a member; `leader`: the leader at that time; `all`: all members. */
   readonly target: string

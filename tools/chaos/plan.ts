@@ -35,14 +35,16 @@ const durations: Readonly<Record<FaultKind, Span>> = {
   'member-churn': [200, 3000],
 }
 
+/** Pause before each fault of a lane. */
 const quiet: Span = [500, 3000]
-/** Time at the end for reverting the last fault. */
+/** Time that is left at the end for reverting the last fault, in ms. */
 const recoveryMs = 3000
 
 /**
- * Returns a plan that depends only on the options, not on the cluster. The faults of one lane
- * follow one another, and there are as many lanes as a minority has members (at least one), so at
- * most a minority is affected at once. Partitions, demotions and faults of all members run alone.
+ * Returns a plan that depends only on the options, not on the state of the cluster. The faults of
+ * one lane follow one another, and there are as many lanes as a minority has members (at least
+ * one), so faults of single members affect at most a minority at once, or one member of a small
+ * cluster. Partitions, demotions and faults of all members run alone.
  *
  * @throws ChaosError `no-plan` when no fault fits into the duration, or the cluster has too few
  *   members

@@ -11,7 +11,7 @@ import type { ChaosTarget } from './target.ts'
 export type CompletedFault = {
   readonly fault: Fault
   readonly kind: string
-  /** The members, separated by commas. */
+  /** The affected members, separated by commas. */
   readonly target: string
   /** Wall clock, ms since 1970. */
   readonly atMs: number
@@ -91,7 +91,7 @@ class Run {
       if (this.#stop.signal.aborted) break
       const active = this.#inject(fault)
       this.#lanes.set(fault.lane, active)
-      // The next fault of the lane gets the rejection; until then it only stops the run.
+      // `all` awaits this promise later and rejects with it; until then it only stops the run.
       active.catch(() => this.#stop.abort())
     }
     const ends = await Promise.allSettled(this.#lanes.values())
@@ -220,7 +220,7 @@ class Run {
     }
   }
 
-  /** Returns false when the run was stopped while waiting: then the member may still end. */
+  /** Returns false when the run was stopped while waiting; the member may then still end. */
   async #recover(member: string): Promise<boolean> {
     const isReady = await this.#awaitReady(member, false)
     if (isReady) this.#mayEnd.delete(member)
@@ -228,7 +228,8 @@ class Run {
   }
 
   /**
-   * Starts the member when it has ended, which may happen late after SIGTERM.
+   * Waits until the member is ready, and starts it when it has ended; after SIGTERM that may take a
+   * while.
    *
    * @param always also after the run was stopped
    * @returns false when the run was stopped while waiting

@@ -27,7 +27,9 @@ export type ClientOptions = {
   readonly timeoutMs: number
 }
 
-/** Probability that a moving client changes its endpoint without a failure. */
+/**
+ * Probability that a client without a fixed endpoint changes it before a call, without a failure.
+ */
 const wanderChance = 0.05
 /** Delay of the next call after a call without an answer. */
 const backOffMs = 50

@@ -71,7 +71,7 @@ export type Verdict =
 export type CheckReport = {
   readonly check: string
   readonly verdict: Verdict
-  /** The data that was checked, such as `20 objects, 4,211 calls`. */
+  /** The data that was checked, such as `20 objects, 4,211 answers`. */
   readonly examined: string
   /** Why it is undecided, or what limits the verdict. Empty: no remark. */
   readonly note: string
@@ -106,7 +106,7 @@ export class Findings {
   }
 }
 
-/** `1 object`, `2,000 objects`. */
+/** Returns a text such as `1 object` or `2,000 objects`. */
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${number.toLocaleString('en-US')} ${number === 1 ? one : many}`
 }

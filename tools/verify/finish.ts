@@ -111,7 +111,7 @@ async function copy(
   connection.close()
 }
 
-/** Digest of the items only; other fields of a list, such as links, may differ. */
+/** Returns a digest of the items only; other fields of a list, such as `selfLink`, may differ. */
 function itemsDigest(body: string): string {
   const value: unknown = JSON.parse(body)
   const items = isJsonObject(value) ? value['items'] : null

@@ -4,7 +4,10 @@ export const verifyLimits = Object.freeze({
   spillBytesMax: 8 * 1024 * 1024,
   /** Bytes of one response, including a list of all objects. Larger: counts as no answer. */
   answerBytesMax: 16 * 1024 * 1024,
-  /** Bytes of one line of a watch or of a history file. Longer: the watch, or the reading, ends. */
+  /**
+   * Bytes of one line of a watch or of a history file. Longer: the watch ends; the file is
+   * rejected.
+   */
   lineBytesMax: 16 * 1024 * 1024,
   /** Calls, watches and events of a history to check. More: rejected; record for a shorter time. */
   recordsMax: 1_000_000,

@@ -73,7 +73,7 @@ class Search {
   readonly #calls: readonly RegisterCall[]
   readonly #stepsMax: number
   readonly #done: boolean[]
-  /** Number of calls whose answer must be explained and is not yet. */
+  /** Number of calls whose answer must be explained and is not explained yet. */
   #due: number
   /** All calls before this index are placed. */
   #first = 0
@@ -162,7 +162,7 @@ class Search {
   }
 
   #isNew(state: State): boolean {
-    // Few calls between the two ends are missing, so those identify the set.
+    // The set of placed calls is identified by the last one and the few calls missing before it.
     let key = `${this.#last}:`
     for (let at = this.#first; at < this.#last; at++) if (!this.#done[at]) key += `${at},`
     key += `:${state ?? ''}`

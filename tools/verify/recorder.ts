@@ -25,7 +25,7 @@ export class Recorder {
   readonly place: Place
   /** The newest revision that any client has observed. */
   newest = 0
-  /** The latest known version by name; clients refer to these. */
+  /** The latest known version by name; clients use these as preconditions. */
   readonly known = new Map<string, Version>()
   readonly #file: HistoryFile
   readonly #clock: Clock

@@ -9,7 +9,8 @@ export type ObjectCall = RegisterCall & { readonly call: Call }
 
 /**
  * Yields the calls object by object, because all of them together may not fit into memory. A
- * linearizable list is a read of every object; its first page, of those up to its last name.
+ * linearizable list is a read of every object. The first page of a paged list is a read of the
+ * objects up to the last name on it; later pages are left out.
  */
 export function* registerCalls(index: HistoryIndex): Generator<ObjectCalls, void> {
   const byName = new Map<string, Call[]>()

@@ -51,7 +51,7 @@ export async function verifyHistory(
 async function record(options: VerifyOptions, host: Host): Promise<readonly string[]> {
   const { clock, random } = host
   const { endpoints, seed, timeoutMs } = options
-  // The names of objects differ between runs with one seed, because a namespace may be used again.
+  // The names of objects are not drawn from the seed, because runs may use one namespace.
   const run = Buffer.from(random.bytes(4)).toString('hex')
   const namespace = options.namespace ?? `verify-${run}`
   const testNamespace = new TestNamespace(endpoints, clock, timeoutMs)
@@ -123,7 +123,7 @@ async function traffic(
   await Promise.all(watching)
 }
 
-/** One watcher per endpoint, one that moves, and one that moves and uses a selector. */
+/** Creates one watcher per endpoint, one that moves, and one that moves and uses a selector. */
 function watchersOf(
   { endpoints }: VerifyOptions,
   random: SeededRandom,

@@ -39,7 +39,7 @@ const special: Readonly<Partial<Record<Kind, keyof Offers>>> = {
   'list-lease': 'lease',
 }
 
-/** Bounds in ms, which a follower rarely, often and always meets without contacting the leader. */
+/** Bounds in ms that a follower meets rarely, often and nearly always without asking the leader. */
 const bounds = [5, 50, 1000] as const
 
 /** Generates the next call of a client from the seed and from what was observed so far. */
@@ -136,7 +136,7 @@ export class Traffic {
   }
 
   /**
-   * The latest version that any client observed, so that members have to catch up with each other.
+   * Requests the latest revision that any client observed, which other members may not have yet.
    */
   #notOlder(): Mode {
     const { newest } = this.#recorder
@@ -153,7 +153,7 @@ export class Traffic {
     return newest <= back ? { kind: 'most-recent' } : { kind: 'exact', revision: newest - back }
   }
 
-  /** Unique among all writes of the run. */
+  /** Returns a token that is unique among all writes of the run. */
   #token(): string {
     return `${this.#client}-${++this.#tokens}`
   }

@@ -32,7 +32,9 @@ export type WatcherOptions = {
 const stayMs = 700
 const backOffMs = 100
 
-/** Lists, watches from there, and resumes after the last event whenever its watch ends. */
+/**
+ * Lists, watches from the revision of the list, and resumes after the last event when a watch ends.
+ */
 export class VerifyWatcher {
   readonly #options: WatcherOptions
   #endpoint: Endpoint
@@ -105,7 +107,7 @@ export class VerifyWatcher {
     const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${after}${selector}`
     const stream = new LineStream(this.#endpoint, `${collection(recorder.place)}?${query}`)
     this.#stream = stream
-    // Leaves a member that accepts the request and sends nothing.
+    // Gives up on a member that accepts the request and sends nothing.
     const accepted = clock.after(timeoutMs, () => stream.close())
     const broken = this.#breakLater(stream)
     let why: string

@@ -114,7 +114,7 @@ export function answerOf(request: Request, reply: Reply, place: Place): AnswerPa
     )
   }
   const version = versionOf(value)
-  if (version === null) return plain({ kind: 'unknown', why: 'the answer is no ConfigMap with a version' })
+  if (version === null) return plain({ kind: 'unknown', why: 'the answer is not a ConfigMap with a version' })
   return plain({ kind: 'object', version, created: reply.status === 201 })
 }
 
@@ -122,7 +122,10 @@ function listOf(value: JsonObject, { prefix }: Place): AnswerPage {
   const { metadata, items } = value
   const revision = isJsonObject(metadata) ? revisionOf(metadata) : null
   if (!isJsonObject(metadata) || !isJsonList(items) || revision === null)
-    return { answer: { kind: 'unknown', why: 'the answer is no list with a version' }, continueToken: null }
+    return {
+      answer: { kind: 'unknown', why: 'the answer is not a list with a version' },
+      continueToken: null,
+    }
   const versions: Version[] = []
   let foreign = 0
   for (const item of items) {

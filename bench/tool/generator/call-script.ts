@@ -69,7 +69,7 @@ function single<Request>(first: (n: number) => Step<Request> | null): CallScript
   return { first, next: () => null, repeats: false }
 }
 
-/** @param n the number of the change, so that each one changes something */
+/** @param n is written into the object, so that each request changes it */
 function changeRequest(
   { kind, namespace, prefix, payloadBytes }: Recipe & { readonly kind: 'update' | 'patch' | 'apply' },
   client: number,
@@ -99,7 +99,7 @@ function getScript<Request>(
   client: number,
   prepare: Prepare<Request>,
 ): CallScript<Request> {
-  // With many objects, evenly distributed over the collection.
+  // If there are more objects than requests, the requests are spread evenly over them.
   const stride = Math.max(1, Math.floor(objects / preparedMax))
   const steps = Array.from({ length: Math.min(objects, preparedMax) }, (_, at): Step<Request> => {
     const name = `${prefix}${(client + at * stride) % objects}`

@@ -68,7 +68,7 @@ export class Caller<Request> {
         this.#tally.operations++
         n++
       } else {
-        // A load with a fixed set of operations retries this one; others continue.
+        // A load with a fixed set of operations retries the failed one; others continue.
         if (!this.#script.repeats) n++
         await pause(this.#clock, benchLimits.backOffMs)
       }

@@ -65,11 +65,11 @@ export class Generator {
     const { recipe, http, clients } = calls
     // The threads cannot renew credentials: one load uses those that it began with.
     const endpoints = await resolveEndpoints(calls.endpoints)
-    const seats = Array.from({ length: clients }, (_, client) => {
+    const assigned = Array.from({ length: clients }, (_, client) => {
       return { client, endpoint: present(endpoints[client % endpoints.length], 'there are endpoints') }
     })
     await this.#all((at) => {
-      const own = seats.filter(({ client }) => client % this.threads === at)
+      const own = assigned.filter(({ client }) => client % this.threads === at)
       return { kind: 'open-calls', calls: { recipe, http, clients: own } }
     })
   }
@@ -120,7 +120,7 @@ export class Generator {
     for (const thread of this.#threads) thread.close()
   }
 
-  /** A job ends when it has ended on all threads, including those where it failed. */
+  /** Resolves when the job has ended on all threads; rejects then if it failed on one. */
   async #all(job: (thread: number) => Job): Promise<readonly Done[]> {
     const ends = await Promise.allSettled(this.#threads.map((thread, at) => thread.perform(job(at))))
     return ends.map((end) => {
@@ -175,7 +175,7 @@ class Thread {
 
   close(): void {
     this.#end(new BenchError('interrupted', 'interrupted'))
-    // Terminated in any state; its results are not needed.
+    // The results of a job in progress are not needed.
     this.#worker.terminate().catch(() => undefined)
   }
 

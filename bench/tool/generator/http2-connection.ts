@@ -41,7 +41,7 @@ export class Http2Connection {
     // SETTINGS sets the window of streams only; that of the connection is set separately.
     session.setLocalWindowSize(benchLimits.http2WindowBytes)
     session.setTimeout(benchLimits.answerMsMax, () => {
-      // Closing an idle connection is not a failure.
+      // While no request is in progress, silence is not a failure.
       if (this.#waiting !== null) this.#fail(new Error(`no answer for ${benchLimits.answerMsMax / 1000} s`))
     })
     // A request in progress is still answered after GOAWAY.

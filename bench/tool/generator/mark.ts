@@ -9,7 +9,7 @@ export function markText({ number, atMs }: Mark): string {
   return `${number} ${atMs.toFixed(3)}`
 }
 
-/** @returns null when the object has another writer */
+/** @returns null when the text is not a mark */
 export function parseMark(text: string): Mark | null {
   const parts = /^(\d{1,9}) (\d{1,12}\.\d{3})$/.exec(text)
   return parts === null ? null : { number: Number(parts[1]), atMs: Number(parts[2]) }

@@ -20,10 +20,11 @@ export type Job =
 export type CallsWanted = {
   readonly recipe: Recipe
   readonly http: HttpVersion
-  readonly clients: readonly Seat[]
+  readonly clients: readonly AssignedClient[]
 }
 
-export type Seat = {
+/** A client and the endpoint that it sends its requests to. */
+export type AssignedClient = {
   /** Number of the client from 0, among all clients of all threads. */
   readonly client: number
   readonly endpoint: ResolvedEndpoint

@@ -3,7 +3,7 @@ import { pause } from '../../../tools/verify/pause.ts'
 import { benchLimits } from '../limits.ts'
 
 /**
- * Opens all items, a few at a time. Failed attempts are retried: a server may be late with
+ * Opens all items, a few at a time. Failed attempts are retried: a server may be slow to accept
  * thousands of connections.
  *
  * @throws the last error of an item that could not be opened in time

@@ -13,7 +13,7 @@ export type WatchListener = {
 const marker = Buffer.from('"mark":"')
 const version = Buffer.from('"resourceVersion":"')
 const errorType = Buffer.from('"ERROR"')
-/** The type is the first field of an event. */
+/** Bytes of a line in which the type is searched: it is the first field of an event. */
 const typeBytes = 40
 const quote = 0x22
 const newline = 0x0a

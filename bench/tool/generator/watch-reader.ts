@@ -15,7 +15,7 @@ import { WatchEvents } from './watch-events.ts'
 const slowEveryMs = 1000
 
 export type WatchTally = {
-  /** From sending the write to reading its event. */
+  /** Times from sending a write to reading its event. */
   readonly delays: LatencyHistogram
   readonly failures: FailureCounts
   delivered: number
@@ -33,9 +33,7 @@ export type WatchReaderOptions = {
   readonly isSlow: boolean
 }
 
-/**
- * Reads one watch, resumes it when it ends, and compares its events with the numbers of the writer.
- */
+/** Reads one watch, resumes it when it ends, and finds lost events by the numbers of the writes. */
 export class WatchReader {
   readonly #of: WatchReaderOptions
   readonly #events: WatchEvents
@@ -106,13 +104,13 @@ export class WatchReader {
       socket.on('error', reject)
       socket.on('close', () => {
         reject(new Error('watch: the connection was closed'))
-        if (isBegun && this.#socket === socket) this.#again()
+        if (isBegun && this.#socket === socket) this.#resumeLater()
       })
       socket.write(request)
     })
   }
 
-  /** From now on a slow reader reads everything, too. */
+  /** Makes a slow reader read at full speed from now on. */
   readFast(): void {
     this.#isSlow = false
     this.#timer?.cancel()
@@ -157,14 +155,14 @@ export class WatchReader {
     tally.delays.record(clock.monotonicMs() - mark.atMs)
   }
 
-  /** The watch ended by itself. */
-  #again(): void {
+  /** Resumes a watch that ended although it was not closed here. */
+  #resumeLater(): void {
     this.#socket = null
     if (this.#closed) return
     this.#of.tally.resumed++
     this.#resume().catch((cause: unknown) => {
       this.#of.tally.failures.add(cause instanceof Error ? cause.message : String(cause))
-      if (!this.#closed) this.#again()
+      if (!this.#closed) this.#resumeLater()
     })
   }
 

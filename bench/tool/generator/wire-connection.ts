@@ -42,7 +42,7 @@ export class WireConnection {
       end: () => this.#answered(),
     })
     socket.setTimeout(benchLimits.answerMsMax, () => {
-      // Closing an idle connection is not a failure.
+      // While no request is in progress, silence is not a failure.
       if (this.#waiting !== null) this.#fail(new Error(`no answer for ${benchLimits.answerMsMax / 1000} s`))
     })
     socket.on('data', (data: Buffer) => {

@@ -2,8 +2,8 @@ import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
 /**
- * Messages of peers are input: none reaches an assertion, and none is trusted in the name of
- * another peer.
+ * Input of peers and clients: no message of a peer reaches an assertion or counts as that of
+ * another peer, and credentials are verified.
  */
 export const trustMutants: readonly Mutant[] = [
   {

@@ -56,7 +56,7 @@ type Report = {
   readonly result: readonly { readonly url: string; readonly functions: readonly FunctionCoverage[] }[]
 }
 
-/** Each process wrote one report. */
+/** Returns the executed ranges in all reports. Each process wrote one. */
 function rangesIn(directory: string, copy: Copy): Recorded['ranges'] {
   const byFile: Record<string, readonly Range[]> = {}
   for (const name of readdirSync(directory)) {
@@ -104,7 +104,9 @@ export class LoadedTexts {
     return hash.digest('hex')
   }
 
-  /** Imports, and programs of threads and processes that are named by their relative path. */
+  /**
+   * Returns the imports, and the programs of threads and processes that are named by relative path.
+   */
   #importsOf(path: string): readonly string[] {
     const known = this.#imports.get(path)
     if (known !== undefined) return known

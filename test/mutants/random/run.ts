@@ -20,7 +20,7 @@ import { TypeChecker } from './type-check.ts'
 
 export type Tried = { readonly mutation: Mutation; readonly outcome: Outcome }
 
-/** The simulation runs few seeds for one mutation: the unit tests are what has to notice. */
+/** Few seeds of the simulation for each mutation: the other tests should notice it. */
 const simulated = seeds(1, 3)
 const testedSuites = ['unit', 'scenario', 'conformance', 'model', 'integration'] as const
 const bounds = { checksMax: 40, secondsMax: 240 }
@@ -83,7 +83,7 @@ function drawn(seed: number, count: number, programs: ReadonlyMap<string, string
   )
 }
 
-/** Every check with what it covers; those of the simulation last. */
+/** Returns every check with its coverage; that of the simulation last. */
 async function covering(copy: Copy, log: (line: string) => void): Promise<readonly CoveringCheck[]> {
   const texts = new LoadedTexts(copy)
   const files = testedSuites.flatMap((suite) => testFilesUnder(suite))
@@ -128,7 +128,7 @@ async function tryMutation(
   }
 }
 
-/** Returns the place, the change, and what came of it. */
+/** Returns the place, the change and the outcome. */
 export function rowOf({ mutation, outcome }: Tried): readonly string[] {
   const { file, line } = mutation
   const result = resultOf(outcome)

@@ -20,7 +20,7 @@ export class TypeChecker {
     const options: ts.CompilerOptions = {
       ...parsed.options,
       noEmit: true,
-      // A dropped call may leave a name unused, which is no type error.
+      // A dropped call may leave a name unused, which is not a type error.
       noUnusedLocals: false,
       noUnusedParameters: false,
     }

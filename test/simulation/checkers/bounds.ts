@@ -5,9 +5,9 @@ import { pointOf } from './real-time.ts'
 import type { Truth } from './truth.ts'
 
 /**
- * I21: a result with a staleness bound is no staler. Everything acknowledged before that time is
- * within the state of the response, or of the beginning of a watch; and the bound that the response
- * states is not larger than requested.
+ * I21: a response is not staler than its staleness bound. Everything that was acknowledged longer
+ * ago than the bound is within the state of the response, or of the beginning of a watch; and the
+ * bound that the response states is not larger than requested.
  *
  * @throws Finding
  */
@@ -60,7 +60,9 @@ function describeWatch({ watcher, member, start, proof }: WatchRecord): string {
   return `watch ${watcher} at member ${member} from ${JSON.stringify(start)}, ${JSON.stringify(proof)}`
 }
 
-/** A member's clock runs at 0.95 of the true time at least, so its ms are longer. */
+/**
+ * A member's clock runs at least at 0.95 of the true rate, so its milliseconds may be this long.
+ */
 const slowest = 1 / 0.95
 const roundingMs = 1
 

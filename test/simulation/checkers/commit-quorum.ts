@@ -12,12 +12,12 @@ export function isQuorum(configuration: Configuration, has: (member: number) => 
 
 /**
  * I5: an entry reported as committed is durable on a quorum of the configuration in force when it
- * was committed, as known to the reporting member. I15: if one member is the quorum, on its own
- * disk.
+ * was committed, as known to the reporting member. I15: in a cluster of one voter, it is durable on
+ * the disk of that voter.
  *
- * In force was the configuration at the entry, or the next one after it: a further one would have
- * required this entry to be committed. A configuration entry counts with its own configuration
- * only.
+ * The configuration in force was that at the entry, or the next one after it: any later one would
+ * have required this entry to be committed first. For a configuration entry, only its own
+ * configuration counts.
  *
  * @param description of the entry
  * @throws Finding

@@ -65,7 +65,7 @@ export function checkUids(truth: Truth, corrupted: ReadonlySet<string> = new Set
   }
 }
 
-/** Keys of calls whose member was disconnected during the call. */
+/** Returns the keys of calls during which the state of the member turned wrong. */
 export function corruptedKeys(history: History): ReadonlySet<string> {
   const keys = history.calls.flatMap(({ wasCut, request }) =>
     wasCut && 'key' in request ? [request.key] : [],
@@ -76,7 +76,7 @@ export function corruptedKeys(history: History): ReadonlySet<string> {
 /**
  * I17: a call has at most one effect, an acknowledged one has it at the returned revision, and a
  * refused one has no effect. Effects are recognized by the token of each write. A call to a
- * member whose state silently diverged may have a second effect.
+ * member whose state silently diverged during the call may have a second effect.
  *
  * @throws Finding
  */
@@ -126,7 +126,7 @@ export function checkCollectionsDeleted(history: History, truth: Truth): void {
   }
 }
 
-/** The newest acknowledged revision when each call began. */
+/** Returns the newest acknowledged revision when each call began. */
 function newestAtBegin(history: History): Map<Call, number> {
   const ends = history.calls.filter(({ end }) => end !== Infinity).sort((a, b) => a.end - b.end)
   const found = new Map<Call, number>()
@@ -143,7 +143,7 @@ function newestAtBegin(history: History): Map<Call, number> {
   return found
 }
 
-/** Revisions by the token of their write; a deletion repeats the token of what it deleted. */
+/** Returns the revisions by the token of their write; without deletions, which have no token. */
 function effectsOf(truth: Truth): Map<string, number[]> {
   const effects = new Map<string, number[]>()
   for (let revision = 1; revision <= truth.revision; revision++) {

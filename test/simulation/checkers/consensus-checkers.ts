@@ -17,8 +17,8 @@ import type { Placed } from './shadow-log.ts'
 import { Truth } from './truth.ts'
 
 /**
- * All checkers of consensus, applied to messages as they are sent, and the reference history that
- * results.
+ * All checkers of consensus, which check messages as they are sent, and the reference history of
+ * the committed entries.
  */
 export class ConsensusCheckers {
   readonly truth = new Truth()
@@ -85,7 +85,7 @@ export class ConsensusCheckers {
     }
   }
 
-  /** @param commit its commit index, at least */
+  /** @param commit a lower bound of its commit index */
   #leads(member: number, term: number, commit: number): void {
     if (!this.#elections.leads(member, term)) return
     this.memberships.leads(member, term, this.#logs.logs.get(member)?.usableConfigurations(commit) ?? [])

@@ -49,7 +49,7 @@ export function judge(history: History, truth: Truth): { readonly undecided: num
   return checkLinearizable(history, (token) => keyOfToken(truth, token))
 }
 
-/** The object that a write made, as clients name it. */
+/** Returns the key, as clients name it, of the object that a write created. */
 function keyOfToken(truth: Truth, token: string): string | null {
   for (let revision = 1; revision <= truth.revision; revision++) {
     const version = truth.version(revision)

@@ -162,8 +162,8 @@ export class LogSafety {
 }
 
 /**
- * A later write in progress at the power failure may have survived too, and may have replaced
- * entries.
+ * Checks that a reopened log has everything that was durable before. A later write that was in
+ * progress at the power failure may have survived too, and may have replaced entries.
  */
 function checkDurable(member: number, durable: ShadowLog, found: ShadowLog): void {
   const [had, has] = [durable.hardState, found.hardState]

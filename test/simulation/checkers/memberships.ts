@@ -13,9 +13,9 @@ export const membershipEvents = [
 export type MembershipEvent = (typeof membershipEvents)[number]
 
 /**
- * I8: a member whose removal is committed never is a member again: it begins no leadership once it
- * knows, its id is never reused; and a member considers itself removed only if that was committed.
- * I7, as far as it concerns several members, is in `configurations`.
+ * I8: a member whose removal is committed is never a member again: it does not become leader once
+ * it knows of its removal, and its id is never reused. A member reports its removal only if that
+ * was committed. The steps of a change (I7) are checked in `configurations`.
  */
 export class Memberships {
   #decided: Placed
@@ -71,13 +71,13 @@ export class Memberships {
   /**
    * Checks the first report of a leader in a term. Leading without a vote in the committed
    * configuration is not always wrong: that configuration may be unknown to the member and its
-   * electors. A later configuration in their logs may give it a vote; and if the one that takes its
-   * vote is in its log, it has to campaign, as it may be the only one with that entry (thesis
-   * §4.2.2): it commits the entry again, and steps down. It is wrong if its log lacks the committed
-   * configuration, or if it knows that it is committed.
+   * electors. A later configuration in their logs may give it a vote. If the configuration that
+   * takes its vote away is in its log, it has to campaign, because no other member may have that
+   * entry (thesis §4.2.2): it commits the entry, and steps down. Leading is wrong if its log lacks
+   * the committed configuration, or if it knows that this configuration is committed.
    *
-   * @param usable the committed configuration that it knows, and later ones in its log; the newest
-   *   first, empty: not known
+   * @param usable the committed configuration that it knows, and later ones in its log, the newest
+   *   first; empty if its log is not known
    * @throws Finding
    */
   leads(member: number, term: number, usable: readonly Placed[]): void {

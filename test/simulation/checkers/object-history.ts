@@ -132,14 +132,14 @@ function refusalOf(call: Call): Expectation | null {
   return { kind: 'other', than: request.expected.token }
 }
 
-/** The object itself does not exist; a missing namespace is different. */
+/** Returns whether the object itself did not exist; a missing namespace does not count. */
 export function isMissing({ answer }: Call): boolean {
   return answer.kind === 'refused' && answer.reason === 'NotFound' && answer.of === 'configmaps'
 }
 
 /**
- * Deleting a range may delete each object in it, once, while it runs; the end of a namespace may
- * come later.
+ * Deleting a collection may delete each object in it, once, while the call runs; the objects of a
+ * deleted namespace may be deleted later.
  */
 function removals(call: Call, key: string): RegisterCall[] {
   const { request, answer } = call

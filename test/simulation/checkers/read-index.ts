@@ -3,13 +3,13 @@ import { Finding } from './finding.ts'
 
 /**
  * I9: a leader confirms no read round before an entry of its own term is committed, and none at an
- * index before that entry. Only then it knows everything committed before its term.
+ * index before that entry. Only then does it know everything committed before its term.
  *
  * I10: lease reads need no quorum, but must satisfy the same claims as other reads: `real-time.ts`.
  * I21: `bounds.ts`.
  */
 export class ReadIndexes {
-  /** By term: the first committed entry of it. */
+  /** The index of the first committed entry of each term. */
   readonly #first = new Map<number, number>()
   /**
    * A response that was too early when it was sent. The only voter of a cluster commits and

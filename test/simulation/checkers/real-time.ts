@@ -11,9 +11,9 @@ export function storeKey(key: string): string {
 }
 
 /**
- * I16, the order of revisions: one number line explains all. Each write took effect at its
- * revision, each most recent response is right at some revision, and none of them is before a
- * revision acknowledged when the call began.
+ * I16, the order of revisions: revisions explain all responses. Each write took effect at its
+ * revision, each most recent response is right at some revision, and neither revision is before one
+ * that was acknowledged when the call began.
  *
  * @throws Finding
  */
@@ -76,13 +76,16 @@ type Sweep = {
   readonly sessionOf: (call: Call) => string
 }
 
-/** Checks in the order of their ends that a revision at or after its floor explains each call. */
+/**
+ * Checks the calls in the order in which they ended: some revision explains each of them, which is
+ * not below the highest one that was known in its session when it began.
+ */
 function sweep(history: History, truth: Truth, { claim, isBound, sessionOf }: Sweep): void {
   const floors = new Map<string, number>()
   const atBegin = new Map<Call, number>()
-  for (const { at, call, sight } of moments(history, claim.startsWith('I16'))) {
+  for (const { at, call, observed } of moments(history, claim.startsWith('I16'))) {
     if (call === null) {
-      floors.set('', Math.max(floors.get('') ?? 0, sight))
+      floors.set('', Math.max(floors.get('') ?? 0, observed))
       continue
     }
     const session = sessionOf(call)
@@ -102,16 +105,16 @@ function sweep(history: History, truth: Truth, { claim, isBound, sessionOf }: Sw
   }
 }
 
-type Moment = { readonly at: number; readonly call: Call | null; readonly sight: number }
+type Moment = { readonly at: number; readonly call: Call | null; readonly observed: number }
 
-function moments(history: History, withSights: boolean): Moment[] {
+function moments(history: History, withObservations: boolean): Moment[] {
   const found: Moment[] = []
   for (const call of history.calls) {
     if (call.end === Infinity) continue
-    found.push({ at: call.begin, call, sight: 0 }, { at: call.end, call, sight: 0 })
+    found.push({ at: call.begin, call, observed: 0 }, { at: call.end, call, observed: 0 })
   }
-  if (withSights)
-    for (const { at, revision } of history.observations) found.push({ at, call: null, sight: revision })
+  if (withObservations)
+    for (const { at, revision } of history.observations) found.push({ at, call: null, observed: revision })
   return found.sort((a, b) => a.at - b.at)
 }
 

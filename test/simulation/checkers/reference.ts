@@ -4,17 +4,17 @@ import { hashText } from '../../../src/store/machine/hash.ts'
 import { Machine } from '../../../src/store/machine/machine.ts'
 import { emptyState } from '../../../src/store/machine/state.ts'
 
-/** The session of no process. */
+/** A session that no process has. */
 const noMember = -1
 
 /**
- * The digest that every state has to have: the committed entries, each applied once and completely,
- * without disk, restart or snapshot. Unlike `Truth` it uses the rules of the store, so it detects
- * only members that applied something else.
+ * Computes the digest that every state has to have: applies each committed entry once and
+ * completely, without disk, restart or snapshot. Unlike `Truth` it uses the code of the store, so
+ * it detects only members that applied something else, not bugs in that code.
  */
 export class Reference {
   readonly #machine = new Machine(emptyState())
-  /** By index; at 0 there is nothing to compare. */
+  /** The digest after each index; there is no digest at index 0. */
   readonly #digests: string[] = ['']
 
   /** Applies the next committed entry. */

@@ -24,7 +24,7 @@ export function checkServed(history: History, truth: Truth): void {
 
 /**
  * I18: a list shows the whole state at its revision: no object missing, none twice, none of another
- * revision. Pages are joined elsewhere.
+ * revision. Paged lists are checked in `pages.ts`.
  *
  * @throws Finding
  */

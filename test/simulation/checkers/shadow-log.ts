@@ -9,11 +9,11 @@ export type ConfigurationEntry = Extract<Entry, { readonly kind: 'configuration'
 /** The log of one member, derived from the messages of its log thread. */
 export class ShadowLog {
   base = 0
-  /** Only for a log just opened. */
+  /** The term of `base`; known only for a log that was just opened. */
   baseTerm = 0
   last = 0
   hardState: Pick<HardState, 'term' | 'vote'> = { term: noTerm, vote: null }
-  /** Commits up to here were compared. */
+  /** Commits up to this index were compared with those of other members. */
   checked = 0
   /** By index: a short description, equal for equal entries. */
   readonly descriptions = new Map<number, string>()
@@ -24,6 +24,7 @@ export class ShadowLog {
   #configurations: ConfigurationEntry[] = []
   /** The same log, limited to what was acknowledged as durable. */
   durable: ShadowLog = this
+  /** Writes and compactions that the log thread has not confirmed yet. */
   readonly underWay: (Write | Compact)[] = []
 
   /** The configuration in force before the first entry. */

@@ -10,7 +10,7 @@ export type StorageEvent =
   | 'storage-alarm'
   | 'storage-alarm-ended'
 
-/** The part of the reference that the size rules need. */
+/** The part of `Truth` that the size rules need. */
 type Known = {
   readonly revision: number
   /** Returns the current version under a store's key; null: none. */
@@ -26,7 +26,7 @@ type Put = {
 }
 
 /**
- * The rules in force and the size of the storage, by the simplest program that can compute them.
+ * Computes the storage rules in force and the size of the storage, in the simplest possible way.
  */
 export class StorageModel {
   readonly #met = new Set<StorageEvent>()
@@ -96,8 +96,8 @@ export class StorageModel {
   }
 
   /**
-   * Returns the number of events that are kept regardless of age, of those that the settings keep:
-   * zero when little space is left.
+   * Returns how many events are kept regardless of their age: as many as the settings demand, but
+   * none when little space is left.
    */
   eventsKept(eventsMin: number): number {
     const { objectBytesMax, storageBytesMax } = this.#limits
@@ -122,12 +122,12 @@ export class StorageModel {
     const isAbove = puts.length > 0 && this.#usedBytes + sum(puts) > Math.floor(1.5 * quota)
     if (!isFull && !isAbove) return false
     this.#met.add('over-quota')
-    // Writes of large objects do not prove that small ones fit.
+    // A refused write of a large object does not prove that small ones do not fit.
     if (this.#usedBytes * 10 >= quota * 9) this.#setAlarm(true)
     return true
   }
 
-  /** null for operations that sizes never refuse: deletions, and the first request for one. */
+  /** @returns null for what sizes never refuse: deletions, and the update that requests one */
   #put(operations: readonly Operation[], at: number, { revision, newest }: Known): Put | null {
     const operation = operations[at]
     if (operation === undefined || operation.kind === 'delete') return null

@@ -17,7 +17,7 @@ import type { Version } from './version.ts'
  */
 export class Truth {
   readonly storage = new StorageModel()
-  /** By revision; nothing at 0. */
+  /** By revision; revision 0 has no version. */
   readonly #versions: (Version | undefined)[] = [undefined]
   readonly #byKey = new Map<string, Version[]>()
   /** The revision after each index. */
@@ -150,7 +150,7 @@ export class Truth {
     this.#showMembers(founding?.atMs ?? 0)
   }
 
-  /** Follows the rules of apply; their own tests check them. */
+  /** Writes member objects with `memberOperations` of the server, which has tests of its own. */
   #showMembers(atMs: number): void {
     const identity = this.#identity
     if (identity === null || this.storage.level < memberObjectsLevel) return
@@ -207,7 +207,7 @@ export class Truth {
       const { uid, terminating, labels, bytes } = operation.object
       version = { ...place, kind: old === null ? 'created' : 'updated', uid, terminating, labels, bytes }
     } else {
-      if (old === null) throw new BrokenInvariant('what is deleted was there')
+      if (old === null) throw new BrokenInvariant('a deleted object existed')
       version = { ...old, ...place, kind: 'deleted' }
     }
     this.#versions.push(version)

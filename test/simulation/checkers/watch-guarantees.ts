@@ -101,7 +101,7 @@ export function checkFiltered(history: History, truth: Truth): void {
 }
 
 /**
- * I22 Bookmarkable: a bookmark means that everything up to its revision was sent, and it was.
+ * I22 Bookmarkable: when a bookmark arrives, every event up to its revision has arrived.
  *
  * @throws Finding
  */
@@ -130,7 +130,7 @@ export function checkBookmarks(history: History, truth: Truth): void {
 
 /**
  * I22, initial state: it is the whole state at one revision, which is the stated one; and a most
- * recent one, however it was proven, is not older than what was acknowledged before.
+ * recent initial state, however it was proven, is not older than what was acknowledged before.
  *
  * @throws Finding
  */
@@ -252,7 +252,7 @@ function isState(
   watch: WatchRecord,
   of: { readonly revision: number; readonly objects: readonly ObjectEvent[] },
 ): boolean {
-  // In the order of writing, so that an interrupted watch can resume.
+  // The initial state is in the order of revisions, so that an interrupted watch can resume.
   const state = listed(truth, watch.range, of.revision).toSorted((a, b) => a.revision - b.revision)
   return (
     state.length === of.objects.length &&
@@ -263,12 +263,12 @@ function isState(
   )
 }
 
-/** Returns whether its state is certainly complete. */
+/** Returns whether the initial state of a watch was sent completely for certain. */
 function isWhole(watch: WatchRecord): boolean {
   return watch.events.some((event) => event.kind === 'BOOKMARK')
 }
 
-/** Returns the maximum number of its first events that belong to the state. */
+/** Returns the maximum number of first events of a watch that belong to its initial state. */
 function stateEnd(watch: WatchRecord): number {
   if (watch.start.kind === 'after') return 0
   const mark = watch.events.findIndex((event) => event.kind === 'BOOKMARK')

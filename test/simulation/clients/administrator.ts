@@ -15,7 +15,7 @@ export type AdministratorOptions = {
   readonly serving: () => readonly Served[]
   /** In order. */
   readonly changes: readonly PlannedChange[]
-  /** The settings after the faults. */
+  /** The settings that are written when the faults end. */
   readonly last: Settings
 }
 
@@ -38,7 +38,7 @@ export class Administrator {
     this.#later(0)
   }
 
-  /** Lifts the storage limits. */
+  /** Makes pending raises of the feature level due at once, and lifts the storage limits. */
   calm(): void {
     const { world, last } = this.#options
     const raises = this.#left.filter(({ kind }) => kind === 'raise').map((change) => ({ ...change, atMs: 0 }))
@@ -84,7 +84,8 @@ function isApplied({ store }: Served, change: PlannedChange): boolean {
 }
 
 /**
- * Settings are written only on top of the known ones: an old request must not take effect later.
+ * Returns the command of a change. Settings are written only on top of the known ones: an old
+ * request must not take effect later.
  */
 function commandOf({ store, instance }: Served, change: PlannedChange): Command {
   if (change.kind === 'settings')

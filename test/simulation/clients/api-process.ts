@@ -1,7 +1,7 @@
 import type { ProcessInstance } from '../process-instance.ts'
 import type { Owner } from '../world.ts'
 
-/** The API of a running process, and its end. */
+/** The API of a running process, which is closed or cut off at its end. */
 export abstract class ApiProcess {
   readonly member: number
   readonly instance: ProcessInstance
@@ -31,7 +31,7 @@ export abstract class ApiProcess {
   }
 
   /** Returns whether its responses are dropped. */
-  get hasUnreadResponse(): boolean {
+  get dropsResponses(): boolean {
     return this.#cut || !this.owner.alive
   }
 
@@ -42,12 +42,13 @@ export abstract class ApiProcess {
     for (const close of this.#closes) close()
   }
 
+  /** Closes all connections and drops all further responses, because the state turned wrong. */
   cut(): void {
     this.#cut = true
     this.close()
   }
 
-  /** Adds what ends with it. */
+  /** Registers functions that `close` calls. */
   protected endsWith(...closes: readonly (() => void)[]): void {
     this.#closes.push(...closes)
   }

@@ -26,7 +26,7 @@ const burstClientCount = 12
 /** Higher than the numbers of all other clients. */
 export const burstClientsFrom = 100
 
-/** All clients of a cluster, and what its processes offer them. */
+/** All clients of a cluster, and the APIs of its processes. */
 export class ClientPool {
   readonly #options: ClientPoolOptions
   readonly #plan: ClientPlan
@@ -100,12 +100,12 @@ export class ClientPool {
     return served === undefined || served.gone ? false : this.#prover.proves(served, timeoutMs)
   }
 
-  /** @param revision the newest one */
+  /** Returns whether all watchers received everything. @param revision the newest one */
   caughtUp(revision: number): boolean {
     return this.#watchers.every(({ position }) => position !== null && position >= revision)
   }
 
-  /** A process serves requests from now on. */
+  /** Returns the API of a process that serves requests from now on. */
   serving(of: {
     readonly member: number
     readonly instance: ProcessInstance

@@ -5,7 +5,7 @@ import type { Owner, World } from '../world.ts'
 import type { Served } from './served.ts'
 
 /** A process that serves requests. */
-export type Endpoint = Pick<Served, 'owner' | 'gone' | 'hasUnreadResponse' | 'instance'>
+export type Endpoint = Pick<Served, 'owner' | 'gone' | 'dropsResponses' | 'instance'>
 
 /** The outcome of one call. `lost`: no response arrived or will arrive. */
 export type CallResult<T> =
@@ -14,12 +14,12 @@ export type CallResult<T> =
   | { readonly kind: 'lost' }
 
 /** How much longer a client waits than the server does, in ms. */
-const patienceMs = 400
+const extraWaitMs = 400
 
 /**
- * Sends one request over the network: it takes time to arrive, waits while the process is paused,
- * is lost with the process, and its response is lost when the process ends or the client has timed
- * out since.
+ * Sends one request over the network. The request takes time to arrive, waits while the process is
+ * paused, and is lost when the process ends. Its response is lost when the process ends or the
+ * client times out before it arrives.
  */
 export function ask<T, E extends Endpoint = Served>(
   world: World,
@@ -30,20 +30,20 @@ export function ask<T, E extends Endpoint = Served>(
   const { served, timeoutMs } = to
   const latencyMs = random.below(100) / 50
   const aborted = new AbortController()
-  const patience: Owner = {
+  const waitingClient: Owner = {
     ...{ name: 'client', alive: true, pausedUntil: 0 },
     caught: null,
     waiting: [],
   }
   return new Promise((resolve) => {
     const end = (result: CallResult<T>): void => {
-      if (!patience.alive) return
-      patience.alive = false
+      if (!waitingClient.alive) return
+      waitingClient.alive = false
       resolve(result)
     }
     const answer = (result: CallResult<T>): void =>
       world.schedule(latencyMs, 'answer', null, () => {
-        if (!served.hasUnreadResponse) end(result)
+        if (!served.dropsResponses) end(result)
       })
     world.schedule(latencyMs, 'request', served.owner, () => {
       if (served.gone) return
@@ -55,7 +55,7 @@ export function ask<T, E extends Endpoint = Served>(
         (cause: unknown) => answer({ kind: 'threw', cause: apiErrorOf(cause) }),
       )
     })
-    world.schedule(timeoutMs + patienceMs, 'client timeout', patience, () => {
+    world.schedule(timeoutMs + extraWaitMs, 'client timeout', waitingClient, () => {
       aborted.abort()
       end({ kind: 'lost' })
     })

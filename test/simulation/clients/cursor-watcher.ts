@@ -10,7 +10,7 @@ import type { Served } from './served.ts'
 
 /** The pulled range: all objects of the kind that clients write. */
 const everything = prefixOf({ group: '', plural: 'configmaps', namespace: null })
-/** A cursor without events for this long is checked. */
+/** Interval at which the watcher reads, and reopens a cursor whose process ended. */
 const pollMs = 200
 
 export type CursorWatcherOptions = {
@@ -113,7 +113,7 @@ export class CursorWatcher {
   ): void {
     const { world, history, name } = this.#options
     const { served, cursor } = open
-    if (served.hasUnreadResponse) return
+    if (served.dropsResponses) return
     if (events.length > 0) {
       const revisions = events.map(({ revision }) => revision)
       history.pulls.push({

@@ -4,7 +4,7 @@ import type { ObservedObject } from './observed-object.ts'
 /** The allowed staleness of a response. */
 export type Mode =
   | { readonly kind: 'most-recent' }
-  /** Most recent, by other means. */
+  /** `lease` and `log` are most recent, too, proven by other means. */
   | { readonly kind: 'lease' }
   | { readonly kind: 'log' }
   | { readonly kind: 'bounded'; readonly boundMs: number }
@@ -17,7 +17,7 @@ export function isLinearizable({ kind }: Mode): boolean {
   return kind === 'most-recent' || kind === 'lease' || kind === 'log'
 }
 
-/** The statement of a member about its response, and when it fixed it, in virtual ms. */
+/** The proof that a member gave with its response, and the virtual time in ms of that proof. */
 export type Proof = {
   readonly mode: ProvenMode
   readonly boundMs: number | null
@@ -44,7 +44,7 @@ export type Request =
       readonly key: string
       readonly token: string
       readonly expected: KnownVersion | null
-      /** Without a version to replace, a missing object is created. */
+      /** Whether the request creates the object if it does not exist. */
       readonly creates: boolean
     }
   | {
@@ -86,9 +86,9 @@ export type Answer =
       readonly more: boolean
       readonly remaining: number | null
     }
-  /** Certainly without effect. `of`: the plural name of the resource that the refusal is about. */
+  /** The call had no effect. `of`: the plural name of the resource that the refusal is about. */
   | { readonly kind: 'refused'; readonly reason: string; readonly of: string }
-  /** It may have taken effect, or still may. */
+  /** The call may have taken effect, or may still do so. */
   | { readonly kind: 'unknown' }
 
 /** One request and its response, on a clock that counts these events. */
@@ -104,14 +104,14 @@ export type Call = {
   /** In virtual ms. */
   endMs: number
   /**
-   * The state of that member turned wrong during the call, so it was disconnected: it may have
-   * repeated the write as if it were lost.
+   * Whether the state of that member turned wrong during the call, so that its clients were
+   * disconnected. The member may have repeated the write as if it had been lost.
    */
   wasCut: boolean
   answer: Answer
   /** The proof of a get or list; null: without one. */
   proof: Proof | null
-  /** The newest committed and the newest compacted revision at its end. */
+  /** The newest committed and the newest compacted revision when the call ended. */
   newest: number
   trimmed: number
 }
@@ -136,7 +136,7 @@ export type WatchRecord = {
   readonly mode: Mode
   /** Time of the request. */
   readonly begin: number
-  /** null: it did not begin. */
+  /** null: the watch did not begin. */
   proof: Proof | null
   readonly events: WatchedEvent[]
 }

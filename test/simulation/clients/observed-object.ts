@@ -49,8 +49,8 @@ function textOf(doc: Doc): string {
 }
 
 /**
- * Returns the same version with another revision: a watch shows an object that left its selection
- * so.
+ * Returns the same version with another revision. A watch sends an object that left its selection
+ * like this.
  */
 export function atRevision(doc: Doc, revision: number): Doc {
   return { ...doc, metadata: { ...doc.metadata, resourceVersion: String(revision) } }

@@ -19,7 +19,7 @@ export type ChangeOutcome =
 type ChangeRequest = {
   readonly change: MemberChange
   readonly then: (outcome: ChangeOutcome) => void
-  /** Virtual ms; null: not yet. */
+  /** When it was answered, in virtual ms; null: not yet. */
   answeredMs: number | null
 }
 

@@ -59,7 +59,7 @@ const limits: RegistryLimits = Object.freeze({
   sliceObjectsMax: 5,
 })
 
-/** Longer than any request of a client, short enough to occur. */
+/** Longer than any request of a client, and short enough that sessions expire during a run. */
 const sessionIdleMs = 8_000
 
 /** The API of a running process: the real verbs and controllers. */

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../src/api/errors/api-error.ts'
 import { apiVersionOf } from '../../../src/registry/kinds/definition.ts'
 import type { ResourceDefinition } from '../../../src/registry/kinds/definition.ts'
-import type { VerbResponse as Served200, VerbRequest } from '../../../src/registry/calls/verb.ts'
+import type { VerbRequest, VerbResponse } from '../../../src/registry/calls/verb.ts'
 import type { RequestContext } from '../../../src/registry/calls/request.ts'
 import { StoreError } from '../../../src/store/store-errors.ts'
 import { keyOf } from '../../../src/store/key.ts'
@@ -223,7 +223,7 @@ function objectOf(definition: ResourceDefinition, metadata: object, token: strin
   }
 }
 
-async function bytesOf(answer: Served200): Promise<Uint8Array> {
+async function bytesOf(answer: VerbResponse): Promise<Uint8Array> {
   if (answer.kind === 'document') return answer.bytes
   if (answer.kind !== 'pieces') throw new Error('a watch is not one document')
   const pieces: Uint8Array[] = []

@@ -145,7 +145,7 @@ export class Watcher {
     this.#position = null
   }
 
-  /** The server's side: sends the events of the stream as fast as the client takes them. */
+  /** Acts as the server: sends the events of the stream, sometimes after a pause. */
   #pump(connection: Connection): void {
     const { world } = this.#options
     const { served, stream } = connection
@@ -166,7 +166,7 @@ export class Watcher {
     else took(piece)
   }
 
-  /** The client's side, a little later. */
+  /** Delivers bytes to the client after the latency of the connection. */
   #send(connection: Connection, bytes: Uint8Array | null): void {
     if (bytes?.length === 0) return
     this.#options.world.schedule(connection.latencyMs, 'watch response', null, () => {

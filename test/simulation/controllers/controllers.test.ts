@@ -3,7 +3,7 @@
  * stalls or is replaced in the middle of their work.
  * Method: a few seeds of whole clusters on virtual time. Separate checkers compare the end state
  * with what the clients asked for, and the committed steps of each object with those that it may
- * have. Deliberate bugs show that each checker fails.
+ * have. Deliberate bugs show that each checker can fail.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ import { stepRules } from './steps.ts'
 
 const seeds = Number(process.env['CONTROLLER_SEEDS'] ?? 3)
 const mistakeSeedsMax = 20
-/** Little work, for runs that only need some of it. */
+/** Sizes of a small workload, for runs that need little of it. */
 const fewSizes = {
   ...{ namespaces: 1, maps: 0, pods: 0, dependents: 0, requests: 1, tokens: 1 },
   ...{ roles: 1, definitions: 2, absentPods: 0, items: 1 },
@@ -36,7 +36,7 @@ void test(`controllers do everything exactly once in each of ${seeds} seeds`, as
   assert.ok(leaderships > 2 * seeds, `${leaderships} leaders`)
   assert.ok(snapshots > 0, 'some members continue from a snapshot')
   for (const { what } of stepRules(namesOf('k8s.io'))) {
-    // Only failures are counted up.
+    // Events about failures need not occur.
     if (what.includes('failure')) continue
     assert.ok(counts.of(what) > 0, `no step was checked of: ${what}`)
   }
@@ -61,7 +61,7 @@ void test('writes that ignore the fencing token are detected', async () => {
   assert.match(await finding('no-fencing', { work: 'everywhere', sizes }), /^C4 names: /)
 })
 
-void test('a leader that does not continue the work of the one before is detected', async () => {
+void test('a leader that does not continue the work of its predecessor is detected', async () => {
   assert.match(await finding('no-successor', { work: 'on-leader', sizes: fewSizes }), /^C1 end state: /)
 })
 

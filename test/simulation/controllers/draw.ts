@@ -29,7 +29,9 @@ const leaderFaults: readonly FaultKind[] = [
   ...(['transfer', 'isolate', 'sync-stall', 'slow-link', 'restart-loop'] as const),
 ]
 
-/** Entries that a log keeps so that a member that was cut off for seconds needs a snapshot. */
+/**
+ * Numbers of retained log entries with which a member that is cut off for seconds needs a snapshot.
+ */
 const shortRetentions = [0, 10]
 
 export function drawControllersPlan(random: SeededRandom): ControllersPlan {
@@ -43,7 +45,7 @@ export function drawControllersPlan(random: SeededRandom): ControllersPlan {
   }
 }
 
-/** As in other runs, but with a log and a network that let most of the work be done in time. */
+/** Draws a swarm as in other runs, but with a disk and a network that are fast enough to finish. */
 function drawControllersSwarm(random: SeededRandom): Swarm {
   const drawn = drawSwarm(random)
   const voters = random.chance(0.1) ? 5 : 3
@@ -86,8 +88,9 @@ function drawFaults(random: SeededRandom, { voters, downMsMax, limits }: Swarm):
 }
 
 /**
- * A member is cut off while most of the work of a round is done, and has to lead soon after it is
- * back: its controllers then work on a state that came as a snapshot.
+ * Draws faults that cut off a member while most of the work of a round is done, and transfer
+ * leadership to it soon after it is back: its controllers then work on a state that came as a
+ * snapshot.
  */
 function drawAbsence(random: SeededRandom, voters: number): readonly ScheduledFault[] {
   const member = 1 + random.below(voters)

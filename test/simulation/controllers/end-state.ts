@@ -29,7 +29,7 @@ export type Expected = {
   readonly objects: StoredObjects
 }
 
-/** Returns what is not as it has to be after the first round. */
+/** Returns the differences from the state that the first round has to end in. */
 export function unfinishedBuild(expected: Expected): readonly string[] {
   const { sizes } = expected
   return [
@@ -47,7 +47,7 @@ export function unfinishedBuild(expected: Expected): readonly string[] {
   ]
 }
 
-/** Returns what is not as it has to be after the second round. */
+/** Returns the differences from the state that the second round has to end in. */
 export function unfinishedRemoval(expected: Expected): readonly string[] {
   const { sizes, objects, names } = expected
   const gone = (what: string, left: readonly StoredDoc[]): readonly string[] =>
@@ -100,7 +100,7 @@ function namespaceProblems({ names, objects }: Expected, namespace: string): rea
   if (!accounts.some(named('default'))) problems.push(`${namespace} has no default account`)
   const published = objects.get({ plural: 'configmaps', namespace }, names.rootCaConfigMap)
   if (published?.data?.[names.rootCaKey] !== simulatedRootCa())
-    problems.push(`${namespace} has not the root CA`)
+    problems.push(`${namespace} does not have the root CA`)
   const secrets = objects
     .list({ plural: 'secrets', namespace })
     .filter(({ type }) => type === names.secretTypes.serviceAccountToken)
@@ -108,7 +108,7 @@ function namespaceProblems({ names, objects }: Expected, namespace: string): rea
     const own = secrets.filter(
       (secret) => secret.metadata.annotations?.[names.label('service-account.name')] === metadata.name,
     )
-    // Those of the test are named as their account.
+    // The Secret that clients create has the name of its account.
     const kept = own.filter((secret) => secret.metadata.name !== 'robot')
     const wanted = names.keepsTokenSecrets ? 1 : 0
     if (kept.length !== wanted)
@@ -123,7 +123,7 @@ function namespaceProblems({ names, objects }: Expected, namespace: string): rea
   return problems
 }
 
-/** The namespace that was created again has what clients created since, and nothing from before. */
+/** Checks that the recreated namespace has what clients created in it, and nothing from before. */
 function recreationProblems(expected: Expected): readonly string[] {
   const { names, objects } = expected
   const found = objects.list({ plural: 'namespaces', namespace: null }).find(named(recreatedNamespace))
@@ -161,7 +161,7 @@ function contentProblems(expected: Expected, namespace: string): readonly string
   return problems
 }
 
-/** The usage in the status is that of the stored objects, and the limits are those of the spec. */
+/** Checks that the usage is that of the stored objects, and the limits are those of the spec. */
 function quotaProblems({ objects }: Expected, namespace: string): readonly string[] {
   const quota = objects.get({ plural: 'resourcequotas', namespace }, 'quota')
   if (quota === null) return [`${namespace} has no quota`]
@@ -179,7 +179,7 @@ function quotaProblems({ objects }: Expected, namespace: string): readonly strin
   return problems
 }
 
-/** Each request has one approval, and a certificate of its own. */
+/** Checks that each request has one approval, and a certificate of its own. */
 function requestProblems({ objects }: Expected, count: number): readonly string[] {
   const requests = objects.list({
     ...{ group: 'certificates', plural: 'certificatesigningrequests', namespace: null },
@@ -219,7 +219,7 @@ function roleProblems({ objects, sizes }: Expected, from: number): readonly stri
   return sorted(rules) === sorted(right) ? [] : [`the aggregated role has the rules ${textOf(rules)}`]
 }
 
-/** One of the definitions has the short name that all of them request. */
+/** Checks that one of the definitions has the short name that all of them request. */
 function definitionProblems({ objects, sizes }: Expected, count: number): readonly string[] {
   const all = { group: 'apiextensions', plural: 'customresourcedefinitions', namespace: null }
   const definitions = objects.list(all).filter(({ metadata }) => metadata.name !== itemsDefinition)

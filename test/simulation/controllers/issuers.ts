@@ -10,8 +10,8 @@ import { allowsEverything } from '../../support/fakes/allow-all-reviewers.ts'
 import { certificateRequest } from '../../support/fixtures/certificate-request.ts'
 
 /*
- * Signatures of ECDSA differ each time, and new keys do: one seed would have several histories. So
- * the authority has a fixed Ed25519 key, and tokens are numbers.
+ * ECDSA signatures and new keys differ each time, so one seed would have several histories.
+ * Therefore the authority has a fixed Ed25519 key, and tokens are drawn from the seed.
  */
 
 /** PKCS #8 of an Ed25519 key, without the key itself. @source RFC 8410 section 7 */

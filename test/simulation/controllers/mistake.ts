@@ -4,10 +4,10 @@ import type { Registry, VerbRequest } from '../../../src/registry/calls/verb.ts'
 import type { Outcome } from '../../../src/store/command.ts'
 
 /**
- * Deliberate bugs, each of which some checker has to find: controllers write whatever other members
- * wrote since; their writes ignore the fencing token; only the first leader works; the usage of a
- * quota is stored whatever other members stored since; a namespace is emptied although it is a
- * later one.
+ * Deliberate bugs, each of which some checker has to find: controllers overwrite what other members
+ * wrote since they read it; their writes ignore the fencing token; only the controllers of the
+ * first leader work; the usage of a quota is stored although other members changed it; a namespace
+ * is emptied although it was deleted and created again.
  */
 export type Mistake =
   'no-preconditions' | 'no-fencing' | 'no-successor' | 'no-quota-conditions' | 'no-deletion-conditions'
@@ -88,7 +88,7 @@ function changed(request: VerbRequest, change: (body: Body) => Body): VerbReques
   return { ...request, body: Buffer.from(JSON.stringify(change(bodyOf(request.body)))) }
 }
 
-/** Returns an update of the newest version, whatever version its content was decided for. */
+/** Returns the same update with the newest version as its precondition. */
 async function overwriting(registry: Registry, request: VerbRequest): Promise<VerbRequest> {
   const target = { ...request.target, subresource: null }
   const answer = await registry.get({ ...request, target, body: new Uint8Array(0), contentType: '' })

@@ -8,7 +8,7 @@ import { storedDoc } from './stored-objects.ts'
 import type { StoredDoc } from './stored-objects.ts'
 
 /**
- * Checks what has to hold at each revision, not only at the end: what waits for other objects is
+ * Checks what has to hold at each revision, not only at the end: an object that waits for others is
  * deleted after them, no two definitions have one name, and no quota shows less than is stored.
  *
  * @throws Finding
@@ -98,7 +98,7 @@ class Replay {
     this.#counts.set(place, (this.#counts.get(place) ?? 0) + more)
   }
 
-  /** A quota counts from when its status has the limits. */
+  /** A quota is in force as soon as its status has the limits. */
   #checkQuota({ key, revision }: Version): void {
     const { namespace } = partsOf(key as Key)
     const { hard, used } = this.#live.get(`/resourcequotas/${namespace}/quota`)?.status ?? {}

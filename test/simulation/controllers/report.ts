@@ -1,12 +1,12 @@
 import { describeFault } from '../plan.ts'
 import type { FailedSeed } from '../serve-seeds.ts'
 
-/** One command line for a shell. */
+/** Returns the command that runs a seed again. */
 export function repeatCommand(seed: number): string {
   return `make sim CONTROLLERS=1 SEED=${seed}`
 }
 
-/** A report for people: the faults, the finding, and the command that repeats it. */
+/** Returns a report of the trace, the faults, the finding, and the command that runs it again. */
 export function failureReport({ seed, plan, message, lastLines }: FailedSeed): string {
   return [
     ...['', 'The end of the trace:', ...lastLines],

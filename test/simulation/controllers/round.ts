@@ -80,7 +80,7 @@ const temporary: ReadonlySet<ApiErrorReason> = new Set<ApiErrorReason>([
   ...(['Conflict', 'ServiceUnavailable', 'Timeout', 'ServerTimeout', 'TooManyRequests'] as const),
 ])
 
-/** A namespace that is not applied yet is not found. */
+/** Includes `NotFound`: a member may not have applied a new namespace or kind yet. */
 function isTemporary(cause: unknown): boolean {
   return cause instanceof ApiError && (temporary.has(cause.code) || cause.code === 'NotFound')
 }

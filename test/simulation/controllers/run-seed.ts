@@ -178,7 +178,7 @@ class ControllersRun {
     return Math.round(finished - healed)
   }
 
-  /** All machines move their wall clocks at the same time, as if hours had passed. */
+  /** Moves the wall clocks of all machines at the same time, as if hours had passed. */
   #jump(delayMs: number): void {
     this.#world.schedule(delayMs, 'hours pass', null, () => {
       for (const { time } of this.#members) time.jump(jumpMs)
@@ -211,7 +211,7 @@ class ControllersRun {
     else this.#world.schedule(restartMs, `m${member.id} starts again`, null, () => member.start())
   }
 
-  /** A process may have ended because of an earlier fault. */
+  /** Returns the members without the last revision; one may have ended because of a late fault. */
   #lagging(): readonly string[] {
     const { revision } = this.#watcher.truth
     return this.#members
@@ -235,7 +235,7 @@ class ControllersRun {
   }
 }
 
-/** Leaves out timers and messages between threads. */
+/** Returns whether a failure report shows the line: faults and clients, not timers and messages. */
 function isOfInterest(line: string): boolean {
   return line.startsWith('nemesis') || line.startsWith('client') || line.startsWith('hours')
 }

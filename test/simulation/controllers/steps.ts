@@ -17,11 +17,8 @@ export type StepRule = {
   readonly what: string
   readonly concerns: (key: string, first: StoredDoc) => boolean
   readonly steps: RegExp
-  /**
-   * A part of the object that must not have the same value again after another one. null: any other
-   * value may come before and after
-   */
-  readonly never?: (doc: StoredDoc) => unknown
+  /** Returns the part of an object that no two of its versions may share; null is ignored. */
+  readonly uniquePart?: (doc: StoredDoc) => unknown
 }
 
 const decision = 'status\\.acceptedNames\\+status\\.conditions'
@@ -71,13 +68,13 @@ export function stepRules(names: Names): readonly StepRule[] {
       what: 'cluster-info never has the same signatures again',
       concerns: below('', 'configmaps', named('cluster-info')),
       steps: /^created( data)*$/,
-      never: ({ data = {} }) => (Object.keys(data).some((key) => key.startsWith('jws-')) ? data : null),
+      uniquePart: ({ data = {} }) => (Object.keys(data).some((key) => key.startsWith('jws-')) ? data : null),
     },
     {
-      what: 'the authorities never are the same again',
+      what: 'the published authorities never are the same again',
       concerns: below('', 'configmaps', named('extension-apiserver-authentication')),
       steps: /^created( data)*$/,
-      never: ({ data }) => data,
+      uniquePart: ({ data }) => data,
     },
     {
       what: 'an owner whose dependents wait, or lose their reference, is deleted once',
@@ -110,7 +107,7 @@ export function stepRules(names: Names): readonly StepRule[] {
       what: 'a role never has the same aggregated rules again',
       concerns: below('rbac.authorization', 'clusterroles', named(aggregatedRole)),
       steps: /^created( rules)*$/,
-      never: ({ rules }) => ((rules ?? []).length > 0 ? rules : null),
+      uniquePart: ({ rules }) => ((rules ?? []).length > 0 ? rules : null),
     },
     {
       what: 'the objects of a definition are deleted once, and then the definition',
@@ -141,7 +138,7 @@ export function stepRules(names: Names): readonly StepRule[] {
       steps: /^created( deleted created)*( deleted)?$/,
     },
     {
-      what: 'what every namespace has is created once in one, and once in a later one of the same name',
+      what: 'a default object of a namespace is created once, and once in a later namespace of its name',
       concerns: (key, { metadata }) =>
         ['default', names.rootCaConfigMap].includes(metadata.name) &&
         ['serviceaccounts', 'configmaps'].some((plural) =>
@@ -170,14 +167,18 @@ export function checkSteps(names: Names, history: ObjectHistory): ReadonlyMap<st
     const steps = stepsOf(versions)
     if (!rule.steps.test(steps.join(' ')))
       throw new Finding('C2 once', `${rule.what}, but the steps of ${key} are: ${steps.join(', ')}`)
-    if (rule.never !== undefined) checkNever(key, rule, versions)
+    if (rule.uniquePart !== undefined) checkUniquePart(key, rule, versions)
     counts.set(rule.what, (counts.get(rule.what) ?? 0) + steps.length)
   }
   return counts
 }
 
-function checkNever(key: string, { what, never = () => null }: StepRule, versions: readonly Version[]): void {
-  const values = versions.filter(({ kind }) => kind !== 'deleted').map((one) => never(storedDoc(one)))
+function checkUniquePart(
+  key: string,
+  { what, uniquePart = () => null }: StepRule,
+  versions: readonly Version[],
+): void {
+  const values = versions.filter(({ kind }) => kind !== 'deleted').map((one) => uniquePart(storedDoc(one)))
   const texts = values.filter((value) => value !== null).map((value) => JSON.stringify(value))
   if (new Set(texts).size !== texts.length)
     throw new Finding('C2 once', `${what}, but ${key} was: ${texts.join(', then ')}`)

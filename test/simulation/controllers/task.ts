@@ -24,8 +24,8 @@ export type Task = {
 export const definitionGroup = 'example.com'
 
 /**
- * The stem of a group, or `definitionGroup`; a plural, and a namespace; null: a cluster-scoped
- * kind.
+ * A kind and its place: the stem of a group or `definitionGroup` (unset: the core group), the
+ * plural, and the namespace; null: the kind is cluster-scoped, or for lists all namespaces.
  */
 export type Kind = {
   readonly group?: string
@@ -66,7 +66,7 @@ export function create(
   }
 }
 
-/** Creates an object once the one that was deleted before is gone. */
+/** Creates an object again as soon as the deleted one is gone. */
 export function createAgain(
   kind: Kind,
   name: string,

@@ -37,7 +37,7 @@ export function drawSizes(random: SeededRandom): Sizes {
 export const keptNamespace = 'w0'
 /** The namespace that is created again after its deletion. */
 export const recreatedNamespace = 'w1'
-/** The name of the objects that clients create in it then. */
+/** The name of the objects that clients create after they recreated what holds them. */
 export const laterName = 'later'
 export const absentNode = 'absent'
 /** The label of roles that the aggregated role selects. */
@@ -110,7 +110,7 @@ export function buildTasks(names: Names, sizes: Sizes): readonly Task[] {
   ]
 }
 
-/** All rules but the first are added while the first is there, and none after it was removed. */
+/** Creates all other roles after the first one, which the second round deletes. */
 function roleTasks(count: number): readonly Task[] {
   const [first, ...others] = numbered(count, 'part')
   if (first === undefined) return []
@@ -206,7 +206,7 @@ function certificateRequestTask(names: Names, number: number): Task {
   }))
 }
 
-/** Bootstrap tokens that sign, and what they sign. */
+/** Creates bootstrap tokens for signing, and the ConfigMap that is signed with them. */
 function tokenTasks(names: Names, count: number): readonly Task[] {
   const text = (value: string): string => Buffer.from(value).toString('base64')
   const info = create(kinds.maps(names.publicNamespace), 'cluster-info', () => ({
@@ -230,8 +230,9 @@ export function definitionName(number: number): string {
 }
 
 /**
- * Definitions that ask for the same short name, which one of them gets. All but the last one are
- * created at once: leaders with different knowledge would decide differently.
+ * Definitions that request the same short name, which one of them gets. The last one is created
+ * first, and then all others at the same time: leaders with different knowledge would decide
+ * differently.
  */
 function definitionTasks(names: Names, count: number): readonly Task[] {
   const task = (number: number, after: readonly string[]): Task => {
@@ -244,7 +245,10 @@ function definitionTasks(names: Names, count: number): readonly Task[] {
   return [last, ...Array.from({ length: count - 1 }, (_, at) => task(at, [last.label]))]
 }
 
-/** A leader that stalled while it emptied the namespace must not delete any of these objects. */
+/**
+ * Deletes a namespace, and creates it again with other objects. A leader that stalled while it
+ * emptied the first one must not delete any of these objects.
+ */
 function recreationTasks(): readonly Task[] {
   const removal = remove(kinds.namespaces, recreatedNamespace)
   const again = createAgain(kinds.namespaces, recreatedNamespace, () => ({}), [removal.label])
@@ -298,7 +302,7 @@ export function removeTasks(names: Names, sizes: Sizes): readonly Task[] {
     remove(kinds.accounts(keptNamespace), 'robot'),
     remove(kinds.volumes, 'volume'),
     remove(kinds.roles, 'part0'),
-    // Whichever of these had the common name: another one gets it.
+    // If one of these has the common name, another definition gets it.
     ...Array.from({ length: sizes.definitions - 1 }, (_, at) =>
       remove(kinds.definitions, definitionName(at)),
     ),

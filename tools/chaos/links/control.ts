@@ -10,9 +10,10 @@ import { parseRules } from './rules.ts'
 import type { LinkRule } from './rules.ts'
 
 /*
- * Control protocol, one line each way: all rules as JSON, then "ok" or an error. Rules are valid as
- * long as the connection that sent them, so a client that dies reverts its faults. Only one
- * connection at a time, so that two runs do not interfere.
+ * Control protocol: the client sends all rules as one line of JSON, and the server responds with
+ * "ok" or an error. Rules are in force as long as the connection that sent them is open, so link
+ * faults end with their client. Only one connection is accepted at a time, so that two runs do not
+ * interfere.
  */
 
 /** Maximum length of a unix socket address, including the terminating zero. @source unix(7) */
@@ -72,7 +73,7 @@ export class ControlServer {
 
 const connectionClosed = 'the connection was closed'
 
-/** Client of the control socket. Its rules are valid while it is connected. */
+/** Client of the control socket. Its rules are in force while it is connected. */
 export class ControlClient {
   readonly #socket: Socket
   readonly #clock: Clock

@@ -7,7 +7,7 @@ import type { LinkState } from './rules.ts'
 /** Minimum retransmission timeout of TCP. @source RFC 6298 with Linux' TCP_RTO_MIN */
 const resendMs = 200
 
-/** null: end of the connection. */
+/** A chunk in the buffer. `bytes` null: the end of the connection. */
 type Piece = { readonly bytes: Buffer | null; readonly dueMs: number }
 
 export type FlowOptions = {

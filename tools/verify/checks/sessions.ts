@@ -19,7 +19,7 @@ export function checkSessions(
   const check = 'reads on one connection never go back'
   const findings = new Findings()
   if (balanced) {
-    const examined = 'endpoints are balancers'
+    const examined = 'endpoints may be load balancers'
     return { ...findings.report(check, { examined, count: 0 }), verdict: 'not-applicable' }
   }
   const floors = new Map<string, { readonly revision: number; readonly call: Call }>()

@@ -18,7 +18,12 @@ export class WatchState {
     }
   }
 
-  /** Watches of one watcher must be passed in order. @param isComplete the watch missed nothing */
+  /**
+   * Reports events whose type contradicts the known objects. Watches of one watcher must be passed
+   * in order.
+   *
+   * @param isComplete the watch missed nothing
+   */
   check(watch: Watch, isComplete: boolean, wrong: (event: WatchEvent, text: string) => void): void {
     if (!watch.resumed) this.#begin(watch)
     const objects = this.#objects.get(watch.watcher) ?? null
