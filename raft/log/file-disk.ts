@@ -20,7 +20,11 @@ import { LogError } from './errors.ts'
 export class FileDisk implements LogDisk {
   readonly #directory: string
 
-  /** Creates the directory if it does not exist. @throws LogError */
+  /**
+   * Creates the directory if it does not exist.
+   *
+   * @throws LogError
+   */
   constructor(directory: string) {
     this.#directory = directory
     translate(`make directory ${directory}`, () => makeDurably(resolve(directory)))

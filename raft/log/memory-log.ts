@@ -5,7 +5,7 @@ import type { LogStore, LogWrite, RecoveredLog } from '../ports.ts'
 import { LogError } from './errors.ts'
 import { LogShape } from './log-shape.ts'
 
-/** A log in memory: the reference implementation, and the log of members without durable state. */
+/** A log in memory, for members without durable state and for tests. */
 export class MemoryLog implements LogStore {
   readonly recovered: RecoveredLog
   readonly #shape: LogShape
