@@ -13,7 +13,7 @@ import { expectEnd, malformed, openMessage, readEnd, readWhole, skipField, write
 export type EntriesKind = 'entries-wanted' | 'entries-sent'
 export type EntriesMessage = Extract<PeerMessage, { readonly kind: EntriesKind }>
 
-/** Limit of one message. An entry of the smallest size counts 32 bytes in a window. */
+/** Limit of the entries in one message. The limit in bytes is reached before it. */
 const entriesMax = 65_536
 
 /** Writes everything but the address. */
@@ -54,7 +54,7 @@ export function readEntries(reader: BinaryReader, kind: EntriesKind, end: number
   return { kind, from, to, first: logIndex(first), last: logIndex(last) }
 }
 
-/** Checks that entries are consecutive, and terms ascend up to the sender's. */
+/** Checks that entries are consecutive, and that terms do not decrease or exceed the sender's. */
 export function checkEntries(
   entries: readonly Entry[],
   previousIndex: number,
