@@ -69,7 +69,7 @@ export function transition(from: Configuration, target: Configuration): Configur
   const wanted = new Map(target.members.map((member) => [member.id, member]))
   const outgoing = from.members.filter((member) => from.voters.includes(member.id))
   const members = new Map(target.members.map((member) => [member.id, member]))
-  // An outgoing voter, also one that becomes a learner, stays a voter until the joint configuration
+  // An outgoing voter, even one that becomes a learner, stays a voter until the joint configuration
   // is left.
   for (const member of outgoing) {
     if (!target.voters.includes(member.id)) {

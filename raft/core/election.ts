@@ -33,7 +33,7 @@ export function preCampaign(state: State): void {
   becomePreCandidate(state)
   const { lastIndex, lastTerm } = state.log
   for (const to of peersThatVote(state)) {
-    // The term of the possible campaign; a pre-vote does not change its own term.
+    // The term of the possible campaign. A pre-vote does not change the term of this member.
     const term = (state.term + 1) as Term
     sendAtOnce(state, { kind: 'pre-vote-request', from: state.id, to, term, lastIndex, lastTerm })
   }

@@ -7,9 +7,10 @@ import { noTerm } from './types.ts'
 import type { LogIndex } from './types.ts'
 
 /*
- * The properties of figure 3 of the Raft paper that one member can check by itself. Checked at
- * every Ready, in production too: a few comparisons per follower and per message. Properties of a
- * single operation (an append, a truncation, a vote) are asserted there.
+ * The properties of figure 3 of the Raft paper that one member can check by itself. They are
+ * checked at every Ready, in production too: a few comparisons per follower and per message.
+ * Properties of a single operation (an append, a truncation, a vote) are asserted in that
+ * operation.
  */
 
 /** @param leaving messages that may be sent at once */

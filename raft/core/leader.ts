@@ -132,7 +132,7 @@ function noteAccepted(state: State, progress: Progress, message: MessageOf<'appe
       progress.inflights.freeTo(message.index)
       break
     case 'snapshot':
-      // The follower has the state, from whatever source, and the log continues there.
+      // The follower has a state, from any source, from which this log can continue.
       if (progress.match >= state.log.base.index) progress.becomeReplicate()
       break
     default:

@@ -17,7 +17,7 @@ type Recovered = {
 export type LogUpdate = { readonly snapshot: SnapshotMeta | null; readonly entries: readonly Entry[] }
 
 /**
- * The log as this member sees it, whether it is on its disk yet or not.
+ * The log of this member, including the entries that are not on its disk yet.
  *
  *  compacted │        durable        │  handed to the log  │ not handed yet │
  *   ─────────┼───────────────────────┼─────────────────────┼────────────────┤

@@ -69,8 +69,8 @@ export type Message =
       readonly quiet?: true
     })
   /**
-   * The core receives this message once the whole state is staged, which is sent on a connection of
-   * its own.
+   * The state itself is sent on a connection of its own. The core receives this message once the
+   * whole state is staged.
    */
   | (Addressed & { readonly kind: 'snapshot'; readonly snapshot: SnapshotMeta })
   | (Addressed & { readonly kind: 'timeout-now' })

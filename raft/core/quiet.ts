@@ -5,16 +5,16 @@ import type { State } from './state.ts'
 /*
  * A cluster without writes sends fewer heartbeats, because they cause most of its load.
  *
- * Once nothing was written for a while and every follower has the whole log, heartbeats announce
- * that the next one may come later ("quiet"). A follower that receives such a heartbeat waits
- * longer, by the difference between the two intervals, before it campaigns or votes for another
- * member, and confirms this in its response. When every follower has confirmed, the leader sends
- * heartbeats at the longer interval. An entry, a configuration change, a lost connection, or a
- * delay of the leader's own thread, which could make a rare heartbeat too late, ends this: the
- * leader sends heartbeats that are not quiet, and each of its messages but a quiet heartbeat
- * restores the usual timeouts of the follower that receives it.
+ * Once nothing has been written for a while and every follower has the whole log, heartbeats
+ * announce that the next one may come later ("quiet"). A follower that receives such a heartbeat
+ * waits longer, by the difference between the two intervals, before it campaigns or votes for
+ * another member, and confirms this in its response. When every follower has confirmed, the leader
+ * sends heartbeats at the longer interval. An entry, a configuration change, a lost connection or a
+ * delay of the leader's own thread, which could make a rare heartbeat too late, ends the quiet
+ * time. Then the leader sends usual heartbeats again, and each of its messages restores the usual
+ * timeouts of the follower that receives it.
  *
- * - Safety does not depend on it: timeouts only get longer, for campaigning as for voting, so the
+ * - Safety does not depend on this: timeouts only get longer, for campaigning as for voting, so the
  *   promise of a lease holds (`lease.ts`). A leader that wants a lease is not quiet, because its
  *   lease would end between two heartbeats.
  * - A member that does not support quiet heartbeats, or has them turned off, never confirms: then

@@ -57,7 +57,7 @@ export type State = {
   readonly id: NodeId
   readonly log: RaftLog
 
-  /** These four are written by `transitions.ts` only, hence `readonly`. */
+  /** The next four fields are `readonly`, because only `transitions.ts` writes them. */
   readonly role: Role
   readonly term: Term
   readonly vote: NodeId | null
@@ -135,8 +135,9 @@ export type Outbox = {
   nextTicket: PersistTicket
   /** Writes that were handed to the log and are not durable yet, in order of their tickets. */
   readonly underWay: { readonly ticket: PersistTicket; readonly term: Term; readonly vote: NodeId | null }[]
-  /** Term and vote as last handed to the log, and as known to be durable. */
+  /** Term and vote as last handed to the log. */
   handed: DurableVote
+  /** Term and vote as known to be durable. */
   durable: DurableVote
   commitReported: LogIndex
   commitHanded: LogIndex

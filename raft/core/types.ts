@@ -55,12 +55,13 @@ export type MemberInfo = {
   readonly peerAddress: string
   /** `host:port` that its clients connect to. */
   readonly clientAddress: string
-  /** Version of the program it runs, and the newest feature level it supports. */
+  /** Version of the program that it runs. */
   readonly version: string
+  /** The highest feature level that it supports. */
   readonly featureLevel: number
   /** The member that is removed in the change that makes this one a voter; null: none. */
   readonly replaces: NodeId | null
-  /** Wall-clock ms of its addition, as given by the requester; 0: a founding member. */
+  /** Wall-clock ms of its addition, as given by the requester; 0: a founder. */
   readonly addedMs: number
 }
 

@@ -390,7 +390,7 @@ export class Driver {
   }
 }
 
-/** Limit of the calls of `ready` in one turn; the core has no more work after two or three. */
+/** Limit of the calls of `ready` in one turn; two or three usually take all work of the core. */
 const readyRoundsMax = 16
 
 type PendingWrite = {

@@ -7,9 +7,9 @@ import type { ApiToRaft } from '../protocol/thread-messages.ts'
 const ACTIVE_MS = 500
 
 /**
- * Messages that idle members also exchange: heartbeats, reports, and the reads by which each member
- * checks that it is up to date. A read on an idle member does not wait for a timer: it is sent at
- * once, and again with the next heartbeat.
+ * Messages that do not end the idle time of a member: heartbeats, reports, and the reads by which
+ * each member checks that it is up to date. A read on an idle member does not wait for a timer: it
+ * is sent at once, and again with the next heartbeat.
  */
 const IDLE_PEER_KINDS = new Set<PeerMessage['kind'] | MessageKind>([
   ...(['heartbeat', 'heartbeat-response', 'report', 'read-request', 'read-response'] as const),
@@ -20,9 +20,9 @@ const IDLE_API_KINDS = new Set<ApiToRaft['kind']>(['lease', 'report', 'read', 'a
 const LATE_HEARTBEATS = 1.25
 
 /**
- * Decides whether a member is idle, that is, only exchanges messages that idle members exchange
- * too. The timer of an idle member fires rarely: that of a leader for its next heartbeat, that of a
- * follower when a heartbeat is late.
+ * Decides whether a member is idle: it has a leader, and exchanges only messages of the kinds
+ * above. The timer of an idle member fires rarely: that of a leader for its next heartbeat, that of
+ * a follower when a heartbeat is late.
  */
 export class Idleness {
   readonly #heartbeatMs: number

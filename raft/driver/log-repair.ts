@@ -14,8 +14,8 @@ export type LogRepairOptions = {
   /** The first missing entry. */
   readonly first: LogIndex
   /**
-   * The last entry to fetch. This log has it, so a peer with the same entry has the same entries
-   * before it.
+   * The last entry to fetch. This log knows its term, so a peer that has committed an entry of this
+   * index and term has the same entries before it.
    */
   readonly anchor: EntryId
   readonly clock: Clock

@@ -344,7 +344,7 @@ export class RaftActor {
     return initialConfiguration(node.joining?.members ?? node.members)
   }
 
-  /** Adds the configuration of the initial members to a log that has none yet, and writes it. */
+  /** Adds the configuration of the initial members to a log without one; writes it to a new log. */
   #began(recovered: RecoveredLog): RecoveredLog {
     const { members } = this.#options.node
     if (hasConfiguration(recovered) || members.length === 0) return recovered

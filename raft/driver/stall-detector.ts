@@ -94,7 +94,7 @@ const lateMs = 500
 const checkMsMax = 100
 
 /**
- * Returns whether the log or the api thread has made no progress for too long. A stalled member
+ * Returns whether the log or the api thread has made no progress for `lateMs`. A stalled member
  * should not lead.
  */
 export function isStalled({ writingSinceMs, applyingSinceMs }: PendingWork, now: number): boolean {

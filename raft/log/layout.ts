@@ -50,7 +50,7 @@ export const recordHeaderBytes = 12
 export const entryHeaderBytes = 16
 export const markBytes = 4
 
-/** Without zero bytes, so that a missing sector cannot be mistaken for it. */
+/** It has no zero bytes, so that a missing sector cannot be mistaken for it. */
 export const mark = 0xa5b7c9db
 export const paddingByte = 0xdb
 /**

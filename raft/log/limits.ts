@@ -12,8 +12,8 @@ export type LogLimits = {
   readonly scrubTurnBytes: number
   readonly scrubPauseMs: number
   /**
-   * A damaged log is rewritten while the member runs if it is no larger than this. A larger one is
-   * rewritten once it has been compacted to this size.
+   * While the member runs, a log is rewritten, to remove damage or compacted entries, only if its
+   * entries have at most this many bytes. A larger log must be compacted to this size first.
    */
   readonly rewriteBytesMax: number
 }

@@ -37,7 +37,7 @@ export class MemoryLog implements LogStore {
   }
 
   read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[] {
-    assert(from <= to, 'a read runs upward')
+    assert(from <= to, 'a read ends at or after its start')
     const base = this.#shape.base.index
     if (from <= base)
       throw new LogError('compacted', `entry ${from} was compacted, the log begins after ${base}`)

@@ -128,7 +128,7 @@ class Recovery {
   /** Checks that no write is missing that was durable when the log was closed. */
   #checkEnd(end: EndMark): void {
     if (!sameBytes(end.logId, present(this.#logId, 'a preamble was read'))) {
-      throw new LogError('foreign', `log ${endMarkName} belongs to another log; ${replaceMember}`)
+      throw new LogError('foreign', `file ${endMarkName} of the log belongs to another log; ${replaceMember}`)
     }
     const sequence = present(this.#sequence, 'a group was read')
     const same = sequence > end.sequence || (sequence === end.sequence && this.#chain === end.chain)
@@ -170,7 +170,7 @@ class Recovery {
       window.bytes(0, Math.min(preambleBytes, window.size)),
     )
     if (this.#logId !== null && !sameBytes(this.#logId, logId)) {
-      throw new LogError('foreign', `log ${name} belongs to another log; remove it, the others are whole`)
+      throw new LogError('foreign', `log ${name} belongs to another log; remove this file`)
     }
     return logId
   }

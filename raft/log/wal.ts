@@ -149,7 +149,7 @@ export class Wal implements LogStore {
   }
 
   read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[] {
-    assert(from <= to, 'a read runs upward')
+    assert(from <= to, 'a read ends at or after its start')
     assert(!this.#closed, 'the log is open')
     if (from <= this.#shape.base.index) {
       throw new LogError(

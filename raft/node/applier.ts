@@ -126,7 +126,7 @@ export class Applier<Outcome> {
   }
 
   /**
-   * Requests the entries from the current index on, and reads those from the log that will not be
+   * Requests the entries from the current index on, and reads from the log those that will not be
    * sent.
    */
   resume(): void {
@@ -212,8 +212,8 @@ export class Applier<Outcome> {
   }
 
   /**
-   * Reads entries that will not be sent from the log, one read at a time, and only while the queue
-   * is short.
+   * Reads from the log the entries that will not be sent, one read at a time, and only while the
+   * queue is short.
    */
   #catchUp(): void {
     if (this.#reading || this.#installing || this.#stopped || this.#queue.length > 1) return

@@ -10,7 +10,7 @@ import type { Measured } from '../protocol/measured.ts'
 import type { NodeOptions } from '../protocol/node-options.ts'
 import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
 
-/** What a `RaftNode` needs: its settings, the other actors, its stores and its callbacks. */
+/** The dependencies of a `RaftNode`: its settings, the other actors, its stores and callbacks. */
 export type RaftNodeOptions = {
   readonly node: NodeOptions
   readonly clock: Clock

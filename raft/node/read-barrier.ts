@@ -236,7 +236,7 @@ export class ReadBarrier {
     let kept = 0
     for (const waiter of waiters) {
       if (waiter.deadlineMs > now) waiters[kept++] = waiter
-      else waiter.deferred.reject(new ConsensusError('timed-out', 'no quorum confirmed the read in time'))
+      else waiter.deferred.reject(new ConsensusError('timed-out', timedOut))
     }
     this.#waiting -= waiters.length - kept
     waiters.length = kept
@@ -252,6 +252,7 @@ export class ReadBarrier {
 }
 
 const retryFactorMax = 16
+const timedOut = 'the read was not confirmed by a quorum, or its index not applied here, in time'
 
 /** @param freshness what the round proves once applied; null: it was not a quorum round */
 type Confirmed = {

@@ -139,7 +139,7 @@ function refusal(reason: TransferRefusal, name: string): ConsensusError {
     case 'target-silent':
       return new ConsensusError(reason, `${name} has not responded lately: check its process, or restart it`)
     case 'target-behind':
-      return new ConsensusError(reason, `${name} lacks too much of the log: try again once it caught up`)
+      return new ConsensusError(reason, `${name} lacks too much of the log: try again once it has caught up`)
     case 'target-declined':
       return new ConsensusError(
         reason,

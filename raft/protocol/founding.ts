@@ -32,7 +32,7 @@ export function joinedRecord({ joining }: Pick<NodeOptions, 'joining'>): Cluster
   return joining === undefined ? null : { clusterId: joining.clusterId, founded: true, founders: [] }
 }
 
-/** Stores the cluster record of a member. Written at most twice in its founding. */
+/** Stores the cluster record of a member. The founding writes it at most twice. */
 export interface ClusterRecordStore {
   read(): ClusterRecord | null
   /** Durable on return. */
@@ -64,7 +64,7 @@ export type FoundingOptions = {
 
 /**
  * How the initial members found a cluster, once. A pure state machine; `FoundingDriver` sends
- * `identity` and makes `next` durable.
+ * `identity` to the other founders and has the record of `next` made durable.
  *
  *   gathering ──all founders see the same logs──> agreed ──all founders agreed──> founded
  *

@@ -21,9 +21,10 @@ export type NodeTiming = {
 }
 
 /**
- * A failed leader is detected after 300 to 600 ms, and an election takes a few ms more, so writes
- * continue within a second. Two heartbeats in a row may be lost without an election. Heartbeats and
- * ticks cause most of the load of idle members, so they are as rare as these goals allow.
+ * A failed leader is detected 300 to 600 ms after its last message, or after a client begins to
+ * wait for it (`core/quiet.ts`). An election takes a few ms more, so writes continue within a
+ * second. Two heartbeats in a row may be lost without an election. Heartbeats and ticks cause most
+ * of the load of idle members, so they are as rare as these goals allow.
  */
 export const defaultTiming: NodeTiming = Object.freeze({ heartbeatMs: 100, electionMs: 300, tickMs: 25 })
 
@@ -69,7 +70,7 @@ export type NodeLimits = {
   /** Entries that are applied in one turn of the event loop. */
   readonly applySliceBytesMax: number
   readonly applySliceEntriesMax: number
-  /** Read from the log at once when catching up. */
+  /** Entries that an api thread that lags reads from the log at once. */
   readonly catchUpBytesMax: number
 
   /** Concurrent outgoing snapshots. Above it a peer waits. */
@@ -77,8 +78,8 @@ export type NodeLimits = {
   /** Chunks of one snapshot in transit between the raft thread and the api thread. */
   readonly snapshotWindowChunks: number
   /**
-   * Log kept for slow followers, counted back from its end, in entries and bytes; the first limit
-   * reached counts.
+   * The part of the log, in entries and in bytes, that is kept at its end for slow followers. The
+   * limit that is reached first applies.
    */
   readonly retentionEntries: number
   readonly retentionBytes: number

@@ -45,7 +45,7 @@ export type ThreadedNodeOptions = {
   readonly onMeasured: (measured: Measured) => void
 }
 
-/** What the raft thread receives at its start: plain data and ports. */
+/** The data that the raft thread receives at its start: plain data and ports. */
 export type RaftThreadData = {
   readonly role: 'raft'
   readonly node: NodeOptions
@@ -60,7 +60,7 @@ export type RaftThreadData = {
   readonly stopFlag: SharedArrayBuffer
 }
 
-/** What the log thread receives at its start: plain data and ports. */
+/** The data that the log thread receives at its start: plain data and ports. */
 export type LogThreadData = {
   readonly role: 'log'
   readonly directory: string

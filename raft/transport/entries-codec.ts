@@ -50,7 +50,7 @@ export function readEntries(reader: BinaryReader, kind: EntriesKind, end: number
   expectEnd(reader, end)
   const { from, to } = endsOf(ends)
   if (kind === 'entries-sent') return { kind, from, to, first: logIndex(first), entries }
-  if (first < 1 || last < first) throw malformed('wanted entries run upward from 1')
+  if (first < 1 || last < first) throw malformed('requested entries are not a range from 1 on')
   return { kind, from, to, first: logIndex(first), last: logIndex(last) }
 }
 
@@ -65,7 +65,7 @@ export function checkEntries(
   let lastTerm = previousTerm
   for (const entry of entries) {
     if (entry.index !== index + 1) throw malformed('entries are not consecutive')
-    if (entry.term < lastTerm) throw malformed('terms of entries fall')
+    if (entry.term < lastTerm) throw malformed('terms of entries decrease')
     index = entry.index
     lastTerm = entry.term
   }

@@ -63,8 +63,8 @@ export type TransportEvent =
    */
   | { readonly kind: 'altered'; readonly peer: NodeId; readonly index: LogIndex }
   /**
-   * The keys of this member were replaced while it runs. `keys-renewed`: they are used from the
-   * next handshake on; `keys-refused`: they are invalid.
+   * This member received new keys while it runs. `keys-renewed`: they are used from the next
+   * handshake on; `keys-refused`: they are invalid, and the previous ones stay in use.
    */
   | { readonly kind: 'keys-renewed' }
   | { readonly kind: 'keys-refused'; readonly cause: string }

@@ -279,5 +279,5 @@ export function readRole(reader: BinaryReader, type: number): MemberRole {
   const value = readWhole(reader, type)
   if (value === roleNumber.voter) return 'voter'
   if (value === roleNumber.learner) return 'learner'
-  throw malformed(`role ${value}`)
+  throw malformed(`unknown role ${value}`)
 }

@@ -30,9 +30,9 @@ export type RefusedConnection = {
  * The port that peers connect to. Connections are passed on at once, but tracked here from their
  * beginning, so that all of them can be closed at once, including those during a handshake.
  *
- * The number of connections is limited, in all, from one address, and from addresses from which no
- * member has connected yet. So is the time until a handshake is accepted. So callers without a
- * certificate cannot lock the members out.
+ * The number of connections is limited: of all, from one address, and from addresses from which no
+ * member has connected yet. The time until a handshake is accepted is limited too. These limits
+ * prevent callers without a certificate from locking the members out.
  */
 export class PeerPort {
   readonly #server = createServer({ noDelay: true })
@@ -55,7 +55,7 @@ export class PeerPort {
       this.#refused(remoteOf(dropped?.remoteAddress, dropped?.remotePort), 'all connections are in use')
     })
     this.#server.on('connection', (socket) => {
-      // First, because an error without a listener would end the process.
+      // The listener is added first, because an error without one would end the process.
       socket.on('error', () => undefined)
       const refusal = this.#admit(socket)
       if (refusal === null) return options.take(socket)
