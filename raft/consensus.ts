@@ -23,14 +23,15 @@ export interface Consensus<Outcome> extends MembershipPort {
    */
   onStatus(listener: (status: ConsensusStatus) => void): () => void
   /**
-   * Called after each batch was applied to memory, with the index reached.
+   * Called with the index reached, after each batch that is applied to memory and after each
+   * snapshot that is installed.
    *
    * @returns a function that stops this
    */
   onApplied(listener: (applied: LogIndex) => void): () => void
   /**
-   * Replicates `payload` and waits until this member applied it. Retries by itself while the
-   * earlier attempt certainly had and will have no effect.
+   * Replicates `payload` and waits until this member has applied it. Repeats lost and dropped
+   * attempts until the deadline; at most one of them takes effect.
    *
    * @param deadlineMs on the monotonic clock
    */
@@ -52,14 +53,15 @@ export interface Consensus<Outcome> extends MembershipPort {
    */
   report(to: NodeId | 'all', bytes: Uint8Array): void
   /**
-   * Called with the report of another member; of several at once only the latest.
+   * Called with the report of another member. If several reports of a member arrive at once, only
+   * the latest is passed on.
    *
    * @returns a function that stops this
    */
   onReport(listener: (report: PeerReport) => void): () => void
   /**
-   * Makes that member the leader; works on any member. Refused at once if it would not take over
-   * soon.
+   * Makes the member `to` the leader. Works on any member. Fails at once if `to` would not take
+   * over soon.
    *
    * @throws ConsensusError `not-a-voter`, `target-silent`, `target-behind`, `target-declined`,
    *   `no-leader`, `overloaded`, `timed-out`, `stopped`
@@ -68,6 +70,7 @@ export interface Consensus<Outcome> extends MembershipPort {
   /**
    * Transfers leadership if this member holds it (best effort until `deadlineMs`), then closes
    * everything.
+   *
    * @throws ConsensusError `timed-out`: the log could not be closed
    */
   stop(deadlineMs: number): Promise<void>
@@ -103,7 +106,7 @@ export interface ReadPort {
 export type Freshness = {
   /** On the monotonic clock, like `confirmedMs`. */
   readonly asOfMs: number
-  /** Time of the confirmation; the rest of the wait was for apply. */
+  /** Time at which the round was confirmed; its index may have been applied later. */
   readonly confirmedMs: number
 }
 
@@ -120,9 +123,12 @@ export type LeaseRead = {
 
 /** The result of a membership change. */
 export type MembersChanged = {
-  /** In force and committed; it may be newer than the change. */
+  /** The configuration in force, which is committed; it may be newer than the change. */
   readonly configuration: Configuration
-  /** Index of its entry, or a later one: a member that applied it knows the change. */
+  /**
+   * Index of the entry of that configuration, or a later index: a member that has applied it knows
+   * the change.
+   */
   readonly index: LogIndex
 }
 
@@ -134,8 +140,8 @@ export interface MembershipPort {
    * response can be repeated.
    *
    * @param deadlineMs on the monotonic clock; the change may still be made after it
-   * @throws ConsensusError `timed-out`, `overloaded`, `stopped`; MembershipError: it is not
-   * made, nothing changed
+   * @throws ConsensusError `timed-out`, `overloaded`, `stopped`; MembershipError: the change is
+   *   refused and not made
    */
   changeMembers(change: MemberChange, deadlineMs: number): Promise<MembersChanged>
 }
@@ -144,7 +150,7 @@ export type PeerReport = { readonly from: NodeId; readonly bytes: Uint8Array }
 
 export type ProposalResult<Outcome> =
   | { readonly kind: 'applied'; readonly index: LogIndex; readonly outcome: Outcome }
-  /** Certainly has no effect, now and later. */
+  /** The proposal certainly has no effect, now and later. */
   | {
       readonly kind: 'not-applied'
       /**
@@ -153,15 +159,15 @@ export type ProposalResult<Outcome> =
        */
       readonly reason: 'no-leader' | 'overloaded' | 'stopped' | 'too-large' | 'unreadable'
     }
-  /** The deadline passed. It may still take effect. */
+  /** The deadline passed. The proposal may have taken effect, or may still do so. */
   | { readonly kind: 'unknown' }
 
 export type ConsensusStatus = CoreStatus & {
   readonly appliedMemory: LogIndex
   readonly appliedDisk: LogIndex
   /**
-   * Monotonic ms of the last proof of a quorum: on the leader, a quorum responded since its last
-   * heartbeat; on a follower, a message of the current leader. null before the first.
+   * Monotonic ms of the last contact with a quorum: on the leader, a quorum responded since its
+   * last heartbeat; on a follower, a message of the current leader arrived. null before the first.
    */
   readonly quorumContactMs: number | null
   /** Why this member was removed from the cluster, in one line; null: it is a member. */

@@ -1,6 +1,6 @@
 /**
- * The public interface of the Raft library. Code outside `raft/` imports nothing else of it, except
- * tests and benchmarks.
+ * The public interface of the Raft library. Code outside `raft/` imports only this file of it;
+ * tests and benchmarks may import others.
  */
 export type {
   Configuration,
@@ -84,7 +84,7 @@ export { LogError } from './log/errors.ts'
 export { segmentNumber } from './log/layout.ts'
 export { TransportError } from './transport/errors.ts'
 export type { TransportEvent } from './transport/events.ts'
-// Only the type of gRPC: the raft thread loads the package, and only if there are peers.
+// Only types: the raft thread loads gRPC, and only if there are peers.
 export type { GrpcTransport, GrpcTransportOptions } from './transport/grpc-transport.ts'
 export type { PeerCredentials } from './transport/peer-identity.ts'
 export { MemoryNetwork, MemoryTransport } from './transport/memory-transport.ts'

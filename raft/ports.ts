@@ -30,14 +30,14 @@ export type { SettledProposal, SnapshotSink, SnapshotSource, StateMachine } from
 
 /**
  * One end of a two-way, ordered, lossless channel between two actors. Messages are plain data (any
- * msgpack value, with `Uint8Array`). All posts of one turn are sent together, in one new buffer.
- * The receiver may keep the bytes that it gets; the sender may not change the bytes that it posted.
+ * msgpack value, with `Uint8Array`). All posts of one turn are sent together. The receiver may keep
+ * the bytes that it gets; the sender may not change the bytes that it posted.
  */
 export interface Channel<Out, In> {
   post(message: Out): void
   /**
-   * Set once, before the first message arrives. `messages` are the posts of one turn of the other
-   * side.
+   * Sets the handler, once. Messages that arrive earlier wait for it. `messages` are the posts of
+   * one turn of the other side, or of several.
    */
   onMessages(handler: (messages: readonly In[]) => void): void
   close(): void
@@ -46,8 +46,8 @@ export interface Channel<Out, In> {
 /* ------------------------------------------------------------------ log */
 
 /**
- * The files under the log, synchronous: the log thread does nothing else. Names have no
- * directories.
+ * The files of the log. Calls are synchronous, because the log thread does nothing else. Names have
+ * no directories.
  */
 export interface LogDisk {
   list(): readonly string[]
@@ -63,10 +63,10 @@ export interface LogFile {
   size(): number
   /** @returns fewer bytes only at the end of the file */
   read(position: number, length: number): Uint8Array
-  /** Extends the file when it must. Not durable until `sync`. */
+  /** Extends the file if necessary. The bytes are durable only after `sync`. */
   write(position: number, bytes: Uint8Array): void
   truncate(length: number): void
-  /** fdatasync. After one failure the file must not be used again. */
+  /** Calls fdatasync. After one failure the file must not be used again. */
   sync(): void
   close(): void
 }
@@ -80,9 +80,9 @@ export type RecoveredLog = {
   readonly logId: string
   /** The zero value for a new log. */
   readonly hardState: HardState
-  /** Entries up to here are only in the state machine; `noSnapshot` for a new log. */
+  /** The effects of entries up to here are only in the state machine; `noSnapshot`: a new log. */
   readonly base: SnapshotMeta
-  /** Latest configuration in the log, else the base's. */
+  /** The latest configuration in the log; without one, that of the base. */
   readonly configuration: Configuration
   readonly lastIndex: LogIndex
   readonly lastTerm: Term
@@ -96,22 +96,22 @@ export type RecoveredLog = {
   readonly repaired: string | null
 }
 
-/** One group-committed write: everything in it is durable together once `append` returned. */
+/** One write to the log. It is executed in the order of the fields; null: nothing to write. */
 export type LogWrite = {
-  /** First: remove the whole log and start from here. */
+  /** Replaces the whole log: this is its new base. */
   readonly snapshot: SnapshotMeta | null
-  /** Then: replace everything from the first entry's index on. Consecutive. */
+  /** Consecutive entries; they replace everything from the index of the first one on. */
   readonly entries: readonly Entry[]
   readonly hardState: HardState | null
 }
 
 /**
- * The durable log of one member. Synchronous; a failure is final (`LogError`), the member must
- * stop.
+ * The durable log of one member. Calls are synchronous. After a `LogError` of any code but
+ * `compacted` and `missing` the member must stop.
  */
 export interface LogStore {
   readonly recovered: RecoveredLog
-  /** All `writes`, then one sync. Returns when all of it is durable. */
+  /** Executes all `writes`, then one sync. Returns when everything is durable. */
   append(writes: readonly LogWrite[]): void
   /**
    * Returns consecutive entries from `from` on, at most up to `to` (included) and `bytesMax` (but
@@ -120,13 +120,17 @@ export interface LogStore {
    * index
    */
   read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[]
-  /** Removes everything up to `base.index`; that state is durable elsewhere. Durable on return. */
+  /**
+   * Removes everything up to `base.index`, whose effects are durable elsewhere. The removal is
+   * durable on return.
+   */
   compact(base: SnapshotMeta): void
   /**
-   * Removes from the files what was written up to `through`. Durable on return. Up to `bytesMax` of
-   * entries are written again; with more of them, the log has to be compacted further first.
+   * Removes the entries up to `through`, which are compacted already, from the files. The removal
+   * is durable on return. The other entries are written again if they have at most `bytesMax`
+   * bytes; otherwise the log has to be compacted further first.
    *
-   * @returns false: not yet, repeat it with the same `through` after the next compaction
+   * @returns false: not done yet, call it with the same `through` after the next compaction
    */
   trim(through: LogIndex, bytesMax: number): boolean
   close(): void
@@ -134,7 +138,7 @@ export interface LogStore {
 
 /* ------------------------------------------------------------------ transport */
 
-/** All messages between members: those of the cores and those of the shells around them. */
+/** All messages between members: those of their cores, and those of the code around the cores. */
 export type PeerMessage =
   /** Repeated while the sender's cluster is not founded; founded members respond. */
   | {
@@ -165,7 +169,7 @@ export type PeerMessage =
       readonly term: Term
       readonly proposals: readonly Uint8Array[]
     }
-  /** The leader refused these: they certainly have no effect. Identified as in their envelopes. */
+  /** The leader refused these proposals, so they certainly have no effect. */
   | {
       readonly kind: 'forward-refused'
       readonly from: NodeId
@@ -194,7 +198,8 @@ export type PeerMessage =
       readonly index: LogIndex | null
     }
   /**
-   * To the leader: the sender's state cannot be trusted; it needs a state at this index or later.
+   * To the leader: the sender's state cannot be trusted. The sender needs a state at this index or
+   * later.
    */
   | { readonly kind: 'state-wanted'; readonly from: NodeId; readonly to: NodeId; readonly atLeast: LogIndex }
   /**
@@ -245,7 +250,8 @@ export type PeerMessage =
       readonly last: LogIndex
     }
   /**
-   * The response to `entries-wanted`: committed entries from `first` on; empty: compacted there.
+   * The response to `entries-wanted`: committed entries from `first` on. Empty: the responding
+   * member has compacted them.
    */
   | {
       readonly kind: 'entries-sent'
@@ -255,16 +261,16 @@ export type PeerMessage =
       readonly entries: readonly Entry[]
     }
   /**
-   * A report between api threads. Opaque here, at most `reportBytesMax`; only the latest counts.
+   * A report between api threads: opaque bytes, at most `reportBytesMax`. Only the latest counts.
    */
   | { readonly kind: 'report'; readonly from: NodeId; readonly to: NodeId; readonly bytes: Uint8Array }
 
-/** Why leadership is not transferred; a member that no longer leads sends no reason. */
+/** Why leadership is not transferred. A member that does not lead sends no refusal. */
 export type TransferRefusal = Exclude<TransferRefused, 'not-leader'>
 
 /** The result of a membership change. */
 export type MembershipAnswer =
-  /** Committed; `index` is that of the configuration with the change, or of a later one. */
+  /** The change is committed; `index` is that of the configuration with it, or of a later one. */
   | { readonly kind: 'done'; readonly index: LogIndex; readonly configuration: Configuration }
   /** @param message one line with the remedy, at most `refusalBytesMax` of UTF-8 */
   | { readonly kind: 'refused'; readonly reason: ChangeRefusal; readonly message: string }
@@ -283,11 +289,11 @@ export const reportBytesMax = 1024
 export type ProposalId = { readonly session: number; readonly sequence: number }
 
 /**
- * Links to the peers. Bounded: when a link is down or its queue full, messages are dropped, never
- * blocked. Order per peer is kept; anything may be lost.
+ * Links to the peers. A call never blocks: when a link is down or its queue is full, messages are
+ * dropped. Messages to one peer keep their order; any of them may be lost.
  */
 export interface Transport {
-  /** Starts to accept and to open connections. */
+  /** Starts accepting and opening connections. */
   start(receiver: TransportReceiver): Promise<void>
   /**
    * Sets the peers that may connect, and their addresses. All other callers are refused. Called for
@@ -300,12 +306,15 @@ export interface Transport {
   send(message: PeerMessage): void
   /**
    * Closes the incoming link of a peer that sent an impossible message, counts it, and logs one
-   * throttled line. The peer may connect again. @param violation one line
+   * throttled line. The peer may connect again.
+   *
+   * @param violation why the message is impossible, in one line
    */
   refuse(peer: NodeId, violation: string): void
   /**
-   * Streams one snapshot on a channel of its own, at most one per peer at a time.
-   * `next` is awaited for each chunk; null ends the stream.
+   * Streams one snapshot on a connection of its own, at most one per peer at a time.
+   *
+   * @param next awaited for each chunk; null ends the stream
    */
   sendSnapshot(to: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void>
   close(): Promise<void>
@@ -327,7 +336,9 @@ export type SnapshotHeader = {
 export type PeerIdentity = {
   /** See `RecoveredLog`. */
   readonly logId: string
-  /** Its cluster. While gathering: the cluster that it would found now; empty: not known. */
+  /**
+   * ID of its cluster; while gathering, of the cluster that it would found now. Empty: not known.
+   */
   readonly clusterId: string
   /** See `Founding`. */
   readonly phase: 'gathering' | 'agreed' | 'founded'
@@ -336,7 +347,7 @@ export type PeerIdentity = {
 /**
  * - `lost-log`: this member has recorded another log ID for the peer, so the peer lost that log and
  *   its votes
- * - `other-cluster`: it belongs to another cluster
+ * - `other-cluster`: the peer belongs to another cluster
  */
 export type PeerVerdict = 'ok' | 'lost-log' | 'other-cluster'
 
@@ -349,10 +360,13 @@ export interface TransportReceiver {
    */
   verify(peer: NodeId, identity: PeerIdentity): Promise<PeerVerdict>
   receive(message: PeerMessage): void
-  /** Messages to this peer are currently lost. */
+  /** Called when messages to this peer are being lost. */
   unreachable(peer: NodeId): void
   /** A peer refused this member: the committed configuration at that index does not contain it. */
   removedByPeer(peer: NodeId, configurationIndex: LogIndex): void
-  /** The caller awaits each promise before the next chunk; a rejection refuses the stream. */
+  /**
+   * Opens a sink for a snapshot. The caller awaits each promise of the sink before it passes the
+   * next chunk; a rejection refuses the stream.
+   */
   receiveSnapshot(header: SnapshotHeader): Promise<SnapshotSink>
 }

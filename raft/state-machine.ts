@@ -33,15 +33,18 @@ export interface StateMachine<Outcome> {
   readonly isQuarantined: boolean
   /**
    * Quarantines the state: applying the log cannot repair it, so it has to be replaced by the state
-   * of another member at index `atLeast` or later. @param reason one line
+   * of another member at index `atLeast` or later.
+   *
+   * @param reason one line
    */
   quarantineState(reason: string, atLeast: LogIndex): void
   /**
-   * A consistent copy of the durable state, to be streamed to a peer.
-   * @param atLeast fails when the state is older than this; null: any
+   * Returns a consistent copy of the durable state, to be streamed to a peer.
+   *
+   * @param atLeast the lowest index that the state may have, else the call fails; null: any
    */
   produceSnapshot(atLeast: LogIndex | null): Promise<SnapshotSource>
-  /** Receives another member's state next to the live one. */
+  /** Begins to receive the state of another member, next to the live state. */
   stageSnapshot(snapshot: SnapshotMeta): Promise<SnapshotSink>
   /** Makes the staged state the state, once the log record that names it is durable. */
   installSnapshot(snapshot: SnapshotMeta): Promise<void>
@@ -58,8 +61,8 @@ export type SettledProposal<Outcome> = {
   readonly sequence: number
   readonly index: LogIndex
   /**
-   * `void`: the entry's term is not the one it was proposed for; certainly no effect, may be
-   * retried.
+   * `void`: the term of the entry is not the one that the command was proposed for, so the entry
+   * certainly has no effect, and the command may be proposed again.
    */
   readonly result: { readonly kind: 'applied'; readonly outcome: Outcome } | { readonly kind: 'void' }
 }
@@ -67,7 +70,10 @@ export type SettledProposal<Outcome> = {
 /** Takes one incoming snapshot. Exactly one of `finish` and `abort` is called, once. */
 export interface SnapshotSink {
   chunk(bytes: Uint8Array): Promise<void>
-  /** The snapshot is complete: verify, stage, install. */
+  /**
+   * All chunks were passed. Resolves once the snapshot is verified and staged; it is installed
+   * later, see `StateMachine.installSnapshot`.
+   */
   finish(): Promise<void>
   abort(cause: unknown): void
 }

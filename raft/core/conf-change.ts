@@ -7,7 +7,7 @@ import type { State } from './state.ts'
 import type { Configuration, LogIndex, MemberInfo, NodeId } from './types.ts'
 
 /**
- * Puts a new membership in force, jointly if more than one voter changes (thesis §4.1, §4.3).
+ * Puts a new configuration in force, jointly if more than one voter changes (thesis §4.1, §4.3).
  *
  * Only one change at a time, and only after this leader has committed an entry of its term:
  * otherwise two leaders could each make a change whose quorums do not overlap (the bug found in
@@ -69,7 +69,7 @@ export function transition(from: Configuration, target: Configuration): Configur
   const wanted = new Map(target.members.map((member) => [member.id, member]))
   const outgoing = from.members.filter((member) => from.voters.includes(member.id))
   const members = new Map(target.members.map((member) => [member.id, member]))
-  // An outgoing voter, also one that becomes a learner, stays a voter until the joint configuration
+  // An outgoing voter, even one that becomes a learner, stays a voter until the joint configuration
   // is left.
   for (const member of outgoing) {
     if (!target.voters.includes(member.id)) {
@@ -86,6 +86,7 @@ export function transition(from: Configuration, target: Configuration): Configur
   }
 }
 
+/** Returns the simple configuration that follows the joint one. */
 export function leaveJoint(joint: Configuration): Configuration {
   assert(joint.votersOutgoing !== null, 'only a joint configuration is left')
   const learners = [...joint.learners, ...joint.learnersNext].sort((a, b) => a - b)
@@ -102,7 +103,7 @@ export function leaveJoint(joint: Configuration): Configuration {
   }
 }
 
-/** Returns the configuration without that member. For inspection only. */
+/** Returns the configuration without that member, to be reported and not to be proposed. */
 export function withoutMember({ members }: Configuration, gone: NodeId): Configuration {
   return simpleConfiguration(members.filter(({ id }) => id !== gone))
 }

@@ -2,7 +2,7 @@ import { assert } from '../../base/assert.ts'
 import type { Random } from '../../base/random.ts'
 import type { NodeId } from './types.ts'
 
-/** The settings of one core. Time is counted in ticks; the shell decides how long a tick is. */
+/** The settings of one core. Time is counted in ticks; the driver decides how long a tick is. */
 export type CoreConfig = {
   readonly id: NodeId
   /**
@@ -14,25 +14,25 @@ export type CoreConfig = {
   readonly heartbeatTicks: number
   /**
    * A leader without work sends a heartbeat at least this often, see `quiet.ts`. At least
-   * `heartbeatTicks`, which it is if unset. The same on all members.
+   * `heartbeatTicks`; unset: equal to it. The same on all members.
    */
   readonly quietHeartbeatTicks?: number
-  /** Entries in one append message, in bytes; one entry always fits. */
+  /** Limit of the entries in one append message, in bytes; a larger entry is sent alone. */
   readonly appendBytesMax: number
-  /** Append messages in flight to one follower. */
+  /** Limit of the append messages in flight to one follower. */
   readonly inflightMessagesMax: number
-  /** Bytes in flight to one follower. */
+  /** Limit of the bytes in flight to one follower. */
   readonly inflightBytesMax: number
-  /** Proposed and not yet committed on the leader; above it proposals are dropped. */
+  /** Limit of the uncommitted entries of a leader, in bytes; above it proposals are dropped. */
   readonly uncommittedBytesMax: number
-  /** Persisted entries kept in memory for followers that lag a little. */
+  /** Limit of the committed and durable entries in memory, for followers that lag a little. */
   readonly logCacheBytesMax: number
-  /** ReadIndex rounds waiting for a quorum; above it reads are dropped. */
+  /** Limit of the ReadIndex rounds that wait for a quorum; above it reads are dropped. */
   readonly readRoundsMax: number
   /**
    * For this many ms of its own clock after each response to a leader, this member votes for no
-   * other and does not campaign. A little less than `electionTicks`, as the first tick may come at
-   * once and each may be a little early. Unset: no promise.
+   * other member and does not campaign. A little less than the duration of `electionTicks`, as the
+   * first tick may come at once and each may be a little early. Unset: no promise.
    */
   readonly leasePromiseMs?: number
   /**
@@ -45,23 +45,23 @@ export type CoreConfig = {
 }
 
 /**
- * Responses that wait for an earlier write. When full: the oldest is dropped as if it were lost in
- * transit; the requester retries.
+ * Limit of the responses that wait for an earlier write. Above it the oldest is dropped as if it
+ * were lost in transit; the requester retries.
  */
 export const heldMessagesMax = 1024
 
 /**
- * The clocks of two members, ticks included, run at rates that differ by less than this part; see
+ * The clocks and the ticks of two members run at rates that differ by less than this fraction; see
  * `lease.ts`.
  */
 export const leaseDriftMax = 0.1
 
 /**
- * Voters in one cluster, including learners to be promoted: more only slow it down. When full:
- * `too-many-members`.
+ * Limit of the voters in one cluster, including learners to be promoted: more only slow it down.
+ * Above it a change is refused with `too-many-members`.
  */
 export const votersMax = 9
-/** Members in one cluster. When full: `too-many-members`. */
+/** Limit of the members in one cluster. Above it a change is refused with `too-many-members`. */
 export const membersMax = 32
 /**
  * Limit of each text of a member in a configuration, in bytes: a host name has up to 253, followed

@@ -51,7 +51,7 @@ function wrongMembers({ members }: Configuration): string | null {
 }
 
 /**
- * Returns the rule that the change breaks whatever the members are, in a few words; null when it
+ * Returns the rule that the change breaks in every configuration, in a few words; null when it
  * breaks none.
  */
 export function changeFault(change: MemberChange): string | null {
@@ -90,7 +90,7 @@ function missingFault(peerAddress: string): string | null {
   return peerAddress === '' ? 'a member of a cluster with several members needs a peer address' : null
 }
 
-/** Followers cannot decode longer texts. */
+/** Checks the length of a text: followers cannot decode longer ones. */
 function textFault(text: string): string | null {
   return Buffer.byteLength(text) <= memberTextBytesMax
     ? null

@@ -30,7 +30,7 @@ export function describeEntry(entry: Entry, show: ShowData = sizeOf): string {
   }
 }
 
-/** `voters=1,2,3 learners=4`; a joint configuration adds `outgoing=…` and the rest. */
+/** Returns `voters=1,2,3 learners=4`; a joint configuration adds `outgoing=…` and more. */
 export function describeConfiguration(configuration: Configuration): string {
   const { voters, votersOutgoing, learners, learnersNext, autoLeave } = configuration
   const parts = [`voters=${voters.join(',')}`]
@@ -55,7 +55,7 @@ export function describeTransition(transition: Transition): string {
   return `${role} term=${term} leader=${leader} ${describeConfiguration(configuration)}`
 }
 
-/** Returns one line per task, in the order of execution. */
+/** Returns one line per task, in the order of the fields of `Ready`. */
 export function describeReady(ready: Ready, show: ShowData = sizeOf): readonly string[] {
   const lines = ready.messagesAtOnce.map((message) => `send ${describeMessage(message, show)}`)
   if (ready.persist !== null) {

@@ -21,19 +21,19 @@ export function tickElection(state: State): void {
   state.electionElapsed++
   tickLease(state)
   if (state.electionElapsed < state.electionDue) return
-  // A member that may not campaign still forgets its leader: otherwise it would appear to be in its
-  // lease.
+  // A member that may not campaign still forgets its leader, so that it does not report a leader
+  // that may be gone.
   if (mayCampaign(state) && !isBoundByFormerProcess(state)) preCampaign(state)
   else becomeFollower(state, state.term, null)
 }
 
-/** Starts a pre-vote, which asks whether this member could win. */
+/** Starts a pre-vote, which asks whether this member could win an election. */
 export function preCampaign(state: State): void {
   if (!mayCampaign(state)) return
   becomePreCandidate(state)
   const { lastIndex, lastTerm } = state.log
   for (const to of peersThatVote(state)) {
-    // The term of the possible campaign; a pre-vote does not change its own term.
+    // The term of the possible campaign. A pre-vote does not change the term of this member.
     const term = (state.term + 1) as Term
     sendAtOnce(state, { kind: 'pre-vote-request', from: state.id, to, term, lastIndex, lastTerm })
   }
@@ -75,10 +75,10 @@ function mayCampaign(state: State): boolean {
 }
 
 /**
- * Returns whether a leader may count on this member's lease promise. Within an election timeout of
- * the last contact with a leader, this member does not help to replace it; nor right after a start,
- * when an earlier contact is not known. A leader is in its own lease while a quorum responds. Raft
- * paper §6, thesis §4.2.3.
+ * Returns whether a leader may count on this member's lease promise. For an election timeout after
+ * the last contact with a leader, this member does not help to replace that leader. The same holds
+ * after a start, because an earlier contact is not known then. A leader does not help to replace
+ * itself. Raft paper §6, thesis §4.2.3.
  */
 export function inLeaderLease(state: State): boolean {
   return state.role === 'leader' || isBoundByLease(state)
@@ -101,7 +101,8 @@ export function answerPreVote(state: State, message: MessageOf<'pre-vote-request
  */
 export function answerVote(state: State, message: MessageOf<'vote-request'>): void {
   const again = state.vote === message.from
-  // A third member raised the term, and the previous leader may still count on this member's lease.
+  // Another member raised the term of this one, and the previous leader may still count on the
+  // lease promise of this member.
   if (!again && !message.transfer && state.role === 'follower' && isBoundByLease(state)) return
   const free = again || (state.vote === null && state.leader === null)
   const granted = free && state.role === 'follower' && state.log.admits(message.lastIndex, message.lastTerm)
@@ -115,8 +116,8 @@ export function answerVote(state: State, message: MessageOf<'vote-request'>): vo
 }
 
 /**
- * Campaigns at once, without a pre-vote, because the leader requests it. A pre-candidate does so
- * too; a candidate campaigns already. Thesis §3.10.
+ * Campaigns at once, without a pre-vote, because the leader requests it. A candidate campaigns
+ * already. Thesis §3.10.
  */
 export function handleTimeoutNow(state: State): void {
   if (state.role !== 'candidate' && mayCampaign(state)) campaign(state, 'transfer')
@@ -162,15 +163,16 @@ export function stepCandidate(state: State, message: Message): void {
   }
 }
 
-/** This member's own vote is durable: it counts from now on. */
+/** Counts the vote of this candidate for itself, which is durable now. */
 export function noteOwnVoteDurable(state: State): void {
   if (state.role !== 'candidate') return
   noteVote(state, state.id, true)
 }
 
 /**
- * Evaluates the votes so far. A candidate becomes leader only with its own vote durable, even if
- * the other votes suffice: else it could, after a crash, lead the same term again with another log.
+ * Evaluates the votes so far. A candidate becomes leader only once its own vote is durable, even if
+ * the other votes suffice. Otherwise it could lead the same term again after a crash, with another
+ * log.
  */
 function tallyVotes(state: State): void {
   const result = voteResult(configuration(state), (id) => state.votes.get(id))

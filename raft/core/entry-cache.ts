@@ -63,7 +63,11 @@ export class EntryCache {
     while (this.next > index) this.#bytes -= entryBytes(present(this.#slots.pop(), 'a held slot is filled'))
   }
 
-  /** Removes everything. @param next the index of the next entry */
+  /**
+   * Removes everything.
+   *
+   * @param next the index of the next entry
+   */
   reset(next: LogIndex): void {
     this.#slots = []
     this.#head = 0

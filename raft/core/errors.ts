@@ -3,8 +3,8 @@ import type { Dropped } from './ready.ts'
 import type { LogIndex } from './types.ts'
 
 /*
- * The results of the operations of the core. A refusal is expected, so it is a value: the caller
- * decides whether to wait, to ask the leader or to give up.
+ * The results of the operations of the core. A refusal is a result and not an exception: the caller
+ * decides whether to wait, to send the request to the leader, or to give up.
  */
 
 /** `first` is the index of the first command; the others follow it. */
@@ -38,9 +38,10 @@ export type TransferAnswer =
   { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly reason: TransferRefused }
 
 /**
- * - `target-silent`: no response for an election timeout.
- * - `target-behind`: it lacks too much of the log, or its progress is not known yet.
- * - `target-declined`: it did not take over in an earlier transfer, a few election timeouts ago.
+ * - `target-silent`: the target has not responded for an election timeout.
+ * - `target-behind`: the target lacks too much of the log, or its progress is not known yet.
+ * - `target-declined`: the target did not take over in an earlier transfer, at most four election
+ *   timeouts ago.
  */
 export type TransferRefused =
   'not-leader' | 'not-a-voter' | 'target-silent' | 'target-behind' | 'target-declined'

@@ -55,7 +55,7 @@ export function acceptLeader(state: State, message: LeaderMessage): void {
 
 function takeAppend(state: State, message: MessageOf<'append-request'>): void {
   if (message.previousIndex < state.commit) {
-    // An old message, or an early probe: committed entries agree anyway.
+    // The message is old, or probes below the commit index: the committed entries agree anyway.
     return accept(state, state.commit)
   }
   if (state.log.termAt(message.previousIndex) !== message.previousTerm) return refuse(state, message)
@@ -65,8 +65,9 @@ function takeAppend(state: State, message: MessageOf<'append-request'>): void {
   const commit = Math.min(message.commit, last) as LogIndex
   const commits = commit > state.commit
   if (commits) advanceCommit(state, commit)
-  // An append that only raised the commit index needs no response: its entries were acknowledged
-  // before. If that response was lost, an empty append after the next heartbeat requests it again.
+  // An append that only raised the commit index needs no response: the entries up to its end were
+  // acknowledged before. If that response was lost, an empty append after the next heartbeat
+  // requests it again.
   if (commits && message.entries.length === 0 && last <= state.acceptedTo) return
   accept(state, last)
 }
@@ -128,7 +129,7 @@ function takeHeartbeat(state: State, message: MessageOf<'heartbeat'>): void {
   const promise = promiseFor(state, message.sentMs)
   const [kind, from, to, term] = ['heartbeat-response', state.id, message.from, state.term] as const
   const answer = { kind, from, to, term, context }
-  // A leader that wants a lease, which a promise answers, is not quiet.
+  // A promise is made only to a leader that wants a lease, and such a leader is not quiet.
   if (promise !== undefined) return sendAtOnce(state, { ...answer, promise })
   const waitsLonger = message.quiet === true && acceptQuiet(state)
   sendAtOnce(state, waitsLonger ? { ...answer, quiet: true } : answer)

@@ -12,7 +12,7 @@ import type { Outbox, State } from './state.ts'
 import { presentTransition } from './status.ts'
 import type { HardState } from './types.ts'
 
-/** Returns whether the shell may have work to do. */
+/** Returns whether the driver may have work to do. */
 export function isReady(state: State): boolean {
   const { outbox } = state
   return (
@@ -31,7 +31,7 @@ export function isReady(state: State): boolean {
   )
 }
 
-/** Returns the work for the shell, and records that it was handed out. */
+/** Returns the work for the driver, and records that it was handed out. */
 export function gatherReady(state: State): Ready {
   const { outbox } = state
   sendReadRounds(state)

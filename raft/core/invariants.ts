@@ -7,9 +7,10 @@ import { noTerm } from './types.ts'
 import type { LogIndex } from './types.ts'
 
 /*
- * The properties of figure 3 of the Raft paper that one member can check by itself. Checked at
- * every Ready, in production too: a few comparisons per follower and per message. Properties of a
- * single operation (an append, a truncation, a vote) are asserted there.
+ * The properties of figure 3 of the Raft paper that one member can check by itself. They are
+ * checked at every Ready, in production too: a few comparisons per follower and per message.
+ * Properties of a single operation (an append, a truncation, a vote) are asserted in that
+ * operation.
  */
 
 /** @param leaving messages that may be sent at once */
@@ -35,7 +36,7 @@ function checkMonotonic(state: State, past: ReportedState): void {
   assert(state.term >= past.term, 'terms never go back')
   assert(state.applied >= past.applied, 'the applied index never goes back')
   assert(state.commit >= past.commit, 'the commit index never goes back')
-  // Null if it was compacted, or lies below a snapshot.
+  // The term is null if that entry was compacted, or lies below a snapshot.
   assert((log.termAt(past.commit) ?? past.commitTerm) === past.commitTerm, 'committed entries never change')
   if (state.term > past.term) return
   assert(past.vote === null || state.vote === past.vote, 'one vote in a term')
@@ -65,7 +66,7 @@ function checkLeader(state: State): void {
 /** Messages that depend on the disk are sent only once the disk holds what they report. */
 function checkPromise(state: State, message: Message): void {
   const { log, outbox } = state
-  // A message of an earlier term was only checked by its write; peers ignore it.
+  // The state of an earlier term is not known any more; peers ignore a message of that term.
   if (message.term !== state.term) return
   switch (message.kind) {
     case 'vote-request':
@@ -80,7 +81,7 @@ function checkPromise(state: State, message: Message): void {
         'a granted vote is durable before it is sent',
       )
     case 'append-accepted':
-      // Below a snapshot that is being written, the old log stays on disk.
+      // While a snapshot replaces the log, entries below it may still be in the old log on disk.
       return assert(message.index <= log.persisted || log.restoring, 'an accepted entry is durable')
     default:
       return

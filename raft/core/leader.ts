@@ -103,7 +103,7 @@ export function commit(state: State): void {
 function afterCommit(state: State): void {
   maybeLeaveJoint(state)
   if (isVoter(state, state.id) || state.log.configurationIndex > state.commit) return
-  // This member is no voter of the committed configuration, and led until now (thesis §4.2.2).
+  // This leader is not a voter of the committed configuration, so it steps down (thesis §4.2.2).
   replicate(state)
   const successor = bestFollower(state)
   if (successor !== null) sendTimeoutNow(state, successor)
@@ -112,7 +112,7 @@ function afterCommit(state: State): void {
 
 function withFollower(state: State, message: Message, act: (progress: Progress) => void): void {
   const progress = state.progress.get(message.from)
-  // The member is not, or no longer, in the configuration.
+  // The sender is not in the configuration in force.
   if (progress === undefined) return
   progress.silentTicks = 0
   progress.confirmedQuiet = false
@@ -132,7 +132,7 @@ function noteAccepted(state: State, progress: Progress, message: MessageOf<'appe
       progress.inflights.freeTo(message.index)
       break
     case 'snapshot':
-      // The follower has the state, from whatever source, and the log continues there.
+      // The follower has a state, from any source, from which this log can continue.
       if (progress.match >= state.log.base.index) progress.becomeReplicate()
       break
     default:
@@ -209,8 +209,8 @@ function checkQuorum(state: State): boolean {
 
 /**
  * Returns whether the proposal fits. One proposal of any size is accepted when no entry of this
- * term is uncommitted; otherwise the bytes of all uncommitted ones are limited. The log in memory
- * is always limited.
+ * term is uncommitted; otherwise the bytes of all uncommitted entries of this term are limited. The
+ * part of the log that is in memory is always limited.
  */
 function fitsUncommitted(state: State, entries: readonly Entry[]): boolean {
   let bytes = 0

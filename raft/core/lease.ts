@@ -8,12 +8,12 @@ import type { State } from './state.ts'
 /*
  * How long a leader may serve reads without a quorum round (thesis §6.4.1), and why that is safe.
  *
- * After a response to a leader, a voter does not help another member to win for an election
- * timeout: it grants no vote and no pre-vote (`isBoundByLease`) and does not campaign. Its response
- * carries the length of this promise and identifies the heartbeat. So once a quorum of voters has
- * responded to a heartbeat sent at time s, no other leader can be elected before s plus the
- * shortest promise: the promises were made after s, and every quorum contains one of these voters.
- * Until then this leader commits every write, and its commit index is the latest.
+ * For an election timeout after a response to a leader, a voter helps no other member to win an
+ * election: it grants no vote and no pre-vote (`isBoundByLease`) and does not campaign. Its
+ * response carries the length of this promise and identifies the heartbeat. So once a quorum of
+ * voters has responded to a heartbeat sent at time s, no other leader can be elected before s plus
+ * the shortest promise: the promises were made after s, and every quorum contains one of these
+ * voters. Until then this leader commits every write, and its commit index is the latest.
  *
  * What could break this, and why it does not:
  *
@@ -28,12 +28,12 @@ import type { State } from './state.ts'
  * - Members with different election timeouts, or programs without promises: the voter itself states
  *   the length, and a response without a length promises nothing.
  * - Clocks with different rates: the leader counts on a tenth less than the promise. Voters count
- *   ticks: the shell passes at most a few missed ones at once, and a timeout of n ticks never takes
- *   less than n - 1 ticks of time. The leader uses monotonic time, which continues while its
+ *   ticks: the driver passes at most a few missed ones at once, and a timeout of n ticks never
+ *   takes less than n - 1 ticks of time. The leader uses monotonic time, which continues while its
  *   process is stalled. A clock that stops while the machine is suspended breaks this: do not use
  *   leases on such machines.
- * - Votes granted before the responses: a voter in a later term does not respond to this leader,
- *   and a voter that granted a vote in a later term is in that term.
+ * - Votes granted before the responses: a voter that granted a vote in a later term is in that
+ *   term, and makes no promise to the leader of an earlier one.
  * - A configuration change: the quorum is that of the configuration in force, both halves of a
  *   joint one. The entry that adds a voter is committed by quorums of the old and of the new
  *   configuration. Their responses to it came after the start of the lease, so these voters
@@ -52,8 +52,8 @@ export function isBoundByLease({ lease, config }: State): boolean {
 }
 
 /**
- * Returns whether an earlier process of this member may have made a promise that still forbids it
- * to campaign. A single voter has made no promise to others.
+ * Returns whether this member must not campaign because of a promise that an earlier process of it
+ * may have made. A member that votes alone has made no promise to others.
  */
 export function isBoundByFormerProcess(state: State): boolean {
   return state.lease.formerPromiseTicks > 0 && !votesAlone(state)
@@ -82,7 +82,7 @@ export function noteLeasePromise(progress: Progress, { sentMs, promisedMs }: Lea
   progress.leaseUntilMs = Math.max(progress.leaseUntilMs, endOf(sentMs, promisedMs))
 }
 
-/** Returns the end of this leader's lease on the shell's clock; 0: no lease. */
+/** Returns the end of this leader's lease on the clock of `Raft.setTime`; 0: no lease. */
 export function leaseUntilMs(state: State): number {
   const { lease, config } = state
   if (state.role !== 'leader' || !lease.wanted || lease.endedByTransfer || state.transfer !== null) return 0

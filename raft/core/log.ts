@@ -17,7 +17,7 @@ type Recovered = {
 export type LogUpdate = { readonly snapshot: SnapshotMeta | null; readonly entries: readonly Entry[] }
 
 /**
- * The log as this member sees it, whether it is on its disk yet or not.
+ * The log of this member, including the entries that are not on its disk yet.
  *
  *  compacted │        durable        │  handed to the log  │ not handed yet │
  *   ─────────┼───────────────────────┼─────────────────────┼────────────────┤
@@ -32,18 +32,18 @@ export class RaftLog {
   /** The highest index of this log that is known to be durable. */
   #persisted: LogIndex
   #handed: LogIndex
-  /** Replaces the log on disk before anything else; not handed to the log yet. */
+  /** A snapshot that replaces the log on disk and was not handed to the log thread yet. */
   #snapshot: SnapshotMeta | null = null
-  /** The ticket of such a replacement in progress. */
+  /** The ticket of the write of such a snapshot, while it is in progress. */
   #snapshotTicket: PersistTicket | null = null
   readonly #runs: TermRuns
   readonly #cache: EntryCache
   readonly #configurations: { readonly index: LogIndex; readonly configuration: Configuration }[]
   /**
    * Writes in progress, oldest first. `to` is the index up to which completion makes the *current*
-   * log durable: when a suffix is overwritten, the writes that carried it count only for what
-   * precedes it. So a late completion proves nothing about the entries that replaced it, even if
-   * the same (index, term) was written again since.
+   * log durable: when the end of the log is overwritten, the writes that contained it count only
+   * for the entries before it. So the late completion of such a write proves nothing about the new
+   * entries, even if one of them has the same index and term as an old one.
    */
   #writes: { readonly ticket: PersistTicket; to: LogIndex }[] = []
 
@@ -82,7 +82,7 @@ export class RaftLog {
     return this.#configurations.at(-1)?.configuration ?? this.#base.configuration
   }
 
-  /** Index of the latest configuration entry; the base's index, or 0, without one. */
+  /** Index of the latest configuration entry; without one, the index of the base. */
   get configurationIndex(): LogIndex {
     return this.#configurations.at(-1)?.index ?? this.#base.index
   }
@@ -97,8 +97,8 @@ export class RaftLog {
   }
 
   /**
-   * Returns whether `holds` for the committed configuration, or for a later one that may still be
-   * committed.
+   * Returns whether `holds` is true for the committed configuration, or for a later one that may
+   * still be committed.
    */
   someUndecided(commit: LogIndex, holds: (configuration: Configuration) => boolean): boolean {
     for (let at = this.#configurations.length - 1; at >= 0; at--) {
@@ -123,9 +123,8 @@ export class RaftLog {
   }
 
   /**
-   * Returns the last index at or below `index` whose term is at most `term`: where two logs may
-   * still agree.
-   * @returns null when that was compacted
+   * Returns the last entry at or below `index` whose term is at most `term`, where two logs may
+   * still agree; null when that entry was compacted.
    */
   lastAtMost(index: LogIndex, term: Term): { readonly index: LogIndex; readonly term: Term } | null {
     if (index < this.#base.index) return null
@@ -209,9 +208,9 @@ export class RaftLog {
     this.#cache.compact(base.index)
     let passed = 0
     while ((this.#configurations[passed]?.index ?? Infinity) <= base.index) passed++
-    const cut = this.#configurations.splice(0, passed)
+    const compacted = this.#configurations.splice(0, passed)
     // The same object, so that compaction does not look like a configuration change.
-    const configuration = cut.at(-1)?.configuration ?? this.#base.configuration
+    const configuration = compacted.at(-1)?.configuration ?? this.#base.configuration
     this.#base = { ...base, configuration }
   }
 

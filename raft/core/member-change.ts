@@ -19,7 +19,7 @@ export type MemberChange =
    */
   | { readonly kind: 'add'; readonly member: NewMember; readonly basedOn: LogIndex }
   | { readonly kind: 'remove'; readonly id: NodeId }
-  /** `learner`: at once, and pinned. `voter`: once it has caught up. */
+  /** `learner`: takes effect at once, and pins the member. `voter`: once it has caught up. */
   | { readonly kind: 'set-role'; readonly id: NodeId; readonly role: MemberRole }
   /** @param peerAddress `host:port`; null: unchanged, like `clientAddress` */
   | {
@@ -37,14 +37,15 @@ export type MemberChange =
  * Why a change is not made. `change-pending` and `term-unsettled` are temporary and retried; the
  * others are returned to the requester.
  *
- * - `name-taken`, `address-taken`: another member has it
- * - `id-taken`: another member has it, or may have had it: the members changed since it was drawn
+ * - `name-taken`, `address-taken`: another member has this name or address
+ * - `id-taken`: another member has this id, or may have had it: the members changed since it was
+ *   drawn
  * - `unknown-member`: no member has that id
  * - `replaced-unknown`: the member to replace does not exist
  * - `replaces-pinned`: a pinned learner cannot replace a member
  * - `last-voter`: no voter would be left
  * - `below-live-quorum`: no majority of the resulting voters is in contact now
- * - `not-caught-up`: it lags too far to vote
+ * - `not-caught-up`: the learner lags too far to vote
  * - `too-many-members`: a limit of `config.ts`
  * - `change-pending`: the previous change is not finished
  * - `term-unsettled`: the leader is new, and has not committed an entry of its term
@@ -89,7 +90,7 @@ export type ChangePlan =
   /** @param message one line with the remedy */
   | { readonly kind: 'refused'; readonly reason: ChangeRefusal; readonly message: string }
 
-/** Returns the members after the change, or that it is done already, or why it is refused. */
+/** Returns the members after the change, or that the change is done already or refused. */
 export function planChange(
   configuration: Configuration,
   change: MemberChange,
@@ -182,7 +183,7 @@ function move(
 ): ChangePlan {
   const { id, peerAddress, clientAddress } = change
   const replaces = members.find((member) => member.id === id)?.replaces ?? null
-  // Checks only the new addresses: it may keep its current ones.
+  // Only the new addresses are checked: the member may keep its current ones.
   const taken = addressTaken(
     members,
     { id, peerAddress: peerAddress ?? '', clientAddress: clientAddress ?? '' },
@@ -199,8 +200,8 @@ function move(
 }
 
 /**
- * Checks that no other member uses these addresses: two members at one address are one process to
- * their callers.
+ * Checks that no other member uses these addresses: callers could not distinguish two members at
+ * one address.
  *
  * @param wanted '': no address
  * @param replaces a member whose addresses may be reused by its replacement
@@ -211,8 +212,8 @@ function addressTaken(
   wanted: Pick<MemberInfo, 'id' | 'peerAddress' | 'clientAddress'>,
   replaces: NodeId | null,
 ): ChangePlan | null {
-  for (const { id, name, replaces: place, ...member } of members) {
-    if (id === wanted.id || id === replaces || place === wanted.id) continue
+  for (const { id, name, replaces: replaced, ...member } of members) {
+    if (id === wanted.id || id === replaces || replaced === wanted.id) continue
     const shared = [member.peerAddress, member.clientAddress].find(
       (address) => address !== '' && (address === wanted.peerAddress || address === wanted.clientAddress),
     )
@@ -224,7 +225,7 @@ function addressTaken(
 }
 
 function withRole(member: MemberInfo, role: MemberRole): MemberInfo {
-  // A learner to be promoted is promoted by its leader, when it has caught up.
+  // The leader promotes a learner whose wanted role is `voter`, once it has caught up.
   return role === 'voter'
     ? { ...member, wantedRole: 'voter' }
     : { ...member, role, wantedRole: role, replaces: null }
@@ -265,7 +266,7 @@ function without(members: readonly MemberInfo[], id: NodeId): readonly MemberInf
   return members.filter((member) => member.id !== id).map(freed(id))
 }
 
-/** A learner that would replace a removed member becomes an ordinary one. */
+/** Returns a function that turns a learner that would replace `gone` into an ordinary learner. */
 function freed(gone: NodeId | null): (member: MemberInfo) => MemberInfo {
   return (member) => (gone !== null && member.replaces === gone ? { ...member, replaces: null } : member)
 }
@@ -302,8 +303,8 @@ function checked(
 }
 
 /**
- * Returns whether the change leads to more than `votersMax` voters, and to more than now. Learners
- * that are to be promoted count, voters that they replace do not.
+ * Returns whether the change leads to more than `votersMax` voters, and to more voters than now.
+ * Learners that are to be promoted count, voters that they replace do not.
  */
 function tooManyVoters(configuration: Configuration, members: readonly MemberInfo[]): boolean {
   return votersInTheEnd(members) > Math.max(votersMax, votersInTheEnd(configuration.members))

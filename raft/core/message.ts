@@ -10,8 +10,9 @@ export type ReadContext = Brand<number, 'ReadContext'>
 type Addressed = { readonly from: NodeId; readonly to: NodeId; readonly term: Term }
 
 /**
- * Promise in the response to the heartbeat sent at `sentMs`: for `promisedMs` from now on (more
- * than 0), the sender helps no other member to become leader, except by a leadership transfer.
+ * Promise in the response to the heartbeat sent at `sentMs`: for `promisedMs` (more than 0) after
+ * this response, its sender helps no other member to become leader, except by a leadership
+ * transfer.
  */
 export type LeasePromise = { readonly sentMs: number; readonly promisedMs: number }
 
@@ -47,7 +48,7 @@ export type Message =
       readonly kind: 'append-refused'
       /** The `previousIndex` that did not match. */
       readonly index: LogIndex
-      /** The follower's best guess where the logs may still agree, and its term there. */
+      /** The last entry of the follower where the logs may still agree, and its term. */
       readonly hintIndex: LogIndex
       readonly hintTerm: Term
     })
@@ -55,7 +56,7 @@ export type Message =
       readonly kind: 'heartbeat'
       readonly commit: LogIndex
       readonly context: ReadContext | null
-      /** On the leader's clock, whole ms. Unset: it wants no lease. */
+      /** On the leader's clock, in whole ms. Unset: the leader wants no lease. */
       readonly sentMs?: number
       /** The next heartbeat may come later than usual, see `quiet.ts`. */
       readonly quiet?: true
@@ -64,12 +65,12 @@ export type Message =
       readonly kind: 'heartbeat-response'
       readonly context: ReadContext | null
       readonly promise?: LeasePromise
-      /** This member waits longer for the next heartbeat, see `quiet.ts`. */
+      /** The sender waits longer for the next heartbeat, see `quiet.ts`. */
       readonly quiet?: true
     })
   /**
-   * The state itself is sent on the snapshot channel; the core receives this once all of it is
-   * staged.
+   * The state itself is sent on a connection of its own. The core receives this message once the
+   * whole state is staged.
    */
   | (Addressed & { readonly kind: 'snapshot'; readonly snapshot: SnapshotMeta })
   | (Addressed & { readonly kind: 'timeout-now' })

@@ -18,9 +18,10 @@ import type { LogIndex, NodeId } from './types.ts'
  *      ▼  │                             ▼
  *     snapshot ◄────────────────────────┘
  *
- * In `probe` one append per heartbeat finds where the logs agree; in `replicate` appends are sent
- * ahead of their acknowledgements, limited by `inflights`; in `snapshot` nothing is sent until the
- * state has arrived.
+ * In `probe` one append at a time finds where the logs agree; in `replicate` appends are sent ahead
+ * of their acknowledgements, limited by `inflights`; in `snapshot` no append is sent until the
+ * state has arrived. A follower that acknowledges entries at or above the base of this log in
+ * `snapshot` goes to `replicate`.
  */
 export class Progress {
   readonly id: NodeId
@@ -31,9 +32,9 @@ export class Progress {
    */
   match: LogIndex = noIndex
   next: LogIndex
-  /** The commit index last sent to it, limited to the end of its log. */
+  /** The commit index last sent to it, limited to the last entry sent to it by then. */
   sentCommit: LogIndex = noIndex
-  /** In `probe`: the one append is in flight. */
+  /** In `probe`: no append is sent until the follower responds. */
   probing = false
   /** In `snapshot`: the outcome of the transfer so far. */
   snapshot: 'sending' | 'finished' | 'failed' = 'sending'
@@ -49,7 +50,7 @@ export class Progress {
   answeredHeartbeat = false
   /** The latest ReadIndex round it confirmed. */
   readConfirmed: ReadContext | null = null
-  /** End of its lease promise on the shell's clock, in ms. 0: it promised nothing. */
+  /** End of its lease promise on the clock of `Raft.setTime`, in ms. 0: it promised nothing. */
   leaseUntilMs = 0
   /** Ticks for which leadership is not transferred to it, because it did not take over before. */
   transferPauseTicks = 0
@@ -63,8 +64,8 @@ export class Progress {
   }
 
   /**
-   * Returns whether it responded within an election timeout. Counted from now and not from the last
-   * CheckQuorum, right after which no follower would count.
+   * Whether it responded within the last election timeout. The time is counted back from now: since
+   * the last CheckQuorum, which may just have taken place, no follower may have responded yet.
    */
   get recentlyActive(): boolean {
     return this.silentTicks <= this.#silentTicksMax
@@ -89,7 +90,7 @@ export class Progress {
     this.#restart()
   }
 
-  /** Records an append sent ahead of its acknowledgement. */
+  /** Records an append that was sent ahead of its acknowledgement. */
   sent(last: LogIndex, bytes: number): void {
     assert(
       this.state === 'replicate',

@@ -3,23 +3,24 @@ import { committedInTerm, isVoter } from './state.ts'
 import type { State } from './state.ts'
 
 /*
- * A cluster without writes sends fewer heartbeats, because these are nearly all that it does.
+ * A cluster without writes sends fewer heartbeats, because they cause most of its load.
  *
- * Once nothing was written for a while and every follower has the whole log, heartbeats announce
- * that the next one may come later ("quiet"). A follower that receives such a heartbeat waits
- * longer by the difference before it campaigns or votes for another member, and confirms this in
- * its response. When every follower has confirmed, the leader sends heartbeats at the longer
- * interval. Any entry, configuration change or lost connection ends this at once: each other
- * message of the leader restores the usual timeouts of the member that receives it. So does a delay
- * of the leader's own thread, which could make a rare heartbeat too late.
+ * Once nothing has been written for a while and every follower has the whole log, heartbeats
+ * announce that the next one may come later ("quiet"). A follower that receives such a heartbeat
+ * waits longer, by the difference between the two intervals, before it campaigns or votes for
+ * another member, and confirms this in its response. When every follower has confirmed, the leader
+ * sends heartbeats at the longer interval. An entry, a configuration change, a lost connection or a
+ * delay of the leader's own thread, which could make a rare heartbeat too late, ends the quiet
+ * time. Then the leader sends usual heartbeats again, and each of its messages restores the usual
+ * timeouts of the follower that receives it.
  *
- * - Safety does not depend on it: timeouts only get longer, for campaigning as for voting, so the
+ * - Safety does not depend on this: timeouts only get longer, for campaigning as for voting, so the
  *   promise of a lease holds (`lease.ts`). A leader that wants a lease is not quiet, because its
  *   lease would end between two heartbeats.
- * - A member that does not know this, or has it turned off, never confirms: then the leader keeps
- *   the usual interval.
- * - A leader that fails while it is quiet is noticed later by the difference, unless a client waits
- *   for it: see `expectLeader`.
+ * - A member that does not support quiet heartbeats, or has them turned off, never confirms: then
+ *   the leader keeps the usual interval.
+ * - The failure of a quiet leader is detected later by that difference, unless a client waits for
+ *   the leader: see `expectLeader`.
  */
 
 /** The ticks by which a follower waits longer after a quiet heartbeat. 0: never quiet. */
@@ -27,13 +28,13 @@ export function graceTicks({ quietHeartbeatTicks, heartbeatTicks }: CoreConfig):
   return Math.max(0, (quietHeartbeatTicks ?? heartbeatTicks) - heartbeatTicks)
 }
 
-/** Handles a tick of the leader. */
+/** Handles a tick on the leader: counts the ticks without work. */
 export function tickCalm(state: State): void {
   if (isCalm(state)) state.calmTicks++
   else endCalm(state)
 }
 
-/** Ends the quiet time of a leader, because it has something to replicate. */
+/** Ends the quiet time of a leader, because it has work or was delayed. */
 export function endCalm(state: State): void {
   state.calmTicks = 0
   for (const progress of state.progress.values()) {
@@ -42,7 +43,7 @@ export function endCalm(state: State): void {
   }
 }
 
-/** Returns whether the heartbeats of this leader announce that later ones are rare. */
+/** Returns whether the heartbeats of this leader announce that the next one may come later. */
 export function isQuiet({ config, calmTicks }: State): boolean {
   return graceTicks(config) > 0 && calmTicks >= 2 * (config.quietHeartbeatTicks ?? 0)
 }
@@ -50,13 +51,13 @@ export function isQuiet({ config, calmTicks }: State): boolean {
 /** Returns the ticks between two heartbeats of this leader. */
 export function heartbeatInterval(state: State): number {
   const { heartbeatTicks, quietHeartbeatTicks = heartbeatTicks } = state.config
-  // A lost heartbeat of a read round is sent again without delay.
+  // While a read round waits, a heartbeat that was lost is repeated after the usual interval.
   if (!isQuiet(state) || state.reads.rounds.length > 0) return heartbeatTicks
   for (const { confirmedQuiet } of state.progress.values()) if (!confirmedQuiet) return heartbeatTicks
   return quietHeartbeatTicks
 }
 
-/** Handles a quiet heartbeat of the leader. @returns whether this member waits longer now */
+/** Handles a quiet heartbeat of the leader. Returns whether this member waits longer now. */
 export function acceptQuiet(state: State): boolean {
   const grace = graceTicks(state.config)
   state.electionElapsed = -grace
@@ -64,7 +65,10 @@ export function acceptQuiet(state: State): boolean {
   return grace > 0
 }
 
-/** A client of this follower waits for its leader: if that failed, the usual timeouts apply. */
+/**
+ * Restores the usual timeouts of this follower, because a client waits for the leader, which may
+ * have failed.
+ */
 export function expectLeader(state: State): void {
   // A learner does not campaign, and a leader that votes alone answers reads without a heartbeat.
   if (state.role !== 'follower' || !isVoter(state, state.id)) return

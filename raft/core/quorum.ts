@@ -18,7 +18,7 @@ export function quorumValue(electorate: Electorate, reached: (id: NodeId) => num
 
 export type VoteResult = 'won' | 'lost' | 'pending'
 
-/** @param voteOf undefined while unknown */
+/** @param voteOf returns the vote of one voter; undefined while it is not known */
 export function voteResult(electorate: Electorate, voteOf: (id: NodeId) => boolean | undefined): VoteResult {
   const incoming = majorityResult(electorate.voters, voteOf)
   if (electorate.votersOutgoing === null) return incoming

@@ -23,16 +23,16 @@ import { termMaxAt } from './term-limit.ts'
 import { violationOf } from './violation.ts'
 
 /**
- * Consensus of one member: pure, synchronous, without clock, disk or network. The shell passes
- * inputs to it; `ready()` returns the work to do.
+ * Consensus of one member: pure, synchronous, without clock, disk or network. The driver
+ * (`driver/driver.ts`) passes inputs to it; `ready()` returns the work to do.
  *
  *     tick step propose readIndex …        ┌──────────┐  hasReady() / ready()
  *   ─────────────────────────────────────► │   Raft   │ ─────────────────────► send, persist, apply
  *   persisted applied compact supply       └──────────┘
  *   ◄───────────────────────────────────────── when done ────────────────────────────┘
  *
- * It throws only `BrokenInvariant`: then this member contradicts itself and must stop. No message
- * of a peer can cause that; see `violation.ts`.
+ * It throws only `BrokenInvariant`: then the state of this member contradicts itself, and the
+ * member must stop. No message of a peer can cause that; see `violation.ts`.
  *
  * @source Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm"; Ongaro's
  *   thesis.
@@ -56,9 +56,9 @@ export class Raft {
   }
 
   /**
-   * Handles a message of a peer's core. A `snapshot` message only once all of its state is staged;
-   * it was accepted if the next Ready names it in `persist.snapshot`, otherwise the staged state is
-   * not needed and may be discarded.
+   * Handles a message of a peer's core. A `snapshot` message is passed only once its whole state is
+   * staged. The core has accepted it if the next Ready contains it as `persist.snapshot`; otherwise
+   * the staged state is not needed and may be discarded.
    *
    * @returns why the message is impossible, in one line: it changed nothing, and the link of its
    *   sender is to be closed; null when it is valid
@@ -73,28 +73,28 @@ export class Raft {
   }
 
   /**
-   * Appends one command per datum, all or none. Replication is part of the next Ready, so calls of
-   * one turn share one message.
+   * Appends one command for each item of `datas`, all or none. Replication is part of the next
+   * Ready, so all calls before it share one message to each follower.
    *
-   * @param expectedTerm the term that the commands were made for; void in another
+   * @param expectedTerm the term that the commands were made for: in another term they are dropped
    */
   propose(datas: readonly Uint8Array[], expectedTerm: Term): ProposeAnswer {
     return proposeCommands(this.#state, datas, expectedTerm)
   }
 
   /**
-   * Requests an index that is at least every commit acknowledged before now. On a leader only. The
-   * round is opened by the next Ready; all calls before it share it. A read on a leader that has
-   * not committed an entry of its term waits for that.
+   * Requests an index that covers every commit acknowledged before now. On a leader only. The next
+   * Ready sends the round; all calls before that Ready share it. On a leader that has not committed
+   * an entry of its term, the round waits for that.
    */
   readIndex(): ReadAnswer {
     return openRead(this.#state)
   }
 
   /**
-   * Replaces the membership. In force at once; finished once the returned index is committed and,
-   * if the configuration is joint, also the entry that leaves it. A change of at most one voter is
-   * made directly, others jointly.
+   * Replaces the configuration. The new one is in force at once. The change is finished once the
+   * returned index is committed and, if the configuration is joint, also the entry that leaves it.
+   * A change of at most one voter is made directly, others jointly.
    *
    * @param next all members of the new configuration, each with its role
    */
@@ -103,9 +103,10 @@ export class Raft {
   }
 
   /**
-   * Begins a leadership transfer to `to`; proposals are dropped until it ends. Abandoned after an
-   * election timeout (`status().transferTarget` turns null while still leader), and then refused
-   * for a while. See `transfer.ts`.
+   * Begins a leadership transfer to `to`; proposals are dropped until it ends. A transfer that
+   * takes an election timeout is abandoned: `status().transferTarget` becomes null while this
+   * member still leads, and transfers to the same member are refused for a while. See
+   * `transfer.ts`.
    */
   transferLeadership(to: NodeId): TransferAnswer {
     return startTransfer(this.#state, to)
@@ -134,7 +135,7 @@ export class Raft {
   }
 
   /**
-   * Sets the shell's monotonic time; call it before anything that may send messages. Only leases
+   * Sets the current monotonic time; call it before anything that may send messages. Only leases
    * need it.
    */
   setTime(nowMs: number): void {
@@ -142,7 +143,7 @@ export class Raft {
   }
 
   /**
-   * Sets the shell's wall clock, called periodically. It only limits the terms that peers may
+   * Sets the current wall-clock time; call it periodically. It only limits the terms that peers may
    * claim, see `termMaxAt`.
    */
   setWallTime(wallMs: number): void {
@@ -155,8 +156,9 @@ export class Raft {
   }
 
   /**
-   * The time on the clock of `setTime` until which the commit index here is the latest; 0: not
-   * known without a round. Messages that end the lease are only part of the next Ready.
+   * The end of the lease, on the clock of `setTime`: until then no other leader commits anything;
+   * 0: there is no lease. A message that ends the lease is sent with the next Ready, so the lease
+   * can be revoked before it.
    */
   get leaseUntilMs(): number {
     return leaseUntilMs(this.#state)
@@ -167,57 +169,57 @@ export class Raft {
     return isReady(this.#state)
   }
 
-  /** Returns the work since the last call. The shell must do all of it. */
+  /** Returns the work since the last call. The driver must do all of it. */
   ready(): Ready {
     return gatherReady(this.#state)
   }
 
-  /** Every write up to and including `ticket` is durable. */
+  /** Reports that every write up to and including `ticket` is durable. */
   persisted(ticket: PersistTicket): void {
     notePersisted(this.#state, ticket)
   }
 
-  /** The state machine has everything up to `index` in memory. */
+  /** Reports that the state machine has everything up to `index` in memory. */
   applied(index: LogIndex): void {
     assert(index <= this.#state.commit, 'only committed entries are applied')
     if (index > this.#state.applied) this.#state.applied = index
   }
 
-  /** The shell compacted the log: everything at and below `base.index` is durable elsewhere. */
+  /** Reports that the log is compacted: everything up to `base.index` is durable elsewhere. */
   compact(base: SnapshotMeta): void {
     assert(base.index <= this.#state.applied, 'only applied entries are compacted')
     this.#state.log.compact(base)
   }
 
   /**
-   * Answers a `Ready.fetches` with consecutive entries from its `from` on. Empty when they were
-   * compacted since: the waiting followers are then checked again.
+   * Answers an item of `Ready.fetches` with consecutive entries from its `from` on; with none if
+   * they were compacted since. Then the waiting followers are checked again.
    */
   supply(entries: readonly Entry[]): void {
     supplyEntries(this.#state, entries)
   }
 
   /**
-   * A client of this member waits for the leader: if the leader failed, this is noticed within an
-   * election timeout from now even if heartbeats are rare. See `quiet.ts`.
+   * Reports that a client of this member waits for the leader: from now on a failed leader is
+   * detected after the usual election timeout, even if heartbeats are rare. See `quiet.ts`.
    */
   expectLeader(): void {
     expectLeader(this.#state)
   }
 
-  /** This member was delayed: heartbeats are frequent again. See `quiet.ts`. */
+  /** Reports that this member was delayed: it sends frequent heartbeats again. See `quiet.ts`. */
   endQuiet(): void {
     endCalm(this.#state)
   }
 
-  /** Messages to `peer` are currently lost; those in flight are presumed lost. */
+  /** Reports that messages to `peer` are being lost; those in flight are presumed lost. */
   reportUnreachable(peer: NodeId): void {
     noteUnreachable(this.#state, peer)
   }
 
   /**
-   * Completes a `Ready.snapshotsToSend`: the peer has received all of the state, or the transfer
-   * failed.
+   * Answers an item of `Ready.snapshotsToSend`: the peer has received the whole state, or the
+   * transfer failed.
    */
   reportSnapshot(peer: NodeId, outcome: 'finished' | 'failed'): void {
     noteSnapshot(this.#state, peer, outcome)
@@ -229,7 +231,7 @@ export class Raft {
 
   /**
    * Grows by one with each proof of contact with a quorum: on a leader when a quorum responded
-   * since its last heartbeat, on a follower with each message of its leader. The shell records the
+   * since its last heartbeat, on a follower with each message of its leader. The driver records the
    * time at which it grew.
    */
   get quorumContacts(): number {
@@ -241,7 +243,7 @@ export class Raft {
     return this.#state.term
   }
 
-  /** Known in this term, or null; on the leader its own id. */
+  /** The leader of this term, which may be this member; null: not known. */
   get leader(): NodeId | null {
     return this.#state.leader
   }

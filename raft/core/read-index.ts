@@ -10,11 +10,11 @@ import type { LogIndex } from './types.ts'
 /*
  * Reads that wait for proof that this member was still the leader when they arrived (thesis §6.4).
  *
- * `readIndex` opens a round. The round waits until the leader has committed an entry of its term,
- * gets the commit index of that moment, and is sent with a heartbeat. A follower that acknowledges
- * context n has accepted the leader after every round up to n was opened, so it confirms all of
- * them. Contexts never repeat within the process, and terms never repeat, so a late response
- * confirms no later round.
+ * `readIndex` opens a round, which a number identifies: its context. The round waits until the
+ * leader has committed an entry of its term, gets the commit index of that moment, and is sent with
+ * a heartbeat. A follower that acknowledges context n has accepted the leader after every round up
+ * to n was opened, so it confirms all of them. A process uses no context twice, and no member leads
+ * one term twice, so a late response confirms no later round.
  */
 
 export function openRead(state: State): ReadAnswer {
@@ -34,7 +34,9 @@ export function hasUnsentReads(state: State): boolean {
   return state.reads.rounds.at(-1)?.index === null && state.role === 'leader' && committedInTerm(state)
 }
 
-/** Fixes the index of every waiting round and starts one quorum round for all of them. */
+/**
+ * Sets the index of every waiting round, and sends one heartbeat to each follower for all of them.
+ */
 export function sendReadRounds(state: State): void {
   if (!hasUnsentReads(state)) return
   for (const round of state.reads.rounds) {

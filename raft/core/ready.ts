@@ -11,9 +11,12 @@ export type Dropped =
  */
 export type PersistTicket = number
 
-/** The work for the shell before it calls the core again, in the order of the fields. */
+/** The work for the driver since the last Ready. */
 export type Ready = {
-  /** Need not wait for the disk: a leader's appends, heartbeats. Raft thesis §10.2.1. */
+  /**
+   * Messages that need not wait for the disk, such as appends and heartbeats of a leader. Raft
+   * thesis §10.2.1.
+   */
   readonly messagesAtOnce: readonly Message[]
   /**
    * One write for the log thread, or null when there is nothing to persist. Several may be in
@@ -21,25 +24,25 @@ export type Ready = {
    */
   readonly persist: {
     readonly ticket: PersistTicket
-    /** Replace the whole log by this base, with its state staged, before anything else. */
+    /** Replaces the whole log, before anything else is written; its state is staged. */
     readonly snapshot: SnapshotMeta | null
-    /** Consecutive; they replace everything from the first one's index on. */
+    /** Consecutive entries; they replace everything from the index of the first one on. */
     readonly entries: readonly Entry[]
     readonly hardState: HardState | null
     /** Messages to send once this write is durable: vote requests, votes and accepted appends. */
     readonly messages: readonly Message[]
   } | null
-  /** The new commit index, or null when it did not move. Entries up to it may be applied. */
+  /** The new commit index, up to which entries may be applied; null when it did not change. */
   readonly commit: LogIndex | null
   /** Reads with a confirmed round: safe once everything up to `index` is applied. */
   readonly readsConfirmed: readonly { readonly context: ReadContext; readonly index: LogIndex }[]
   /** Rounds that will never be confirmed, because leadership was lost. */
   readonly readsFailed: readonly ReadContext[]
-  /** Followers whose next entries were compacted: send them a snapshot. */
+  /** Followers that need a snapshot, because their next entries were compacted. */
   readonly snapshotsToSend: readonly NodeId[]
   /** Entries to read from the log because they are no longer in memory; answered by `supply`. */
   readonly fetches: readonly { readonly from: LogIndex; readonly bytesMax: number }[]
-  /** Role, term, leader or configuration changed since the last Ready. */
+  /** Set if role, term, leader or configuration changed since the last Ready. */
   readonly transition: Transition | null
 }
 
@@ -52,7 +55,7 @@ export type Transition = {
   readonly configuration: Configuration
 }
 
-/** The status of one core, for operators and the shell. */
+/** The status of one core, for operators and the driver. */
 export type CoreStatus = Transition & {
   readonly id: NodeId
   readonly vote: NodeId | null
@@ -61,7 +64,7 @@ export type CoreStatus = Transition & {
   readonly firstIndex: LogIndex
   readonly persistedIndex: LogIndex
   readonly transferTarget: NodeId | null
-  /** The latest committed configuration; `configuration` may be a later one that is reverted. */
+  /** The latest committed configuration; `configuration` may be a later one, not committed yet. */
   readonly decided: Configuration
   /** Only on a leader. */
   readonly followers: readonly FollowerStatus[]

@@ -95,7 +95,7 @@ export function replicate(state: State): void {
 export function supplyEntries(state: State, entries: readonly Entry[]): void {
   const first = entries[0]
   if (first === undefined) {
-    // Compacted since: the waiting followers need a snapshot instead.
+    // The entries were compacted since: the waiting followers need a snapshot instead.
     state.fetching.clear()
     for (const progress of state.progress.values()) progress.fetching = null
     state.outbox.replicationDue = true
@@ -103,8 +103,8 @@ export function supplyEntries(state: State, entries: readonly Entry[]): void {
   }
   state.fetching.delete(first.index)
   if (state.role !== 'leader') return
-  // They may belong to a fetch of an earlier term, from a log that was overwritten since; or the
-  // entry before them may have been compacted, so that its term is unknown.
+  // The entries may belong to a fetch of an earlier term, from a log that was overwritten since; or
+  // the entry before them may have been compacted, so that its term is unknown.
   const previous = state.log.termAt((first.index - 1) as LogIndex)
   const current = previous !== null && entries.every((entry) => state.log.termAt(entry.index) === entry.term)
   for (const progress of state.progress.values()) {
@@ -182,8 +182,8 @@ function fetch(state: State, progress: Progress): void {
 }
 
 /**
- * Starts a snapshot: the next entries of this follower were compacted. Without contact to the
- * follower nothing is sent; its next heartbeat response leads back here.
+ * Requests a snapshot for a follower whose next entries were compacted; not for a follower without
+ * contact, whose next heartbeat response leads to another call.
  */
 function startSnapshot(state: State, progress: Progress): void {
   if (!progress.recentlyActive) return

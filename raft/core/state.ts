@@ -11,8 +11,8 @@ import { noIndex, noTerm } from './types.ts'
 import type { Configuration, HardState, LogIndex, NodeId, SnapshotMeta, Term } from './types.ts'
 
 /**
- * The durable state found at start, as the core needs it; `RecoveredLog` of the ports has this
- * form.
+ * The durable state found at start, as the core needs it. A `RecoveredLog` (`ports.ts`) can be
+ * passed as one.
  */
 export type Recovered = {
   readonly hardState: HardState
@@ -26,9 +26,9 @@ export type Recovered = {
 
 /** State of the rules in `lease.ts`. */
 export type Lease = {
-  /** The shell wants a lease when this member leads. */
+  /** Whether this member tries to hold a lease while it leads. */
   wanted: boolean
-  /** Latest monotonic time from the shell, in ms; messages are sent then or later. */
+  /** The latest time of `Raft.setTime`, in ms; messages are sent then or later. */
   nowMs: number
   /** Leader: a timeout-now message was sent in this term. */
   endedByTransfer: boolean
@@ -57,11 +57,11 @@ export type State = {
   readonly id: NodeId
   readonly log: RaftLog
 
-  /** These four are written by `transitions.ts` only, hence `readonly`. */
+  /** The next four fields are `readonly`, because only `transitions.ts` writes them. */
   readonly role: Role
   readonly term: Term
   readonly vote: NodeId | null
-  /** Known in this term, or null. On the leader its own id. */
+  /** The leader of this term, which may be this member; null: not known. */
   readonly leader: NodeId | null
 
   /** applied <= commit <= log.lastIndex. Never goes back. */
@@ -69,8 +69,9 @@ export type State = {
   applied: LogIndex
 
   /**
-   * Ticks since the last contact with the leader, granted vote or election timeout; on the leader
-   * since the last CheckQuorum. A change of role resets it. Negative after a quiet heartbeat.
+   * Ticks since the last contact with the leader, the last granted vote or the last election
+   * timeout; on the leader since the last CheckQuorum. A change of role resets it. Negative after a
+   * quiet heartbeat.
    */
   electionElapsed: number
   /**
@@ -83,7 +84,8 @@ export type State = {
   calmTicks: number
 
   /**
-   * Follower: the last index it has accepted, or will once durable, from the leader of this term.
+   * Follower: the last index that it has accepted from the leader of this term, or will accept once
+   * the entry is durable.
    */
   acceptedTo: LogIndex
 
@@ -97,7 +99,7 @@ export type State = {
   readonly progress: Map<NodeId, Progress>
   /** Leader: first index of this term, that of the empty entry. */
   leaderTermStart: LogIndex
-  /** Leader: bytes of this term's entries above commit. */
+  /** Leader: bytes of the entries of its term above the commit index. */
   uncommittedBytes: number
   transfer: { readonly to: NodeId; elapsed: number } | null
   readonly reads: Reads
@@ -105,12 +107,11 @@ export type State = {
   /** See `termMaxAt`. */
   termMax: number
   /**
-   * First indexes of entries requested from the shell and not supplied yet. At most one per
-   * follower.
+   * The index of the first entry of each fetch (`Ready.fetches`) that was not answered yet.
    */
   readonly fetching: Set<LogIndex>
 
-  /** Number of proofs of a quorum; see `Raft.quorumContacts`. */
+  /** See `Raft.quorumContacts`. */
   quorumContacts: number
   /** Leader: a quorum responded since the last heartbeat, and was counted. */
   contactCounted: boolean
@@ -122,7 +123,7 @@ export type State = {
 export type Outbox = {
   atOnce: Message[]
   oncePersisted: Message[]
-  /** Messages that depend on earlier writes; sent once `ticket` is durable. Ascending. */
+  /** Messages that depend on earlier writes; each is sent once its ticket is durable. Ascending. */
   readonly held: { readonly ticket: PersistTicket; readonly message: Message }[]
   readsConfirmed: { readonly context: ReadContext; readonly index: LogIndex }[]
   readsFailed: ReadContext[]
@@ -134,8 +135,9 @@ export type Outbox = {
   nextTicket: PersistTicket
   /** Writes that were handed to the log and are not durable yet, in order of their tickets. */
   readonly underWay: { readonly ticket: PersistTicket; readonly term: Term; readonly vote: NodeId | null }[]
-  /** Term and vote as last handed to the log, and as known to be durable. */
+  /** Term and vote as last handed to the log. */
   handed: DurableVote
+  /** Term and vote as known to be durable. */
   durable: DurableVote
   commitReported: LogIndex
   commitHanded: LogIndex
@@ -148,8 +150,8 @@ export type Outbox = {
 type DurableVote = { readonly term: Term; readonly vote: NodeId | null }
 
 /**
- * @param applied index that the state machine already holds; it is committed, whatever the hard
- *   state contains
+ * @param applied the index that the state machine already holds, which is committed even if the
+ *   commit index in the hard state is lower
  */
 export function newState(config: CoreConfig, recovered: Recovered, applied: LogIndex): State {
   const { hardState, base } = recovered
@@ -233,8 +235,8 @@ export function isVoterOf({ voters, votersOutgoing }: Configuration, id: NodeId)
 }
 
 /**
- * Returns whether an entry of this term is committed. Only then a leader knows everything that was
- * committed before it (thesis §6.4).
+ * Returns whether an entry of this term is committed. Only then a leader knows all entries that
+ * earlier leaders committed (thesis §6.4).
  */
 export function committedInTerm(state: State): boolean {
   return (state.log.termAt(state.commit) ?? noTerm) === state.term

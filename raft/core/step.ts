@@ -15,7 +15,7 @@ import { violationOf } from './violation.ts'
  * @returns why the message was refused, in one line; null when it was handled or ignored
  */
 export function step(state: State, message: Message): string | null {
-  // Meant for another member at this address, or an echo.
+  // The message is meant for another member at this address, or it is this member's own.
   if (message.to !== state.id || message.from === state.id) return null
   const violation = violationOf(state, message)
   if (violation === null) take(state, message)
@@ -49,7 +49,11 @@ function take(state: State, message: Message): void {
   }
 }
 
-/** @returns false when the message is to be ignored */
+/**
+ * Handles the term of a message of a later term.
+ *
+ * @returns false when the message is to be ignored
+ */
 function admitLaterTerm(state: State, message: Message): boolean {
   switch (message.kind) {
     case 'pre-vote-request':
@@ -81,7 +85,8 @@ function admitLaterTerm(state: State, message: Message): boolean {
 
 /**
  * Sends the current term to a member in an earlier one. A stale leader then steps down. Without
- * this response the members in its contact would keep ignoring this member's pre-votes.
+ * this response the members in contact with that leader would keep ignoring this member's
+ * pre-votes.
  */
 function answerStale(state: State, message: Message): void {
   const answer = { from: state.id, to: message.from, term: state.term }

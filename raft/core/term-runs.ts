@@ -55,7 +55,11 @@ export class TermRuns {
     while ((this.#runs.at(-1)?.first ?? -1) >= index) this.#runs.pop()
   }
 
-  /** Removes everything at and below `index`. @param last the last index of the log */
+  /**
+   * Removes everything at and below `index`.
+   *
+   * @param last the last index of the log
+   */
   compact(index: LogIndex, last: LogIndex): void {
     if (index >= last) {
       this.#runs.length = 0

@@ -5,13 +5,13 @@ import type { State } from './state.ts'
 import type { NodeId } from './types.ts'
 
 /*
- * Leadership transfer (thesis §3.10). Proposals are dropped during a transfer, so it begins only if
- * it is likely to end soon, and after a failed one the same target is refused for a while.
+ * Leadership transfer (thesis §3.10). Proposals are dropped during a transfer, so one begins only
+ * if it is likely to end soon, and after a failed one the same target is refused for a while.
  */
 
-/** Entries that the target may lack: they are sent before timeout-now. */
+/** Maximum number of entries that the target may lack: they are sent before timeout-now. */
 export const transferLagMax = 1024
-/** Election timeouts before a voter that did not take over is tried again. */
+/** Election timeouts for which a voter that did not take over is refused as target. */
 export const transferPauseTimeouts = 4
 
 export function startTransfer(state: State, to: NodeId): TransferAnswer {
@@ -44,8 +44,8 @@ export function tickTransfer(state: State): void {
 }
 
 /**
- * Sends timeout-now once the target has the whole log. Repeated on each of its responses: it may
- * have been lost.
+ * Sends timeout-now if the target has the whole log. Called on each response of the target, because
+ * the message may have been lost.
  */
 export function maybeSendTimeoutNow(state: State, progress: Progress): void {
   if (state.transfer?.to === progress.id && progress.match === state.log.lastIndex) {
@@ -58,7 +58,7 @@ export function sendTimeoutNow(state: State, progress: Progress): void {
   sendAtOnce(state, { kind: 'timeout-now', from: state.id, to: progress.id, term: state.term })
 }
 
-/** Returns why this voter would not take over soon; null: it would. */
+/** Returns why this voter is refused as target; null: it is likely to take over soon. */
 function transferRefusal(state: State, progress: Progress): TransferRefused | null {
   if (!progress.recentlyActive) return 'target-silent'
   if (progress.transferPauseTicks > 0) return 'target-declined'

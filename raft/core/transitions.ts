@@ -15,7 +15,9 @@ import type { LogIndex, NodeId, Term } from './types.ts'
  *     follower ──────────────► pre-candidate ────────────► candidate ───────────────────► leader
  *        ▲                          │                          │      and a majority         │
  *        └──────────────────────────┴──────────────────────────┴────────────────────────────┘
- *              a later term, a leader of this term, an election lost, no quorum in touch
+ *            a later term, a leader of this term, a lost election, no contact with a quorum
+ *
+ * On a timeout-now message a follower or pre-candidate becomes candidate directly.
  */
 
 type Writable = { role: Role; term: Term; vote: NodeId | null; leader: NodeId | null }
@@ -46,7 +48,9 @@ export function becomePreCandidate(state: State): void {
   state.votes.set(state.id, true)
 }
 
-/** Its own vote counts once durable, so `votes` does not contain it yet. */
+/**
+ * Starts an election. Its own vote counts once it is durable, so `votes` does not contain it yet.
+ */
 export function becomeCandidate(state: State): void {
   assert(state.role !== 'leader', 'a leader does not campaign')
   resetRoleState(state)
@@ -73,7 +77,7 @@ export function becomeLeader(state: State): void {
   appendOwn(state, [{ index: state.leaderTermStart, term: state.term, kind: 'empty' }])
 }
 
-/** Records a vote. It must be durable before it is sent; see `sendOncePersisted`. */
+/** Records a granted vote, which must be durable before it is sent; see `sendOncePersisted`. */
 export function recordVote(state: State, candidate: NodeId): void {
   assert(state.role === 'follower', 'only a follower votes for others')
   assert(state.vote === null || state.vote === candidate, 'one vote in a term')

@@ -6,8 +6,8 @@ export type Term = Brand<number, 'Term'>
 /** Position in the replicated log. The first entry has index 1; 0 means "before the first". */
 export type LogIndex = Brand<number, 'LogIndex'>
 /**
- * Identity of one member for its lifetime, never reused. 1 to 2^53 - 1. A founder's is a hash of
- * cluster and name, any other one is drawn at random.
+ * Identity of one member for its lifetime, never reused. 1 to 2^53 - 1. The id of a founder is a
+ * hash of the names of cluster and member, any other id is drawn at random.
  */
 export type NodeId = Brand<number, 'NodeId'>
 
@@ -37,7 +37,7 @@ export function nodeId(value: number): NodeId {
 export const noTerm = term(0)
 export const noIndex = logIndex(0)
 
-/** Current and intended role: a learner that catches up is promoted unless pinned. */
+/** The role of a member, either the current (`role`) or the intended one (`wantedRole`). */
 export type MemberRole = 'voter' | 'learner'
 
 /** Describes a member. Part of configuration entries, so all members agree on it. */
@@ -47,30 +47,33 @@ export type MemberInfo = {
   readonly name: string
   readonly role: MemberRole
   /**
-   * `voter` with role `learner`: to be promoted when caught up. `learner`: pinned, stays a learner.
+   * `voter`: a learner is promoted once it has caught up. `learner`: the member is pinned, and
+   * stays a learner.
    */
   readonly wantedRole: MemberRole
   /** `host:port` that its peers connect to. */
   readonly peerAddress: string
   /** `host:port` that its clients connect to. */
   readonly clientAddress: string
-  /** Version of the program it runs, and the newest feature level it supports. */
+  /** Version of the program that it runs. */
   readonly version: string
+  /** The highest feature level that it supports. */
   readonly featureLevel: number
   /** The member that is removed in the change that makes this one a voter; null: none. */
   readonly replaces: NodeId | null
-  /** Wall-clock ms of its addition, as given by the requester; 0: a founding member. */
+  /** Wall-clock ms of its addition, as given by the requester; 0: a founder. */
   readonly addedMs: number
 }
 
 /**
- * The voters and learners. In force from append on inside the core (Raft thesis §4.1), reverted on
- * truncation. Joint while `votersOutgoing` is not null: then both majorities are needed.
+ * The voters and learners. For the core a configuration is in force as soon as it is appended (Raft
+ * thesis §4.1); a truncation reverts it. It is joint while `votersOutgoing` is not null: then
+ * majorities of both voter sets are needed.
  */
 export type Configuration = {
-  /** Ascending; the incoming majority. */
+  /** Ascending; of a joint configuration, the incoming voters. */
   readonly voters: readonly NodeId[]
-  /** Ascending; the outgoing majority of a joint configuration, else null. */
+  /** Ascending; the outgoing voters of a joint configuration, else null. */
   readonly votersOutgoing: readonly NodeId[] | null
   /** Ascending; they receive the log and do not vote. Disjoint from both voter sets. */
   readonly learners: readonly NodeId[]
@@ -79,7 +82,9 @@ export type Configuration = {
    * left.
    */
   readonly learnersNext: readonly NodeId[]
-  /** Leave the joint configuration automatically, once its entry is committed. */
+  /**
+   * Whether the leader leaves the joint configuration automatically, once its entry is committed.
+   */
   readonly autoLeave: boolean
   /** Ascending by id; one for each id above. */
   readonly members: readonly MemberInfo[]
@@ -105,8 +110,8 @@ export type HardState = {
   readonly term: Term
   readonly vote: NodeId | null
   /**
-   * Not needed for safety; after a restart the member need not learn it again. Never above the last
-   * index.
+   * Not needed for safety: it only spares a restarted member the wait for a leader. Never above the
+   * last index.
    */
   readonly commit: LogIndex
 }
@@ -115,7 +120,7 @@ export type HardState = {
 export type SnapshotMeta = {
   readonly index: LogIndex
   readonly term: Term
-  /** In force at `index`. */
+  /** The configuration in force at `index`. */
   readonly configuration: Configuration
 }
 

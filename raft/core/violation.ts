@@ -10,14 +10,14 @@ import type { Configuration, Entry, LogIndex, SnapshotMeta, Term } from './types
  * message is refused here, before it changes anything; so the assertions that follow are about this
  * program alone, and no peer can end this process.
  *
- * It finds contradictions, not lies: a voter that votes twice, or acknowledges what it did not
- * write, cannot be distinguished from an honest one (Raft tolerates crashed members, not malicious
- * ones). `docs/peer-trust.md` describes the consequences.
+ * It finds contradictions, not false statements: a voter that votes twice, or acknowledges entries
+ * that it did not write, cannot be distinguished from a correct one (Raft tolerates crashed
+ * members, not malicious ones). `docs/peer-trust.md` describes the consequences.
  */
 
-/** An index beyond the end of this log is refused above this one, which no log reaches. */
+/** Maximum index in a message. No log reaches it. */
 const indexMax = 2 ** 52
-/** In ms: far above any configurable election timeout. */
+/** Maximum length of a lease promise in ms, far above any configurable election timeout. */
 const leasePromiseMsMax = 3_600_000
 
 /** Returns why `message` is impossible, in one line; null when it is possible. Changes nothing. */
@@ -85,7 +85,7 @@ function wrongAppend(state: State, message: MessageOf<'append-request'>): string
     const wrong = againstCommitted(state, entry.index, entry.term) ?? wrongEntry(entry)
     if (wrong !== null) return wrong
   }
-  if (term > message.term) return `entry ${index} is of term ${term}, later than its leader's`
+  if (term > message.term) return `entry ${index} is of term ${term}, later than its sender's term`
   return commit > indexMax ? `commit index ${commit} is absurd` : null
 }
 
@@ -105,15 +105,15 @@ function brokenRule(index: LogIndex, configuration: Configuration): string | nul
 }
 
 /**
- * Leader completeness, Raft paper figure 3: a leader has every committed entry, and terms never
- * fall along its log.
+ * Returns why the entry contradicts a committed one; null when it does not. Leader completeness,
+ * Raft paper figure 3: a leader has every committed entry, and terms never decrease along its log.
  */
 function againstCommitted(state: State, index: LogIndex, term: Term): string | null {
   const { log, commit } = state
   if (index > commit) {
     const last = log.termAt(commit)
     if (last === null || term >= last) return null
-    return `entry ${index} is of term ${term}, but entry ${commit}, which is committed, of term ${last}`
+    return `entry ${index} is of term ${term}, but entry ${commit}, which is committed, is of term ${last}`
   }
   const known = log.termAt(index)
   if (known === null || known === term) return null
@@ -121,15 +121,15 @@ function againstCommitted(state: State, index: LogIndex, term: Term): string | n
 }
 
 /**
- * A leader sends a commit index no higher than what it knows to be durable here. If this log ends
- * before it, one of the two is wrong: this log may have lost its end, for example by an old copy of
- * its directory. The message of one peer does not show which.
+ * A leader sends a commit index no higher than the last entry that it knows to be durable here. If
+ * this log ends before that index, either the leader is wrong, or this log has lost its end, for
+ * example because its directory was replaced by an old copy. One message does not show which.
  */
 function wrongHeartbeat({ log }: State, { commit }: MessageOf<'heartbeat'>): string | null {
   if (commit <= log.lastIndex) return null
   return (
-    `its leader counts on entry ${commit} here, but the log of this member ends at ${log.lastIndex}: if other leaders expect it too, ` +
-    'this one lost acknowledged entries (an old copy of its data directory?) and must be replaced by a new member'
+    `as leader it counts on entry ${commit} here, but the log of this member ends at ${log.lastIndex}: if other leaders expect it too, ` +
+    'this member lost acknowledged entries (an old copy of its data directory?) and must be replaced by a new member'
   )
 }
 
@@ -143,7 +143,7 @@ function wrongSnapshot(state: State, { snapshot, term }: MessageOf<'snapshot'>):
 
 function wrongBase(snapshot: SnapshotMeta, term: Term): string | null {
   if (snapshot.index === 0 || snapshot.index > indexMax) return `a state at ${snapshot.index} is absurd`
-  return snapshot.term <= term ? null : `a state of term ${snapshot.term} is later than its leader's term`
+  return snapshot.term <= term ? null : `a state of term ${snapshot.term} is later than its sender's term`
 }
 
 function beyondLog({ log }: State, verb: string, index: LogIndex): string | null {

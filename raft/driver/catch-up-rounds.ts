@@ -1,14 +1,17 @@
 import type { FollowerStatus } from '../core/ready.ts'
 import type { LogIndex, NodeId } from '../core/types.ts'
 
-/** The replication of one learner up to the end that the log had when the round began. */
+/**
+ * The replication to one learner up to `target`, the last index when the round began. `short`: the
+ * previous round did not take too long, and this one has not done so yet.
+ */
 type Round = { readonly target: LogIndex; readonly startedMs: number; readonly short: boolean }
 
 /**
  * Reports which learners have caught up: a new voter that lags would delay every commit.
  * Replication to a learner is divided into rounds, each up to the end that the log had when the
- * round began. A learner whose last round took no longer than an election timeout lags by at most
- * that.
+ * round began. A learner whose last round took no longer than an election timeout lags by no longer
+ * than that.
  *
  * @source Ongaro's thesis, 4.2.1
  */
@@ -40,7 +43,7 @@ export class CatchUpRounds {
     }
   }
 
-  /** Clears the rounds when leadership is lost: the next leader measures for itself. */
+  /** Removes all rounds, because leadership is lost or there are no learners. */
   clear(): void {
     this.#rounds.clear()
   }

@@ -4,9 +4,9 @@ import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { RaftToApi } from '../protocol/thread-messages.ts'
 
 export type CommittedEntryStreamOptions = {
-  /** Bytes of entries that may be under way to the api thread. */
+  /** Limit of the entries in transit to the api thread, in bytes. */
   readonly creditBytes: number
-  /** Recent entries kept here in case the api thread can still take them. */
+  /** Limit of the recent entries that are kept until they can be sent, in bytes. */
   readonly tailBytesMax: number
   readonly post: (message: RaftToApi) => void
 }
@@ -82,7 +82,7 @@ export class CommittedEntryStream {
     this.#send(entries, commit, persisted)
   }
 
-  /** Sends the durable index that `move` held back. */
+  /** Sends the durable index if `move` did not send it yet. */
   flush(): void {
     const persisted = lower(this.#persisted, this.#commit)
     if (persisted !== this.#sentPersisted) this.#send([], this.#commit, persisted)
@@ -99,6 +99,7 @@ export class CommittedEntryStream {
     this.#options.post({ kind: 'committed', entries, commit, persisted })
   }
 
+  /** Adds the bytes that the api thread grants. */
   granted(credit: number): void {
     this.#credit += credit
     assert(
@@ -107,7 +108,10 @@ export class CommittedEntryStream {
     )
   }
 
-  /** Starts streaming at `from`: the api thread has everything before it. */
+  /**
+   * Starts streaming at `from`, because the api thread has everything before it. If entries from
+   * there on are committed and no longer kept, the api thread has to read them from the log first.
+   */
   resume(from: LogIndex): void {
     const first = this.#tail[0]?.index
     this.#next = from

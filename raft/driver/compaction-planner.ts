@@ -3,25 +3,27 @@ import type { LogNeed } from './log-needs.ts'
 
 export type CompactionLimits = {
   /**
-   * A follower that lags no further than both of these catches up from the log, without a snapshot.
+   * The log keeps at least this many entries or bytes. A follower that lags by less than both of
+   * these catches up from the log, without a snapshot.
    */
   readonly retentionEntries: number
   readonly retentionBytes: number
 }
 
 /**
- * Decides up to where the log may be compacted: to an index that the database durably holds, and
+ * Decides up to which index the log may be compacted: an index that the database durably holds, and
  * far enough from the end that slow followers still find their entries. For followers in contact
  * more than the retention is kept, up to `lengthFactorMax` times its bytes or the size of the
  * snapshot that they were sent. A follower that lags further receives a snapshot.
  *
- * For entries found at start only the total size is known, and no index to compact to. So that a
- * log does not grow with each short run of the process, one that reaches `lengthFactorMax` times
- * the retention is compacted as a whole, although less than the retention remains then.
+ * Of the entries found at start only the total size is known, and no index between them to compact
+ * to. A log that reaches `lengthFactorMax` times the retention is compacted beyond all of them,
+ * even if less than the retention remains then; otherwise the log would grow with each short run of
+ * the process.
  */
 export class CompactionPlanner {
   readonly #limits: CompactionLimits
-  /** Indexes that the database reached, ascending; `bytes` had been appended by then. */
+  /** Indexes that the database reached, ascending, each with the bytes appended until then. */
   #points: Point[] = []
   /** The base of the log. */
   #base: Point
@@ -47,13 +49,13 @@ export class CompactionPlanner {
     if (this.#points.length > pointsMax) this.#points = this.#points.filter((_, at) => at % 2 === 1)
   }
 
-  /** The log was replaced and now has this base. */
+  /** Records that the log was replaced and has this base now. */
   reset(base: SnapshotMeta): void {
     this.#points = []
     this.#base = { snapshot: base, bytes: this.#bytes }
   }
 
-  /** The log has this base now, whatever was planned; later points stay valid. */
+  /** Records that the log has this base now, even if another one was planned. */
   beginsAfter(base: SnapshotMeta): void {
     const gone = this.#points.filter(({ snapshot }) => snapshot.index <= base.index)
     this.#base = { snapshot: base, bytes: gone.at(-1)?.bytes ?? this.#base.bytes }
@@ -76,17 +78,21 @@ export class CompactionPlanner {
     return base.snapshot
   }
 
-  /** Forgets the planned points, because they are no longer durable, or never were. */
+  /** Removes all points, because no database holds them. */
   forgetPoints(): void {
     this.#points = []
   }
 
-  /** Returns whether the log has `lengthFactorMax` times the retention. */
+  /** Returns whether the log has reached `lengthFactorMax` times the retention. */
   isFull(lastIndex: LogIndex): boolean {
     return this.#isTooLong(this.#base, lastIndex)
   }
 
-  /** @param base the base of the log if it is not compacted to the point */
+  /**
+   * Returns whether a peer needs entries that a compaction to the point would remove.
+   *
+   * @param base the base of the log without this compaction
+   */
   #isKeptFor({ from, stateBytes }: LogNeed, base: Point, { snapshot }: Point): boolean {
     const bytesMax = Math.max(lengthFactorMax * this.#limits.retentionBytes, stateBytes)
     return snapshot.index > from && this.#bytes - base.bytes < bytesMax

@@ -11,10 +11,12 @@ import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
  */
 export interface LogLink {
   write(ticket: number, write: LogWrite): void
-  /** @param take called once; with an empty list when the entries were compacted */
+  /** @param take called once with the entries; with none when they were compacted */
   fetch(from: LogIndex, bytesMax: number, take: (entries: readonly Entry[]) => void): void
   compact(base: SnapshotMeta): void
-  /** Removes what was compacted from the files; the raft actor passes the response on. */
+  /**
+   * Removes compacted entries from the files; the raft actor sends the result to the api thread.
+   */
   trim(request: number, through: LogIndex): void
 }
 

@@ -27,8 +27,8 @@ import { TickTimer } from './tick-timer.ts'
  *
  *   inputs (ticks, peers, log, api) ──> proposals and reads of the turn, each as one ──> ready ──┐
  *   ┌────────────────────────────────────────────────────────────────────────────────────────────┘
- *   └─> send at once ─> write to the log ─> commit and entries to api ─> reads, snapshots, fetches
- *                             └ durable ─> held messages leave, `persisted`
+ *   └─> send at once ─> write to the log ─> reads, snapshots, fetches ─> commit and entries to api
+ *                             └ durable ─> `persisted`, messages that waited are sent
  */
 export class Driver {
   readonly #options: DriverOptions
@@ -43,8 +43,8 @@ export class Driver {
   readonly #status: StatusPublisher
   readonly #lease: LeaseKeeper
   /**
-   * Writes that were handed to the log and are not durable yet, by ticket, with what waits for
-   * them.
+   * Writes that were handed to the log and are not durable yet, by ascending ticket, each with the
+   * messages and the snapshot that wait for it.
    */
   readonly #writes: PendingWrite[] = []
   readonly #transferPolicy: LeadershipTransferPolicy
@@ -129,7 +129,7 @@ export class Driver {
     this.#planTurn()
   }
 
-  /** An impossible message closes its link and has no other effect. */
+  /** Closes the link of a peer that sent an impossible message; null: the message was possible. */
   #refuse(peer: NodeId, violation: string | null): void {
     if (violation !== null) this.#options.transport.refuse(peer, violation)
   }
@@ -140,7 +140,7 @@ export class Driver {
     this.#planTurn()
   }
 
-  /** A peer reports that this member is not in the committed configuration. */
+  /** Handles a report of a peer that this member is not in the committed configuration. */
   removedByPeer(peer: NodeId, configurationIndex: LogIndex): void {
     if (!this.#stopped) this.#membership.onRemovedByPeer(peer, configurationIndex)
   }
@@ -157,7 +157,7 @@ export class Driver {
     return this.#relays.inbox
   }
 
-  /** The log reports that everything up to `ticket` is durable. */
+  /** Handles the report of the log that every write up to `ticket` is durable. */
   written(ticket: number): void {
     if (this.#stopped) return
     this.#core.persisted(ticket)
@@ -173,19 +173,19 @@ export class Driver {
     this.#planTurn()
   }
 
-  /** Handles the entries of a fetch; empty when they were compacted in between. */
+  /** Handles the entries of a fetch; none when they were compacted. */
   #fetched(entries: readonly Entry[]): void {
     if (this.#stopped) return
     this.#core.supply(entries)
     this.#planTurn()
   }
 
-  /** The log reports that everything at and below `index` is durably removed. */
+  /** Handles the report of the log that everything at and below `index` is durably removed. */
   compacted(index: LogIndex): void {
     if (!this.#stopped) this.#compactor.done(index)
   }
 
-  /** The log reports that a part of it is damaged, or repaired again. */
+  /** Handles the report of the log that damage was found, or that it was repaired. */
   logDamage(found: boolean): void {
     if (!this.#stopped) this.#compactor[found ? 'damageFound' : 'damageRepaired']()
   }
@@ -305,8 +305,8 @@ export class Driver {
   #turn(): void {
     this.#lease.updateTime(this.#now())
     this.#relays.inbox.flush()
-    // A new leader is reported before the responses of this turn, so that the api thread does not
-    // retry with an older leader than the responses came from.
+    // A new leader is reported to the api thread before the results of this turn, so that the api
+    // thread does not retry for the previous leader.
     if (this.#status.outdated) {
       this.#relays.reads.leaderChanged()
       this.#status.publish(this.#now())
@@ -390,7 +390,7 @@ export class Driver {
   }
 }
 
-/** Bounds one turn; the core settles in two or three rounds. */
+/** Limit of the calls of `ready` in one turn; two or three usually take all work of the core. */
 const readyRoundsMax = 16
 
 type PendingWrite = {

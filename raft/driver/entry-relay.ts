@@ -13,12 +13,13 @@ export interface EntryRelayDependencies {
 }
 
 /**
- * Sends committed entries to members whose own log lost them, one request of each member at a time.
+ * Sends committed entries to members whose own log lost them. It serves one request of each member
+ * at a time.
  */
 export class EntryRelay {
   readonly #dependencies: EntryRelayDependencies
   readonly #bytesMax: number
-  /** Members whose requests wait for the log. At most all members. */
+  /** Members whose requests wait for the log. */
   readonly #underWay = new Set<NodeId>()
 
   constructor(dependencies: EntryRelayDependencies, { bytesMax }: { readonly bytesMax: number }) {
@@ -27,8 +28,8 @@ export class EntryRelay {
   }
 
   /**
-   * Handles a request of a peer. Entries that are not committed, or not durable here, are not sent:
-   * they may still change. The peer repeats its request.
+   * Handles a request of a peer. It is not answered until all requested entries are committed and
+   * durable on this member, because uncommitted ones may still change; the peer repeats it.
    */
   requested(from: NodeId, first: LogIndex, last: LogIndex): void {
     const { self, core, members } = this.#dependencies

@@ -9,13 +9,14 @@ export type FoundingDriverOptions = FoundingOptions & {
   readonly clock: Clock
   readonly transport: Pick<Transport, 'send'>
   readonly post: (message: RaftToApi) => void
-  /** Called once, in a later turn or within `begin`: consensus may begin. */
+  /** Called once when consensus may begin, in a later turn or within `begin`. */
   readonly onFounded: () => void
 }
 
 /**
  * Runs the founding of the cluster: sends the identity of this member to the other founders until
- * the cluster is founded, makes records durable, and answers founders that are not done yet.
+ * the cluster is founded, has records made durable, and answers founders that do not know yet that
+ * it is founded.
  */
 export class FoundingDriver {
   readonly #options: FoundingDriverOptions
@@ -54,12 +55,12 @@ export class FoundingDriver {
     }
     const before = this.#founding.identity.clusterId
     this.#founding.receive(peer, identity)
-    // The others wait for this change, so it is sent at once.
+    // The other founders wait for the new cluster ID, so it is sent at once.
     if (this.#founding.identity.clusterId !== before) this.#sendToAll()
     this.#advance()
   }
 
-  /** The api thread made the record durable. */
+  /** Handles the report of the api thread that the record is durable. */
   recorded(record: ClusterRecord): void {
     this.#isRecording = false
     this.#founding.recorded(record)
@@ -102,5 +103,7 @@ export class FoundingDriver {
   }
 }
 
-/** A message may be lost, and a peer may start at any time. */
+/**
+ * Period in ms of the messages to the other founders: one may be lost, or a founder start later.
+ */
 const repeatMs = 100

@@ -7,9 +7,9 @@ import type { ApiToRaft } from '../protocol/thread-messages.ts'
 const ACTIVE_MS = 500
 
 /**
- * Messages that idle members send, too: heartbeats, reports, and the reads by which each member
- * checks that it is up to date. A read on an idle member waits for no timer: it is sent at once,
- * and again with the next heartbeat.
+ * Messages that do not end the idle time of a member: heartbeats, reports, and the reads by which
+ * each member checks that it is up to date. A read on an idle member does not wait for a timer: it
+ * is sent at once, and again with the next heartbeat.
  */
 const IDLE_PEER_KINDS = new Set<PeerMessage['kind'] | MessageKind>([
   ...(['heartbeat', 'heartbeat-response', 'report', 'read-request', 'read-response'] as const),
@@ -20,15 +20,15 @@ const IDLE_API_KINDS = new Set<ApiToRaft['kind']>(['lease', 'report', 'read', 'a
 const LATE_HEARTBEATS = 1.25
 
 /**
- * Decides whether a member is idle: it only exchanges heartbeats and reads with a leader. Then its
- * timers may be rare: that of a leader for the next heartbeat, that of a follower for one that is
- * late.
+ * Decides whether a member is idle: it has a leader, and exchanges only messages of the kinds
+ * above. The timer of an idle member fires rarely: that of a leader for its next heartbeat, that of
+ * a follower when a heartbeat is late.
  */
 export class Idleness {
   readonly #heartbeatMs: number
   #activeUntilMs = Number.NEGATIVE_INFINITY
   #lastHeartbeatMs = Number.NEGATIVE_INFINITY
-  /** Ms from the last heartbeat to the next one. */
+  /** Expected ms from the last heartbeat to the next one. */
   #expectedMs: number
 
   constructor(heartbeatMs: number) {
@@ -36,7 +36,7 @@ export class Idleness {
     this.#expectedMs = heartbeatMs
   }
 
-  /** Takes note of a message of a peer. */
+  /** Records a message of a peer. */
   received(message: PeerMessage, nowMs: number): void {
     const received = message.kind === 'core' ? message.message : message
     if (received.kind === 'heartbeat') {
@@ -47,7 +47,7 @@ export class Idleness {
   }
 
   /**
-   * Takes note of a message of the api thread.
+   * Records a message of the api thread.
    *
    * @returns whether it ends an idle time
    */
@@ -58,7 +58,7 @@ export class Idleness {
     return wasIdle
   }
 
-  /** Returns the ms until the next timer of an idle member. @returns null: it is not idle */
+  /** Returns the ms until the timer of an idle member has to fire; null: the member is not idle. */
   timerMs(role: 'leads' | 'follows' | 'has-no-leader', nowMs: number): number | null {
     if (role === 'has-no-leader' || nowMs < this.#activeUntilMs) return null
     if (role === 'leads') return this.#heartbeatMs

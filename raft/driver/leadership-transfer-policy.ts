@@ -23,7 +23,7 @@ export class LeadershipTransferPolicy {
   /** Counters that only grow. */
   readonly counts = { transferred: 0, declined: 0, resigned: 0 }
   /**
-   * Since when the log, and the state machine, have had work without progress. Set by the driver.
+   * Timers of the log and of the state machine, which the driver starts and stops.
    */
   readonly writing = new StallTimer()
   readonly applying = new StallTimer()
@@ -32,7 +32,7 @@ export class LeadershipTransferPolicy {
   readonly #stall: StallDetector
   readonly #pending = new PendingTransfer()
   readonly #commits = new ProgressDetector()
-  /** Since when this leader has not been able to commit anything. */
+  /** Runs while this leader cannot commit anything. */
   readonly #committing = new StallTimer()
   readonly #commitStall: StallDetector
 
@@ -65,7 +65,7 @@ export class LeadershipTransferPolicy {
 
   /**
    * Returns whether this member accepts leadership. A stalled member declines, and the leader tries
-   * the next.
+   * the next voter.
    */
   mayTakeOver(now: number): boolean {
     const may = !isStalled(this.#pendingWork(), now)
@@ -74,25 +74,25 @@ export class LeadershipTransferPolicy {
   }
 
   /**
-   * Returns whether a transfer would help. If the quorum depends on this disk too, no other member
-   * could be elected without it, and reads would stop as well. That the others committed without it
-   * before proves nothing about now: their disks may have stalled since.
+   * Returns whether a transfer would help. If every quorum needs the disk of this member, no other
+   * member could be elected while the disk is stalled, and reads would stop as well. So the others
+   * must have committed without it lately, or have written everything that they were sent.
    */
   #helps(now: number, work: PendingWork): boolean {
     const status = this.#core.status()
-    const commitWithout = status.commit > status.persistedIndex && this.#commits.movedLately(now)
+    const othersCommit = status.commit > status.persistedIndex && this.#commits.movedLately(now)
     // A disk that completes some writes is slow, not stalled.
     const diskWorks = !isStalled({ ...work, applyingSinceMs: null }, now)
-    const electable = diskWorks || commitWithout || othersWrite(status)
+    const electable = diskWorks || othersCommit || othersWrite(status)
     return electable && healthiestSuccessor(status) !== null
   }
 
   /**
-   * Resigns when this leader commits nothing. A leader that cannot open its state (quarantined, or
-   * the api thread is stalled) while followers in contact need a snapshot commits nothing and
-   * confirms no read; yet those followers keep other members from being elected. Whether such
-   * members exist is not known here, so this leader resigns and campaigns again if no other took
-   * over. Nothing is lost by that.
+   * Resigns when this leader commits nothing for too long. A leader that cannot produce a snapshot
+   * (its state is quarantined, or its api thread is stalled) while followers in contact need one
+   * commits nothing; yet its heartbeats keep these followers from electing another member. This
+   * leader does not know whether another member could be elected, so it resigns, and campaigns
+   * again if no other took over. That is safe, because it could not commit anything anyway.
    */
   #resignIfUseless(now: number, isUnserved: (follower: NodeId) => boolean): void {
     if (commitsNothing(this.#core.status(), isUnserved)) this.#committing.start(now)

@@ -5,17 +5,17 @@ import type { SharedLease } from '../protocol/shared-lease.ts'
 export type LeaseCore = Pick<Raft, 'term' | 'commit' | 'leaseUntilMs' | 'setTime' | 'wantLease'>
 
 /**
- * The raft thread's side of leases: gives the time to the core, and publishes the lease in shared
- * memory. The api thread reads it there by a clock with another origin; the difference is estimated
- * from when its messages were sent and received.
+ * The raft thread's side of leases: passes the time to the core, and publishes the lease in shared
+ * memory for the api thread. The clock of the api thread has another origin; the difference is
+ * estimated from the times at which its messages were sent and received.
  */
 export class LeaseKeeper {
   readonly #core: LeaseCore
   readonly #lease: SharedLease | null
   #wanted = false
   /**
-   * An upper bound in ms of this thread's clock minus the api thread's: the transit time of the
-   * fastest message is included. null: not known.
+   * An upper bound in ms of this thread's clock minus the api thread's clock: it includes the
+   * transit time of the fastest message. null: not known.
    */
   #aheadMs: number | null = null
 
@@ -30,7 +30,8 @@ export class LeaseKeeper {
    * @param sentMs on the clock of the api thread
    */
   update(wanted: boolean, sentMs: number, nowMs: number): void {
-    // The fastest message gives the best estimate. A larger one is safe, but shortens the lease.
+    // The fastest message gives the best estimate. A larger estimate is safe, but shortens the
+    // lease.
     this.#aheadMs = Math.min(this.#aheadMs ?? Infinity, nowMs - sentMs)
     this.#wanted = wanted && this.#lease !== null
     this.#core.wantLease(this.#wanted)

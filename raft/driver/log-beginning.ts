@@ -1,6 +1,6 @@
 import type { RecoveredLog } from '../ports.ts'
 
-/** Returns whether the log contains its first configuration, or a later one as its base. */
+/** Returns whether the base of the log has a configuration, the first one or a later one. */
 export function hasConfiguration({ base }: Pick<RecoveredLog, 'base'>): boolean {
   return base.index > 0 || base.configuration.members.length > 0
 }

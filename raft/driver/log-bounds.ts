@@ -16,7 +16,7 @@ export class LogBounds {
   #lastIndex: LogIndex
   /** The snapshot metadata of the database; null: not known to be beyond the base. */
   #durable: SnapshotMeta | null = null
-  /** The points of the planner were committed, but no database holds them. */
+  /** Whether the planner has points that were committed but that no database holds. */
   #isAbandoned = false
 
   /** @param held the snapshot metadata of the database at start */
@@ -49,11 +49,12 @@ export class LogBounds {
 
   /**
    * Records that the database holds everything up to `snapshot`.
-   * @returns false when an installed snapshot overtook it
+   *
+   * @returns false when the log already begins there or later
    */
   durable(snapshot: SnapshotMeta): boolean {
     if (snapshot.index <= this.#base.index) return false
-    this.#stateIsBack()
+    this.#dropAbandonedPoints()
     this.#durable = this.complete(snapshot)
     this.#planner.durable(this.#durable)
     return true
@@ -69,18 +70,18 @@ export class LogBounds {
 
   /**
    * Compacts the log of a member whose state is quarantined. No database advances then, so the log
-   * would grow without bound as long as the other members commit. It could be kept for two
-   * purposes:
+   * would grow without bound as long as the other members commit. Its entries have two uses:
    *
-   * - Rebuilding the state at the next start, while the log still has its first entry. This purpose
-   *   is abandoned when the log is full.
-   * - Following the snapshot of another member. It comes from a leader, which has everything that
-   *   is committed, so a snapshot at `committed` or later is available, as long as this member
-   *   requests no earlier one (`RepairRelay.wanted`). It is installed only if the log begins no
-   *   later (`LogCompactor.beginAfter`).
+   * - They rebuild the state at the next start, while the log still has its first entry. This is
+   *   abandoned when the log is full.
+   * - They follow the snapshot of another member. That snapshot comes from a leader, which has
+   *   everything that is committed, so one at `committed` or later is available, as long as this
+   *   member requests no earlier one (`RepairRelay.wanted`). It is installed only if the log does
+   *   not begin after it (`LogCompactor.beginAfter`).
    *
    * So a full log is compacted as if the database held everything that is committed and durable
-   * here. Entries beyond that may have been acknowledged to a leader and stay, as do term and vote.
+   * here. Later entries stay, because they may have been acknowledged to a leader; term and vote
+   * stay too.
    *
    * @param committed the latest entry that is committed and durable here
    * @returns the base to compact to now; null: do not compact
@@ -92,7 +93,8 @@ export class LogBounds {
   }
 
   /**
-   * Compacts everything that the database holds, whatever followers need.
+   * Compacts everything that the database holds, even entries that followers need.
+   *
    * @returns the new base; null: nothing to compact
    */
   compactAll(): SnapshotMeta | null {
@@ -114,20 +116,20 @@ export class LogBounds {
     return this.#base
   }
 
-  /** Sets the base of the log, whatever was planned. */
+  /** Sets the base of the log, even if another one was planned. */
   beginAfter(base: SnapshotMeta): void {
     if (base.index > this.#base.index) {
       this.#base = base
       this.#planner.beginsAfter(base)
     }
-    this.#stateIsBack()
+    this.#dropAbandonedPoints()
   }
 
   /**
-   * Forgets points that were committed without a state: the database that follows does not hold
+   * Removes points that were added while the state was quarantined: the new database may not hold
    * them.
    */
-  #stateIsBack(): void {
+  #dropAbandonedPoints(): void {
     if (!this.#isAbandoned) return
     this.#isAbandoned = false
     this.#planner.forgetPoints()

@@ -9,11 +9,11 @@ export interface LogCompactorOptions {
   readonly bounds: LogBounds
   /** Compacts the log; `LogCompactor.done` is called when that is durable. */
   compact(base: SnapshotMeta): void
-  /** The log durably begins after this staged snapshot: it is the state now. */
+  /** Installs a staged snapshot; called once the log durably begins after it. */
   install(snapshot: SnapshotMeta): void
 }
 
-/** Removes the beginning of the log, up to what the database or an installed snapshot holds. */
+/** Compacts the log, up to the index of the database or of a staged snapshot. */
 export class LogCompactor {
   readonly #options: LogCompactorOptions
   /** The snapshot that replaces a quarantined state, while the log is being compacted to it. */
@@ -30,7 +30,11 @@ export class LogCompactor {
     this.#options = options
   }
 
-  /** The database advanced. @param needs what peers need of the log */
+  /**
+   * Compacts the log if possible, because the database advanced.
+   *
+   * @param needs the entries that peers need
+   */
   durable(needs: readonly LogNeed[]): void {
     const { bounds } = this.#options
     const base = this.#damaged ? bounds.compactAll() : bounds.compact(needs)
@@ -44,11 +48,11 @@ export class LogCompactor {
   }
 
   /**
-   * Compacts everything that the database holds, whatever the retention. A follower without contact
-   * receives a snapshot later.
+   * Compacts everything that the database holds, without regard to the retention. A follower
+   * without contact receives a snapshot later.
    *
-   * @returns false: not now, as the database does not hold `through`, a follower needs entries, or
-   *   the log or the state is being repaired
+   * @returns false when that is not possible now: the database does not hold `through`, a follower
+   *   needs entries, or the log or the state is being repaired
    */
   compactThrough(through: LogIndex, needs: readonly LogNeed[]): boolean {
     const { core, bounds } = this.#options
@@ -62,13 +66,13 @@ export class LogCompactor {
     return true
   }
 
-  /** Another snapshot was installed. */
+  /** Records that a snapshot was installed, so the state is not quarantined any more. */
   stateInstalled(): void {
     this.#isStateQuarantined = false
   }
 
   /**
-   * Keeps the log of a quarantined state within its bound.
+   * Limits the size of the log while the state is quarantined.
    *
    * @param needs as for `durable`
    */
@@ -98,13 +102,13 @@ export class LogCompactor {
   }
 
   /**
-   * Makes the log begin after the staged snapshot if it reaches that far, and keeps the later
-   * entries. Once the new base of the log is durable, the staged snapshot is the state: a crash
-   * before that leaves the member without a state, and after a later crash the next start installs
-   * the snapshot.
+   * Makes the log begin after the staged snapshot if the log reaches that far, and keeps the later
+   * entries. The staged snapshot is installed once the new base of the log is durable. A crash
+   * before that leaves the member without a usable state; after a later crash the next start
+   * installs the snapshot.
    *
    * @returns `later`: the log is not committed and durable up to the snapshot yet; `never`: the log
-   *   already begins after it
+   *   already begins after the snapshot
    */
   beginAfter(snapshot: SnapshotMeta): 'begun' | 'later' | 'never' {
     const { core, bounds } = this.#options
@@ -126,7 +130,7 @@ export class LogCompactor {
     return 'begun'
   }
 
-  /** The log reports that everything at and below `index` is durably removed. */
+  /** Handles the report of the log that everything at and below `index` is durably removed. */
   done(index: LogIndex): void {
     const beginning = this.#pendingBase
     if (beginning === null || beginning.index > index) return

@@ -9,17 +9,17 @@ import type { LogIndex, NodeId } from '../core/types.ts'
 export type LogNeed = {
   readonly from: LogIndex
   /**
-   * Bytes sent so far of the snapshot that the entries follow: up to that much log is kept, even if
-   * `CompactionPlanner` would keep less. If the log were written faster than the snapshot is sent,
-   * the peer could not catch up from this member anyway. 0: there is no snapshot.
+   * Bytes sent so far of the snapshot that the entries follow. At least that much log is kept for
+   * the need; if the log grows faster than the snapshot is sent, the peer cannot catch up from this
+   * member anyway. 0: there is no snapshot.
    */
   readonly stateBytes: number
 }
 
 /**
- * Minimum size in bytes of the log that is kept after a snapshot that this member requested or
+ * Minimum size in bytes of the log that is kept for a snapshot that this member requested or
  * receives. With a retention of zero, a log under constant load would otherwise be compacted beyond
- * each snapshot before it arrives.
+ * each snapshot before the snapshot arrives.
  */
 export const repairLogBytesMin = 4 * 1024 * 1024
 
@@ -36,8 +36,8 @@ export type SentState = {
 
 /**
  * Returns the entries that the followers in contact still need. Sending and installing a snapshot
- * takes time. If the log grew beyond its retention during that time and were compacted as soon as
- * the snapshot arrived, the follower would need the next snapshot at once, and so on while writes
+ * takes time. If the log exceeded its retention during that time and were compacted as soon as the
+ * snapshot arrived, the follower would need another snapshot at once, and so on while writes
  * continue.
  *
  * @param sentTo the last snapshot that a follower received; null: none
@@ -48,8 +48,8 @@ export function neededByFollowers(
 ): readonly LogNeed[] {
   const needs: LogNeed[] = []
   for (const { id, state, match, recentlyActive } of followers) {
-    // For followers without contact only the retention is kept: how long they stay away is not
-    // known.
+    // For followers without contact only the retention is kept, because they may stay away for any
+    // time.
     if (!recentlyActive) continue
     const sent = sentTo(id)
     if (sent !== null && match < sent.commit) {

@@ -14,23 +14,23 @@ export type LogRepairOptions = {
   /** The first missing entry. */
   readonly first: LogIndex
   /**
-   * The last entry to fetch. This log has it, so a peer with the same entry has the same entries
-   * before it.
+   * The last entry to fetch. This log knows its term, so a peer that has committed an entry of this
+   * index and term has the same entries before it.
    */
   readonly anchor: EntryId
   readonly clock: Clock
   readonly send: (message: PeerMessage) => void
   /** Closes the link of a peer that sent something impossible. */
   readonly refusePeer: (peer: NodeId, violation: string) => void
-  /** All entries from `first` to the anchor. Called once. */
+  /** Called once, with all entries from `first` to the anchor. */
   readonly done: (entries: readonly Entry[]) => void
   /**
-   * No peer can provide the entries. Called once.
+   * Called once when no peer can provide the entries.
    *
    * @param reason continues a sentence: "it cannot be repaired, as ..."
    */
   readonly refuse: (reason: string) => void
-  /** One line for the operator. */
+  /** Reports one line to the operator. */
   readonly notice: (line: string) => void
 }
 
@@ -41,8 +41,9 @@ const noticePeriodMs = 60_000
 export const missingBytesMax = 64 * 1024 * 1024
 
 /**
- * Fetches the missing entries of a damaged log from one peer after the other. Until then this
- * member has no core: it does not vote, acknowledge or campaign. Peers send committed entries only.
+ * Fetches the missing entries of a damaged log from one peer after the other. Until the log is
+ * repaired this member has no core: it does not vote, acknowledge or campaign. Peers send only
+ * committed entries.
  */
 export class LogRepair {
   readonly #options: LogRepairOptions
@@ -101,7 +102,7 @@ export class LogRepair {
     if (now - this.#noticedMs >= noticePeriodMs) {
       this.#noticedMs = now
       this.#options.notice(
-        `${this.#missing} are missing in the log, and no other member that has them responds`,
+        `${this.#wanted} are needed to repair the log, and no other member that has them responds`,
       )
     }
     if (now - this.#answeredMs >= answerMsMax) this.#askNext()
@@ -112,7 +113,7 @@ export class LogRepair {
     const peers = this.#options.peers.filter((peer) => !this.#unusable.has(peer))
     const at = this.#asked === null ? -1 : peers.indexOf(this.#asked)
     const peer = peers[(at + 1) % Math.max(1, peers.length)]
-    if (peer === undefined) return this.#refuse(`no other member has ${this.#missing} any more`)
+    if (peer === undefined) return this.#refuse(`no other member has ${this.#wanted} any more`)
     this.#asked = peer
     this.#entries = []
     this.#bytes = 0
@@ -133,7 +134,7 @@ export class LogRepair {
   }
 
   #skipPeer(peer: NodeId, reason: string): void {
-    this.#options.notice(`${this.#missing} are missing in the log, and member ${peer} ${reason}`)
+    this.#options.notice(`${this.#wanted} are needed to repair the log, and member ${peer} ${reason}`)
     this.#unusable.add(peer)
     this.#askNext()
   }
@@ -144,7 +145,7 @@ export class LogRepair {
     this.#options.refuse(reason)
   }
 
-  get #missing(): string {
+  get #wanted(): string {
     return `entries ${this.#options.first} to ${this.#options.anchor.index}`
   }
 }

@@ -30,9 +30,9 @@ export interface MembershipCoordinatorOptions {
 }
 
 /**
- * @param from null: the api thread of this member; then `round` is its request
- * @param proof evidence that this member led after the request arrived: the read round that will
- *   show it, or `given`; null: no round was opened
+ * @param from null: the api thread of this member; then `round` is its request number
+ * @param proof the read round that will prove that this member led after the request arrived;
+ *   `given`: it has proved that; null: no round is open
  */
 type PendingRequest = {
   readonly from: NodeId | null
@@ -45,10 +45,10 @@ type PendingRequest = {
 /**
  * Coordinates membership changes. A member forwards a request to the leader. The leader plans the
  * change against the configuration in force and makes it. It answers once the change is committed
- * and a later read round confirmed its leadership: a leader that was deposed unnoticed would answer
- * from an outdated configuration. A request is not remembered beyond its waiting requester: a
- * repeated request is planned again, and a change that is already in force counts as done. The
- * leader also promotes learners that caught up.
+ * and a read round has confirmed its leadership: a leader that does not know yet that it was
+ * deposed would answer from an outdated configuration. An answered request is not remembered: if it
+ * is repeated, it is planned again, and a change that is already in force counts as done. The
+ * leader also promotes learners that have caught up.
  */
 export class MembershipCoordinator {
   readonly #options: MembershipCoordinatorOptions
@@ -61,8 +61,8 @@ export class MembershipCoordinator {
   readonly #firstRound: number
   #requests: PendingRequest[] = []
   /**
-   * The leaders that each request of this process was sent to: only they may answer it. When full:
-   * the oldest is forgotten.
+   * The leaders that each request of this process was sent to: only they may answer it. Above
+   * `requestsMax` the oldest is removed.
    */
   readonly #sentTo = new Map<number, Set<NodeId>>()
   /** The term that this member leads; null: it does not lead. */
@@ -94,7 +94,7 @@ export class MembershipCoordinator {
     }
   }
 
-  /** Handles a request of a peer. @returns why it is invalid; null: it is valid */
+  /** Handles a request of a peer. Returns why the request is invalid; null: it is valid. */
   requested({
     from,
     round,
@@ -110,7 +110,7 @@ export class MembershipCoordinator {
 
   /**
    * Handles the answer of a leader that the request was sent to. Other answers are ignored, such as
-   * a late one of an earlier leader to a request that was answered or forgotten since.
+   * a late answer to a request that was answered or removed since.
    */
   answered({ from, round, answer }: Extract<PeerMessage, { readonly kind: 'change-answer' }>): void {
     if (this.#sentTo.get(round)?.has(from) !== true) return
@@ -136,21 +136,21 @@ export class MembershipCoordinator {
     if (unproven.size > 0) this.#prove(unproven)
   }
 
-  /** A quorum answered a read round of this leader. */
+  /** Handles the confirmation of a read round by a quorum. */
   confirmed(context: ReadContext): void {
     this.#requests = this.#requests.map((pending) =>
       pending.proof === context ? { ...pending, proof: 'given' } : pending,
     )
   }
 
-  /** A read round failed. */
+  /** Handles the failure of a read round. */
   failed(context: ReadContext): void {
     this.#requests = this.#requests.map((pending) =>
       pending.proof === context ? { ...pending, proof: null } : pending,
     )
   }
 
-  /** Opens one read round for all of them. A dropped round is retried in a later turn. */
+  /** Opens one read round for all these requests. A dropped round is retried in a later turn. */
   #prove(requests: ReadonlySet<PendingRequest>): void {
     const round = this.#options.core.readIndex()
     if (round.kind === 'dropped') return
@@ -210,15 +210,14 @@ export class MembershipCoordinator {
     const untilMs = this.#clock.monotonicMs() + requestMsMax
     const others = this.#requests.filter((pending) => pending.from !== from || pending.round !== round)
     if (others.length >= requestsMax) return this.#answer({ from, round }, { kind: 'later' })
-    // A repeated request is the same request: a read round opened since the first one is still
-    // valid proof.
+    // A read round that was opened for a request is also proof for its repetition.
     const before = this.#requests.find((pending) => pending.from === from && pending.round === round)
     this.#requests = [...others, { from, round, change, untilMs, proof: before?.proof ?? null }]
     this.#options.wake()
   }
 
   /**
-   * Plans a change, and makes it if it is neither done nor refused.
+   * Plans a change, and makes it unless it is done already or refused.
    *
    * @returns null: no answer yet
    */
@@ -252,7 +251,7 @@ export class MembershipCoordinator {
     if (!begun) this.#promoteNotBeforeMs = now + promoteAgainMs
   }
 
-  /** @returns whether the configuration is in force now */
+  /** Makes a change. Returns whether the configuration is in force now. */
   #begin(members: readonly MemberInfo[], now: number): boolean {
     const { core, self } = this.#options
     const staysVoter = members.some(({ id, role }) => id === self && role === 'voter')
@@ -265,8 +264,8 @@ export class MembershipCoordinator {
 
   /**
    * Returns whether the change waits for a leadership transfer. A leader that will lose its vote
-   * lets the next leader make the change: a transfer interrupts writes for less time than an
-   * election. If no voter takes over, this leader makes the change itself and steps down
+   * lets the next leader make the change, because a transfer interrupts writes for less time than
+   * an election. If no voter takes over, this leader makes the change itself and steps down
    * afterwards.
    */
   #waitsForTransfer(now: number): boolean {
@@ -280,7 +279,8 @@ export class MembershipCoordinator {
 
   #changeContext(): ChangeContext {
     const { core, self } = this.#options
-    // Followers that responded in this term; followers that are only presumed active do not count.
+    // `recentlyActive` is also true for a new follower that has not responded yet; a match index
+    // above 0 shows a response in this term.
     const answering = core
       .status()
       .followers.filter(({ recentlyActive, match }) => recentlyActive && match > 0)
@@ -308,12 +308,12 @@ function isJoint({ configuration }: MembershipCore): boolean {
   return configuration.votersOutgoing !== null
 }
 
-/** Returns whether the refusal is temporary. Such refusals are not sent to the requester. */
+/** Returns whether the change may be possible soon. Such refusals are not sent to the requester. */
 function isTemporary(reason: Extract<MembershipAnswer, { readonly kind: 'refused' }>['reason']): boolean {
   return reason === 'change-pending' || reason === 'term-unsettled'
 }
 
-/** Requests waiting at a leader. When full: `later`, and they are repeated. */
+/** Limit of the requests that wait at a leader. Above it requests are answered with `later`. */
 const requestsMax = 64
 /** A request that is not repeated within this time is forgotten, in ms. */
 const requestMsMax = 5000

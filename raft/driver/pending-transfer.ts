@@ -4,8 +4,8 @@ import { healthiestSuccessor } from '../protocol/consensus-status.ts'
 
 /**
  * Selects the target of a leadership transfer: the healthiest voter first, then the next one
- * whenever the core has abandoned a transfer, which it does after an election timeout. Called with
- * every tick; it only decides.
+ * whenever the core has abandoned a transfer, which it does after an election timeout. It is called
+ * on every tick, and leaves the transfer itself to its caller.
  */
 export class PendingTransfer {
   #untilMs: number | null = null
@@ -14,7 +14,7 @@ export class PendingTransfer {
 
   /**
    * @param untilMs end of the attempts, on the monotonic clock, or Infinity
-   * @param again whether to start over with the first voter when none took over
+   * @param again `again`: starts over with the first voter when none took over
    */
   begin(untilMs: number, again: 'once' | 'again'): void {
     this.#untilMs = untilMs

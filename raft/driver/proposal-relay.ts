@@ -22,8 +22,8 @@ export interface ProposalRelayDependencies {
 
 export type ProposalRelayLimits = {
   /**
-   * Bytes of proposals in one forwarded message, and of all proposals of peers that wait for the
-   * end of a turn.
+   * Limits in bytes of the proposals in one forwarded message, and of all proposals of peers that
+   * wait for the end of a turn.
    */
   readonly forwardBytesMax: number
   readonly waitingBytesMax: number
@@ -31,9 +31,9 @@ export type ProposalRelayLimits = {
 
 /**
  * Collects the proposals of one turn, of this member and forwarded by followers, and passes them to
- * the leader: in one append if this member leads, in one message for each `propose` otherwise. A
- * refused proposal certainly has no effect, and its proposer is notified; a lost one is sent again
- * by its proposer.
+ * the leader: all at once to the core if this member leads, otherwise in messages of limited size.
+ * A refused proposal certainly has no effect, and its proposer is notified; a lost one is sent
+ * again by its proposer.
  */
 export class ProposalRelay {
   readonly #dependencies: ProposalRelayDependencies
@@ -41,8 +41,8 @@ export class ProposalRelay {
   #waiting: Batch[] = []
   #waitingBytes = 0
   /**
-   * The member that proposals of each term were forwarded to: only that member may refuse them. The
-   * latest few terms.
+   * The member that proposals of each of the last `termsMax` terms were forwarded to: only that
+   * member may refuse them.
    */
   readonly #forwardedTo = new Map<Term, NodeId>()
 
@@ -57,8 +57,8 @@ export class ProposalRelay {
   }
 
   /**
-   * Takes proposals of a peer. Returns why a part of them is impossible, the rest is taken; null:
-   * all of them were taken.
+   * Takes proposals of a peer, but not those that are altered. Returns why some were not taken;
+   * null: none was altered.
    */
   forwarded(message: PeerMessage & { readonly kind: 'forward' }): string | null {
     const { from, term } = message
@@ -83,7 +83,7 @@ export class ProposalRelay {
     return null
   }
 
-  /** Runs at the end of the inputs of a turn. */
+  /** Passes on the collected proposals. Runs after the inputs of a turn. */
   flush(): void {
     if (this.#waiting.length === 0) return
     const waiting = this.#waiting
@@ -127,7 +127,7 @@ export class ProposalRelay {
     if (all.length === 0) return
     const answer = this.#dependencies.propose(all, term)
     if (answer.kind === 'accepted') return
-    // All or none are accepted: smaller batches may still fit.
+    // The core accepts all or none, and a smaller batch may still fit.
     if (answer.reason === 'too-many-uncommitted' && batches.length > 1) {
       for (const batch of batches) this.#propose(term, [batch])
     } else for (const batch of batches) this.#drop(batch, answer.reason)
@@ -179,8 +179,8 @@ export class ProposalRelay {
 }
 
 /**
- * Terms whose leader is remembered. A refusal from an older term finds nothing to settle: entries
- * applied since then have settled those proposals.
+ * Number of terms whose leader is remembered. A refusal from an older term is ignored: the entries
+ * applied since then have decided those proposals.
  */
 const termsMax = 8
 

@@ -41,7 +41,7 @@ export type RaftActorOptions = {
   readonly isCommand?: (payload: Uint8Array) => boolean
   /** Unset: nothing is measured. */
   readonly meter?: Meter
-  /** Unset: peers are not authenticated by certificates. */
+  /** Replaces the keys of the peer links. Unset: peers are not authenticated by certificates. */
   readonly renewKeys?: (credentials: PeerCredentials) => void
 }
 
@@ -51,15 +51,15 @@ export type RaftActorOptions = {
  * log: opened ──> api: recovered ──> api: start ──> founding ──> driver runs ──> api: stop ──>
  * log: stop ──> stopped
  *
- * There is no driver before the cluster is founded (see `Founding`). A failure of the log is fatal
- * at any time.
+ * There is no driver before the cluster is founded (see `Founding`). A failure of the log is always
+ * fatal.
  */
 export class RaftActor {
   readonly #options: RaftActorOptions
   #recovered: RecoveredLog | null = null
-  /** The log is damaged and must be repaired first. */
+  /** The damage of the log, which must be repaired first; null: the log is intact. */
   #damagedLog: DamageSummary | null = null
-  /** The start message of the api thread, while the log is repaired. */
+  /** The start message of the api thread, if the log had to be repaired. */
   #waiting: Start | null = null
   #driver: Driver | null = null
   #founding: FoundingDriver | null = null
@@ -67,13 +67,13 @@ export class RaftActor {
   /** Peers that have recorded this member with another log, with their names. */
   readonly #logRefusedBy = new Map<NodeId, string>()
   /**
-   * Peers that reported a committed configuration without this member, before there is a driver.
+   * Peers that reported a committed configuration without this member while there was no driver.
    */
   readonly #removedBy = new Set<NodeId>()
   #metering: Timer | null = null
   /**
-   * Reads of the log in progress: one for each follower, and one for each peer that requests
-   * entries.
+   * The callbacks of the reads of the log in progress, which serve followers that lag and peers
+   * that request entries.
    */
   readonly #fetches = new Map<number, (entries: readonly Entry[]) => void>()
   #nextFetch = 1
@@ -85,7 +85,7 @@ export class RaftActor {
     this.#options = options
   }
 
-  /** Begins to listen for messages. */
+  /** Begins to handle messages. */
   begin(): void {
     const options = this.#options
     options.log.onMessages((messages) => {
@@ -99,9 +99,9 @@ export class RaftActor {
   }
 
   /**
-   * A peer refused this member because it recorded another log for it. This member ends when so
-   * many peers have refused it that it cannot be part of a quorum; until then the refusing peers
-   * may be wrong, and others may still need this member.
+   * Handles a refusal: the peer has recorded another log for this member. This member ends once a
+   * majority of the other voters has refused it, because it cannot be part of a quorum then. Before
+   * that the refusing peers may be wrong, and others may still need this member.
    */
   logRefusedBy(peer: NodeId, peerName: string): void {
     this.#logRefusedBy.set(peer, peerName)
@@ -109,7 +109,7 @@ export class RaftActor {
     this.#fail(knownByAnotherLog([...this.#logRefusedBy.values()]))
   }
 
-  /** A peer accepted this member, which it may have refused earlier. */
+  /** Handles that a peer accepted this member, which that peer may have refused earlier. */
   acceptedBy(peer: NodeId): void {
     this.#logRefusedBy.delete(peer)
     this.#removedBy.delete(peer)
@@ -151,7 +151,7 @@ export class RaftActor {
       case 'trimmed':
         return this.#options.api.post({ ...message, kind: 'log-trimmed' })
       case 'failed':
-        // After `stop` a failed log writes nothing more, and does not send `stopped`.
+        // A log that fails after `stop` does not send `stopped`.
         if (this.#stopping) this.#options.api.post({ kind: 'stopped' })
         else this.#fail(message.message)
         return
@@ -186,8 +186,8 @@ export class RaftActor {
   }
 
   /**
-   * Starts consensus, after a repair if the log is damaged: without an intact log nothing may be
-   * promised to peers.
+   * Starts the founding and consensus, after a repair if the log is damaged: without an intact log
+   * this member must not vote or acknowledge.
    */
   #begin(start: Start): void {
     if (this.#damagedLog === null) return this.#start(start)
@@ -195,7 +195,7 @@ export class RaftActor {
     this.#options.log.post({ kind: 'repair', covered: start.applied, entries: [] })
   }
 
-  /** Fetches the missing entries. Links to peers are up, but nothing is promised to them. */
+  /** Fetches the missing entries from peers, before this member votes or acknowledges anything. */
   #startLogRepair(
     { first, anchor }: Extract<LogToRaft, { readonly kind: 'repair-wants' }>,
     { configuration, logId, refusal }: DamageSummary,
@@ -250,13 +250,13 @@ export class RaftActor {
   }
 
   /**
-   * Opens the links, with this member's identity. Runs once: before the repair if a damaged log
-   * needs entries of peers, otherwise at the start.
+   * Opens the links to peers. Has an effect once: before the repair if a damaged log needs entries
+   * of peers, otherwise at the start.
    */
   #startFounding(logId: string, { applied, known, cluster }: Start): FoundingDriver {
     if (this.#founding !== null) return this.#founding
     const { node, clock, transport, api } = this.#options
-    // A restored log contains the initial members.
+    // The base of a restored log contains the initial members.
     const restored = this.#recovered?.base.configuration.members ?? []
     const members = restored.length > 0 ? restored : node.members
     const founding = new FoundingDriver({
@@ -271,7 +271,7 @@ export class RaftActor {
       record: (met) => api.post({ kind: 'peer-met', met }),
     })
     this.#peerLogIds = peerLogIds
-    // After damage of the log, its repair has set the peers, or the driver does as soon as it runs.
+    // If the log was damaged, `#startLogRepair` has set the peers, or the driver sets them later.
     if (this.#waiting === null) transport.setPeers(members)
     transport
       .start({
@@ -286,7 +286,7 @@ export class RaftActor {
     return founding
   }
 
-  /** The cluster is founded: consensus begins. */
+  /** Starts the driver, because the cluster is founded. */
   #run(found: RecoveredLog, applied: SnapshotMeta): void {
     if (this.#ended || this.#driver !== null) return
     const { node, clock, random, transport, api, log, lease, isCommand } = this.#options
@@ -344,7 +344,7 @@ export class RaftActor {
     return initialConfiguration(node.joining?.members ?? node.members)
   }
 
-  /** A new log begins with the configuration of the initial members; later the log contains it. */
+  /** Adds the configuration of the initial members to a log without one; writes it to a new log. */
   #began(recovered: RecoveredLog): RecoveredLog {
     const { members } = this.#options.node
     if (hasConfiguration(recovered) || members.length === 0) return recovered
@@ -368,7 +368,8 @@ export class RaftActor {
     this.#founding?.stop()
     this.#driver?.stop()
     this.#logRepair?.close()
-    // The transport first: after that nothing can be promised that the log does not write.
+    // The transport is closed first: then no vote or acknowledgement is sent that the log does not
+    // write.
     await this.#options.transport.close().catch(() => undefined)
     this.#options.log.post({ kind: 'stop' })
   }

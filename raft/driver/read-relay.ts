@@ -11,24 +11,26 @@ export interface ReadRelayDependencies {
   readonly leader: NodeId | null
   readIndex(): ReadAnswer
   send(message: PeerMessage): void
-  /** Answers the api thread of this member; null: not confirmed. */
+  /** Sends the result to the api thread of this member; null: not confirmed. */
   answer(round: number, index: LogIndex | null): void
 }
 
 export type ReadRelayLimits = {
   /**
-   * Requests of peers collected in one turn, and rounds sent to a leader without a response. Above
-   * it, requests fail at once.
+   * Limit of the requests that are collected in one turn: a further request of a peer fails at
+   * once. Also the limit of the rounds sent to a leader without a response: above it the oldest one
+   * fails.
    */
   readonly waitingMax: number
 }
 
 /**
- * Collects the read requests of one turn, of this member and of followers, in one round: of the
- * core if this member leads, of the leader otherwise.
+ * Collects the read requests of one turn in one round. A leader opens a round of its core for its
+ * own requests and those of followers; a follower sends its own requests to the leader.
  *
  * Round numbers sent to a leader are not reused, and begin at random, so that an earlier process of
- * this member hardly used the same: a late response to it could confirm a later read of this one.
+ * this member most likely used others: a late response to that process could otherwise confirm a
+ * later read of this one.
  */
 export class ReadRelay {
   readonly #dependencies: ReadRelayDependencies
@@ -45,10 +47,11 @@ export class ReadRelay {
   constructor(dependencies: ReadRelayDependencies, limits: ReadRelayLimits, random: Random) {
     this.#dependencies = dependencies
     this.#limits = limits
-    // One of 2^48 starting points below 2^52: far more numbers than any process uses.
+    // One of 2^48 starting points below 2^52, so that no process exceeds 2^53.
     this.#nextRound = random.below(2 ** 32) * 2 ** 20 + random.below(2 ** 16) * 2 ** 4
   }
 
+  /** Takes a request of the api thread. */
   local(round: number): void {
     this.#waiting.push({ from: null, round })
   }
@@ -77,14 +80,16 @@ export class ReadRelay {
     this.#settle(context, null)
   }
 
-  /** The leader or the term changed: rounds sent to the previous leader fail. */
+  /**
+   * Fails the rounds sent to the previous leader, because the leader or the term may have changed.
+   */
   leaderChanged(): void {
     const sent = [...this.#sent.values()]
     this.#sent.clear()
     for (const { rounds } of sent) for (const round of rounds) this.#dependencies.answer(round, null)
   }
 
-  /** Runs at the end of the inputs of a turn. */
+  /** Opens or sends the round. Runs after the inputs of a turn. */
   flush(): void {
     if (this.#waiting.length === 0) return
     const waiting = this.#waiting
@@ -116,7 +121,7 @@ export class ReadRelay {
     this.#dependencies.send({ kind: 'read-request', from: self, to: leader, term, round })
   }
 
-  /** The oldest round is the most likely to be lost. */
+  /** Fails the oldest round, which is the most likely to be lost. */
   #dropOldest(): void {
     for (const [oldest, { rounds }] of this.#sent) {
       this.#sent.delete(oldest)

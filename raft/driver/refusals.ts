@@ -1,9 +1,9 @@
 import type { Configuration, NodeId } from '../core/types.ts'
 
 /**
- * Returns whether enough voters refuse a member to prove its removal: a majority of the other
- * voters, in both halves of a joint configuration. Then the member cannot be part of a quorum, so
- * nothing is lost when it ends. A minority cannot end a member.
+ * Returns whether a majority of the other voters refuses a member, in both halves of a joint
+ * configuration. Then the member cannot be part of a quorum, so it may end. A minority cannot end a
+ * member.
  */
 export function isProof(
   { voters, votersOutgoing }: Pick<Configuration, 'voters' | 'votersOutgoing'>,

@@ -44,9 +44,10 @@ export type RelaysDependencies = {
 }
 
 /**
- * The requests between members beyond the Raft algorithm, one relay for each concern. Each relay
- * serves its own api thread and the same relay of its peers. A new concern gets its own relay and a
- * case in `fromPeer`. (`SelfMembership` and `FoundingDriver` handle their own messages.)
+ * The messages between members that are not part of the Raft algorithm, one relay for each concern.
+ * Each relay serves the api thread of this member and the same relay of its peers. A new concern
+ * gets its own relay and a case in `fromPeer`. (`SelfMembership` and `FoundingDriver` handle their
+ * own messages.)
  */
 export class Relays {
   readonly proposals: ProposalRelay
@@ -104,7 +105,7 @@ export class Relays {
         this.entries.requested(message.from, message.first, message.last)
         return null
       case 'entries-sent':
-        // Belongs to a repair that has ended.
+        // The entries belong to a repair that has ended.
         return null
       case 'change-wanted':
         return this.membership.requested(message)

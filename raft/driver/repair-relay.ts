@@ -17,9 +17,9 @@ export interface RepairRelayDependencies {
 }
 
 /**
- * Requests snapshots for repair: a member with a quarantined state asks its leader repeatedly until
- * it receives one. A request expires when it is not repeated, so that no snapshot is installed that
- * is not needed any longer.
+ * Requests snapshots for repair: a member with a quarantined state sends a request to its leader
+ * repeatedly until it receives a snapshot. A request expires when it is not repeated, so that no
+ * snapshot is installed that is not needed any more.
  */
 export class RepairRelay {
   readonly #dependencies: RepairRelayDependencies
@@ -52,8 +52,8 @@ export class RepairRelay {
   }
 
   /**
-   * Handles a request of this member's api thread. A leader has no other member to ask: it has to
-   * transfer leadership first.
+   * Handles a request of this member's api thread. A leader cannot send the request to another
+   * leader: it has to transfer leadership first.
    */
   local(atLeast: LogIndex): void {
     const { self, leader, logBase } = this.#dependencies
@@ -63,7 +63,10 @@ export class RepairRelay {
       this.#dependencies.send({ kind: 'state-wanted', from: self, to: leader, atLeast: sentFrom })
   }
 
-  /** A snapshot was installed. Another one for the same request would replace a trusted state. */
+  /**
+   * Ends the request, because a snapshot was installed. Another one for the same request would
+   * replace a trusted state.
+   */
   fulfilled(): void {
     this.#request = null
   }
@@ -89,5 +92,5 @@ function later(a: LogIndex, b: LogIndex): LogIndex {
   return a > b ? a : b
 }
 
-/** Ten times the period in which requests are repeated (`wantPeriodMs`). */
+/** Lifetime of a request in ms: ten times the period of its repetition (`wantPeriodMs`). */
 const requestMsMax = 5000

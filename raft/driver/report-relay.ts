@@ -12,7 +12,7 @@ export interface ReportRelayDependencies {
 
 /**
  * Passes reports between the api threads of members. Of several reports of one member in one turn
- * only the latest is passed on, so at most one per member is in progress.
+ * only the latest is passed on.
  */
 export class ReportRelay {
   readonly #dependencies: ReportRelayDependencies
@@ -22,7 +22,11 @@ export class ReportRelay {
     this.#dependencies = dependencies
   }
 
-  /** @param to null: all other members */
+  /**
+   * Sends a report of this member.
+   *
+   * @param to null: all other members
+   */
   local(to: NodeId | null, bytes: Uint8Array): void {
     const { self, members } = this.#dependencies
     for (const { id } of members) {
@@ -35,7 +39,7 @@ export class ReportRelay {
     if (this.#dependencies.members.some(({ id }) => id === from)) this.#latest.set(from, bytes)
   }
 
-  /** Runs at the end of the inputs of a turn. */
+  /** Passes the collected reports to the api thread. Runs after the inputs of a turn. */
   flush(): void {
     for (const [from, bytes] of this.#latest) this.#dependencies.post({ kind: 'report', from, bytes })
     this.#latest.clear()

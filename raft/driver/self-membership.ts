@@ -13,20 +13,24 @@ export type SelfMembershipOptions = {
   readonly core: Pick<Raft, 'configuration' | 'decided'>
   readonly transport: Pick<Transport, 'setPeers'>
   readonly send: (message: PeerMessage) => void
-  /** Called once. @param cause one line */
+  /**
+   * Called once when this member was removed.
+   *
+   * @param cause one line
+   */
   readonly removed: (cause: string, configurationIndex: LogIndex) => void
 }
 
 /**
- * Tracks which peers this member connects to, and whether it is still a member itself. Peers may
- * connect if one of these configurations contains them: the one in force, the last committed one,
- * because an uncommitted removal may be reverted, and a newer one that a known peer reported.
+ * Decides which peers this member connects to, and whether it is still a member itself. Peers may
+ * connect if one of these configurations contains them: the one in force; the last committed one,
+ * because an uncommitted removal may be reverted; and a newer one that a known peer reported.
  */
 export class SelfMembership {
   readonly #options: SelfMembershipOptions
   /** Peers that refused this member because of a committed configuration, with its index. */
   readonly #refusals = new Map<NodeId, LogIndex>()
-  /** A newer configuration that a peer reported; null: only that of the log. */
+  /** A newer configuration that a peer reported; null: none was reported. */
   #current: MemberList | null = null
   /** Monotonic ms since when no leader is known. */
   #leaderlessMs: number | null = null
@@ -56,9 +60,9 @@ export class SelfMembership {
   }
 
   /**
-   * Handles a request for the members, or a list of them. A list is accepted only from members
-   * named by this log, or by the cluster on joining, and is used only to connect: the configuration
-   * of the log stays in force.
+   * Handles a request for the members, or a list of them. A list is accepted only from members in
+   * the configuration of this log or, before there is one, in the list received on joining. It is
+   * used only to connect: the configuration of the log stays in force.
    */
   receive(message: Extract<PeerMessage, { readonly kind: 'members-wanted' | 'members' }>): void {
     const { self, core, send } = this.#options
@@ -104,9 +108,9 @@ export class SelfMembership {
   }
 
   /**
-   * A peer refused this member: the committed configuration at `configurationIndex` does not
-   * contain it. One peer is no proof; see `isProof`. A peer with an older configuration than the
-   * addition of this member does not count.
+   * Handles a refusal: the peer reports that the committed configuration at `configurationIndex`
+   * does not contain this member. One peer is not proof; see `isProof`. A configuration from before
+   * the addition of this member does not count.
    */
   onRemovedByPeer(peer: NodeId, configurationIndex: LogIndex): void {
     if (configurationIndex <= this.#floor) return
@@ -146,7 +150,7 @@ export class SelfMembership {
     return union(union(listed, inForce.members), decided.members)
   }
 
-  /** The index of this member's addition: at earlier indexes it was not a member either. */
+  /** The index of this member's addition. Earlier configurations prove no removal. */
   get #floor(): LogIndex {
     return this.#options.joining?.configurationIndex ?? noIndex
   }
@@ -158,7 +162,7 @@ export class SelfMembership {
   }
 }
 
-/** Longer than an election takes: a healthy cluster does not need these requests. */
+/** Longer than an election takes, in ms: a healthy cluster does not need these requests. */
 const askAfterMs = 1000
 
 /** Returns all of `first`, and those of `second` that are not in it. */

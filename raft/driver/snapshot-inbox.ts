@@ -11,33 +11,35 @@ export interface SnapshotInboxDependencies {
   readonly self: NodeId
   readonly commit: LogIndex
   /**
-   * The lowest index of a snapshot that may replace a quarantined state, whatever the log holds.
+   * The lowest index of a snapshot that may replace a quarantined state, even if the log reaches
+   * further; null: none is requested.
    */
   readonly stateWanted: LogIndex | null
   post(message: RaftToApi): void
   /** Requests a turn, and so a call of `flush`. */
   wake(): void
   /**
-   * Returns why the core will never accept `message`, and counts it against its sender; null: it
-   * may.
+   * Returns why `message` is impossible, and closes the link of its sender then; null: it is
+   * possible.
    */
   violation(message: Message & { readonly kind: 'snapshot' }): string | null
   /**
-   * The snapshot is staged and verified, or the log already holds it: the core may take the
-   * message. Called in a turn.
+   * Passes the message to the core: its snapshot is staged and verified, or the log already holds
+   * it. Called in a turn.
    */
   staged(message: Message & { readonly kind: 'snapshot' }): void
   /**
    * Makes the log begin after the staged snapshot, if the log has everything up to that snapshot.
    * `install` follows once that is durable. Called in a turn.
    *
-   * @returns `later`: not yet, retry in the next turn; `never`: the log already begins after it
+   * @returns `later`: not yet, retry in the next turn; `never`: the log already begins after the
+   *   snapshot
    */
   beginLogAfter(snapshot: SnapshotMeta): 'begun' | 'later' | 'never'
 }
 
 export type SnapshotInboxLimits = {
-  /** Chunks handed to the api thread and not acknowledged yet. */
+  /** Limit of the chunks that were handed to the api thread and are not acknowledged yet. */
   readonly windowChunks: number
 }
 
@@ -55,11 +57,11 @@ export class SnapshotInbox {
    * the installation.
    */
   #state: 'free' | 'staged' | 'taken' = 'free'
-  /** The snapshot message that is passed to the core in the next turn. */
+  /** The message of the staged snapshot, which is passed to the core in the next turn. */
   #offered: (Message & { readonly kind: 'snapshot' }) | null = null
   /**
-   * The message of a leader that assumes this member lags behind this snapshot: the core answers
-   * with its own index. Only the latest is kept.
+   * The message for a snapshot that this member does not need, because its log already reaches that
+   * far: the core answers with its own index. Only the latest is kept.
    */
   #unneeded: (Message & { readonly kind: 'snapshot' }) | null = null
   /** A staged snapshot that this member requested: installed even if the log goes beyond it. */
@@ -115,7 +117,7 @@ export class SnapshotInbox {
 
   /**
    * Runs with the inputs of a turn. A staged snapshot is passed to the core here and not at the end
-   * of the stream: an assertion in the core must end this thread, and the stream's handler would
+   * of the stream: an error of the core must end this thread, but the handler of the stream would
    * report it as a refusal.
    */
   flush(): void {
@@ -135,7 +137,10 @@ export class SnapshotInbox {
     return this.#state === 'taken'
   }
 
-  /** The log after a requested snapshot is kept from its first chunk until it is taken. */
+  /**
+   * The need to keep the log after a requested snapshot, from the opening of its stream until the
+   * log begins after the snapshot; null: there is no such snapshot.
+   */
   get logNeed(): LogNeed | null {
     const [repair, stream] = [this.#repair, this.#stream]
     const need = (from: LogIndex, bytes: number): LogNeed => ({
@@ -146,15 +151,15 @@ export class SnapshotInbox {
     return stream === null || stream.repairs === null ? null : need(stream.repairs, stream.bytes)
   }
 
-  /** The core replaces the log by the staged snapshot. */
+  /** Records that the core replaces the log by the staged snapshot. */
   taken(): void {
     this.#state = 'taken'
     this.#repair = null
   }
 
   /**
-   * Runs at the end of a turn: a snapshot that the core did not take by now is not needed. The next
-   * one replaces it.
+   * Runs at the end of a turn. A snapshot that the core has not taken is not needed, unless it is a
+   * repair: then the log is made to begin after it.
    */
   turnEnded(): void {
     if (this.#state !== 'staged' || this.#offered !== null) return
@@ -164,7 +169,7 @@ export class SnapshotInbox {
     this.#repair = null
   }
 
-  /** The log durably names the snapshot; the api thread installs it. */
+  /** Has the api thread install the snapshot, with which the log durably begins. */
   install(snapshot: SnapshotMeta): void {
     this.#dependencies.post({ kind: 'install', snapshot })
   }
@@ -179,9 +184,9 @@ export class SnapshotInbox {
   }
 
   /**
-   * Returns whether the sender belongs to a later term than the staged repair. That repair waits
-   * for entries that only the log of its own leader may have had. A later leader whose log begins
-   * after them has to send its own state.
+   * Returns whether the sender leads a later term than the sender of the staged repair. That repair
+   * waits for entries that possibly only the log of its sender has. If the log of a later leader
+   * begins after them, that leader has to send its own state.
    */
   #isOutdated({ term }: SnapshotHeader): boolean {
     const waits = this.#state === 'staged' && this.#offered === null
@@ -192,8 +197,9 @@ export class SnapshotInbox {
     const { commit, stateWanted } = this.#dependencies
     if (purpose === 'catch-up') {
       if (snapshot.index > commit) return
-      // The acknowledgement of this member may have been lost, and the entries compacted from the
-      // leader's log since. Then neither the log nor a snapshot that is always refused would help.
+      // The leader may have missed the acknowledgement of this member, and compacted the entries
+      // since. Then neither its log nor a snapshot that is always refused would help, so the core
+      // repeats the acknowledgement.
       this.#unneeded = { kind: 'snapshot', from, to, term, snapshot }
       this.#dependencies.wake()
       throw new Error('this member does not need a snapshot')
@@ -203,8 +209,8 @@ export class SnapshotInbox {
   }
 
   /**
-   * A new stream of the same sender, or of a later term, means that the previous one has been
-   * abandoned.
+   * Aborts the current stream if the new one is of the same sender or of a later term: then the
+   * current one has been abandoned. Otherwise refuses the new one.
    */
   #supersede(header: SnapshotHeader): void {
     const stream = this.#stream
@@ -222,7 +228,7 @@ export class SnapshotInbox {
     stream.bytes += bytes.byteLength
     const taken = this.#answer(stream)
     this.#dependencies.post({ kind: 'sink-chunk', stream: stream.id, bytes })
-    // The window: continue when the oldest of its chunks is acknowledged.
+    // The window is full: continue when the oldest of its chunks is acknowledged.
     if (stream.answers.length < this.#limits.windowChunks) return
     await (stream.answers[0]?.promise ?? taken)
   }
@@ -233,7 +239,7 @@ export class SnapshotInbox {
     this.#dependencies.post({ kind: 'sink-finish', stream: stream.id })
     try {
       await done
-      // Another stream may have taken its place in the meantime.
+      // Another stream may have replaced this one in the meantime.
       this.#check(stream)
     } finally {
       this.#forget(stream)
@@ -268,7 +274,7 @@ export class SnapshotInbox {
   }
 }
 
-/** A staged snapshot with the term of its sender. */
+/** A staged snapshot that was requested, with the term of its sender and its size in bytes. */
 type Repair = { readonly snapshot: SnapshotMeta; readonly term: Term; readonly bytes: number }
 
 type Stream = {
@@ -277,9 +283,9 @@ type Stream = {
   readonly term: Term
   /** The index of a requested snapshot; null: it was not requested. */
   readonly repairs: LogIndex | null
-  /** Received so far. */
+  /** Bytes received so far. */
   bytes: number
-  /** One for each message that waits for its answer, in order. */
+  /** One item for each message to the api thread that waits for its answer, in order. */
   readonly answers: Deferred<void>[]
   failed?: Error
 }

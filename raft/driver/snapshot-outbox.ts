@@ -15,10 +15,11 @@ export interface SnapshotOutboxDependencies {
   readonly transport: Transport
   post(message: RaftToApi): void
   /**
-   * Returns the snapshot with its configuration. A state machine that has not applied any gets the
-   * one that the log began with.
+   * Returns the snapshot with a configuration: that with which the log began, if the state machine
+   * has not applied one yet.
    */
   complete(snapshot: SnapshotMeta): SnapshotMeta
+  /** Reports the outcome to the core. */
   report(peer: NodeId, outcome: 'finished' | 'failed'): void
 }
 
@@ -35,18 +36,18 @@ export class SnapshotOutbox {
   readonly #limits: SnapshotOutboxLimits
   readonly #streams = new Map<number, Stream>()
   /**
-   * Peers waiting for a free stream, in order, so that a peer whose streams break repeatedly does
-   * not block the others. Bounded by the configuration.
+   * Peers that wait for a free stream, in order, so that a peer whose streams break repeatedly does
+   * not block the others.
    */
   readonly #waiting = new Map<NodeId, { readonly term: Term; readonly atLeast: LogIndex | null }>()
   /**
-   * The last snapshot that each follower received. Entries of other members are removed with the
-   * next compaction.
+   * The last snapshot that each follower received. `logNeeds` removes those of members that are not
+   * followers any more.
    */
   readonly #delivered = new Map<NodeId, SentState>()
   /**
-   * Followers for which a snapshot was requested and none could be opened since. Other members are
-   * removed as above.
+   * Followers for which a snapshot was requested and none could be opened since. `logNeeds` removes
+   * members that are not followers any more.
    */
   readonly #unserved = new Set<NodeId>()
   #nextStream = 1
@@ -57,7 +58,7 @@ export class SnapshotOutbox {
   }
 
   /**
-   * Returns what peers need of the log: those that are sent a snapshot, and the others.
+   * Returns the entries that peers need: those that are being sent a snapshot, and other followers.
    *
    * @param followers the current followers of the core
    */
@@ -87,8 +88,8 @@ export class SnapshotOutbox {
   }
 
   /**
-   * The core requests a snapshot, because the log cannot bring that peer up to date. Answered by a
-   * report.
+   * Handles a request of the core: the log does not have the next entries of that peer any more.
+   * The core gets a report of the outcome.
    */
   wanted(peer: NodeId): void {
     const stream = this.#streamTo(peer)
@@ -100,7 +101,7 @@ export class SnapshotOutbox {
     } else this.#open(peer, null, 'core waits')
   }
 
-  /** The peer itself requests a snapshot. It retries if that is not possible now. */
+  /** Handles a request of the peer itself, which repeats it until it receives a snapshot. */
   wantedBy(peer: NodeId, atLeast: LogIndex): void {
     if (this.#streamTo(peer) !== null) return
     if (this.#streams.size >= this.#limits.streamsMax) this.#wait(peer, atLeast)
@@ -144,7 +145,8 @@ export class SnapshotOutbox {
   }
 
   #wait(peer: NodeId, atLeast: LogIndex | null): void {
-    // A request of the peer itself replaces one of the core: such a peer has no usable state.
+    // A request of the peer itself replaces one of the core: a peer that requests a snapshot has no
+    // usable state.
     const known = this.#waiting.get(peer)
     this.#waiting.set(peer, { term: this.#dependencies.term, atLeast: atLeast ?? known?.atLeast ?? null })
   }
@@ -239,7 +241,7 @@ type Stream = {
   /** The core waits for the outcome. */
   coreWaits: boolean
   snapshot: SnapshotMeta | null
-  /** Handed to the peer so far. */
+  /** Bytes handed to the transport so far. */
   bytes: number
   readonly ready: (Uint8Array | null)[]
   waiting: Deferred<Uint8Array | null> | null

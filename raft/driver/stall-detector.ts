@@ -1,4 +1,4 @@
-/** Measures since when one component of this member has work without completing any. */
+/** Measures how long one component of this member has had work without completing any. */
 export class StallTimer {
   #sinceMs: number | null = null
 
@@ -7,12 +7,16 @@ export class StallTimer {
     return this.#sinceMs
   }
 
-  /** Work is pending, possibly more than before. */
+  /** Records that work is pending. */
   start(now: number): void {
     this.#sinceMs ??= now
   }
 
-  /** Some work was completed. @param more whether work is still pending */
+  /**
+   * Records that some work was completed.
+   *
+   * @param more whether work is still pending
+   */
   stop(now: number, more: boolean): void {
     this.#sinceMs = more ? now : null
   }
@@ -21,8 +25,8 @@ export class StallTimer {
 export type StallLimits = { readonly stallMsMax: number; readonly stallCooldownMs: number }
 
 /**
- * Since when each component has had pending work without progress, in monotonic ms; null: no work
- * is pending.
+ * The times since which each component has had pending work without progress, in monotonic ms;
+ * null: no work is pending.
  */
 export type PendingWork = { readonly writingSinceMs: number | null; readonly applyingSinceMs: number | null }
 
@@ -43,8 +47,8 @@ export class StallDetector {
   }
 
   /**
-   * Called with every tick. @returns whether to transfer leadership; call `noteAttempt` when that
-   * was tried
+   * Called on every tick. Returns whether the stall has lasted long enough to act on it; the caller
+   * calls `noteAttempt` when it does so.
    */
   stalled(now: number, work: PendingWork): boolean {
     const { stallMsMax, stallCooldownMs } = this.#limits
@@ -55,8 +59,8 @@ export class StallDetector {
   }
 
   /**
-   * Starts the cooldown, whatever the outcome: if all members are slow, moving leadership around
-   * does not help.
+   * Starts the cooldown, even if the attempt fails: if all members are slow, repeated transfers do
+   * not help.
    */
   noteAttempt(now: number): void {
     this.#lastAttemptMs = now
@@ -69,28 +73,28 @@ export class ProgressDetector {
   #last = 0
   #movedMs = Number.NEGATIVE_INFINITY
 
-  /** Called with every tick. */
+  /** Called on every tick. */
   update(now: number, figure: number): void {
     if (figure <= this.#last) return
     this.#last = figure
     this.#movedMs = now
   }
 
-  /** Returns whether the figure grew within two seconds, which a slow component may take. */
+  /** Returns whether the figure grew in the last `restMs`. */
   movedLately(now: number): boolean {
     return now - this.#movedMs < restMs
   }
 }
 
-/** A figure that has not grown for this long counts as stalled. */
+/** A figure that has not grown for this long, in ms, counts as stalled. */
 const restMs = 2000
-/** Work that is younger than this is assumed to be in progress. */
+/** Work without progress for less than this time, in ms, does not count as stalled. */
 const lateMs = 500
-/** A check that comes later than this was delayed itself. */
+/** Limit of the time in ms that one check counts: a later check was delayed itself. */
 const checkMsMax = 100
 
 /**
- * Returns whether the log or the api thread has made no progress for too long. A stalled member
+ * Returns whether the log or the api thread has made no progress for `lateMs`. A stalled member
  * should not lead.
  */
 export function isStalled({ writingSinceMs, applyingSinceMs }: PendingWork, now: number): boolean {

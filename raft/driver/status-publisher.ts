@@ -6,7 +6,7 @@ import type { RaftToApi } from '../protocol/thread-messages.ts'
 export type StatusCore = Pick<Raft, 'term' | 'leader' | 'quorumContacts' | 'status'>
 
 /**
- * Publishes the status of the core to the api thread: a change of leader at once, the rest
+ * Publishes the status of the core to the api thread: a change of leader or term at once, the rest
  * periodically.
  */
 export class StatusPublisher {
@@ -41,7 +41,7 @@ export class StatusPublisher {
     if (now - this.#publishedAtMs >= periodMs - EARLY_MS) this.publish(now)
   }
 
-  /** Runs at the end of a turn, which may have confirmed a quorum. */
+  /** Records the time of a contact with a quorum. Runs at the end of a turn. */
   turnEnded(now: number): void {
     if (this.#core.quorumContacts === this.#contacts) return
     this.#contacts = this.#core.quorumContacts
@@ -50,10 +50,10 @@ export class StatusPublisher {
 }
 
 /**
- * The status is published at least this often, so that its age shows whether the raft thread is
- * alive.
+ * Period of the status in ms. It is published on the first tick after that, so that its age shows
+ * whether the raft thread is alive.
  */
 const periodMs = 100
 
-/** Heartbeats lead to ticks, and some come a little early. */
+/** A tick that comes this much early, in ms, publishes too: some ticks follow early heartbeats. */
 const EARLY_MS = 10

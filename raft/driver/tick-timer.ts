@@ -18,19 +18,20 @@ export type TickTimerOptions = {
   readonly pass: (ticks: number, isLate: boolean) => void
 }
 
-/** Ticks until the timer fires, at most. */
+/** Maximum number of ticks until the timer fires. */
 const TICKS_AHEAD_MAX = 5
 
 /**
- * Ticks passed at most at once: a timer may be a little late. After a longer pause of this process
- * its timeouts start again, so that the messages that came in the meantime are read first.
+ * Maximum number of ticks that are passed at once, because a timer may be a little late. After a
+ * longer pause of this process the other ticks are skipped, so that the messages that arrived
+ * during the pause are read before a timeout.
  */
 const TICKS_AT_ONCE_MAX = 6
 
 /**
  * Counts time in ticks. A wake-up of an idle process costs far more than the work of a tick, so an
- * idle member passes several ticks at once. They are also passed before each message of a peer, so
- * that a timeout of n ticks never takes less than n - 1 ticks of time.
+ * idle member passes several ticks at once. Ticks are also passed before each message of a peer or
+ * of the api thread, so that a timeout of n ticks never takes less than n - 1 ticks of time.
  */
 export class TickTimer {
   readonly #options: TickTimerOptions
@@ -55,9 +56,9 @@ export class TickTimer {
 
   /** To be called before a message of the api thread is handled. */
   taken(message: ApiToRaft): void {
-    // A wait that the message begins is counted from now on, and not from the last timer.
+    // A timeout that the message begins is counted from now on, and not from the last timer.
     this.#pass()
-    // The timer of an idle member is late for what this message begins.
+    // The timer of an idle member would fire too late for the work that this message begins.
     if (this.#idleness.taken(message, this.#options.clock.monotonicMs())) this.#set()
   }
 
@@ -75,7 +76,8 @@ export class TickTimer {
     const idleMs = this.#idleness.timerMs(role, nowMs) ?? 0
     const ticks = Math.min(Math.max(1, Math.ceil(idleMs / timing.tickMs)), TICKS_AHEAD_MAX)
     const dueMs = this.#passedMs + ticks * timing.tickMs
-    // A timer may fire a little early, and would then be set for no time at all, again and again.
+    // A timer may fire a little early. Without the minimum of 1 ms it would then be set for 0 ms
+    // repeatedly.
     this.#timer = clock.after(Math.max(1, dueMs - nowMs), () => {
       this.#pass()
       this.#set()

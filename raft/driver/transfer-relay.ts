@@ -13,8 +13,8 @@ export interface TransferRelayDependencies {
 }
 
 /**
- * Forwards requests for a leadership transfer to the leader. A request is repeated until leadership
- * has moved or a leader refuses it; each leader decides for itself, so no state is kept here.
+ * Forwards requests for a leadership transfer to the leader. The api thread repeats a request until
+ * another member leads or a leader refuses it, so the relay keeps no state.
  */
 export class TransferRelay {
   readonly #dependencies: TransferRelayDependencies

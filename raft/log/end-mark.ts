@@ -3,9 +3,10 @@ import { checksum } from './checksum.ts'
 import { formatVersion, getU64, logIdBytes, putU64 } from './layout.ts'
 
 /*
- * The end of a log when it was closed. An interrupted write and a lost tail look alike, so without
- * this a disk that lost the last writes of a stopped member would go unnoticed. It is a lower
- * bound: it stays valid while the log grows, and a log without an end mark is readable.
+ * The end mark records where a log ended when it was closed. An interrupted write and a lost end of
+ * the log look alike, so without the mark a disk that lost the last writes of a stopped member
+ * would go unnoticed. The mark is a lower bound: it stays valid while the log grows, and a log
+ * without an end mark is readable.
  *
  *   file `end`
  *   magic 8 | format u32 | checksum u32 | log id 8 | segment number u32 | chain u32 | sequence u64
@@ -25,9 +26,13 @@ const unfinishedEndMarkName = 'end.new'
 const magic = new Uint8Array([0x4f, 0x52, 0x43, 0x48, 0x45, 0x4e, 0x44, 0x0a])
 const markLength = 40
 
-/** Replaces the end mark atomically and durably. @throws LogError */
+/**
+ * Replaces the end mark atomically and durably.
+ *
+ * @throws LogError
+ */
 export function writeEndMark(disk: LogDisk, mark: EndMark): void {
-  // Left by a process that crashed here.
+  // A process that crashed here left such a file.
   if (disk.list().includes(unfinishedEndMarkName)) disk.remove(unfinishedEndMarkName)
   const file = disk.open(unfinishedEndMarkName, 'create')
   try {
@@ -42,7 +47,6 @@ export function writeEndMark(disk: LogDisk, mark: EndMark): void {
 
 /**
  * @returns null without an end mark, `damaged` when it is unreadable
- *
  * @throws LogError
  */
 export function readEndMark(disk: LogDisk): EndMark | null | 'damaged' {

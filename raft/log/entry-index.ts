@@ -13,8 +13,8 @@ export type EntryPlace = {
 const slotsMin = 1024
 
 /**
- * Index -> place, in four flat arrays: 16 bytes per entry. It covers the log between base and last
- * index, which compaction limits; compaction also returns memory.
+ * The places of the entries by index, in four flat arrays: 16 bytes per entry. It covers the
+ * entries above the base, whose number compaction limits; compaction also returns memory.
  *
  *     slots   . . . . [first] . . . . . [first + count - 1] . . .
  *             ^ head: freed by compaction, removed when it is more than half
@@ -69,7 +69,7 @@ export class EntryIndex {
     return index >= this.#first && index < this.#first + this.#count
   }
 
-  /** Size of all records together. Iterates over all of them. */
+  /** Size in bytes of all records together. Iterates over all of them. */
   get bytes(): number {
     let bytes = 0
     for (let at = 0; at < this.#count; at++) bytes += this.#lengths[this.#head + at] ?? 0
@@ -86,7 +86,7 @@ export class EntryIndex {
     if (this.#head * 2 > this.#segments.length) this.#resize()
   }
 
-  /** Removes everything; the next entry is `first`. */
+  /** Removes everything; the next entry has the index `first`. */
   reset(first: LogIndex): void {
     this.#first = first
     this.#count = 0

@@ -6,10 +6,10 @@ import { damagedInUse } from './errors.ts'
 import { decodeRecord } from './group-decoder.ts'
 import type { Segment } from './segment.ts'
 
-/** Bytes between two wanted records up to which one read of both is cheaper than two reads. */
+/** Two records with at most this many bytes between them are read together. */
 const gapBytesMax = 64 * 1024
 
-/** Returns the places of the entries from `from` on that one read of one file covers. */
+/** Returns the places of the entries from `from` on that one read of one file can return. */
 export function placesFrom(
   index: EntryIndex,
   from: LogIndex,

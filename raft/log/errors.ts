@@ -3,7 +3,7 @@ import { CodedError } from '../../base/coded-error.ts'
 /**
  * Errors of a log. Every code but `compacted` and `missing` is final: the member must stop.
  *
- * - `damaged`: bytes on disk are not what was written; durable promises may be lost with them
+ * - `damaged`: bytes on disk are not what was written; a vote or acknowledged entries may be lost
  * - `missing-segment`: a file that the log needs does not exist
  * - `foreign`: a file belongs to something else, or to another log
  * - `newer-format`: written by a later version of this program
@@ -12,7 +12,7 @@ import { CodedError } from '../../base/coded-error.ts'
  * - `io`: the operating system refused for another reason
  * - `altered`: an entry changed in memory before it was written; nothing of it was written
  * - `dead`: an earlier operation failed; what is on disk is unknown until the log is opened again
- * - `compacted`: the entry was compacted, its effect is in the state machine
+ * - `compacted`: the entry was compacted; its effect is in the state machine
  * - `missing`: the entry was not written yet
  */
 export type LogErrorCode =
@@ -44,8 +44,8 @@ export function damaged(file: string, offset: number, what: string): LogError {
 }
 
 /**
- * Returns the error for damage found while the log is open: the extent of the loss is known at the
- * next start only.
+ * Returns the error for damage found while the log is open: what was lost is known only at the next
+ * start.
  */
 export function damagedInUse(file: string, offset: number, what: string): LogError {
   const remedy = 'restart this member: it repairs its log, or reports why it cannot'

@@ -20,7 +20,11 @@ import { LogError } from './errors.ts'
 export class FileDisk implements LogDisk {
   readonly #directory: string
 
-  /** Creates the directory if it does not exist. @throws LogError */
+  /**
+   * Creates the directory if it does not exist.
+   *
+   * @throws LogError
+   */
   constructor(directory: string) {
     this.#directory = directory
     translate(`make directory ${directory}`, () => makeDurably(resolve(directory)))
@@ -143,7 +147,7 @@ function translate<T>(operation: string, action: () => T): T {
       throw new LogError('disk-full', `cannot ${operation}: the disk is full (${code}); ${freeSpace}`, {
         cause,
       })
-    const remedy = remedies.get(code) ?? 'look at the disk'
+    const remedy = remedies.get(code) ?? 'check the disk'
     throw new LogError('io', `cannot ${operation}: the operating system refused (${code}); ${remedy}`, {
       cause,
     })

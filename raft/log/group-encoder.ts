@@ -116,7 +116,11 @@ export class GroupEncoder {
     this.#close(offset)
   }
 
-  /** @returns `bytes` is valid until the next `begin` */
+  /**
+   * Completes the group.
+   *
+   * @returns the group; its `bytes` are valid until the next `begin`
+   */
   finish(): {
     readonly bytes: Uint8Array
     readonly chain: number
@@ -135,7 +139,7 @@ export class GroupEncoder {
     view.setUint32(0, groupMagic, true)
     view.setUint32(8, position.seed, true)
     view.setUint32(12, bodyEnd - groupHeaderBytes, true)
-    // The first sector contains this header, which is dense.
+    // The first sector contains this header, so it is not sparse.
     view.setUint32(16, countSparseSectors(bytes.subarray(sectorBytes)), true)
     view.setUint32(20, position.segment, true)
     putU64(view, 24, position.sequence)

@@ -55,7 +55,7 @@ export class IntactRun {
     return seed === this.#chain && sequence === this.#sequence
   }
 
-  /** @returns why the group contradicts the ones before it, null when it does not */
+  /** Adds a group. Returns why the group contradicts the ones before it; null: it does not. */
   take(group: IntactGroup): string | null {
     for (const placed of group.records) {
       const { record } = placed

@@ -34,23 +34,23 @@
  * sealed segment without a successor, or a torn group in a sealed one, is a loss and not an
  * interrupted write.
  *
- * The space of a group was zero before. An interrupted write leaves whole sectors of it zero, or
- * all bytes from one on. So an incomplete group is an interrupted write only if its padding is
- * still zero, or if more of its sectors are zero than one changed byte each could explain ("sparse
- * sectors" counts those with at most one other byte), and if nothing follows it. Such a write was
- * never acknowledged; it is removed. Any other difference is corruption, and may concern an
- * acknowledged write.
+ * Before a group is written, its space contains only zeros. An interrupted write leaves whole
+ * sectors of it zero, or all bytes from some byte on. So an incomplete group is an interrupted
+ * write only if its padding is still zero, or if more of its sectors are zero than the header
+ * counts as sparse (these have at most one byte that is not zero, so that one changed byte can make
+ * them zero), and if nothing follows the group. Such a write was never acknowledged; it is removed.
+ * Any other difference is corruption, and may concern an acknowledged write.
  */
 
 export const sectorBytes = 512
 export const preambleBytes = sectorBytes
 export const groupHeaderBytes = 48
 export const recordHeaderBytes = 12
-/** Index and term, before each entry's own bytes. */
+/** Length of index and term, which precede the other bytes of an entry. */
 export const entryHeaderBytes = 16
 export const markBytes = 4
 
-/** Without zero bytes, so that a missing sector cannot be mistaken for it. */
+/** It has no zero bytes, so that a missing sector cannot be mistaken for it. */
 export const mark = 0xa5b7c9db
 export const paddingByte = 0xdb
 /**
@@ -82,12 +82,16 @@ export function sectorsUp(bytes: number): number {
   return Math.ceil(bytes / sectorBytes) * sectorBytes
 }
 
-/** @param bodyBytes size of records and mark @returns length of a group on disk, whole sectors */
+/**
+ * Returns the length of a group on disk, in whole sectors.
+ *
+ * @param bodyBytes size of records and mark
+ */
 export function groupBytes(bodyBytes: number): number {
   return sectorsUp(groupHeaderBytes + bodyBytes + paddingBytesMin)
 }
 
-/** Twelve digits outlast any disk, and sort as numbers do. */
+/** Returns the name of a segment. With twelve digits names always sort as their numbers do. */
 export function segmentName(number: number): string {
   return `${String(number).padStart(12, '0')}.log`
 }
@@ -111,7 +115,7 @@ export function putU64(view: DataView, at: number, value: number): void {
   view.setUint32(at + 4, Math.floor(value / 0x1_0000_0000), true)
 }
 
-/** @returns null when it is 2^53 or more, which is never written */
+/** @returns null when the number is 2^53 or more, which is never written */
 export function getU64(view: DataView, at: number): number | null {
   const value = view.getUint32(at + 4, true) * 0x1_0000_0000 + view.getUint32(at, true)
   return Number.isSafeInteger(value) ? value : null
@@ -128,8 +132,9 @@ export function countZeroSectors(bytes: Uint8Array): number {
 }
 
 /**
- * Counts the sectors that are zero, or that one changed byte may turn to zeros. @param bytes whole
- * sectors
+ * Counts the sectors that are zero, or that one changed byte may turn to zeros.
+ *
+ * @param bytes whole sectors
  */
 export function countSparseSectors(bytes: Uint8Array): number {
   return countSectors(bytes, 1)

@@ -2,22 +2,25 @@ const MiB = 1024 * 1024
 
 /** Limits of the background work of a log. */
 export type LogLimits = {
-  /** Delay of the first scrub after the start, and between the end of a scrub and the next. */
+  /** Delay of the first scrub after the start, and of each further one after the last one's end. */
   readonly scrubFirstMs: number
   readonly scrubPeriodMs: number
   /**
-   * Bytes that the scrub reads in one turn before pending appends go on; one record may be larger.
+   * Bytes that the scrub reads in one turn, in which appends wait; one record may be larger. The
+   * next turn comes after `scrubPauseMs`.
    */
   readonly scrubTurnBytes: number
   readonly scrubPauseMs: number
   /**
-   * A damaged log is rewritten while the member runs if it is no larger than this. A larger one is
-   * rewritten once it has been compacted to this size.
+   * While the member runs, a log is rewritten, to remove damage or compacted entries, only if its
+   * entries have at most this many bytes. A larger log must be compacted to this size first.
    */
   readonly rewriteBytesMax: number
 }
 
-/** A pass over 64 MiB takes half a minute; a turn takes about as long as one append. */
+/**
+ * With these limits a scrub of 64 MiB takes half a minute, and a turn about as long as one append.
+ */
 export const defaultLogLimits: LogLimits = Object.freeze({
   scrubFirstMs: 5 * 60 * 1000,
   scrubPeriodMs: 6 * 60 * 60 * 1000,

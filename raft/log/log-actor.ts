@@ -19,7 +19,7 @@ import type {
 } from './log-protocol.ts'
 import type { LogRepair, RepairableLog } from './repairable-log.ts'
 
-/** Above every index: read to the end. */
+/** An index above every other one, to read to the end. */
 const endless = logIndex(Number.MAX_SAFE_INTEGER)
 
 type Write = Extract<RaftToLog, { kind: 'write' }>
@@ -40,13 +40,16 @@ export type LogActorOptions = {
   readonly refuse: (entries: readonly Entry[]) => string | null
   /** Measures the disk, and schedules background work. */
   readonly clock: Clock
-  /** Called after each group commit was acknowledged: time to write zeros ahead. */
+  /**
+   * Writes zeros ahead of the log. Called in a later turn after the log is opened, and after the
+   * acknowledgement of each group commit.
+   */
   readonly prepare: (() => void) | null
   /** Returns the size of the log on disk; sent with each group commit. */
   readonly measure?: () => LogSize
   /** Background verification of the log; unset: none. */
   readonly scrub?: { readonly limits: LogLimits; readonly wal: () => LogScrubOptions['wal'] }
-  /** The log failed and both other threads were notified: the process must stop. */
+  /** Called when the log failed and the other threads were notified: the process must stop. */
   readonly onFailed: (failed: LogFailed) => void
 }
 
@@ -56,7 +59,7 @@ export type LogActorOptions = {
  */
 export class LogActor {
   readonly #options: LogActorOptions
-  /** null: it is not repaired yet. */
+  /** null: the log is damaged and not repaired yet. */
   #store: LogStore | null
   readonly #damaged: DamagedLog | null
   #scrub: LogScrub | null = null
@@ -69,7 +72,7 @@ export class LogActor {
     this.#store = 'log' in store ? null : store
   }
 
-  /** Sends what was found and begins to handle messages. */
+  /** Sends the content or the damage of the log, and begins to handle messages. */
   start(): void {
     const { raft, api } = this.#options
     raft.onMessages((messages) => this.#guard(() => this.#serveRaft(messages)))
@@ -187,13 +190,17 @@ export class LogActor {
     this.#prepareSoon()
   }
 
-  /** Runs in a later turn, so that the acknowledgement is sent first. */
+  /** Calls `prepare` in a later turn, so that the acknowledgement is sent first. */
   #prepareSoon(): void {
     const { clock, prepare } = this.#options
     if (prepare !== null) clock.soon(() => this.#guard(prepare))
   }
 
-  /** @returns why there is no result, or null when there is one */
+  /**
+   * Reads entries and passes them to `answer`.
+   *
+   * @returns why the read is refused; null when `answer` was called
+   */
   #read(
     from: LogIndex,
     to: LogIndex | null,
@@ -211,7 +218,8 @@ export class LogActor {
   }
 
   /**
-   * Runs an action. A failure of the log is sent once to both other threads, and ends the service.
+   * Runs an action. A failure of the log is sent to the other threads once; nothing is handled
+   * after it.
    */
   #guard(action: () => void): void {
     if (this.#over) return

@@ -10,16 +10,16 @@ import type { EntryId } from './intact-run.ts'
  */
 
 export type RaftToLog =
-  /** Answered by `persisted`. Tickets ascend. */
+  /** Answered by `persisted` with this ticket or a later one. Tickets ascend. */
   | ({ readonly kind: 'write'; readonly ticket: PersistTicket } & LogWrite)
   /**
-   * Answered by `fetched` or `fetch-refused` with the same id. At least one entry, then up to
-   * `bytesMax`.
+   * Reads entries: at least one, and more up to `bytesMax`. Answered by `fetched` or
+   * `fetch-refused` with the same id.
    */
   | { readonly kind: 'fetch'; readonly id: number; readonly from: LogIndex; readonly bytesMax: number }
   /**
-   * Answered by `compacted`. At or below the present base it removes nothing. It also lets the log
-   * repair damage that the scrub found.
+   * Removes everything up to `base.index`; nothing, if the log begins there or later. The log then
+   * also tries to repair damage that the scrub found. Answered by `compacted`.
    */
   | { readonly kind: 'compact'; readonly base: SnapshotMeta }
   /**
@@ -28,8 +28,8 @@ export type RaftToLog =
    */
   | { readonly kind: 'trim'; readonly request: number; readonly through: LogIndex }
   /**
-   * Answers `damaged`: repair the log. Answered by `opened`, or by `repair-wants` when entries are
-   * missing.
+   * Repairs the log, after `damaged` or `repair-wants`. Answered by `opened`, or by `repair-wants`
+   * when entries are missing.
    * @param covered the snapshot metadata of the database
    * @param entries entries of a peer, as requested by `repair-wants`
    */
@@ -43,8 +43,8 @@ export type LogToRaft =
   /** The first message for a damaged log, which is not readable until it is repaired. */
   | ({ readonly kind: 'damaged' } & DamageSummary)
   /**
-   * The entries from `first` to `anchor` are missing. Those of the next `repair` must end with
-   * `anchor`.
+   * Entries are missing. The next `repair` must contain those from `first` to `anchor`, both
+   * included.
    */
   | { readonly kind: 'repair-wants'; readonly first: LogIndex; readonly anchor: EntryId }
   /**
@@ -68,23 +68,23 @@ export type LogToRaft =
     }
   | { readonly kind: 'fetched'; readonly id: number; readonly entries: readonly Entry[] }
   | { readonly kind: 'fetch-refused'; readonly id: number; readonly reason: ReadRefusal }
-  /** Durable: nothing at or below this index is in the log. */
+  /** The log durably begins after this index, or later. */
   | { readonly kind: 'compacted'; readonly index: LogIndex }
-  /** `isDone`: the files have no compacted entry up to `through`. */
+  /** `isDone`: the files contain no entry up to `through` any more. */
   | { readonly kind: 'trimmed'; readonly request: number; readonly isDone: boolean }
-  /** Replaces any response; nothing follows. The member must stop. */
+  /** The log failed: no response and no other message follows. The member must stop. */
   | LogFailed
   | { readonly kind: 'stopped' }
 
 /** The known state of a damaged log. */
 export type DamageSummary = {
-  /** The base of the log; the real base may be later if it is in the damaged part. */
+  /** The latest base that was found; a later one may have been in the damaged part. */
   readonly base: SnapshotMeta
   readonly lastIndex: LogIndex
-  /** The latest intact one: it names the peers. */
+  /** The latest intact configuration: it names the peers. */
   readonly configuration: Configuration
   readonly logId: string
-  /** Why the log is refused if it cannot be repaired, in one line. */
+  /** The error with which the log is refused if it cannot be repaired, in one line. */
   readonly refusal: string
 }
 
@@ -95,7 +95,7 @@ export type ApiToLog = {
   readonly kind: 'read'
   readonly id: number
   readonly from: LogIndex
-  /** Included. At most the commit index that the reader knows. */
+  /** The last entry to read. At most the commit index that the reader knows. */
   readonly to: LogIndex
   /** At least one entry is returned, then up to this many bytes. */
   readonly bytesMax: number

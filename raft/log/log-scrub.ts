@@ -10,17 +10,17 @@ export type LogScrubOptions = {
   readonly limits: LogLimits
   /** Runs one turn, unless the log is closed or failed. */
   readonly guard: (turn: () => void) => void
-  /** One line. */
+  /** Called with one line about damage that was found. */
   readonly found: (line: string) => void
-  /** One line: the last damage found is repaired. */
+  /** Called with one line once that damage is repaired. */
   readonly repaired: (line: string) => void
-  /** A pass is complete. */
+  /** Called when a pass is complete. */
   readonly passed: () => void
 }
 
 /**
- * Reads the log repeatedly and slowly, and has damaged parts rewritten. Data in the page cache is
- * not read from the disk, so corruption of a file is found only once its pages were evicted.
+ * Reads the log repeatedly and slowly, and rewrites it if a part is damaged. Data in the page cache
+ * is not read from the disk, so corruption of a file is found only once its pages were evicted.
  */
 export class LogScrub {
   readonly #options: LogScrubOptions

@@ -7,7 +7,7 @@ import { noHardState } from './configuration-codec.ts'
 type TermRun = RecoveredLog['termRuns'][number]
 type PlacedConfiguration = RecoveredLog['configurations'][number]
 
-/** The metadata of a log except the places of its bytes. Written only by the store that owns it. */
+/** The metadata of a log, except the places of its entries. */
 export class LogShape {
   #base: SnapshotMeta
   #hardState: HardState = noHardState
@@ -68,6 +68,7 @@ export class LogShape {
     this.#lastTerm = entry.term
   }
 
+  /** Removes everything; the log begins after `base`. */
   reset(base: SnapshotMeta): void {
     this.#base = base
     this.#lastIndex = base.index
@@ -79,8 +80,8 @@ export class LogShape {
   compact(base: SnapshotMeta): void {
     assert(base.index > this.#base.index, 'a compaction moves the base up')
     assert(base.index <= this.#lastIndex, 'a compaction stays within the log')
-    const cutRun = this.#runs.findLast((one) => one.first <= base.index)
-    assert((cutRun?.term ?? base.term) === base.term, 'a compaction names the term of its entry')
+    const baseRun = this.#runs.findLast((one) => one.first <= base.index)
+    assert((baseRun?.term ?? base.term) === base.term, 'a compaction names the term of its entry')
     this.#base = base
     const first = logIndex(base.index + 1)
     while (this.#runs.length > 1 && (this.#runs[1] as TermRun).first <= first) this.#runs.shift()

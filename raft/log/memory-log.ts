@@ -5,7 +5,7 @@ import type { LogStore, LogWrite, RecoveredLog } from '../ports.ts'
 import { LogError } from './errors.ts'
 import { LogShape } from './log-shape.ts'
 
-/** A log in memory: the reference implementation, and the log of members without durable state. */
+/** A log in memory, for members without durable state and for tests. */
 export class MemoryLog implements LogStore {
   readonly recovered: RecoveredLog
   readonly #shape: LogShape
@@ -37,7 +37,7 @@ export class MemoryLog implements LogStore {
   }
 
   read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[] {
-    assert(from <= to, 'a read runs upward')
+    assert(from <= to, 'a read ends at or after its start')
     const base = this.#shape.base.index
     if (from <= base)
       throw new LogError('compacted', `entry ${from} was compacted, the log begins after ${base}`)

@@ -8,11 +8,15 @@ import type { WalOptions } from './wal.ts'
 export type OpenedLog = Pick<LogActorOptions, 'store'> & {
   readonly prepare: () => void
   readonly measure: () => LogSize
-  /** Only once the log is intact. */
+  /** To be called only once the log is intact or repaired. */
   readonly wal: () => Wal
 }
 
-/** Opens the log of a member, intact or damaged. @throws LogError when it cannot be repaired */
+/**
+ * Opens the log of a member, intact or damaged.
+ *
+ * @throws LogError when the log cannot be repaired
+ */
 export function openLog(options: WalOptions): OpenedLog {
   const opened = Wal.openOrSalvage(options)
   let wal = opened instanceof Wal ? opened : null

@@ -20,35 +20,40 @@ import type { EntryId } from './intact-run.ts'
  * - A base in the damage only compacted the log further, which is not needed. A database that was
  *   installed with it is newer than `base`; the owner checks for that (see `hasNewerDatabase`).
  *
- * The last write is never repaired, as no later one shows what it was.
+ * Damage of the last write is never repaired, because no later write shows what it contained.
  */
 
 /** The known state of a damaged log. */
 export type LogDamage = {
   /** The latest intact base. */
   readonly base: SnapshotMeta
-  /** The index of the first entry of `before`. */
+  /** The index of the first entry of the intact part before the damage. */
   readonly knownFirst: LogIndex
-  /** The highest index before the damage that was known to be committed. 0: none was. */
+  /** The highest index before the damage that is known to be committed; 0: not known. */
   readonly known: LogIndex
   /** The lowest index of an entry after the damage, or the next index without one. */
   readonly first: LogIndex
-  /** The lowest entry at or above `first - 1` with a known term. */
+  /** The entry at `first`; without entries after the damage, the last entry of the log. */
   readonly anchor: EntryId
+  /** The last entry of the log. */
   readonly last: EntryId
   readonly hardState: HardState
-  /** The latest intact one: it names the peers, but may not be in force. */
+  /** The latest intact configuration: it names the peers, but may not be the one in force. */
   readonly configuration: Configuration
 }
 
 export type LogRepairPlan =
-  /** Everything is here: the log after `base` can be rewritten. */
+  /** No entry above `base` is missing: the log can be rewritten. */
   | { readonly kind: 'rewrite'; readonly base: SnapshotMeta }
   /** The entries from `first` to the one before `damage.first` are missing. */
   | { readonly kind: 'fetch'; readonly base: SnapshotMeta; readonly first: LogIndex }
   | { readonly kind: 'refuse'; readonly reason: string }
 
-/** @param covered the snapshot metadata of this member's database; null: not known */
+/**
+ * Returns how to repair a damaged log, or why it cannot be repaired.
+ *
+ * @param covered the snapshot metadata of this member's database; null: not known
+ */
 export function planLogRepair(damage: LogDamage, covered: SnapshotMeta | null): LogRepairPlan {
   const base = baseOf(damage, covered)
   if (damage.hardState.term < damage.last.term)
@@ -70,7 +75,8 @@ export function planLogRepair(damage: LogDamage, covered: SnapshotMeta | null): 
  */
 function baseOf({ base }: LogDamage, covered: SnapshotMeta | null): SnapshotMeta {
   if (covered === null || covered.index <= base.index) return base
-  // A state machine without a configuration entry still has the one that the log began with.
+  // Until the state machine has applied a configuration entry, the first configuration of the log
+  // is in force.
   return covered.configuration.members.length > 0
     ? covered
     : { ...covered, configuration: base.configuration }

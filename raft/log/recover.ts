@@ -25,7 +25,7 @@ import type { LogOwner, Segment } from './segment.ts'
 /** The recovered files of a log, and the place of the next group. */
 export type RecoveredFiles = {
   readonly logId: Uint8Array
-  /** Ascending, consecutive, the last one not sealed. */
+  /** Ascending and consecutive; the last one is not sealed. */
   readonly segments: Segment[]
   readonly shape: LogShape
   readonly index: EntryIndex
@@ -61,8 +61,8 @@ export function recover(disk: LogDisk, owner: LogOwner): RecoveredFiles | null {
 }
 
 /**
- * Returns the last consecutive run of segments. Compaction removes the oldest first, but a crash
- * may bring some back: segments before a gap were removed.
+ * Returns the last consecutive numbers. Compaction removes the oldest segments first, but a crash
+ * may bring some of them back: segments before a gap had been removed.
  */
 export function lastRun(numbers: readonly number[]): readonly number[] {
   let start = numbers.length - 1
@@ -75,7 +75,7 @@ class Recovery {
   readonly #owner: LogOwner
   readonly #run: readonly number[]
   readonly #segments: Segment[] = []
-  /** Executed once everything was checked: a refused log is not modified. */
+  /** Repairs, executed once everything was checked: a refused log is not modified. */
   readonly #repairs: { readonly report: string | null; readonly action: () => void }[] = []
   #shape: LogShape | null = null
   #index = new EntryIndex(logIndex(1))
@@ -125,10 +125,10 @@ class Recovery {
     }
   }
 
-  /** Checks that everything is present that was durable when the log was closed. */
+  /** Checks that no write is missing that was durable when the log was closed. */
   #checkEnd(end: EndMark): void {
     if (!sameBytes(end.logId, present(this.#logId, 'a preamble was read'))) {
-      throw new LogError('foreign', `log ${endMarkName} belongs to another log; ${replaceMember}`)
+      throw new LogError('foreign', `file ${endMarkName} of the log belongs to another log; ${replaceMember}`)
     }
     const sequence = present(this.#sequence, 'a group was read')
     const same = sequence > end.sequence || (sequence === end.sequence && this.#chain === end.chain)
@@ -137,7 +137,7 @@ class Recovery {
     throw damaged(last.name, last.end, 'writes that were present when the log was closed are missing')
   }
 
-  /** @returns whether it is sealed */
+  /** Reads one segment. Returns whether it is sealed. */
   #segment(number: number): boolean {
     const name = segmentName(number)
     const file = this.#disk.open(name, 'existing')
@@ -162,7 +162,7 @@ class Recovery {
     return sealed
   }
 
-  /** @returns the log's id, which every segment carries */
+  /** Checks the preamble. Returns the log ID, which every segment contains. */
   #identify(name: string, number: number, window: SegmentWindow): Uint8Array {
     const logId = checkPreamble(
       name,
@@ -170,7 +170,7 @@ class Recovery {
       window.bytes(0, Math.min(preambleBytes, window.size)),
     )
     if (this.#logId !== null && !sameBytes(this.#logId, logId)) {
-      throw new LogError('foreign', `log ${name} belongs to another log; remove it, the others are whole`)
+      throw new LogError('foreign', `log ${name} belongs to another log; remove this file`)
     }
     return logId
   }
@@ -210,8 +210,8 @@ class Recovery {
   }
 
   /**
-   * Reads a head record. The first head gives the beginning of the log; later heads must agree with
-   * what was read before them.
+   * Reads a record of a head. The first head contains the base of the log; later heads must agree
+   * with what was read before them.
    */
   #head(name: string, group: ScannedGroup, { record }: PlacedRecord): void {
     const shape = this.#shape
@@ -301,9 +301,10 @@ class Recovery {
   }
 
   /**
-   * Makes what was read durable. It may be a write whose sync was interrupted, or failed and left
-   * clean pages in the cache. Only the last group of a segment can be such a write, so these are
-   * written again.
+   * Makes everything that was read durable. A write whose sync was interrupted, or whose sync
+   * failed and left clean pages in the cache, can be read and may not be durable. Only the last
+   * group of a segment can be such a write, so the last groups of the last two segments are written
+   * again.
    */
   #makeDurable(): void {
     for (const segment of this.#segments.slice(-2)) {
@@ -319,8 +320,8 @@ class Recovery {
 const headKinds = ['base', 'tail', 'hard-state'] as const
 
 /**
- * Returns whether the group is a complete head. The first group of a segment has no predecessor to
- * verify it, so its content is checked.
+ * Returns whether the group is a complete head. The first group that is read does not continue
+ * another one, so its content is checked.
  */
 function isWholeHead({ records }: ScannedGroup): boolean {
   return (

@@ -20,7 +20,7 @@ import type { IntactRun } from './intact-run.ts'
 export type LogRepair = {
   /** The snapshot metadata of this member's database; null: not known. */
   readonly covered: SnapshotMeta | null
-  /** Entries of a peer: from the first missing one to the anchor. */
+  /** Entries of a peer, from the first missing one to the anchor; empty: not fetched. */
   readonly entries: readonly Entry[]
 }
 
@@ -30,14 +30,18 @@ export type LogRepair = {
  */
 export class RepairableLog {
   readonly damage: LogDamage
-  /** The refusal, in one line. */
+  /** The error with which recovery refused the log. */
   readonly cause: LogError
   readonly #disk: LogDisk
   readonly #owner: LogOwner
   readonly #salvage: Salvage
   readonly #lastSegment: number
 
-  /** @returns null when it is not known what is missing: the refusal stands */
+  /**
+   * Examines a log that recovery refused.
+   *
+   * @returns null when it is not known what is missing, so that the log cannot be repaired
+   */
   static find(disk: LogDisk, owner: LogOwner, cause: LogError): RepairableLog | null {
     if (cause.code !== 'damaged' && cause.code !== 'missing-segment') return null
     const numbers = disk
@@ -53,7 +57,7 @@ export class RepairableLog {
       const lastSegment = present(numbers.at(-1), 'there is a segment')
       return new RepairableLog({ disk, owner, cause, found, damage, lastSegment })
     } catch (other) {
-      // Further damage matters less than the first finding.
+      // The log is refused with the first error that was found.
       if (other instanceof LogError && other.code !== 'io') return null
       throw other
     }
@@ -80,10 +84,11 @@ export class RepairableLog {
   }
 
   /**
-   * Rewrites the log, so that recovery finds it intact. A crash leaves it as it was or repaired.
+   * Rewrites the log, so that recovery finds it intact. A crash leaves it either unchanged or
+   * repaired.
    *
    * @returns one line that describes the repair
-   * @throws LogError the refusal, when the repair is not sufficient; `io`, `disk-full`
+   * @throws LogError why the log is refused, when the repair is not sufficient; `io`, `disk-full`
    */
   repair({ covered, entries }: LogRepair): string {
     const plan = this.plan(covered)
@@ -135,7 +140,7 @@ export class RepairableLog {
     )
   }
 
-  /** Refuses a database whose history differs from the log's. */
+  /** Refuses a database whose last entry differs from the entry of the log at that index. */
   #checkCovered(base: SnapshotMeta): void {
     const { after } = this.#salvage
     if (base.index < this.damage.first || after.index?.has(base.index) !== true) return
@@ -179,7 +184,11 @@ function entryAt(disk: LogDisk, run: IntactRun, index: LogIndex): Entry {
   return present(entry, 'the run has the entry')
 }
 
-/** Reads the entries of a run, with one file open at a time. @throws LogError */
+/**
+ * Reads the entries of a run, with one file open at a time.
+ *
+ * @throws LogError
+ */
 function* readEntries(disk: LogDisk, { index }: IntactRun, from: LogIndex, to: number): Generator<Entry> {
   let open = null as { readonly number: number; readonly file: LogFile } | null
   try {

@@ -15,7 +15,7 @@ export type NewLog = {
   readonly sequence: number
   readonly base: SnapshotMeta
   readonly hardState: HardState
-  /** From `base.index + 1` to the last one. */
+  /** All entries from `base.index + 1` on. */
   readonly entries: Iterable<Entry>
 }
 
@@ -24,9 +24,9 @@ const groupBytesWanted = 1 * MiB
 
 /**
  * Rewrites a log as one segment after a gap in the numbers. Recovery treats the segments before a
- * gap as removed, so the rename of the new segment replaces the whole log atomically; a crash
- * before it leaves the log as it was, a crash after it leaves old segments, which the next start
- * removes.
+ * gap as removed, so the rename of the new segment replaces the whole log atomically. A crash
+ * before the rename leaves the log unchanged; a crash after it leaves old segments, which the next
+ * start removes.
  *
  * @throws LogError
  */
@@ -34,7 +34,7 @@ export function rewriteLog(disk: LogDisk, log: NewLog): void {
   const { logId, owner, base } = log
   const number = log.lastSegment + 2
   const unfinished = unfinishedName(number)
-  // Left by a process that crashed here.
+  // A process that crashed here left such a file.
   if (disk.list().includes(unfinished)) disk.remove(unfinished)
   const file = disk.open(unfinished, 'create')
   try {

@@ -18,7 +18,7 @@ export type Salvage = {
   readonly logId: Uint8Array
   /** null when the beginning of the log is damaged. */
   readonly before: IntactRun | null
-  /** Reaches the end of the log, so that no later write is missing. */
+  /** It reaches the end of the log, so no later write is missing. */
   readonly after: IntactRun
 }
 
@@ -65,7 +65,7 @@ class SalvageScan {
     this.#logId = end?.logId ?? null
   }
 
-  /** @returns whether it ends with an intact seal */
+  /** Reads one segment. Returns whether it ends with an intact seal. */
   segment(number: number): boolean {
     const name = segmentName(number)
     const file = this.#disk.open(name, 'existing')
@@ -79,8 +79,7 @@ class SalvageScan {
   }
 
   /**
-   * @param fromTheStart whether the run begins with the first segment of the log, whose head is
-   *   known
+   * @param fromTheStart whether the first segment of the log was read, whose base is `noSnapshot`
    */
   result(fromTheStart: boolean): Salvage | null {
     const after = this.#current
@@ -129,7 +128,7 @@ class SalvageScan {
     return false
   }
 
-  /** @returns the group, null if it is damaged; and the length to the next position to examine */
+  /** Returns the group, null if it is damaged; and the distance to the next position to examine. */
   #groupAt(
     number: number,
     window: SegmentWindow,
@@ -164,7 +163,7 @@ class SalvageScan {
   }
 }
 
-/** Returns whether everything is present that was durable when the log was closed. */
+/** Returns whether no write is missing that was durable when the log was closed. */
 function reaches({ sequence, chain }: IntactRun, end: EndMark): boolean {
   return sequence > end.sequence || (sequence === end.sequence && chain === end.chain)
 }

@@ -11,14 +11,14 @@ export type ScannedGroup = {
   readonly offset: number
   /** Whole sectors. */
   readonly length: number
-  /** Their bytes are valid until the next group is read. */
+  /** The bytes of the records are valid until the next group is read. */
   readonly records: readonly PlacedRecord[]
 }
 
 export type ScanResult =
   | ScannedGroup
   | { readonly kind: 'end' }
-  /** An unacknowledged write, which takes up the last `bytes` of the segment: it is removed. */
+  /** An interrupted write at the end of the segment, `bytes` long. It was never acknowledged. */
   | { readonly kind: 'interrupted'; readonly bytes: number }
 
 /** Reads the groups of one segment, and distinguishes an interrupted write from damage. */
@@ -68,7 +68,11 @@ export class GroupScanner {
     this.#sequence = (this.#sequence ?? 1) - 1
   }
 
-  /** @throws LogError `damaged` */
+  /**
+   * Reads the group at offset `at`.
+   *
+   * @throws LogError `damaged`
+   */
   next(at: number): ScanResult {
     if (at >= this.#window.size) return { kind: 'end' }
     const header = decodeGroupHeader(this.#window.bytes(at, groupHeaderBytes), 0)

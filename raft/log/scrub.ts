@@ -31,14 +31,17 @@ export type ScrubTurn = {
   readonly next: ScrubPlace | null
   /** Number of bytes read. */
   readonly bytes: number
-  /** One line; the rest of that file is skipped, as the next group boundary is not known. */
+  /**
+   * The damage that was found, in one line; null: none. After damage the rest of the file is
+   * skipped, because the next group boundary is not known.
+   */
   readonly finding: string | null
 }
 
 export const scrubStart: ScrubPlace = Object.freeze({ segment: 0, offset: 0, group: null, chain: null })
 
 /**
- * Compares about `bytesMax` of the files with their checksums.
+ * Verifies the checksums of about `bytesMax` bytes of the files.
  *
  * @param segments ascending; those before `place` may have been removed since
  */
@@ -120,7 +123,7 @@ function records(
   return moved({ ...place, offset: offset + at, chain }, bytes.length)
 }
 
-/** Checks the mark after the records, and the padding. A seal's own checksum is not continued. */
+/** Checks the mark after the records, and the padding. */
 function groupEnd(
   segment: ScrubbedSegment,
   place: ScrubPlace,
@@ -135,7 +138,7 @@ function groupEnd(
   return moved({ ...place, offset: end, group: null }, bytes.length)
 }
 
-/** @returns null when not all of its header is in `bytes` */
+/** Returns the length of the record at the start of `bytes`; null: its header is incomplete. */
 function recordBytes(bytes: Uint8Array): number | null {
   if (bytes.length < recordHeaderBytes) return null
   return recordHeaderBytes + new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true)

@@ -34,7 +34,7 @@ export type NewSegment = {
   readonly number: number
   readonly logId: Uint8Array
   readonly owner: LogOwner
-  /** One group. */
+  /** The first group. */
   readonly head: Uint8Array
 }
 
@@ -68,6 +68,8 @@ export function encodePreamble(number: number, logId: Uint8Array, owner: LogOwne
 }
 
 /**
+ * Checks the preamble of a segment.
+ *
  * @param name of the file, for error messages
  * @returns the log's id
  * @throws LogError `foreign`, `newer-format`, `older-format`, `damaged`
@@ -83,7 +85,7 @@ export function checkPreamble(
     if (hasMostOfMagic(bytes)) throw damaged(name, 0, 'the preamble is not as it was written')
     throw new LogError('foreign', `log ${name} is not a log segment; choose another --data-dir or remove it`)
   }
-  // The preamble is the same in every format, so its format number is reliable.
+  // The preamble has the same layout in every format, so the format number can be read.
   checkFormat(name, view.getUint32(8, true))
   const number = view.getUint32(24, true)
   if (number !== expected.number) {
@@ -127,8 +129,8 @@ function hasMostOfMagic(bytes: Uint8Array): boolean {
 const zeros = new Uint8Array(1 << 16)
 
 /**
- * Returns the place of the last byte that is not zero; null: all are. It compares blocks, not
- * bytes: most of the newest segment is zero.
+ * Returns the place of the last byte that is not zero; null: all bytes are zero. It compares
+ * blocks, not bytes: most of the newest segment is zero.
  */
 function lastNonZeroIn(bytes: Uint8Array): number | null {
   for (let end = bytes.length; end > 0; end -= zeros.length) {
@@ -141,8 +143,7 @@ function lastNonZeroIn(bytes: Uint8Array): number | null {
 }
 
 /**
- * Reads a segment from front to back through one buffer; past the end of the file everything is
- * zero.
+ * Reads a segment from front to back through one buffer. Past the end of the file it returns zeros.
  */
 export class SegmentWindow {
   readonly #file: LogFile

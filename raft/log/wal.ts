@@ -27,13 +27,13 @@ import type { LogRepair } from './repairable-log.ts'
 
 export type WalOptions = {
   readonly disk: LogDisk
-  /** Draws the id of a new log, so that segments of another one are recognized. */
+  /** Draws the ID of a new log, by which segments of another log are recognized. */
   readonly random: Random
   /** The member that the log belongs to: a log of another member is refused. Unset: not checked. */
   readonly owner?: NodeId
   /**
-   * A new segment is started when a write would exceed this; one write may be larger. At most 1024
-   * MiB.
+   * Limit of a segment: a write that would exceed it starts a new segment; one write may be larger.
+   * At most 1024 MiB.
    */
   readonly segmentBytes?: number
   /** Zeros that `prepare` writes ahead, so that a sync need not make a new file length durable. */
@@ -49,7 +49,7 @@ export class Wal implements LogStore {
   readonly #disk: LogDisk
   readonly #segmentBytes: number
   readonly #aheadBytes: number
-  /** The disk was full when zeros were written ahead; not tried again until the next compaction. */
+  /** The disk was full when zeros were written ahead; the next try follows a compaction. */
   #noSpaceAhead = false
   readonly #zeros: Uint8Array
   readonly #owner: LogOwner
@@ -60,7 +60,7 @@ export class Wal implements LogStore {
   #segments: Segment[]
   #chain: number
   #sequence: number
-  /** All that was written up to `through`, or removed before, is in earlier segments. */
+  /** A trim in progress: the entries up to `through` are in segments before `firstSegment` only. */
   #trimming: { readonly through: LogIndex; readonly firstSegment: number } | null = null
   #dead = false
   #closed = false
@@ -71,8 +71,8 @@ export class Wal implements LogStore {
   }
 
   /**
-   * Opens a log, and repairs damage that lost nothing relevant. If entries are missing that peers
-   * may have, returns the intact parts instead, and the log stays closed.
+   * Opens a log, and repairs it if no entry is missing. If the repair needs the database or entries
+   * of peers, returns the intact parts instead, and the log stays closed.
    *
    * @throws LogError
    */
@@ -87,7 +87,11 @@ export class Wal implements LogStore {
     }
   }
 
-  /** @throws LogError when the repair is not sufficient */
+  /**
+   * Repairs a damaged log and opens it.
+   *
+   * @throws LogError when the repair is not sufficient
+   */
   static openRepaired(options: WalOptions, damaged: RepairableLog, repair: LogRepair = nothingGiven): Wal {
     const repaired = damaged.repair(repair)
     const files = recover(options.disk, options.owner ?? null)
@@ -145,7 +149,7 @@ export class Wal implements LogStore {
   }
 
   read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[] {
-    assert(from <= to, 'a read runs upward')
+    assert(from <= to, 'a read ends at or after its start')
     assert(!this.#closed, 'the log is open')
     if (from <= this.#shape.base.index) {
       throw new LogError(
@@ -213,11 +217,11 @@ export class Wal implements LogStore {
   }
 
   /**
-   * Rewrites the log to remove damage, or what was compacted: this process still knows its terms,
-   * its vote and the place of each entry. Durable on return.
+   * Rewrites the log, to remove damage or compacted entries from its files. This process knows the
+   * terms, the vote and the place of each entry from before the damage. Durable on return.
    *
-   * @returns false when an entry above the base cannot be read, or when these entries exceed
-   *   `bytesMax` together: the log has to be compacted first
+   * @returns false when an entry above the base cannot be read, or when these entries together
+   *   exceed `bytesMax`: the log has to be compacted first
    */
   rewrite(bytesMax: number): boolean {
     if (this.#dead) return false
@@ -244,8 +248,9 @@ export class Wal implements LogStore {
   }
 
   /**
-   * A log that never has few enough entries to rewrite, as under load, continues in a new segment
-   * instead: a compaction beyond that one removes the files before it.
+   * Trims the log by rewriting it. Under load a log may never have few enough entries for that, so
+   * it also starts a new segment: a later compaction of everything before that segment removes the
+   * older files.
    */
   trim(through: LogIndex, bytesMax: number): boolean {
     if (this.rewrite(bytesMax)) return true
@@ -257,7 +262,7 @@ export class Wal implements LogStore {
     return present(this.#segments[0], 'a log has a segment').number >= this.#trimming.firstSegment
   }
 
-  /** @returns the entries above the base; null when they cannot all be read, or are too large */
+  /** Returns the entries above the base; null when they are damaged or exceed `bytesMax`. */
   #readable(bytesMax: number): readonly Entry[] | null {
     const { base, lastIndex } = this.#shape
     if (this.#index.bytes > bytesMax) return null
@@ -299,7 +304,7 @@ export class Wal implements LogStore {
     this.#dead = false
   }
 
-  /** One group: one write, one sync. */
+  /** Writes one group, with one write and one sync. */
   #commit(fill: (encoder: GroupEncoder) => void): {
     readonly placed: readonly PlacedEntry[]
     readonly segment: Segment
@@ -325,7 +330,7 @@ export class Wal implements LogStore {
     return { placed, segment, offset }
   }
 
-  /** Starts the next segment when `writes` do not fit this one. */
+  /** Starts the next segment when `writes` do not fit the last one. */
   #startSegmentIfFull(writes: readonly LogWrite[]): void {
     const segment = this.#last()
     let bytes = 0
@@ -349,7 +354,7 @@ export class Wal implements LogStore {
       ...{ number, logId: this.#logId, owner: this.#owner },
       head: head.bytes,
     })
-    // The seal comes last, as it implies that the next segment exists.
+    // The seal is written last, because it implies that the next segment exists.
     this.#commit((encoder) => encoder.seal(number))
     this.#segments.push(next)
     this.#chain = head.chain
@@ -361,7 +366,7 @@ export class Wal implements LogStore {
     this.#index.reset(logIndex(base.index + 1))
   }
 
-  /** Removes the oldest first, so that a crash leaves a valid log. */
+  /** Removes unneeded segments, the oldest first, so that a crash leaves a valid log. */
   #removeUnneeded(): void {
     const first = logIndex(this.#shape.base.index + 1)
     const needed = this.#index.has(first) ? this.#index.place(first).segment : this.#last().number

@@ -2,8 +2,8 @@ import type { LogFile } from '../ports.ts'
 import { LogError } from './errors.ts'
 
 /**
- * Writes zeros ahead of the log as an optimization. A full disk is not an error here, so that a
- * compaction can free space. A partial write leaves zeros, which are valid.
+ * Writes zeros ahead of the log as an optimization. A full disk is not an error here, because a
+ * compaction may free space. A partial write leaves zeros, which are valid.
  *
  * @returns whether there was enough space
  * @throws LogError of any code but `disk-full`

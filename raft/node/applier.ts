@@ -17,27 +17,27 @@ export type ApplierOptions<Outcome> = {
   readonly session: number
   readonly clock: Clock
   readonly reader: LogReader
-  /** Limits of one slice, after which other work gets a turn. One entry is always applied. */
+  /** Limits of one slice, after which other work gets a turn. A larger entry is applied alone. */
   readonly sliceBytesMax: number
   readonly sliceEntriesMax: number
-  /** Bytes of one read of the log. */
+  /** Limit of one read of the log, in bytes. */
   readonly readBytesMax: number
   /** Credit is returned as soon as it reaches this amount, or after `creditDelayMs`. */
   readonly creditBytesMin: number
   readonly creditDelayMs: number
   readonly onSettled: (settled: readonly SettledProposal<Outcome>[]) => void
-  /** Called after each slice. */
+  /** Called after each slice, and after the installation of a snapshot. */
   readonly onApplied: (index: LogIndex, term: Term) => void
   readonly grant: (index: LogIndex, credit: number) => void
   readonly resume: (from: LogIndex) => void
-  /** One line. */
+  /** Called with a one-line cause when this member cannot continue. */
   readonly onBroken: (cause: string) => void
 }
 
 /**
- * Brings committed entries to the state machine, in order, each once, in slices that leave the
- * thread responsive. Entries come from the raft thread while this side keeps up (`streamed`), else
- * from the log:
+ * Passes committed entries to the state machine, in order, each once, in slices that leave the
+ * thread responsive. Entries come from the raft thread while the api thread keeps up (`streamed`),
+ * otherwise from the log:
  *
  *   committed(entries) ──> queue ──slice──> machine
  *   committed(index)   ──> read the log ──> queue ... caught up ──> resume
@@ -45,7 +45,7 @@ export type ApplierOptions<Outcome> = {
 export class Applier<Outcome> {
   readonly #options: ApplierOptions<Outcome>
   #queue: Batch[] = []
-  /** Entries already taken from the first batch. */
+  /** Number of entries already taken from the first batch. */
   #offset = 0
   /** Last index queued or applied. */
   #received: LogIndex
@@ -54,7 +54,7 @@ export class Applier<Outcome> {
   #persisted: LogIndex = noIndex
   #reading = false
   #installing = false
-  /** Reads started before an installation are ignored. */
+  /** Number of installations: the result of a read that began before the latest one is ignored. */
   #epoch = 0
   #running = false
   #credit = 0
@@ -81,7 +81,7 @@ export class Applier<Outcome> {
     return this.#commit
   }
 
-  /** Entries known to be committed and not applied yet. */
+  /** Number of entries that are known to be committed and not applied yet. */
   get lag(): number {
     return Math.max(0, this.#commit - this.#applied)
   }
@@ -103,7 +103,7 @@ export class Applier<Outcome> {
     this.#catchUp()
   }
 
-  /** The log begins after this snapshot; memory follows once it is installed. */
+  /** Installs a snapshot after which the log begins, and continues from its index. */
   async install(snapshot: SnapshotMeta): Promise<void> {
     this.#installing = true
     this.#epoch++
@@ -126,7 +126,8 @@ export class Applier<Outcome> {
   }
 
   /**
-   * Requests entries from the current index on, and reads from the log those that will not be sent.
+   * Requests the entries from the current index on, and reads from the log those that will not be
+   * sent.
    */
   resume(): void {
     this.#askToResume()
@@ -168,7 +169,7 @@ export class Applier<Outcome> {
       const entry = batch?.entries[this.#offset]
       if (batch === undefined || entry === undefined) break
       if (alteredIn([entry]) !== null) {
-        // Apply the entries before it first.
+        // The entries before it are applied first.
         if (slice.length === 0) this.#altered(entry.index, batch.streamed)
         break
       }
@@ -194,11 +195,11 @@ export class Applier<Outcome> {
   }
 
   /**
-   * A committed command differs from what its proposer sent. If a copy in memory was altered, other
-   * memory may have been altered too: the process ends, and the next one reads the log, whose
-   * entries were verified before they were written. If the log's own copy is wrong, no restart
-   * would get past it: this member needs the state of another member. The entry is never skipped,
-   * because it takes effect on members with an intact copy.
+   * Handles a committed command that differs from what its proposer sent. If a copy in memory was
+   * altered, other memory may have been altered too: the process ends, and the next one reads the
+   * log, whose entries were verified before they were written. If the copy in the log is wrong, a
+   * restart would not help: this member needs the state of another member. The entry is never
+   * skipped, because it takes effect on members with an intact copy.
    */
   #altered(index: LogIndex, streamed: boolean): void {
     const what = `the command at index ${index}`
@@ -211,16 +212,16 @@ export class Applier<Outcome> {
   }
 
   /**
-   * Reads entries from the log that will not be sent. At most one read at a time, and only while
-   * the queue is short.
+   * Reads from the log the entries that will not be sent, one read at a time, and only while the
+   * queue is short.
    */
   #catchUp(): void {
     if (this.#reading || this.#installing || this.#stopped || this.#queue.length > 1) return
     if (this.#received >= this.#commit) return
     const to = readableTo(this.#commit, this.#persisted)
     if (to <= this.#received) {
-      // Committed by other members before this member's own disk has it: only the raft thread can
-      // send it.
+      // The next entry was committed before it was durable on this member's own disk: only the raft
+      // thread can send it.
       this.#askToResume()
       return
     }
@@ -241,7 +242,8 @@ export class Applier<Outcome> {
   }
 
   #readDone(from: LogIndex, entries: readonly Entry[] | null): void {
-    // Compacted during the read: only a snapshot does that, and its installation follows.
+    // The entries were compacted during the read. Only a snapshot causes that, and its installation
+    // follows.
     if (entries === null || entries.length === 0) return
     if (from === this.#received + 1) this.#push(entries, false)
     this.#run()
@@ -260,7 +262,7 @@ export class Applier<Outcome> {
       this.#creditTimer = this.#options.clock.after(this.#options.creditDelayMs, () => {
         this.#creditTimer = null
         this.#grant()
-        // Nothing else announces entries that the raft thread held back for lack of credit.
+        // Entries that the raft thread could not send for lack of credit must be read from the log.
         this.#catchUp()
       })
     }

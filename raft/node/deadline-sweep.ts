@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../base/clock.ts'
 export type DeadlineSweepOptions = {
   readonly clock: Clock
   readonly periodMs: number
-  /** Returns whether anything waits. */
+  /** Returns whether any request waits. */
   readonly isNeeded: () => boolean
   /** Ends overdue requests, and repeats those that may be lost. */
   readonly sweep: () => void
@@ -19,7 +19,7 @@ export class DeadlineSweep {
     this.#options = options
   }
 
-  /** Call it whenever a request begins to wait. */
+  /** Sets the timer if necessary. To be called whenever a request begins to wait. */
   arm(): void {
     const { clock, periodMs, isNeeded, sweep } = this.#options
     if (this.#timer !== null || this.#stopped || !isNeeded()) return

@@ -3,9 +3,9 @@ import type { LeaseRead } from '../consensus.ts'
 import type { SharedLease } from '../protocol/shared-lease.ts'
 
 /**
- * Begins a read under this member's lease. It is linearizable if the lease still holds at the end,
- * in the same term: then no other member led in between, and everything acknowledged before the
- * beginning is within the commit index of that moment.
+ * Begins a read under this member's lease. The read is linearizable if the lease still holds at its
+ * end, in the same term: then no other member led in between, and the commit index of the beginning
+ * covers everything that was acknowledged before.
  *
  * @returns null: this member holds no lease now
  */
@@ -13,7 +13,7 @@ export function beginLeaseRead(lease: SharedLease, clock: Clock): LeaseRead | nu
   const { term } = lease
   const index = lease.commit
   const holds = (): boolean => {
-    // Read the clock first: a lease that is renewed afterwards covers that moment too.
+    // The clock is read first: a lease that is renewed after that covers this moment too.
     const now = clock.monotonicMs()
     return lease.untilMs > now && lease.term === term
   }

@@ -12,7 +12,7 @@ export type LocalReadsOptions = {
   readonly status: Pick<StatusCache, 'term'>
   /** null: no lease is held here. */
   readonly lease: SharedLease | null
-  /** Sends the raft thread whether to hold a lease. */
+  /** Reports to the raft thread whether to hold a lease. */
   readonly post: (wanted: boolean, sentMs: number) => void
 }
 
@@ -65,7 +65,7 @@ export class LocalReads implements ReadPort {
 }
 
 /**
- * Period of the messages that keep the lease. From the fastest of them the raft thread estimates
- * the difference between the clocks.
+ * Period in ms of the messages to the raft thread while a lease is wanted. From the fastest of them
+ * the raft thread estimates the difference between the clocks.
  */
 const postPeriodMs = 1000

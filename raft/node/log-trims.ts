@@ -1,14 +1,17 @@
 import type { Clock } from '../../base/clock.ts'
 import type { LogIndex } from '../core/types.ts'
 
-/** The raft thread answers at once, or when the log thread has written the log. */
+/**
+ * Time limit for an answer in ms. The raft thread answers at once, or when the log thread has
+ * written the log.
+ */
 const answerMsMax = 30_000
 
 /** Requests to remove old entries from the files of the log. */
 export class LogTrims {
   readonly #clock: Clock
   readonly #send: (request: number, through: LogIndex) => void
-  /** By request; at most as many as there are callers. */
+  /** Resolves the promise of each request. */
   readonly #waiting = new Map<number, (isDone: boolean) => void>()
   #last = 0
 
@@ -17,7 +20,11 @@ export class LogTrims {
     this.#send = send
   }
 
-  /** @returns false: not now, or not known */
+  /**
+   * Sends a request.
+   *
+   * @returns false: it was not possible now, or the outcome is not known
+   */
   trim(through: LogIndex): Promise<boolean> {
     const request = ++this.#last
     return new Promise((resolve) => {

@@ -18,7 +18,7 @@ export interface MachineHostOptions<Outcome> {
   post(message: ApiToRaft): void
   /** Called after each slice, and after an installation. */
   applied(index: LogIndex, term: Term): void
-  /** Called with a one-line cause; nothing is applied afterwards. */
+  /** Called with a one-line cause when this member cannot continue. */
   broken(cause: string): void
 }
 
@@ -60,7 +60,11 @@ export class MachineHost<Outcome> {
     })
   }
 
-  /** Sends the first message to the raft thread. @param known the recorded log IDs of peers */
+  /**
+   * Sends the first message to the raft thread.
+   *
+   * @param known the recorded log IDs of peers
+   */
   begin(known: readonly PeerLog[], cluster: ClusterRecord | null): void {
     this.#options.post({ kind: 'start', applied: this.#machine.appliedDisk, known, cluster })
   }
@@ -78,7 +82,7 @@ export class MachineHost<Outcome> {
     return this.#applier.commit
   }
 
-  /** Entries known to be committed and not applied yet. */
+  /** Number of entries that are known to be committed and not applied yet. */
   get lag(): number {
     return this.#applier.lag
   }
@@ -119,8 +123,8 @@ export class MachineHost<Outcome> {
   }
 
   /**
-   * Reports to the raft thread how far the database is, or that the state is quarantined, so that
-   * the log may be compacted. Cheap when nothing changed.
+   * Reports to the raft thread up to which index the database holds everything, or that the state
+   * is quarantined, so that the log may be compacted. Cheap when nothing changed.
    */
   reportAppliedDisk(): void {
     const { appliedDisk, isQuarantined } = this.#machine

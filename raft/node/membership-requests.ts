@@ -15,9 +15,9 @@ type Pending = {
 
 /**
  * Membership changes that callers wait for. A change without an answer is requested again, also
- * from the next leader. Repetitions are harmless: a change that is in force counts as done, and an
- * addition is refused if the members changed since its id was drawn, so a repetition that arrives
- * after the member was removed does not add it again (see `MemberChange`).
+ * after a change of leader. Repetitions are harmless: a change that is in force counts as done, and
+ * an addition is refused if the members changed since the id was drawn, so a repetition that
+ * arrives after the removal of the member does not add it again (see `MemberChange`).
  */
 export class MembershipRequests {
   readonly #clock: Clock
@@ -63,14 +63,14 @@ export class MembershipRequests {
     }
   }
 
-  /** The new leader has not received the requests yet. */
+  /** Repeats all requests, because the new leader has not received them yet. */
   leaderChanged(): void {
     for (const [request, { change }] of this.#pending) this.#send(request, change)
   }
 
   /**
-   * This member was removed, so it gets no answers now. A request for this removal succeeds; the
-   * others fail and have to be sent to another member.
+   * Ends all requests, because this member was removed and gets no answers any more. A request for
+   * this removal succeeds; the others fail, and have to be sent to another member.
    */
   removed(self: NodeId, configuration: Configuration, index: LogIndex): void {
     for (const [request, pending] of [...this.#pending]) {
@@ -112,7 +112,7 @@ export class MembershipRequests {
   }
 }
 
-/** Pending changes of one process. When full: `overloaded`. */
+/** Limit of the pending changes of one process. Above it a change fails with `overloaded`. */
 const pendingMax = 32
 /** A request without an answer for this long is presumed lost, in ms. */
 const retryMs = 500

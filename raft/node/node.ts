@@ -26,14 +26,14 @@ import { StatusCache } from './status-cache.ts'
 import { Transfers } from './transfers.ts'
 
 /**
- * The consensus of one member on its api thread: proposals, barriers and status, the state machine,
- * and channels to the raft and log actors.
+ * The api thread's side of one member: proposals, barriers, status and the state machine, with
+ * channels to the raft actor and the log actor.
  */
 export class RaftNode<Outcome> implements Consensus<Outcome> {
   readonly #options: RaftNodeOptions
   readonly #proposals: Proposals<Outcome>
   readonly #barrier: ReadBarrier
-  /** Reads without the barrier. */
+  /** Reads without a barrier of their own. */
   readonly reads: LocalReads
   readonly #transfers: Transfers
   readonly #changes: MembershipRequests
@@ -43,9 +43,9 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   readonly #reportListeners = new Listeners<PeerReport>()
   readonly #recovered = new Deferred<RecoveredSummary>()
   readonly #shutdownAck: ShutdownAck
-  /** Random, so that no other process has the same. */
+  /** Random, so that no other process has the same session. */
   readonly #session: number
-  /** Set by `start`. */
+  /** The state machine with its streams, set by `start`. */
   #host: MachineHost<Outcome> | null = null
   #stopping: Promise<void> | null = null
   #broken = false
@@ -111,7 +111,11 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     return this.#statusCache.status
   }
 
-  /** Resolves once the log is recovered. @throws ConsensusError `stopped` if that failed */
+  /**
+   * Resolves once the log is recovered.
+   *
+   * @throws ConsensusError `stopped` if the recovery failed
+   */
   get recovered(): Promise<RecoveredSummary> {
     return this.#recovered.promise
   }
@@ -133,9 +137,10 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
 
   /**
    * Starts consensus, and applies committed entries beyond `machine.appliedDisk` again.
-   * @param machine open; no other code may apply to it
-   * @throws ConsensusError `stopped`: the log and the database do not belong together, or stopping
-   *   began
+   *
+   * @param machine an open state machine, to which no other code may apply entries
+   * @throws ConsensusError `stopped`: the log and the database do not belong together, or this
+   *   member is stopping
    */
   async start(machine: StateMachine<Outcome>): Promise<void> {
     const { base, lastIndex } = await this.#recovered.promise
@@ -146,8 +151,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
       this.#break(cause)
       throw new ConsensusError('stopped', cause)
     }
-    // After a crash between the log's record of a snapshot and its installation: the record
-    // decides.
+    // The process may have crashed after the log recorded a snapshot and before its installation.
     if (machine.appliedDisk.index < base.index) await machine.installSnapshot(base)
     if (this.#stopping !== null || this.#broken) throw stopped()
     assert(this.#host === null, 'a node starts once')
@@ -201,8 +205,9 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   }
 
   /**
-   * Removes the entries up to `through`, which the database holds, from the files of the log,
-   * beyond what is retained. To be repeated with the same index until it is done.
+   * Removes the entries up to `through`, which the database holds, from the files of the log, even
+   * those that are retained for slow followers. Returns whether that is done; if not, it is to be
+   * repeated with the same index.
    */
   trimLog(through: LogIndex): Promise<boolean> {
     return this.#broken || this.#stopping !== null ? Promise.resolve(false) : this.#trims.trim(through)
@@ -213,7 +218,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     if (!this.#broken && this.#stopping === null) this.#post({ kind: 'renew-keys', credentials })
   }
 
-  /** One of the threads died unexpectedly. */
+  /** Ends this member, because one of its threads ended unexpectedly. */
   fail(cause: string): void {
     if (this.#stopping === null) this.#break(cause)
   }
@@ -241,7 +246,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     await this.#options.close()
   }
 
-  /** Best effort: without it the other members notice by timeout. */
+  /** Tries to transfer leadership: without that the others elect a leader only after a timeout. */
   async #transferAway(deadlineMs: number): Promise<void> {
     if (this.#broken || this.status.role !== 'leader') return
     // A follower that responds but lags may catch up in a moment; without any response there is no
@@ -341,7 +346,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
 
   #removed(cause: string, index: LogIndex): void {
     const { id, configuration, removed } = this.status
-    // The raft thread may report it again, as when more peers refuse this member.
+    // The raft thread may report the removal again, as when more peers refuse this member.
     if (removed !== null) return
     this.#statusCache.removed(cause)
     this.#changes.removed(id, withoutMember(configuration, id), index)
@@ -370,7 +375,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     if (!this.#broken) this.#options.raft.post(message)
   }
 
-  /** Ends all pending requests; the owner decides about the process. */
+  /** Ends all pending requests; `onFatal` decides whether the process ends. */
   #break(cause: string): void {
     if (this.#broken) return
     this.#broken = true

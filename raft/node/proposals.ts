@@ -12,11 +12,11 @@ export type ProposalsOptions = {
   /** Random, once per process. */
   readonly session: number
   readonly clock: Clock
-  /** Pending at once; above it: not applied, overloaded. */
+  /** Limit of the pending proposals. Above it a proposal ends as `not-applied`, `overloaded`. */
   readonly countMax: number
-  /** Pending payload bytes; above it: not applied, overloaded. */
+  /** Limit of the bytes of pending payloads. Above it a proposal ends as `not-applied`, too. */
   readonly bytesMax: number
-  /** One envelope, at most; above it: not applied, too large. */
+  /** Limit of one envelope. A larger one ends as `not-applied`, `too-large`. */
   readonly entryBytesMax: number
   /** A try without an outcome for this long may be lost: it is sent again. */
   readonly resendMs: number
@@ -28,15 +28,16 @@ export type ProposalsOptions = {
 /**
  * Pending proposals of this process. Each is settled exactly once.
  *
- * Every try carries the term it was made for and is void in any other. So a try certainly has no
- * effect when it was dropped, was found void, or when an entry of a later term was applied: terms
- * only grow along the log. While that holds for every try of a proposal, it is *open for retry*,
- * and it ends as `not-applied` at its deadline; otherwise it ends as `unknown`. All tries share one
- * sequence number, of which the state machine applies at most one.
+ * Every try carries the term that it was made for and is void in any other term. So a try certainly
+ * has no effect when it was dropped or found void, or when an entry of a later term was applied,
+ * because terms only grow along the log. While that holds for every try of a proposal, the proposal
+ * is *open for retry*, and ends as `not-applied` at its deadline; otherwise it ends as `unknown`.
+ * All tries share one sequence number; the state machine applies at most one entry with that
+ * number.
  */
 export class Proposals<Outcome> {
   readonly #options: ProposalsOptions
-  /** By ascending sequence. */
+  /** The pending proposals, by ascending sequence. */
   readonly #pending = new Map<number, Pending<Outcome>>()
   #bytes = 0
   #nextSequence = 1
@@ -95,8 +96,8 @@ export class Proposals<Outcome> {
   }
 
   /**
-   * The raft thread reports the leader's term. Proposals that are open for retry are sent to a new
-   * leader.
+   * Takes the leader's term from the raft thread. Sends the proposals that are open for retry to a
+   * new leader.
    */
   leaderIs(term: Term | null): void {
     if (this.#leaderTerm === term) return
@@ -104,7 +105,7 @@ export class Proposals<Outcome> {
     this.#sendOpen()
   }
 
-  /** An entry of `term` was applied here: tries made for earlier terms never will be. */
+  /** Records that an entry of `term` was applied: tries for earlier terms will never be applied. */
   termApplied(term: Term): void {
     if (term <= this.#appliedTerm) return
     this.#appliedTerm = term
@@ -114,7 +115,7 @@ export class Proposals<Outcome> {
     this.#sendOpen()
   }
 
-  /** The raft thread or the leader dropped these tries. */
+  /** Records that the raft thread or the leader dropped these tries. */
   dropped(term: Term, sequences: readonly number[], reason: TryRefused): void {
     for (const sequence of sequences) {
       const pending = this.#pending.get(sequence)
@@ -123,12 +124,12 @@ export class Proposals<Outcome> {
       pending.lastDrop = reason
       if (reason === 'unreadable' && certain(pending)) this.#end(pending, { kind: 'not-applied', reason })
     }
-    // The current leader drops tries while it is full or transfers its leadership, so it would drop
-    // an immediate retry too: the sweep retries a little later.
+    // A leader that drops tries because it has too many or transfers its leadership would drop an
+    // immediate retry too, so the sweep retries a little later.
     if (this.#leaderTerm !== null && this.#leaderTerm !== term) this.#sendOpen()
   }
 
-  /** The state machine applied entries of this session. */
+  /** Takes the outcomes of the entries of this session that the state machine applied. */
   settle(settled: readonly SettledProposal<Outcome>[]): void {
     for (const { sequence, index, result } of settled) {
       const pending = this.#pending.get(sequence)
@@ -139,9 +140,9 @@ export class Proposals<Outcome> {
   }
 
   /**
-   * A snapshot replaced entries that this member never applied, so earlier tries may have taken
-   * effect unseen. Sending them again is safe and may reveal the outcome; reporting them as not
-   * applied is not safe.
+   * Records that a snapshot replaced entries that this member never applied. Earlier tries may have
+   * taken effect in these entries, so their proposals must not be reported as not applied. Sending
+   * them again is safe, and may reveal the outcome.
    */
   entriesSkipped(): void {
     for (const pending of this.#pending.values()) {
@@ -172,8 +173,7 @@ export class Proposals<Outcome> {
   }
 
   #send(term: Term, batch: readonly Pending<Outcome>[]): void {
-    // Applied entries are more recent than the reported status: the leader of an earlier term is
-    // deposed.
+    // An entry of a later term was applied, so the leader in the reported status is deposed.
     if (batch.length === 0 || term < this.#appliedTerm) return
     const now = this.#options.clock.monotonicMs()
     while (this.#lowest < this.#nextSequence && !this.#pending.has(this.#lowest)) this.#lowest++
@@ -219,7 +219,7 @@ export class Proposals<Outcome> {
   }
 }
 
-/** Copies of one command in progress: the first, and four that replace lost ones. */
+/** Limit of the tries of one proposal that may still take effect. */
 const triesMax = 5
 
 type Pending<Outcome> = {

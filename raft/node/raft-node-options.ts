@@ -10,7 +10,7 @@ import type { Measured } from '../protocol/measured.ts'
 import type { NodeOptions } from '../protocol/node-options.ts'
 import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
 
-/** The parts that the api thread's side of a member is built from. */
+/** The dependencies of a `RaftNode`: its settings, the other actors, its stores and callbacks. */
 export type RaftNodeOptions = {
   readonly node: NodeOptions
   readonly clock: Clock
@@ -21,24 +21,24 @@ export type RaftNodeOptions = {
   readonly lease?: SharedLease
   readonly peerBook: PeerBook
   readonly clusterRecord: ClusterRecordStore
-  /** Names of the members that are missing to found the cluster. Empty: it is founded. */
+  /** Called with the names of the members that are missing to found the cluster; empty: none. */
   readonly onFounding?: (awaited: readonly string[]) => void
-  /** This member cannot continue, with a one-line cause. Called once. */
+  /** Called once with a one-line cause when this member cannot continue. */
   readonly onFatal: (cause: string) => void
   /**
-   * This member was removed from its cluster, with a one-line cause. Called once; its requests fail
-   * from then on.
+   * Called once with a one-line cause when this member was removed from its cluster. Membership
+   * changes fail on it from then on.
    */
   readonly onRemoved?: (cause: string) => void
   /**
-   * Called with each event of the transport, where that runs on another thread: on the same thread
-   * the owner of the transport sees them itself. null: events are ignored.
+   * Called with each event of a transport on another thread. (The owner of a transport on the same
+   * thread gets its events directly.) null: events are ignored.
    */
   readonly onPeerEvent: ((event: TransportEvent) => void) | null
-  /** One line about the log: damage that was found, or a repair. */
+  /** Called with one line about the log: damage that was found, or a repair. */
   readonly onLogNotice?: (line: string) => void
-  /** Measurements of the other threads, about once a second. */
+  /** Called with measurements of the other threads, about once a second. */
   readonly onMeasured?: (measured: Measured) => void
-  /** Releases threads and channels, once all actors have stopped. */
+  /** Called once all actors have stopped: releases threads and channels. */
   readonly close: () => Promise<void>
 }

@@ -8,13 +8,13 @@ import { ConsensusError } from '../protocol/node-errors.ts'
 
 export type ReadBarrierOptions = {
   readonly clock: Clock
-  /** Waiting callers; above it: overloaded. */
+  /** Limit of the waiting callers. Above it a call fails with `overloaded`. */
   readonly waitersMax: number
-  /** Rounds without a response. While full, callers gather in the open round. */
+  /** Limit of the rounds without a response. At the limit callers gather in the open round. */
   readonly roundsMax: number
   /**
-   * A round without a response for this long may be lost: its callers join the next one. Grows with
-   * the response time, up to `retryFactorMax` times this.
+   * A round without a response for this long is presumed lost, and its callers join the next one.
+   * The time grows with the response time, up to `retryFactorMax` times this value.
    */
   readonly retryMs: number
   /** Interval of the check for deadlines and lost rounds. */
@@ -23,14 +23,16 @@ export type ReadBarrierOptions = {
 }
 
 /**
- * One ReadIndex round for all callers that wait when it is sent (Raft thesis §6.4).
+ * Barriers by ReadIndex, with one round for all callers that wait when the round is sent (Raft
+ * thesis §6.4).
  *
  *   callers ──join──> open ──send──> under way ──index──> waiting for applied >= index ──> resolved
  *                      ^                 │
  *                      └── not confirmed, lost, leader changed
  *
- * A caller never joins a round that was sent: its index may be older than what that caller must
- * see. Round numbers are never reused, so a late response matches no round.
+ * A caller never joins a round that was sent already: its index may not cover writes that were
+ * acknowledged before the call. Round numbers are never reused, so a late response matches no
+ * round.
  *
  * Each applied round also proves how fresh memory is: as of the time it was sent. The time of the
  * response does not count, as more may have been acknowledged elsewhere while it was on its way.
@@ -38,7 +40,7 @@ export type ReadBarrierOptions = {
 export class ReadBarrier {
   readonly #options: ReadBarrierOptions
   #open: Waiter[] = []
-  /** A round is to be sent although no caller waits. */
+  /** A round is to be sent even if no caller waits. */
   #probing = false
   readonly #sent = new Map<number, { readonly waiters: Waiter[]; readonly sentMs: number }>()
   #confirmed: Confirmed[] = []
@@ -69,12 +71,14 @@ export class ReadBarrier {
     return this.#waiting
   }
 
-  /** null: no round was confirmed and applied yet. */
+  /** See `ReadPort.freshness`. */
   get freshness(): Freshness | null {
     return this.#freshness
   }
 
   /**
+   * See `Consensus.barrier`.
+   *
    * @param deadlineMs on the monotonic clock
    * @throws ConsensusError `timed-out`, `overloaded`, `stopped`
    */
@@ -110,7 +114,7 @@ export class ReadBarrier {
   probe(): void {
     const now = this.#options.clock.monotonicMs()
     for (const [round, sent] of this.#sent) {
-      // Lost: without a caller the sweep may not have run.
+      // The round is lost. Without a caller the sweep may not have run.
       if (sent.waiters.length === 0 && now - sent.sentMs >= this.#retryAfterMs) this.#sent.delete(round)
     }
     if (this.#open.length > 0 || this.#sent.size > 0) return
@@ -118,7 +122,11 @@ export class ReadBarrier {
     this.#planFlush()
   }
 
-  /** @param index null: not confirmed */
+  /**
+   * Handles the result of a round.
+   *
+   * @param index null: not confirmed
+   */
   answered(round: number, index: LogIndex | null): void {
     const sent = this.#sent.get(round)
     if (sent === undefined) return
@@ -137,6 +145,7 @@ export class ReadBarrier {
     if (this.#open.length > 0) this.#planFlush()
   }
 
+  /** Records that memory holds everything up to `index`, and resolves the rounds up to there. */
   appliedUpTo(index: LogIndex): void {
     // Another state replaced a quarantined one.
     if (index < this.#applied) this.#freshness = null
@@ -150,7 +159,7 @@ export class ReadBarrier {
     this.#confirmed = rest
   }
 
-  /** The pending rounds were sent to a member that does not lead any more. */
+  /** Sends a new round for the callers of the pending ones, which the previous leader received. */
   leaderChanged(): void {
     for (const sent of this.#sent.values()) this.#open.push(...sent.waiters)
     this.#sent.clear()
@@ -227,7 +236,7 @@ export class ReadBarrier {
     let kept = 0
     for (const waiter of waiters) {
       if (waiter.deadlineMs > now) waiters[kept++] = waiter
-      else waiter.deferred.reject(new ConsensusError('timed-out', 'no quorum confirmed the read in time'))
+      else waiter.deferred.reject(new ConsensusError('timed-out', timedOut))
     }
     this.#waiting -= waiters.length - kept
     waiters.length = kept
@@ -243,6 +252,7 @@ export class ReadBarrier {
 }
 
 const retryFactorMax = 16
+const timedOut = 'the read was not confirmed by a quorum, or its index not applied here, in time'
 
 /** @param freshness what the round proves once applied; null: it was not a quorum round */
 type Confirmed = {

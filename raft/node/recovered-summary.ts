@@ -7,9 +7,8 @@ export type RecoveredSummary = {
   /** One line about a repair; null: no repair. */
   readonly repaired: string | null
   /**
-   * The error with which a damaged log is refused if its repair fails. The repair begins once the
-   * state machine has started; after it the log may begin later than `base`. null: the log is
-   * intact.
+   * The error with which a damaged log is refused if it cannot be repaired. The repair begins in
+   * `RaftNode.start`; after it the log may begin later than `base`. null: the log is intact.
    */
   readonly damage: string | null
 }

@@ -16,8 +16,9 @@ export class ShutdownAck {
   }
 
   /**
-   * Waits for the acknowledgement. A stalled disk must not block the process forever: it then ends
-   * as in a crash.
+   * Waits for the acknowledgement. A stalled disk must not block the process forever; after the
+   * time limit the process ends as in a crash.
+   *
    * @throws ConsensusError `timed-out`
    */
   async wait(): Promise<void> {

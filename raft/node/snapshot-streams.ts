@@ -13,8 +13,7 @@ export class SnapshotStreams {
   readonly #sources = new Map<number, StreamQueue<SnapshotSource>>()
   readonly #sinks = new Map<number, StreamQueue<SnapshotSink>>()
   /**
-   * The end of all steps of sinks so far: a snapshot is staged only after the previous one has
-   * ended.
+   * Resolves when all steps of earlier sinks have ended: only then the next snapshot is staged.
    */
   #staging: Promise<unknown> = Promise.resolve()
   #wantedAtMs = Number.NEGATIVE_INFINITY
@@ -53,7 +52,10 @@ export class SnapshotStreams {
     }
   }
 
-  /** Requests a snapshot to replace a quarantined state, repeatedly until one is installed. */
+  /**
+   * Requests a snapshot if the state machine needs one to replace a quarantined state. Called
+   * repeatedly; it sends one request in `wantPeriodMs`.
+   */
   wantState(nowMs: number): void {
     const atLeast = this.#machine.wanted
     if (atLeast === null || nowMs - this.#wantedAtMs < wantPeriodMs) return
@@ -99,7 +101,7 @@ export class SnapshotStreams {
     const queue = this.#sources.get(stream)
     if (queue === undefined) return Promise.resolve()
     this.#sources.delete(stream)
-    // After the pending steps. A source that never opened, or cannot be closed, is ignored.
+    // The source is closed after the pending steps. A failure to open or close it is ignored.
     return queue.tail
       .catch(() => undefined)
       .then(async () => (await queue.opened).close())
@@ -133,7 +135,7 @@ export class SnapshotStreams {
     if (queue === undefined) return
     queue.tail = queue.tail
       .then(async () => {
-        // Removed first: a sink is either finished or aborted.
+        // The sink is removed first, so that it is not aborted after it was finished.
         if (!this.#sinks.delete(stream)) return
         await (await queue.opened).finish()
         this.#post({ kind: 'sink-taken', stream })
@@ -163,6 +165,7 @@ export class SnapshotStreams {
   }
 }
 
+/** Minimum interval in ms of the requests for a snapshot. */
 const wantPeriodMs = 500
 
 type MessageOf<Kind extends RaftToApi['kind']> = Extract<RaftToApi, { readonly kind: Kind }>

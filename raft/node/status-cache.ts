@@ -5,7 +5,7 @@ import { Listeners } from './listeners.ts'
 import type { RaftStatus } from '../protocol/thread-messages.ts'
 import { emptyStatus } from '../protocol/consensus-status.ts'
 
-/** Progress of the state machine, which the api thread knows best. */
+/** Progress of the state machine, and the commit index as known to the api thread. */
 export type Progress = {
   readonly appliedMemory: LogIndex
   readonly appliedDisk: LogIndex
@@ -13,8 +13,8 @@ export type Progress = {
 }
 
 /**
- * The status of a member: the raft thread sends it periodically; the indexes of the state machine
- * are added here.
+ * The status of a member. The raft thread sends it periodically; this class adds the indexes of the
+ * state machine.
  */
 export class StatusCache {
   readonly #progress: () => Progress | null
@@ -43,13 +43,14 @@ export class StatusCache {
     return this.#status
   }
 
-  /** Cheaper than `status`. */
+  /** The term; cheaper than `status`. */
   get term(): Term {
     return this.#status.term
   }
 
   /**
-   * Takes the status of the raft thread; `notify` follows. @returns whether leader or term changed
+   * Takes the status from the raft thread. Returns whether leader or term changed. The caller then
+   * calls `notify`.
    */
   take({ quorumContactAgeMs, ...core }: RaftStatus, nowMs: number): boolean {
     const before = this.#status
@@ -64,7 +65,7 @@ export class StatusCache {
     return before.leader !== core.leader || before.term !== core.term
   }
 
-  /** This member was removed from the cluster for good. */
+  /** Records that this member was removed from the cluster, which is final. */
   removed(cause: string): void {
     this.#status = { ...this.#status, removed: cause }
     this.notify(this.#status)

@@ -14,8 +14,8 @@ export class Transfers {
   #nextRequest = 1
 
   /**
-   * @param electionMs a leader abandons a transfer after this time, and then refuses that target
-   *   for a while
+   * @param electionMs period of the repetition of a request: after this time a leader abandons a
+   *   transfer, and then refuses that target for a while
    */
   constructor(clock: Clock, electionMs: number, send: (request: number, to: NodeId) => void) {
     this.#clock = clock
@@ -57,7 +57,11 @@ export class Transfers {
     this.#clock.after(this.#electionMs, () => this.#sendRequest(request, to))
   }
 
-  /** Resolves once another member leads. @throws ConsensusError `timed-out`, `stopped` */
+  /**
+   * Resolves once another member leads.
+   *
+   * @throws ConsensusError `timed-out`, `stopped`
+   */
   awaitOther(deadlineMs: number): Promise<void> {
     return this.#wait(
       this.#nextRequest++,
@@ -111,7 +115,7 @@ export class Transfers {
   }
 }
 
-/** Pending transfers. When full: `overloaded`. */
+/** Limit of the pending transfers. Above it a transfer fails with `overloaded`. */
 const pendingMax = 16
 
 /** @param to null: any other member */
@@ -135,7 +139,7 @@ function refusal(reason: TransferRefusal, name: string): ConsensusError {
     case 'target-silent':
       return new ConsensusError(reason, `${name} has not responded lately: check its process, or restart it`)
     case 'target-behind':
-      return new ConsensusError(reason, `${name} lacks too much of the log: try again once it caught up`)
+      return new ConsensusError(reason, `${name} lacks too much of the log: try again once it has caught up`)
     case 'target-declined':
       return new ConsensusError(
         reason,

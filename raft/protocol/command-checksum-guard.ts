@@ -9,13 +9,13 @@ import { isEnvelope } from './envelope.ts'
  * apply it. So its checksum is verified when it enters a member, when it leaves it and before it
  * becomes durable. An altered command of a peer is dropped like a lost message, as the peer's own
  * copy may be intact. An altered command that this member was about to send or write ends the
- * process: its memory may have changed elsewhere too, where nothing detects it, and what is durable
- * was verified before. FoundationDB and TigerBeetle do both.
+ * process: its memory may have changed elsewhere too, where nothing detects it. Commands that are
+ * durable already were verified before.
  */
 
 /**
- * Returns the index of the first command that differs from what its proposer made; null: all are
- * intact. Computes one CRC-32 for each.
+ * Returns the index of the first command that differs from what its proposer sent; null: all are
+ * intact. Computes one CRC-32 for each command.
  */
 export function alteredIn(entries: readonly Entry[]): LogIndex | null {
   for (const entry of entries) if (entry.kind === 'command' && !isEnvelope(entry.data)) return entry.index
@@ -23,8 +23,9 @@ export function alteredIn(entries: readonly Entry[]): LogIndex | null {
 }
 
 /**
- * Returns the one-line message for the operator of a member with altered memory. @param what what
- * was altered, and where
+ * Returns the one-line message for the operator of a member with altered memory.
+ *
+ * @param what the altered data, and its place
  */
 export function memorySuspect(what: string): string {
   return (
@@ -33,7 +34,7 @@ export function memorySuspect(what: string): string {
   )
 }
 
-/** The last check before entries are durable, for `LogActor`. */
+/** Returns why these entries must not be written or sent; null: they may. */
 export function refuseAltered(entries: readonly Entry[]): string | null {
   const index = alteredIn(entries)
   return index === null ? null : memorySuspect(`the command at index ${index}`)
@@ -48,7 +49,7 @@ export interface CommandChecksumGuardOptions {
 /** Verifies commands between the raft thread and its peers. */
 export class CommandChecksumGuard {
   readonly #options: CommandChecksumGuardOptions
-  /** Time of the last report for each peer. At most all members. */
+  /** Time of the last report for each peer. */
   readonly #reportedAtMs = new Map<NodeId, number>()
 
   constructor(options: CommandChecksumGuardOptions) {

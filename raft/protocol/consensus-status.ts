@@ -4,7 +4,7 @@ import { isQuorum } from '../core/quorum.ts'
 import { emptyConfiguration, noIndex, noTerm } from '../core/types.ts'
 import type { NodeId } from '../core/types.ts'
 
-/** Returns the status before the first one of the raft thread. */
+/** Returns the status of a member before the raft thread has sent one. */
 export function emptyStatus(id: NodeId): ConsensusStatus {
   return {
     id,
@@ -28,8 +28,8 @@ export function emptyStatus(id: NodeId): ConsensusStatus {
 }
 
 /**
- * Returns the best target of a leadership transfer: the voter in contact that is caught up
- * furthest. null: no voter qualifies.
+ * Returns the best target of a leadership transfer: of the voters in contact, the one with the
+ * highest match index; null: no voter qualifies.
  *
  * @param except voters that did not take over before
  */
@@ -47,8 +47,8 @@ export function healthiestSuccessor(
 }
 
 /**
- * Returns whether a majority of the voters, without this member, is in contact and has written
- * everything it was sent: their disks work.
+ * Returns whether the other members include a majority of the voters that is in contact and has
+ * written everything that it was sent: the disks of these voters work.
  */
 export function othersWrite({ configuration, followers }: CoreStatus): boolean {
   return isQuorum(configuration, (id) =>

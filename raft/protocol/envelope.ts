@@ -27,7 +27,8 @@ export type Envelope = {
   /** Random number of one proposing process. */
   readonly session: number
   /**
-   * Ascending within the session, from 1. Two entries of one sequence are two tries of one command.
+   * Ascending within the session, from 1. Two entries with the same sequence are two tries of one
+   * command.
    */
   readonly sequence: number
   /**
@@ -54,9 +55,8 @@ export function encodeEnvelope(envelope: Envelope): Uint8Array {
 }
 
 /**
- * The payload is a view of `bytes`, not a copy. Only entries of a log are decoded here. Their
- * checksums were verified before they were written, so an invalid one is a bug, or its memory was
- * altered since.
+ * Decodes the data of a command. The payload is a view of `bytes`, not a copy. The checksum was
+ * verified before the entry was written, so an invalid one shows a bug or altered memory.
  */
 export function decodeEnvelope(bytes: Uint8Array): Envelope {
   assert(bytes.byteLength >= envelopeBytes, 'an envelope has a whole header')

@@ -3,19 +3,19 @@ import type { MemberInfo, NodeId } from '../core/types.ts'
 import type { PeerIdentity } from '../ports.ts'
 import type { NodeOptions } from './node-options.ts'
 
-/** A member and the log it has. */
+/** A member and the ID of its log. */
 export type PeerLog = { readonly peer: NodeId; readonly logId: string }
 
 /** The durable record of a member about its cluster. */
 export type ClusterRecord = {
   /**
-   * See `clusterIdOf`. On a member that joined: as received. Empty: restored, and not agreed to a
-   * cluster yet.
+   * See `clusterIdOf`. A member that joined has the ID that it received. Empty: the member was
+   * restored and has not agreed to a cluster yet.
    */
   readonly clusterId: string
   /**
-   * false: this member does not know yet that all founders agreed to the cluster. It has agreed
-   * itself unless `clusterId` is empty.
+   * Whether this member knows that all founders have agreed to the cluster. If not, this member
+   * itself has agreed unless `clusterId` is empty.
    */
   readonly founded: boolean
   /**
@@ -27,19 +27,19 @@ export type ClusterRecord = {
   readonly restored?: string
 }
 
-/** Returns the record of a member that joined a founded cluster, at every start. */
+/** Returns the record of a member that joined a founded cluster; null: it is a founder. */
 export function joinedRecord({ joining }: Pick<NodeOptions, 'joining'>): ClusterRecord | null {
   return joining === undefined ? null : { clusterId: joining.clusterId, founded: true, founders: [] }
 }
 
-/** Stores the cluster record of a member. Written at most twice in its founding. */
+/** Stores the cluster record of a member. The founding writes it at most twice. */
 export interface ClusterRecordStore {
   read(): ClusterRecord | null
   /** Durable on return. */
   write(record: ClusterRecord): void
 }
 
-/** For members without durable state. */
+/** Keeps the record in memory, for members without durable state. */
 export class MemoryClusterRecord implements ClusterRecordStore {
   #record: ClusterRecord | null = null
 
@@ -64,22 +64,23 @@ export type FoundingOptions = {
 
 /**
  * How the initial members found a cluster, once. A pure state machine; `FoundingDriver` sends
- * `identity` and makes `next` durable.
+ * `identity` to the other founders and has the record of `next` made durable.
  *
  *   gathering ──all founders see the same logs──> agreed ──all founders agreed──> founded
  *
- * - gathering: this member collects the log ids of all founders. Only its own log is durable, so a
- *   founder that starts again with another log is simply recorded with the new one.
+ * - gathering: this member collects the log ids of all founders, in memory. So a founder that
+ *   starts again with another log is recorded with the new one.
  * - agreed: the set of logs is recorded durably and never changes again. A founder with another log
  *   is refused from here on.
  * - founded: every founder agreed to this set. Only now may consensus begin: this member votes,
  *   campaigns and acknowledges.
  *
- * Why no quorum of empty directories can repeat this: when anything was acknowledged, a member was
- * founded, so each founder had durably agreed to the same set of logs. A founder that lost its
- * directory since has a log that is not in the set. To be founded again it needs the agreement of
- * all founders, and each that kept its directory refuses. Only if all founders lost their
- * directories can they found another cluster, and then there is nothing left to lose.
+ * Why founders that lost their directories cannot found the cluster again: once anything was
+ * acknowledged, a member was founded, so each founder had durably agreed to the same set of logs. A
+ * founder that lost its directory since has a log that is not in the set. To found a cluster it
+ * needs the agreement of all founders, and each founder that kept its directory refuses. Only if
+ * all founders lost their directories can they found another cluster, and then no state is left to
+ * lose.
  *
  * Members that were restored from a snapshot found their cluster in the same way, from a log that
  * begins with the restored state instead of an empty one.
@@ -91,7 +92,7 @@ export class Founding {
   readonly #restored: string | undefined
   /** null: gathering. */
   #record: ClusterRecord | null
-  /** Another member reported that the cluster is founded. This member has agreed to it before. */
+  /** Another member reported that the cluster that this member agreed to is founded. */
   #isConfirmed = false
 
   constructor(options: FoundingOptions) {
@@ -172,7 +173,7 @@ export class Founding {
     return clusterIdOf(this.#options.members, founders, this.#restored)
   }
 
-  /** @returns null while a log is not known */
+  /** Returns the founders with their logs; null while one of the logs is not known. */
   #founders(): readonly PeerLog[] | null {
     const { self, logId, members } = this.#options
     const founders: PeerLog[] = []

@@ -4,8 +4,7 @@ import type { TransportMeasure } from '../transport/events.ts'
 /** Measurements of the raft and log threads, for metrics. Sent to the api thread periodically. */
 export type Measured = {
   /**
-   * Duration of each group commit since the last report, in ms; beyond `samplesMax` the rest is
-   * omitted.
+   * Duration of each group commit since the last report, in ms, at most `samplesMax` (`meter.ts`).
    */
   readonly syncMs: readonly number[]
   /** Number of writes in each group commit. */
@@ -15,13 +14,13 @@ export type Measured = {
   /** null on a member without peers. */
   readonly transport: TransportMeasure | null
   readonly transfers: TransferCounts
-  /** Since the start. */
+  /** Counts since the start. */
   readonly logHealth: { readonly scrubs: number; readonly damages: number; readonly repairs: number }
 }
 
 /**
- * Number of leadership transfers because of a stall, of transfers that this member declined, and of
- * resignations without a target.
+ * Number of leadership transfers that this leader began because of a stall, of transfers to this
+ * member that it declined, and of resignations without a target; since the start.
  */
 export type TransferCounts = {
   readonly transferred: number

@@ -3,14 +3,14 @@ import type { ConsensusErrorCode } from '../consensus.ts'
 import type { ChangeRefusal } from '../core/member-change.ts'
 
 /**
- * Errors that callers of consensus must expect.
+ * Errors that callers of `Consensus` must expect.
  *
  * - `timed-out`: the deadline passed
- * - `overloaded`: a limit was reached, nothing was done, retry later
+ * - `overloaded`: a limit was reached and nothing was done; retry later
  * - `stopped`: this member is shutting down, failed, or was removed from the cluster
  * - `no-leader`: no leader is known, or this member cannot reach it
  * - `not-a-voter`: leadership can only be transferred to a voter of the present configuration
- * - `target-silent`, `target-behind`, `target-declined`: it would not take over soon, see
+ * - `target-silent`, `target-behind`, `target-declined`: the target would not take over soon, see
  *   `TransferRefused`
  */
 export class ConsensusError extends CodedError<ConsensusErrorCode> {}

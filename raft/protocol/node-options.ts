@@ -12,7 +12,7 @@ export type NodeTiming = {
   readonly heartbeatMs: number
   /** A follower without a message of the leader for this long, up to twice as long, campaigns. */
   readonly electionMs: number
-  /** Resolution of both. */
+  /** Length of a tick of the core, in which both are counted. */
   readonly tickMs: number
   /**
    * The longest `electionMs` that this member may have been started with before; unset: the same.
@@ -21,9 +21,10 @@ export type NodeTiming = {
 }
 
 /**
- * Detection takes 300 to 600 ms and an election a few ms more: writes continue within a second. Two
- * heartbeats in a row may be lost without an election. Heartbeats and ticks are most of what idle
- * members do, so they are as rare as that allows.
+ * A failed leader is detected 300 to 600 ms after its last message, or after a client begins to
+ * wait for it (`core/quiet.ts`). An election takes a few ms more, so writes continue within a
+ * second. Two heartbeats in a row may be lost without an election. Heartbeats and ticks cause most
+ * of the load of idle members, so they are as rare as these goals allow.
  */
 export const defaultTiming: NodeTiming = Object.freeze({ heartbeatMs: 100, electionMs: 300, tickMs: 25 })
 
@@ -37,48 +38,48 @@ export type NodeLimits = {
   readonly logCacheBytesMax: number
   readonly readRoundsMax: number
 
-  /** One entry with its envelope. When full: `too-large`. */
+  /** One entry with its envelope. A larger proposal is refused with `too-large`. */
   readonly entryBytesMax: number
-  /** Pending proposals of this member. When full: `overloaded`. */
+  /** Pending proposals of this member. Above it a proposal is refused with `overloaded`. */
   readonly proposalsMax: number
   readonly proposalBytesMax: number
   /**
-   * Forwarded proposals waiting for the end of a turn. When full: refused, the proposer retries.
+   * Forwarded proposals that wait for the end of a turn. Further ones are refused, and their
+   * proposers retry.
    */
   readonly forwardedBytesMax: number
-  /** Reads waiting for a barrier. When full: `overloaded`. */
+  /** Reads that wait for a barrier. Above it a read is refused with `overloaded`. */
   readonly readersMax: number
-  /** Rounds of this member in progress. When full: readers gather in the next round. */
+  /** Read rounds of this member in progress. Above it readers wait for the next round. */
   readonly readRoundsUnderWayMax: number
   /**
-   * Read requests of peers in one turn, and own ones in progress. When full: not confirmed,
-   * retried.
+   * Read requests in one turn, and requests of this member to the leader in progress. Above it a
+   * request fails at once and is retried.
    */
   readonly readRequestsMax: number
 
   /**
-   * Entries in transit from the raft thread to the api thread. When full: the api thread reads the
-   * log instead.
+   * Entries in transit from the raft thread to the api thread. Further entries are not sent; the
+   * api thread reads them from the log.
    */
   readonly entryCreditBytes: number
   /**
-   * Recent entries that the raft thread keeps for the api thread. When full: the oldest are
-   * dropped.
+   * Recent entries that the raft thread keeps for the api thread. Above it the oldest are dropped.
    */
   readonly entryTailBytesMax: number
-  /** Limit of one slice, after which other work gets a turn. */
+  /** Entries that are applied in one turn of the event loop. */
   readonly applySliceBytesMax: number
   readonly applySliceEntriesMax: number
-  /** Read from the log at once when catching up. */
+  /** Entries that an api thread that lags reads from the log at once. */
   readonly catchUpBytesMax: number
 
-  /** Concurrent outgoing snapshots. When full: the peer waits. */
+  /** Concurrent outgoing snapshots. Above it a peer waits. */
   readonly snapshotStreamsMax: number
-  /** Chunks in transit between raft and api thread. */
+  /** Chunks of one snapshot in transit between the raft thread and the api thread. */
   readonly snapshotWindowChunks: number
   /**
-   * Log kept for slow followers, counted back from its end, in entries and bytes; the first limit
-   * reached counts.
+   * The part of the log, in entries and in bytes, that is kept at its end for slow followers. The
+   * limit that is reached first applies.
    */
   readonly retentionEntries: number
   readonly retentionBytes: number
@@ -89,12 +90,11 @@ export type NodeLimits = {
    */
   readonly stallMsMax: number
   /**
-   * Minimum interval of such transfers: if all members are slow, moving leadership around does not
-   * help.
+   * Minimum interval of such transfers: if all members are slow, repeated transfers do not help.
    */
   readonly stallCooldownMs: number
 
-  /** A try or a round without a response for this long is presumed lost. */
+  /** A proposal, or a read round, without a response for this long is presumed lost. */
   readonly resendMs: number
   readonly readRetryMs: number
 }
@@ -139,8 +139,8 @@ export type NodeOptions = {
   /** The members of a new cluster, the same on each of them. Ignored once the log has begun. */
   readonly members: readonly MemberInfo[]
   /**
-   * `members` is known to differ from the list that the log began with, so a log that lost its
-   * first record cannot begin with it.
+   * `members` is known to differ from the list that the log began with, so it cannot replace the
+   * first configuration in a log that lost it.
    */
   readonly membersChanged?: boolean
   readonly timing: NodeTiming
@@ -160,15 +160,15 @@ export type MemberList = {
 }
 
 /**
- * The information that a joining member receives from the cluster, so that it accepts its leader
- * before its log contains a configuration.
+ * The information that a joining member receives from the cluster, so that it accepts connections
+ * of the members before its log contains a configuration.
  */
 export type Joining = MemberList & {
   /** See `ClusterRecord`. */
   readonly clusterId: string
   /**
-   * Index of the first configuration with this member: a peer with an older one cannot report its
-   * removal.
+   * Index of the first configuration with this member: a peer with an older configuration cannot
+   * report the removal of this member.
    */
   readonly configurationIndex: LogIndex
 }
@@ -187,16 +187,16 @@ export function checkNodeOptions({ timing, limits, id, members, joining }: NodeO
 }
 
 /**
- * Returns an election timeout less two ticks: the first tick may come at once, and each tick a
- * little early.
+ * Returns an election timeout minus two ticks, because the first tick may come at once, and each
+ * tick may be a little early.
  */
 function leasePromiseMs({ electionMs, tickMs }: NodeTiming): number {
   return Math.max(0, Math.floor(electionMs - 2 * tickMs))
 }
 
 /**
- * Returns the ticks of `promisedMs`, and one more, because the first may come at once; nothing if
- * that promise is not longer than the present one.
+ * Returns the number of ticks in `promisedMs`, plus one, because the first tick may come at once;
+ * nothing if the former promise is not longer than the present one.
  */
 function formerPromiseTicks({
   electionMs,
@@ -206,7 +206,7 @@ function formerPromiseTicks({
   return promisedMs > electionMs ? { formerPromiseTicks: Math.ceil(promisedMs / tickMs) + 1 } : {}
 }
 
-/** Heartbeat intervals between two heartbeats of a leader without work. */
+/** Number of heartbeat intervals from one heartbeat of a leader without work to the next. */
 export const quietHeartbeats = 5
 
 export function coreConfigOf(options: NodeOptions, random: CoreConfig['random']): CoreConfig {

@@ -3,7 +3,7 @@ import type { NodeId } from '../core/types.ts'
 import type { PeerIdentity, PeerVerdict } from '../ports.ts'
 import type { ClusterRecord, PeerLog } from './founding.ts'
 
-/** Stores the log ids of a member's peers. Small, and written once per peer. */
+/** Stores the log ids of a member's peers. It is small, and is written once for each peer. */
 export interface PeerBook {
   known(): readonly PeerLog[]
   /**
@@ -18,18 +18,19 @@ export type PeerLogIdsOptions = {
   readonly known: readonly PeerLog[]
   /** This member's cluster as of now; null: it is still gathering its founders. */
   readonly cluster: () => ClusterRecord | null
-  /** Makes the record durable; `recorded` is called then. */
+  /** Makes the record durable; the caller calls `PeerLogIds.recorded` then. */
   readonly record: (met: PeerLog) => void
 }
 
 /**
- * Decides which peers may connect: those of the same cluster, each with one log for good. From the
- * moment at which this member agreed to a cluster, the log id of a peer is durable before its first
- * message is accepted: that of a founder in the cluster record, that of another peer in the
- * `PeerBook`. A peer that presents another one later lost its log, and with it its vote, and is
- * refused. So a new log never votes or acknowledges in place of a lost one.
+ * Decides which peers may connect: those of the same cluster, each always with the same log. From
+ * the moment at which this member agreed to a cluster, the log id of a peer is durable before the
+ * first message of the peer is accepted: that of a founder in the cluster record, that of another
+ * peer in the `PeerBook`. A peer that presents another log id later lost its log, and with it its
+ * vote, and is refused. So a new log never votes or acknowledges in place of a lost one.
  *
- * Bounded by the configuration: the handshake refuses callers that are not members before this.
+ * The number of peers is bounded by the configuration: the handshake refuses callers that are not
+ * members before this check.
  */
 export class PeerLogIds {
   readonly #options: PeerLogIdsOptions
@@ -44,8 +45,7 @@ export class PeerLogIds {
   /** Resolves once the log id that the verdict depends on is durable here. */
   async verify(peer: NodeId, { logId, clusterId, phase }: PeerIdentity): Promise<PeerVerdict> {
     const cluster = this.#options.cluster()
-    // Founded without this member: its log is not among the founders' logs, or it would have
-    // agreed.
+    // That cluster was founded without the log of this member, which would have agreed before.
     if (cluster === null) return phase === 'founded' ? 'other-cluster' : 'ok'
     const founder = cluster.founders.find((one) => one.peer === peer)
     // All founders of a founded cluster had agreed to it, so a gathering founder lost its
@@ -57,13 +57,14 @@ export class PeerLogIds {
     return this.#known.get(peer) === logId ? 'ok' : 'lost-log'
   }
 
+  /** Takes a record that is durable. */
   recorded({ peer, logId }: PeerLog): void {
     if (!this.#known.has(peer)) this.#known.set(peer, logId)
     this.#recording.get(peer)?.resolve()
     this.#recording.delete(peer)
   }
 
-  /** Records a log id. If two callers use one id concurrently, the first one counts. */
+  /** Records the log id of a peer. Of two concurrent calls for one peer, the first one counts. */
   #recordPeer(peer: NodeId, logId: string): Promise<void> {
     const pending = this.#recording.get(peer)
     if (pending !== undefined) return pending.promise
@@ -74,7 +75,7 @@ export class PeerLogIds {
   }
 }
 
-/** For members without durable state. */
+/** Keeps the log ids in memory, for members without durable state. */
 export class MemoryPeerBook implements PeerBook {
   readonly #logs = new Map<NodeId, PeerLog>()
 

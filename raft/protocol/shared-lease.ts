@@ -16,14 +16,14 @@ export class SharedLease {
     this.#fields = new BigInt64Array(buffer)
   }
 
-  /** For the other thread. */
+  /** The buffer to be passed to the other thread. */
   get buffer(): SharedArrayBuffer {
     const { buffer } = this.#fields
     return buffer as SharedArrayBuffer
   }
 
   /**
-   * Called by the raft thread, before it sends anything of this turn.
+   * Stores the lease. Called by the raft thread, before it sends the messages of a `Ready`.
    *
    * @param untilMs on the clock of the api thread
    */

@@ -1,8 +1,8 @@
 import type { Channel } from '../ports.ts'
 
 /**
- * Returns two ends of a channel on one thread. Messages are delivered unchanged and never from
- * within a post.
+ * Returns the two ends of a channel on one thread. Messages are not copied, and are never delivered
+ * within a call of `post`.
  *
  * @param soon runs an action after the current call; as a microtask by default
  */

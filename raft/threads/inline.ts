@@ -20,16 +20,16 @@ export type InlineNodeOptions = {
   readonly clock: Clock
   readonly random: Random
   readonly transport: Transport
-  /** Open; closed by the node. */
+  /** An open log, which the node closes. */
   readonly log: LogStore
-  /** Unset: a new one in memory, for a log that is new as well. */
+  /** Unset: a new one in memory, for a log that is also new. */
   readonly clusterRecord?: ClusterRecordStore
   /** See `RaftNodeOptions`. */
   readonly onFatal: (cause: string) => void
   readonly onRemoved?: (cause: string) => void
 }
 
-/** All three actors of a member on the calling thread: for `--in-memory`, and for tests. */
+/** Creates a member with all actors on the calling thread: for `--in-memory`, and for tests. */
 export function inlineNode<Outcome>(options: InlineNodeOptions): RaftNode<Outcome> {
   const { node, clock, random, transport, log, onFatal, onRemoved } = options
   const [apiToRaft, raftToApi] = directChannel<ApiToRaft, RaftToApi>()

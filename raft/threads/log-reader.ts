@@ -18,7 +18,7 @@ export class ChannelLogReader implements LogReader {
     })
   }
 
-  /** The applier sends one request at a time, so this map stays small. */
+  /** See `LogReader`. The applier waits for each result, so few requests are in progress. */
   read(from: LogIndex, to: LogIndex, bytesMax: number): Promise<readonly Entry[] | null> {
     const id = this.#nextId++
     const answer = new Deferred<readonly Entry[] | null>()

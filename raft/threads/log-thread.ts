@@ -13,13 +13,13 @@ import { loadThreadHost } from './thread-host.ts'
 import type { ThreadHost } from './thread-host.ts'
 import type { LogThreadData } from './threads.ts'
 
-/* Entry point of the log thread. It waits for the disk, and for nothing else. */
+/* Entry point of the log thread. Only the disk makes it wait. */
 
 const data: unknown = workerData
 assert(isLogThreadData(data), 'this file is the entry point of a log thread')
 void run(data)
 
-/** A failure ends the thread: the rejection is not handled. */
+/** Starts the log actor. A failure ends the thread: the rejection is not handled. */
 async function run(own: LogThreadData): Promise<void> {
   serve(own, await loadThreadHost(own.hostUrl))
 }
@@ -36,8 +36,8 @@ function serve({ directory, owner, raft: raftPort, api: apiPort }: LogThreadData
     raft.post({ kind: 'failed', code: cause.code, message: cause.message })
     return
   }
-  // Both other threads are notified of a failure; the process acts on the message of the raft
-  // thread.
+  // The actor reports a failure to both other threads; the process ends because of the raft
+  // thread's message.
   const onFailed = (): void => undefined
   const { store, prepare, measure, wal } = log
   const scrub = { limits: defaultLogLimits, wal }

@@ -7,18 +7,18 @@ import type { Channel } from '../ports.ts'
 export type MessagePortChannelOptions = {
   readonly port: MessagePort
   /**
-   * An open channel keeps its thread alive with `ref`, for threads that live as long as their
-   * channels; `unref` for a thread that ends by other means.
+   * `ref`: the open channel keeps its thread alive; for a thread that lives as long as its
+   * channels. `unref`: it does not; for a thread that ends by other means.
    */
   readonly lifetime: 'ref' | 'unref'
 }
 
-/** Buffers taken at once; the rest waits for the next turn, so that timers can run. */
+/** Limit of the buffers taken at once; the rest waits for the next turn, so that timers can run. */
 const slabsPerTurnMax = 64
 
 /**
- * One end of a pipe to another thread. All posts of one turn of the event loop are packed into one
- * new buffer, which is transferred without a copy.
+ * One end of a channel to another thread. All posts of one turn of the event loop are packed into
+ * one new buffer, which is transferred without a copy.
  *
  * The turn ends with `setImmediate`: it runs right after the poll phase in which the posts were
  * made, so it does not wait for a timer, and it takes what all callbacks of that phase posted. A

@@ -20,7 +20,7 @@ const data: unknown = workerData
 assert(isRaftThreadData(data), 'this file is the entry point of a raft thread')
 void run(data)
 
-/** A failure ends the thread: the rejection is not handled. */
+/** Starts the raft actor. A failure ends the thread: the rejection is not handled. */
 async function run(own: RaftThreadData): Promise<void> {
   let links: GrpcTransport | null = null
   stopWhenAsked(own.stopFlag, () => links?.disconnect())
@@ -29,7 +29,7 @@ async function run(own: RaftThreadData): Promise<void> {
   const api = new MessagePortChannel<RaftToApi, ApiToRaft>({ port: own.api, lifetime: 'ref' })
   const log = new MessagePortChannel<RaftToLog, LogToRaft>({ port: own.log, lifetime: 'ref' })
   if (own.transport !== null) {
-    // Loaded only if there are peers: it takes most of this thread's start.
+    // Loaded only if there are peers, because loading it takes most of the start of this thread.
     const { GrpcTransport } = await import('../transport/grpc-transport.ts')
     links = new GrpcTransport({
       ...own.transport,

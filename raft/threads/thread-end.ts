@@ -11,7 +11,7 @@ import { assert } from '../../base/assert.ts'
  */
 export class ThreadEnd {
   readonly #worker: Worker
-  /** 1: the thread has stopped reading. */
+  /** 1: the thread has stopped accepting, or has ended. */
   readonly #stopFlag: Int32Array
   readonly #beforeExit = (): void => this.#stopAccepting()
 
@@ -39,7 +39,7 @@ export class ThreadEnd {
 
   /**
    * Makes the thread stop accepting. Nothing can be awaited while a process ends, so this blocks
-   * its caller: for a turn of the thread, or until the timeout.
+   * its caller until the thread has stopped accepting, or until the timeout.
    */
   #stopAccepting(): void {
     if (Atomics.load(this.#stopFlag, 0) === 1) return
@@ -49,8 +49,9 @@ export class ThreadEnd {
 }
 
 /**
- * Stops accepting input when the owner requests it. Called by the thread. @param disconnect after
- * it returns, no input of peers is read
+ * Stops accepting connections and input when the owner requests it. Called by the thread.
+ *
+ * @param disconnect closes all connections: after it returns, no input of peers is read
  */
 export function stopWhenAsked(stopFlag: SharedArrayBuffer, disconnect: () => void): void {
   assert(parentPort !== null, 'only a worker thread can be stopped')
@@ -64,5 +65,5 @@ export function stopWhenAsked(stopFlag: SharedArrayBuffer, disconnect: () => voi
   parentPort.unref()
 }
 
-/** In ms. A thread that does not respond within this time is ended anyway. */
+/** Time limit in ms: a thread that does not respond within it is ended anyway. */
 const stopTimeoutMs = 500

@@ -4,8 +4,8 @@ import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 
 /**
- * Clock and randomness of a thread. They cannot be sent to a thread, so it gets the URL of a module
- * that exports them under the name `threadHost`.
+ * Clock and source of randomness of a thread. They cannot be sent to a thread, so the thread gets
+ * the URL of a module that exports them under the name `threadHost`.
  */
 export type ThreadHost = { readonly clock: Clock; readonly random: Random }
 

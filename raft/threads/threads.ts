@@ -20,7 +20,7 @@ import { ThreadEnd } from './thread-end.ts'
 
 export type ThreadedNodeOptions = {
   readonly node: NodeOptions
-  /** Created if it does not exist. */
+  /** Directory of the log; it is created if it does not exist. */
   readonly logDirectory: string
   /** null: a member without peers, which opens no port and loads no gRPC. */
   readonly transport: Omit<GrpcTransportOptions, 'clock' | 'random' | 'onEvent'> | null
@@ -37,15 +37,15 @@ export type ThreadedNodeOptions = {
   /** See `RaftNodeOptions`; also called when a thread dies. */
   readonly onFatal: (cause: string) => void
   readonly onRemoved?: (cause: string) => void
-  /** Events of the peer links, for operators. */
+  /** Called with each event of the peer links, for operators. */
   readonly onPeerEvent: (event: TransportEvent) => void
   /** See `RaftNodeOptions`. */
   readonly onLogNotice?: (line: string) => void
-  /** Measurements for metrics, about once a second. */
+  /** Called with measurements for metrics, about once a second. */
   readonly onMeasured: (measured: Measured) => void
 }
 
-/** Plain data and ports, as the threads receive them. */
+/** The data that the raft thread receives at its start: plain data and ports. */
 export type RaftThreadData = {
   readonly role: 'raft'
   readonly node: NodeOptions
@@ -60,6 +60,7 @@ export type RaftThreadData = {
   readonly stopFlag: SharedArrayBuffer
 }
 
+/** The data that the log thread receives at its start: plain data and ports. */
 export type LogThreadData = {
   readonly role: 'log'
   readonly directory: string
@@ -71,7 +72,7 @@ export type LogThreadData = {
 }
 
 /**
- * Starts a member whose consensus and log have their own threads; the calling thread is its api
+ * Starts a member with a thread for consensus and one for the log; the calling thread is its api
  * thread.
  */
 export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Outcome> {

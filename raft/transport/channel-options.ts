@@ -5,9 +5,9 @@ import { serverNameOf } from './peer-identity.ts'
 const KiB = 1024
 
 /**
- * Returns the options for one connection to one member. Connections are never shared or pooled, so
- * that a snapshot has its own. gRPC's backoff, which by default grows to two minutes, has the same
- * bounds as the link's.
+ * Returns the options for one connection to one member. Connections are never shared, so that a
+ * snapshot has its own. The backoff of gRPC, which by default grows to two minutes, has the same
+ * bounds as that of the link.
  */
 export function channelOptions(limits: TransportLimits, member: string): ChannelOptions {
   return {

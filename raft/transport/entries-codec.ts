@@ -13,7 +13,7 @@ import { expectEnd, malformed, openMessage, readEnd, readWhole, skipField, write
 export type EntriesKind = 'entries-wanted' | 'entries-sent'
 export type EntriesMessage = Extract<PeerMessage, { readonly kind: EntriesKind }>
 
-/** Limit of one message. An entry of the smallest size counts 32 bytes in a window. */
+/** Limit of the entries in one message. The limit in bytes is reached before it. */
 const entriesMax = 65_536
 
 /** Writes everything but the address. */
@@ -50,11 +50,11 @@ export function readEntries(reader: BinaryReader, kind: EntriesKind, end: number
   expectEnd(reader, end)
   const { from, to } = endsOf(ends)
   if (kind === 'entries-sent') return { kind, from, to, first: logIndex(first), entries }
-  if (first < 1 || last < first) throw malformed('wanted entries run upward from 1')
+  if (first < 1 || last < first) throw malformed('requested entries are not a range from 1 on')
   return { kind, from, to, first: logIndex(first), last: logIndex(last) }
 }
 
-/** Checks that entries are consecutive, and terms ascend up to the sender's. */
+/** Checks that entries are consecutive, and that terms do not decrease or exceed the sender's. */
 export function checkEntries(
   entries: readonly Entry[],
   previousIndex: number,
@@ -65,7 +65,7 @@ export function checkEntries(
   let lastTerm = previousTerm
   for (const entry of entries) {
     if (entry.index !== index + 1) throw malformed('entries are not consecutive')
-    if (entry.term < lastTerm) throw malformed('terms of entries fall')
+    if (entry.term < lastTerm) throw malformed('terms of entries decrease')
     index = entry.index
     lastTerm = entry.term
   }

@@ -5,12 +5,12 @@ import type { TransportErrorCode } from './errors.ts'
 export type RefusalReason =
   /** The certificate names no member. */
   | 'identity'
-  /** Not a member, as far as the refusing side knows: removed, or not added yet. */
+  /** The caller is not a member, as far as the refusing side knows: removed, or not added yet. */
   | 'unknown-member'
   /** The caller claims to be another member than its certificate names. */
   | 'other-member'
   | 'other-cluster'
-  /** The logs of both began with different lists of members. */
+  /** The logs of caller and receiver began with different lists of members. */
   | 'other-founding'
   /** The caller expected another member at this address. */
   | 'other-receiver'
@@ -27,14 +27,14 @@ export type RefusalReason =
 
 /** Why a connection was closed before its caller was identified. */
 export type ConnectionRefusal =
-  /** No handshake was accepted on it in time. */
+  /** No handshake was accepted on the connection in time. */
   | 'no-handshake'
-  /** It exceeded the share of its address, or the limit of all connections. */
+  /** The connection exceeded a limit: of all, of its address, or of unknown addresses. */
   | 'too-many-connections'
 
 /**
- * Events for logs and metrics, one line each. A valid message causes none, unless it is too large
- * for a frame.
+ * Events for logs and metrics; each becomes one line in the log. A valid message causes no event,
+ * unless it is too large for a frame.
  */
 export type TransportEvent =
   | { readonly kind: 'listening'; readonly address: string; readonly port: number }
@@ -58,13 +58,13 @@ export type TransportEvent =
     }
   | { readonly kind: 'too-large'; readonly peer: NodeId; readonly bytes: number }
   /**
-   * A command from this peer differs from what its proposer made, although it passed the checks of
+   * A command from this peer differs from what its proposer sent, although it passed the checks of
    * the transport. The message was dropped.
    */
   | { readonly kind: 'altered'; readonly peer: NodeId; readonly index: LogIndex }
   /**
-   * The keys of this member were replaced while it runs. `keys-renewed`: they are used from the
-   * next handshake on; `keys-refused`: they are invalid.
+   * This member received new keys while it runs. `keys-renewed`: they are used from the next
+   * handshake on; `keys-refused`: they are invalid, and the previous ones stay in use.
    */
   | { readonly kind: 'keys-renewed' }
   | { readonly kind: 'keys-refused'; readonly cause: string }
@@ -75,7 +75,7 @@ export type LinkMeasure = {
   readonly name: string
   readonly up: boolean
   readonly queuedMessages: number
-  /** Waiting here, or given to gRPC and not accepted by the connection yet. */
+  /** Bytes that wait in the queue, or that gRPC has and the connection has not accepted yet. */
   readonly queuedBytes: number
 }
 
@@ -93,8 +93,8 @@ export type TransportCounters = {
   framesReceived: number
   bytesReceived: number
   /**
-   * Not sent, because the link was down, its queue full, the frame too large, or the program of the
-   * peer too old for the message.
+   * Messages that were not sent, because the link was down, its queue full, the frame too large, or
+   * the program of the peer too old for the message.
    */
   messagesDropped: number
   /** Refused callers. */

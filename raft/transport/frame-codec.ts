@@ -25,7 +25,7 @@ export type Hello = {
    * The oldest version that the caller supports; the only one that callers before version 3 send.
    */
   readonly protocol: number
-  /** The newest; 0 from callers before version 3. */
+  /** The newest version that the caller supports; 0 from callers before version 3. */
   readonly protocolMax: number
   readonly cluster: string
   readonly from: NodeId
@@ -74,7 +74,7 @@ export function encodeHelloFrame(hello: Hello): Uint8Array {
   return writer.finish()
 }
 
-/** @param writer empty; empty again afterwards, with its memory kept for the next frame */
+/** @param writer an empty writer; it is empty again afterwards, and its memory is reused */
 export function encodeMessagesFrame(writer: BinaryWriter, messages: readonly PeerMessage[]): Uint8Array {
   assert(messages.length <= frameMessagesMax, 'a frame holds a bounded number of messages')
   for (const message of messages) {
@@ -238,7 +238,11 @@ export function encodeSnapshotFrame(frame: SnapshotFrame): Uint8Array {
   return writer.finish()
 }
 
-/** A chunk is a view into `bytes`. @throws TransportError `malformed` */
+/**
+ * Decodes a frame. The bytes of a chunk are a view into `bytes`.
+ *
+ * @throws TransportError `malformed`
+ */
 export function decodeSnapshotFrame(bytes: Uint8Array): SnapshotFrame {
   return decoding('a snapshot frame', () => {
     const reader = new BinaryReader(bytes)

@@ -27,13 +27,13 @@ import { RefusalLog } from './refusal-log.ts'
 import { sendSnapshotStream } from './snapshot-stream.ts'
 
 export type GrpcTransportOptions = {
-  /** Name of the cluster, 1 to 255 bytes; peers of another are refused. */
+  /** Name of the cluster, 1 to 255 bytes; peers of another cluster are refused. */
   readonly cluster: string
   readonly self: { readonly id: NodeId; readonly name: string }
   /**
    * Fingerprint of the list of members that this member's log began with, at most 64 bytes. Peers
-   * with another are refused: majorities of different lists need not overlap. Unset or empty: not
-   * known, and not checked.
+   * with another fingerprint are refused, because majorities of different lists need not overlap.
+   * Unset or empty: not known, and not checked.
    */
   readonly founding?: string
   /**
@@ -44,7 +44,7 @@ export type GrpcTransportOptions = {
   readonly limits: TransportLimits
   readonly clock: Clock
   readonly random: Random
-  /** For logs and counts only: it must not call the transport. */
+  /** Called with each event, for logs and counts only: it must not call the transport. */
   readonly onEvent: (event: TransportEvent) => void
 }
 
@@ -74,8 +74,7 @@ export class GrpcTransport implements Transport {
   /** @throws TransportError `identity` */
   constructor(options: GrpcTransportOptions) {
     checkTransportLimits(options.limits)
-    // Disables gRPC's own output: its errors are returned to callers, and log lines are written
-    // elsewhere.
+    // Disables the log output of gRPC: its errors are returned to callers and reported as events.
     setLogVerbosity(logVerbosity.NONE)
     assert(Buffer.byteLength(options.cluster) >= 1, 'a cluster has a name')
     assert(Buffer.byteLength(options.cluster) <= 255, 'a cluster name fits a hello')
@@ -226,7 +225,7 @@ export class GrpcTransport implements Transport {
     this.#server.forceShutdown()
   }
 
-  /** Stops reading from all callers at once: for a thread that is about to end. */
+  /** Closes all connections of callers at once: for a thread that is about to end. */
   disconnect(): void {
     this.#peerPort.disconnect()
   }

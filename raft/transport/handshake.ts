@@ -49,7 +49,7 @@ export function validateHandshake(
     return { reason: 'other-cluster', detail }
   }
   if (hello.founding !== '' && context.founding !== '' && hello.founding !== context.founding) {
-    // Checked before ids and members: if the lists differ, those differ as a consequence.
+    // Checked before ids and members, which differ as a consequence if the lists differ.
     const detail =
       `member "${certified}" began with another list of members than this one: give all the same --initial-members, ` +
       'and a new --data-dir to the member that had a wrong list'
@@ -61,8 +61,8 @@ export function validateHandshake(
   }
   const own = context.identity()
   if (areApart(hello.identity, own)) {
-    // Checked before the members: a member of another cluster must not report this caller as
-    // removed.
+    // Checked before the members: a caller from another cluster must not receive the refusal of a
+    // removed member.
     return { reason: 'other-cluster', detail: otherCluster(certified, hello.identity, own) }
   }
   const peer = context.peers.get(hello.from)
@@ -77,7 +77,8 @@ export function validateHandshake(
 }
 
 /**
- * Refuses a second process of one member: each would take the other's acknowledgements for its own.
+ * Returns the refusal of a second process of one member: each process would receive
+ * acknowledgements for messages of the other.
  */
 export function anotherProcess(certified: string | null): Refusal {
   return {
@@ -86,7 +87,7 @@ export function anotherProcess(certified: string | null): Refusal {
   }
 }
 
-/** Returns the refusal for a verdict on the caller's identity; null: none. */
+/** Returns the refusal for a verdict on the caller's identity; null: the caller is accepted. */
 export function refusalOf(
   verdict: PeerVerdict,
   certified: string | null,

@@ -18,7 +18,7 @@ import {
 export const logIdBytesMax = 64
 export const clusterIdBytesMax = 64
 
-/** Numbers are never reused. */
+/** Numbers of the phases on the wire, which are never reused. */
 export const phaseNumber = {
   gathering: 0,
   agreed: 1,

@@ -21,17 +21,21 @@ export type InboundLinksOptions = {
   readonly limits: TransportLimits
   readonly clock: Clock
   readonly counters: TransportCounters
-  /** The handshake of a member was accepted. @param remote the other end, `address:port` */
+  /**
+   * Called when the handshake of a member was accepted.
+   *
+   * @param remote the other end, `address:port`
+   */
   readonly onAccepted: (remote: string) => void
   readonly onMessage: (message: PeerMessage) => void
-  /** A member connected, so it can probably be reached too. */
+  /** Called when a member has connected, so it can probably be reached too. */
   readonly onPeer: (peer: NodeId) => void
   readonly refusals: RefusalLog
 }
 
 type Stream = ServerDuplexStream<Buffer, Buffer>
 
-/** The incoming links of peers: the newest of each. */
+/** The incoming links of peers, at most one of each: a newer link replaces the older one. */
 export class InboundLinks {
   readonly #options: InboundLinksOptions
   readonly #links = new Map<NodeId, InboundLink>()
@@ -44,8 +48,7 @@ export class InboundLinks {
     const link: InboundLink = new InboundLink(stream, this.#options, {
       processOf: (peer) => this.#links.get(peer)?.process ?? 0,
       onOpen: (peer) => {
-        // A peer that connects again has abandoned its older stream, whatever that one still
-        // contains.
+        // A peer that connects again has abandoned its older stream.
         this.#links.get(peer)?.end(status.CANCELLED, 'a newer stream of this member replaced this one')
         this.#links.set(peer, link)
         this.#options.onPeer(peer)
@@ -80,20 +83,20 @@ export class InboundLinks {
 }
 
 type LinkHooks = {
-  /** The process that is connected as that member now; 0: none, or unknown. */
+  /** Returns the number of the process that is connected as that member; 0: none, or not known. */
   readonly processOf: (peer: NodeId) => number
   readonly onOpen: (peer: NodeId) => void
   readonly onClose: (peer: NodeId) => void
 }
 
 class InboundLink {
-  /** The member that its verified certificate names. */
+  /** The member that the caller's verified certificate names; null: none. */
   readonly certified: string | null
   readonly #stream: Stream
   readonly #options: InboundLinksOptions
   readonly #hooks: LinkHooks
   readonly #handshakeTimer: Timer
-  /** The process number in its hello. */
+  /** The process number in the accepted hello; 0 before. */
   process = 0
   /** The caller, once accepted. */
   #peer: NodeId | null = null
@@ -156,7 +159,7 @@ class InboundLink {
     if (refusal !== null) return this.refuse(refusal.reason, refusal.detail)
     if (this.#hasHello) return this.refuse('malformed', 'a link begins with one hello')
     this.#hasHello = true
-    // Messages that the caller sends before the verdict wait.
+    // Messages that the caller sends before the verdict have to wait.
     this.#stream.pause()
     const { verify, identity } = this.#options.context
     void verify(hello.from, hello.identity).then((verdict) => {

@@ -127,7 +127,7 @@ export class InboundSnapshots {
   }
 }
 
-/** Reads frames one at a time: the next is read from the connection on request only. */
+/** Reads frames one at a time: each is read from the connection only on request. */
 class IncomingFrames {
   readonly #stream: Stream
   readonly #frames: AsyncIterator<unknown>
@@ -140,8 +140,9 @@ class IncomingFrames {
   }
 
   /**
-   * @returns null when the sender ended the stream
+   * Reads the next frame.
    *
+   * @returns null when the sender ended the stream
    * @throws TransportError `aborted`, `malformed`
    */
   async next(): Promise<SnapshotFrame | null> {

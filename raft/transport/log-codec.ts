@@ -17,13 +17,14 @@ import {
 import { writeWhole } from './wire.ts'
 
 /*
- * Codec of entries and configurations, see `proto/raft.proto`. Each reader gets the end of its
- * message and checks what the types require, so that no bytes of a peer reach an assertion.
+ * Codec of entries and configurations, see `proto/raft.proto`. Each read function gets the position
+ * where its message ends, and checks the values that the types require, so that no bytes of a peer
+ * can fail an assertion.
  */
 
-/** Members in one configuration; far above any practical cluster. */
+/** Limit of the members in one configuration, far above that of `config.ts`. */
 const membersMax = 256
-/** See `configurationFault`: followers can decode what a leader accepts. */
+/** The limit that `configurationFault` checks, so followers can decode what a leader accepts. */
 export const textBytesMax = memberTextBytesMax
 
 export function writeEntry(writer: BinaryWriter, entry: Entry): void {
@@ -44,7 +45,7 @@ export function writeEntry(writer: BinaryWriter, entry: Entry): void {
   }
 }
 
-/** A command's data is a view into the reader's bytes. */
+/** Reads an entry. The data of a command is a view into the reader's bytes. */
 export function readEntry(reader: BinaryReader, end: number): Entry {
   let index = 0
   let entryTerm = 0
@@ -278,5 +279,5 @@ export function readRole(reader: BinaryReader, type: number): MemberRole {
   const value = readWhole(reader, type)
   if (value === roleNumber.voter) return 'voter'
   if (value === roleNumber.learner) return 'learner'
-  throw malformed(`role ${value}`)
+  throw malformed(`unknown role ${value}`)
 }

@@ -21,7 +21,7 @@ export const membershipKinds = [
 export type MembershipKind = (typeof membershipKinds)[number]
 export type MembershipMessage = Extract<PeerMessage, { readonly kind: MembershipKind }>
 
-/** Numbers are never reused. */
+/** Numbers of the refusals on the wire, which are never reused. */
 const refusalNumber = {
   'name-taken': 1,
   'id-taken': 2,
@@ -53,7 +53,7 @@ const transferRefusalOf: ReadonlyMap<number, TransferRefusal> = new Map(
   (Object.keys(transferNumber) as TransferRefusal[]).map((reason) => [transferNumber[reason], reason]),
 )
 
-/* ------------------------------------------------------------------ out */
+/* ------------------------------------------------------------------ encoding */
 
 /** Writes everything but the address. */
 export function writeMembership(writer: BinaryWriter, message: MembershipMessage): void {
@@ -122,7 +122,7 @@ function writeAnswer(writer: BinaryWriter, answer: MembershipAnswer): void {
     case 'refused':
       openMessage(writer, 3)
       writeWhole(writer, 1, refusalNumber[answer.reason])
-      writeText(writer, 2, cutText(answer.message, refusalBytesMax))
+      writeText(writer, 2, truncated(answer.message, refusalBytesMax))
       writer.join()
       return
     case 'done':
@@ -139,19 +139,22 @@ function writeAnswer(writer: BinaryWriter, answer: MembershipAnswer): void {
 }
 
 /**
- * Truncates a text, because it may list the names of many members.
+ * Returns the beginning of a text that may list the names of many members.
  *
  * @param bytesMax of UTF-8
  */
-function cutText(text: string, bytesMax: number): string {
+function truncated(text: string, bytesMax: number): string {
   if (text.length * 3 <= bytesMax) return text
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytesMax))
   return text.slice(0, read)
 }
 
-/* ------------------------------------------------------------------ in */
+/* ------------------------------------------------------------------ decoding */
 
-/** All fields of these kinds of messages, except the address. */
+/**
+ * All fields of these kinds of messages, except the address. `round` is also the index of
+ * `members-wanted` and `members`, which has the same field number.
+ */
 type Body = {
   round: number
   target: NodeId | null
@@ -161,7 +164,10 @@ type Body = {
   configuration: Configuration | null
 }
 
-/** @param end where the message ends in the reader's bytes @throws TransportError `malformed` */
+/**
+ * @param end where the message ends in the reader's bytes
+ * @throws TransportError `malformed`
+ */
 export function readMembership(reader: BinaryReader, kind: MembershipKind, end: number): MembershipMessage {
   const address: AddressBody = { from: null, to: null, term: 0 }
   const body: Body = {

@@ -9,8 +9,8 @@ import { PeerList } from './peer-list.ts'
 
 /**
  * A network of members in one process, addressed by id: for tests. Messages are lost only on
- * blocked links, to absent members, to members that refuse the sender, or when a bounded queue
- * overflows.
+ * blocked links, to absent members, if sender or receiver does not list the other as peer, or when
+ * the queue of the receiver is full.
  */
 export class MemoryNetwork {
   readonly #members = new Map<NodeId, MemoryTransport>()
@@ -47,8 +47,8 @@ export type MemoryTransportOptions = {
   readonly self: { readonly id: NodeId; readonly name: string }
   readonly clock: Clock
   /**
-   * Messages waiting to be received by this member. When full: dropped, and the peer is reported
-   * unreachable.
+   * Limit of the messages that wait for this member. Above it a message is dropped, and its sender
+   * gets the report that this member is unreachable.
    */
   readonly queueMessagesMax: number
 }
@@ -56,7 +56,7 @@ export type MemoryTransportOptions = {
 /** The sender of a message, as the receiver knows it. */
 type Sender = Pick<MemoryTransport, 'cluster' | 'self'>
 
-/** One member of a `MemoryNetwork`. Delivers in a later turn, never within a call. */
+/** One member of a `MemoryNetwork`. It delivers messages in a later turn, never within a call. */
 export class MemoryTransport implements Transport {
   readonly #options: MemoryTransportOptions
   readonly #inbox: BoundedQueue<PeerMessage>
@@ -114,7 +114,11 @@ export class MemoryTransport implements Transport {
     return this.#receiver === null || this.#peers.all.has(sender) ? noIndex : this.#peers.decidedIndex
   }
 
-  /** Called by the sender. @returns false when the sender is refused or the queue is full */
+  /**
+   * Queues a message. Called by the sender.
+   *
+   * @returns false when the sender is refused or the queue is full
+   */
   accept(message: PeerMessage, sender: Sender): boolean {
     if (!this.#welcomes(sender) || !this.#inbox.offer(message)) return false
     if (!this.#delivering) {
@@ -124,7 +128,7 @@ export class MemoryTransport implements Transport {
     return true
   }
 
-  /** There is no link to close. */
+  /** Counts the impossible message; there is no link to close. */
   refuse(): void {
     this.violations++
   }
@@ -143,7 +147,11 @@ export class MemoryTransport implements Transport {
     }
   }
 
-  /** Called by the sender. @throws TransportError `refused` */
+  /**
+   * Opens a sink for a snapshot. Called by the sender.
+   *
+   * @throws TransportError `refused`
+   */
   async open(header: SnapshotHeader, sender: Sender): Promise<SnapshotSink> {
     if (this.#receiver === null || !this.#welcomes(sender)) {
       throw new TransportError('refused', `member ${sender.self.id} is not a member here`)

@@ -48,7 +48,8 @@ const field = {
 
 type WireKind = keyof typeof field
 type PlainKind = Exclude<WireKind, MembershipKind | EntriesKind | 'founding'>
-type ShellMessage = Exclude<PeerMessage, { readonly kind: 'core' }>
+/** The messages that the core does not handle. */
+type OtherMessage = Exclude<PeerMessage, { readonly kind: 'core' }>
 
 const kindOf: ReadonlyMap<number, WireKind> = new Map(
   (Object.keys(field) as WireKind[]).map((kind) => [field[kind], kind]),
@@ -59,7 +60,7 @@ export function protocolOf({ kind }: PeerMessage): number {
   return isMembershipKind(kind) || isEntriesKind(kind) || kind === 'founding' ? 3 : 2
 }
 
-/** Entries of one append, or proposals of one forward. The limit of bytes is reached before. */
+/** Limit of the entries or proposals in one message. The limit in bytes is reached before it. */
 export const itemsMax = 65_536
 
 /** Writes the body of one `PeerMessage`; the caller frames it. */
@@ -68,11 +69,11 @@ export function writePeerMessage(writer: BinaryWriter, peerMessage: PeerMessage)
   openMessage(writer, field[message.kind])
   writeAddress(writer, message)
   if (peerMessage.kind === 'core') writeCore(writer, peerMessage.message)
-  else writeShell(writer, peerMessage)
+  else writeOther(writer, peerMessage)
   writer.join()
 }
 
-function writeShell(writer: BinaryWriter, message: ShellMessage): void {
+function writeOther(writer: BinaryWriter, message: OtherMessage): void {
   if (isMembership(message)) return writeMembership(writer, message)
   switch (message.kind) {
     case 'forward':
@@ -155,14 +156,14 @@ function writeCore(writer: BinaryWriter, message: Message): void {
   }
 }
 
-/** Fields 2 and up, in order. */
+/** Writes the values as fields 2, 3 and so on. */
 function writeWholes(writer: BinaryWriter, ...values: readonly number[]): void {
   values.forEach((value, at) => writeWhole(writer, at + 2, value))
 }
 
 /**
- * Data of entries and proposals are views into the reader's bytes: keeping one keeps the whole
- * frame.
+ * Reads one message. The data of entries and proposals are views into the reader's bytes, so
+ * keeping one of them keeps the whole frame in memory.
  *
  * @param end where the message ends in the reader's bytes
  */
@@ -187,7 +188,7 @@ export function readPeerMessage(reader: BinaryReader, end: number): PeerMessage 
   return message
 }
 
-function isMembership(message: ShellMessage): message is MembershipMessage {
+function isMembership(message: OtherMessage): message is MembershipMessage {
   return isMembershipKind(message.kind)
 }
 
@@ -199,7 +200,7 @@ function isEntriesKind(kind: string): kind is EntriesKind {
   return kind === 'entries-wanted' || kind === 'entries-sent'
 }
 
-/** The fields of the plain kinds. Numbers are fields 2 to 4 and 6; null means absent. */
+/** The fields of the plain kinds; null: absent. `two` is the number in field 2, and so on. */
 type Body = AddressBody & {
   two: number | null
   three: number | null
@@ -214,7 +215,7 @@ type Body = AddressBody & {
 
 /*
  * From here on objects are written property by property: a spread costs a microsecond each time,
- * and these are created for every message.
+ * and these objects are created for every message.
  */
 
 function readBody(reader: BinaryReader, kind: WireKind, end: number): Body {
@@ -328,7 +329,7 @@ function toMessage(kind: PlainKind, body: Body): PeerMessage {
     case 'state-wanted':
       return { kind, from, to, atLeast: logIndex(body.two ?? 0) }
     case 'report':
-      // A copy: it outlives the frame.
+      // A copy, because a report is kept longer than the frame.
       return { kind, from, to, bytes: Uint8Array.from(body.report ?? []) }
     default:
       return { kind: 'core', message: toCoreMessage(kind, from, to, sent, body) }

@@ -8,35 +8,42 @@ export const frameMessagesMax = 4096
 
 /** Limits and times of peer links. */
 export type TransportLimits = {
-  /** Messages waiting for one peer. When full: dropped, and the peer is reported unreachable. */
+  /**
+   * Limit of the messages that wait for one peer. Above it messages are dropped, and the peer is
+   * reported unreachable.
+   */
   readonly queueMessagesMax: number
-  /** The same in bytes. One message always fits an empty queue. */
+  /** The same limit in bytes. One message always fits an empty queue. */
   readonly queueBytesMax: number
-  /** Messages of one turn that share a frame; a larger one is sent alone. */
+  /** Limit in bytes of the messages that share a frame; a larger message is sent alone. */
   readonly frameBytesMax: number
-  /** Limit of one frame. Larger: dropped and reported. */
+  /** Limit of one frame in bytes. A larger frame is dropped and reported. */
   readonly messageBytesMax: number
-  /** Handed to gRPC and not accepted by the connection yet; above it messages wait in the queue. */
+  /**
+   * Limit of the bytes that gRPC has and the connection has not accepted yet. Above it messages
+   * wait in the queue.
+   */
   readonly writeWindowBytesMax: number
   /**
-   * Concurrent connections of callers; a quarter of them from one address, half of them from
-   * addresses that no member has connected from. When full: new ones are closed at once.
+   * Limit of the concurrent connections of callers. At most a quarter of them may come from one
+   * address, and half of them from addresses that no member has connected from. Above a limit new
+   * connections are closed at once.
    */
   readonly connectionsMax: number
   /**
-   * From connecting to the peer's welcome; of a caller, from its connection to its accepted
-   * handshake, TLS included.
+   * Time limit from the beginning of a connection to the accepted handshake, TLS included, for
+   * outgoing and incoming connections.
    */
   readonly connectTimeoutMs: number
-  /** Between attempts, doubling, with jitter. */
+  /** Bounds of the delay between attempts to connect, which doubles each time, with jitter. */
   readonly backoffMsMin: number
   readonly backoffMsMax: number
-  /** An idle connection is pinged this often, and broken without a response in time. */
+  /** An idle connection is pinged this often, and closed without a response within the timeout. */
   readonly keepaliveMs: number
   readonly keepaliveTimeoutMs: number
   /** Minimum interval of reports that a peer is unreachable while messages to it are dropped. */
   readonly unreachableMsMin: number
-  /** One piece of a snapshot. */
+  /** Limit of one chunk of a snapshot. */
   readonly chunkBytesMax: number
   /** A snapshot stream without progress for this long is aborted by either side. */
   readonly snapshotStallMsMax: number
@@ -69,7 +76,7 @@ export function checkTransportLimits(limits: TransportLimits): void {
   assert(frameMessagesMax >= 1, 'a frame holds a message')
 }
 
-/** gRPC's name of the methods in `proto/`. */
+/** The names that gRPC has for the methods in `proto/`. */
 export const method = Object.freeze({
   messages: '/orch.raft.v1.PeerLink/Messages',
   snapshot: '/orch.raft.v1.SnapshotTransfer/Send',

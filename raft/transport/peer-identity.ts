@@ -13,8 +13,8 @@ export type PeerCredentials = {
 }
 
 /**
- * A peer is identified by its certificate: the verified certificate contains exactly one URI
- * `orch://member/<name>`. Common names are for display only. (src/pki issues such certificates.)
+ * A peer is identified by its verified certificate, which contains exactly one URI
+ * `orch://member/<name>`. Common names are for display only. (`src/pki` issues such certificates.)
  */
 const memberUri = /^URI:orch:\/\/member\/([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)$/
 
@@ -27,13 +27,15 @@ export function serverNameOf(member: string): string {
 }
 
 /**
+ * Returns the member that a certificate names.
+ *
  * @param certificate already verified against the authority of the peers
  * @returns null when it names no member, or several
  */
 export function memberNameOf(certificate: Pick<PeerCertificate, 'subjectaltname'>): string | null {
   const names = certificate.subjectaltname ?? ''
-  // Quotes appear when a name contains commas or quotes; the certificates of this program have
-  // none, so such a certificate is not trusted.
+  // Node quotes a name that contains commas or quotes. The certificates of this program have no
+  // such names, so a certificate with one is not trusted.
   if (names.includes('"')) return null
   const members = names
     .split(', ')
@@ -91,8 +93,8 @@ function certificateTexts(pem: string): ReadonlySet<string> {
 }
 
 /**
- * Server credentials that can be renewed. Those that gRPC creates cannot, but their base class
- * provides renewal to its subclasses.
+ * Server credentials that can be renewed. Those that gRPC creates cannot, but their base class has
+ * a protected method for it.
  */
 class RenewableCredentials extends ServerCredentials {
   constructor(peer: PeerCredentials) {

@@ -28,10 +28,11 @@ export type PeerLinkOptions = {
   readonly clock: Clock
   readonly random: Random
   readonly counters: TransportCounters
-  /** Never called within a call of this link. */
+  /** Called when messages to the peer are being lost, never within a call of this link. */
   readonly onUnreachable: () => void
   /**
-   * The peer reports that the committed configuration at that index does not contain this member.
+   * Called when the peer reports that the committed configuration at that index does not contain
+   * this member.
    */
   readonly onRemovedByPeer: (configurationIndex: LogIndex) => void
   readonly onEvent: (event: TransportEvent) => void
@@ -55,15 +56,16 @@ type State =
  *
  *   dialing ──welcome──> up ──broke──> waiting ──backoff──> dialing
  *
- * It takes messages only while up; otherwise, or when its queue is full, it drops and reports them.
- * Each attempt has its own connection, because a reused one would add gRPC's backoff to the link's.
+ * It takes messages only while it is up; otherwise, or when its queue is full, it drops them and
+ * reports the peer unreachable. Each attempt has its own connection, because a reused one would add
+ * the backoff of gRPC to that of the link.
  */
 export class PeerLink {
   readonly peer: MemberInfo
   readonly #options: PeerLinkOptions
   readonly #queue: OutboundQueue
   #writer = new BinaryWriter()
-  /** The version that both support, as of the last welcome. */
+  /** The protocol version that the peer chose in its last welcome. */
   #protocol: number = protocolOldest
   #state: State = { kind: 'closed' }
   #failures = 0
@@ -94,7 +96,7 @@ export class PeerLink {
       return
     }
     if (this.#flushing) return
-    // At the end of the caller's turn: its messages to this peer share a frame.
+    // Sent at the end of the caller's turn, so that its messages to this peer share a frame.
     this.#flushing = true
     queueMicrotask(() => this.#flush())
   }
@@ -108,7 +110,7 @@ export class PeerLink {
     }
   }
 
-  /** The peer has just connected here: try now instead of waiting. */
+  /** Ends the backoff, because the peer has just connected to this member. */
   retryNow(): void {
     if (this.#state.kind !== 'waiting' || this.#state.refused) return
     this.#state.timer.cancel()
@@ -141,7 +143,7 @@ export class PeerLink {
       this.#broke(attempt, new TransportError('unreachable', 'no answer in time'))
     })
     const attempt = { client, stream, timer }
-    stream.on('data', (bytes: Buffer) => this.#acceptHello(attempt, bytes))
+    stream.on('data', (bytes: Buffer) => this.#acceptWelcome(attempt, bytes))
     stream.on('error', (error: ServiceError) => {
       const removedIndex = removedIndexOf(error)
       if (removedIndex > noIndex && this.#isCurrent(attempt)) this.#options.onRemovedByPeer(removedIndex)
@@ -157,7 +159,7 @@ export class PeerLink {
     return attempt
   }
 
-  #acceptHello(attempt: Attempt, bytes: Buffer): void {
+  #acceptWelcome(attempt: Attempt, bytes: Buffer): void {
     if (this.#state.kind !== 'dialing' || !this.#isCurrent(attempt)) return
     try {
       const { protocol, identity } = decodeWelcome(bytes)
@@ -215,7 +217,10 @@ export class PeerLink {
     if (wasUp) this.#reportUnreachable()
   }
 
-  /** Doubles with each failure; half of it is random, so that members do not dial in step. */
+  /**
+   * Returns the delay before the next attempt, which doubles with each failure. Half of it is
+   * random, so that members do not dial at the same times.
+   */
   #backoffMs(refused: boolean): number {
     const { backoffMsMin, backoffMsMax } = this.#options.limits
     const doubled = backoffMsMin * 2 ** Math.min(this.#failures++, 20)
@@ -244,7 +249,7 @@ export class PeerLink {
     }
   }
 
-  /** @returns null when the frame is larger than any receiver accepts */
+  /** Encodes a frame. Returns null when the frame is larger than any receiver accepts. */
   #encode(messages: readonly PeerMessage[]): Buffer | null {
     const frame = asBuffer(encodeMessagesFrame(this.#writer, messages))
     // The writer keeps its memory between frames, except after a large one.
@@ -261,7 +266,7 @@ export class PeerLink {
     closeClient(attempt.client, this.#options.clock)
   }
 
-  /** Reports at most once in an interval, and never within the caller's turn. */
+  /** Reports the peer unreachable, at most once in an interval, and never within the call. */
   #reportUnreachable(): void {
     const now = this.#options.clock.monotonicMs()
     if (now - this.#unreachableAtMs < this.#options.limits.unreachableMsMin) return

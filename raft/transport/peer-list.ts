@@ -1,7 +1,7 @@
 import { noIndex } from '../core/types.ts'
 import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 
-/** The peers of this member: all members that may connect, and that it connects to. */
+/** The peers of this member: the members that may connect to it, and that it connects to. */
 export class PeerList {
   readonly #self: NodeId
   readonly #all = new Map<NodeId, MemberInfo>()
@@ -11,7 +11,7 @@ export class PeerList {
     this.#self = self
   }
 
-  /** Always the same map; without this member. */
+  /** The peers by id. Always the same map. */
   get all(): ReadonlyMap<NodeId, MemberInfo> {
     return this.#all
   }

@@ -7,16 +7,16 @@ import type { ConnectionRefusal } from './events.ts'
 
 export type PeerPortOptions = {
   readonly clock: Clock
-  /** Open connections. When full: new ones are closed at once. */
+  /** Limit of the open connections. Above it new ones are closed at once. */
   readonly connectionsMax: number
   /**
    * Time limit from accepting a connection to its first accepted handshake, TLS included. A
    * connection that exceeds it is closed.
    */
   readonly handshakeMs: number
-  /** A connection was accepted. */
+  /** Called with each accepted connection. */
   readonly take: (socket: Socket) => void
-  /** A connection was closed because it exceeded a limit, or took too long. */
+  /** Called when a connection was closed because it exceeded a limit, or took too long. */
   readonly refused: (refused: RefusedConnection) => void
 }
 
@@ -27,24 +27,23 @@ export type RefusedConnection = {
 }
 
 /**
- * The port that peers connect to. Connections are passed on at once, but tracked here from the
- * first byte on, so that all of them can be closed in one moment, including those during a
- * handshake.
+ * The port that peers connect to. Connections are passed on at once, but tracked here from their
+ * beginning, so that all of them can be closed at once, including those during a handshake.
  *
- * Limited in number, in time until a handshake is accepted, in number from one address, and in
- * number from addresses from which no member has connected yet, so that callers without a
- * certificate cannot lock the members out.
+ * The number of connections is limited: of all, from one address, and from addresses from which no
+ * member has connected yet. The time until a handshake is accepted is limited too. These limits
+ * prevent callers without a certificate from locking the members out.
  */
 export class PeerPort {
   readonly #server = createServer({ noDelay: true })
   readonly #options: PeerPortOptions
   readonly #callers = new Map<Socket, Caller>()
-  /** Callers by the name that gRPC gives the other end. */
+  /** Callers by the name that gRPC has for the other end; see `remoteOf`. */
   readonly #byRemote = new Map<string, Caller>()
   readonly #fromAddress = new Map<string, number>()
   /**
-   * Addresses from which a handshake was accepted, the latest last. When full: the oldest is
-   * forgotten.
+   * Addresses from which a handshake was accepted, the latest last. Above `knownAddressesMax` the
+   * oldest is removed.
    */
   readonly #known = new Set<string>()
   #unknown = 0
@@ -56,7 +55,7 @@ export class PeerPort {
       this.#refused(remoteOf(dropped?.remoteAddress, dropped?.remotePort), 'all connections are in use')
     })
     this.#server.on('connection', (socket) => {
-      // First, because an error without a listener would end the process.
+      // The listener is added first, because an error without one would end the process.
       socket.on('error', () => undefined)
       const refusal = this.#admit(socket)
       if (refusal === null) return options.take(socket)
@@ -66,7 +65,7 @@ export class PeerPort {
   }
 
   /**
-   * A member's handshake was accepted on this connection.
+   * Records that a member's handshake was accepted on this connection.
    *
    * @param remote its other end, `address:port`, as gRPC names it
    */
@@ -88,7 +87,7 @@ export class PeerPort {
     this.#options.refused({ reason: 'too-many-connections', remote, detail })
   }
 
-  /** Returns why the connection cannot be taken; null: it was. */
+  /** Tracks a connection. Returns why it is refused; null: it is accepted. */
   #admit(socket: Socket): string | null {
     const { clock, connectionsMax, handshakeMs } = this.#options
     const address = socket.remoteAddress ?? ''
@@ -123,14 +122,15 @@ export class PeerPort {
     else this.#fromAddress.delete(caller.address)
   }
 
-  /** Open connections. */
+  /** The number of open connections. */
   get size(): number {
     return this.#callers.size
   }
 
   /**
-   * @param address `host:port`, IPv6 in brackets
+   * Starts listening.
    *
+   * @param address `host:port`, IPv6 in brackets
    * @returns the port
    * @throws TransportError `listen`, `closed`
    */
@@ -147,7 +147,7 @@ export class PeerPort {
       this.#server.listen({ host, port }, () => {
         this.#server.off('error', refuse)
         this.#server.off('close', stop)
-        // A temporary failure to accept, such as a lack of file descriptors: the peer connects
+        // A failure to accept, such as a lack of file descriptors, is temporary: the peer connects
         // again.
         this.#server.on('error', () => undefined)
         const bound = this.#server.address()
@@ -162,7 +162,7 @@ export class PeerPort {
     this.#server.close()
   }
 
-  /** Stops reading from all callers at once. */
+  /** Stops accepting connections, and closes those that are open. */
   disconnect(): void {
     this.close()
     this.dropCallers()
@@ -176,19 +176,19 @@ export class PeerPort {
 
 type Caller = {
   readonly address: string
-  /** A member has connected from its address. */
+  /** Whether a member has connected from this address. */
   isKnown: boolean
   readonly deadline: Timer
 }
 
-/** Share of all connections for one address: members may share one behind a proxy. */
+/** Share of all connections for one address. Several members behind a proxy may have the same. */
 const addressShare = 1 / 4
 /** Share of all connections for addresses that no member has connected from. */
 const unknownShare = 1 / 2
-/** More than the members of any cluster, which may move. */
+/** Twice the number of members that a cluster may have, because members may move. */
 const knownAddressesMax = 64
 
-/** Returns the name that gRPC gives the other end. */
+/** Returns the name that gRPC has for the other end. */
 function remoteOf(address: string | undefined, port: number | undefined): string {
   return `${address ?? ''}:${port ?? 0}`
 }

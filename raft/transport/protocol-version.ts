@@ -2,7 +2,7 @@ import type { Hello } from './frame-codec.ts'
 
 /**
  * Versions of `proto/` that this program supports. Both sides of a stream use the newest common
- * one: the caller sends its oldest and newest, the response contains the choice.
+ * version: the caller sends its oldest and newest one, and the response contains the chosen one.
  */
 export const protocolOldest = 2
 export const protocolNewest = 3

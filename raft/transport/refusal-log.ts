@@ -1,12 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
 import type { ConnectionRefusal, RefusalReason, TransportCounters, TransportEvent } from './events.ts'
 
-/** Refusals logged in one window, for each reason and caller; above it they are only counted. */
+/** Limit of the refusals logged in one window; above it they are only counted. */
 const loggedMax = 5
 const windowMs = 10_000
 /**
- * Windows, one for each reason and caller. Further callers share one for each reason, until other
- * windows end.
+ * Limit of the windows, one for each reason and caller. Above it further callers share one window
+ * for each reason, until other windows end.
  */
 const windowsMax = 64
 
@@ -30,9 +30,9 @@ export type Refused = {
 }
 
 /**
- * Counts every refusal of a caller and logs a few: five in ten seconds for each reason and caller,
- * however fast they come, so that one noisy caller does not hide others. The next line after that
- * contains the number of those that were not logged.
+ * Counts every refusal of a caller and logs a few: at most five in ten seconds for each reason and
+ * caller, so that one caller with many refusals does not hide others. The next line for the same
+ * reason and caller contains the number of those that were not logged.
  */
 export class RefusalLog {
   readonly #options: RefusalLogOptions
@@ -46,7 +46,7 @@ export class RefusalLog {
   add({ reason, certified, remote, detail }: Refused): void {
     this.#options.counters.refusals++
     const nowMs = this.#options.clock.monotonicMs()
-    // Callers without a name share a key that no name has.
+    // Callers without a name share a key that differs from that of every name.
     const window = this.#windowOf(reason, `${reason} ${certified === null ? '' : `=${certified}`}`, nowMs)
     if (window.logged >= loggedMax) {
       window.unlogged++
@@ -82,7 +82,7 @@ function current<Key>(windows: Map<Key, Window>, key: Key, nowMs: number): Windo
   return opened
 }
 
-/** Adds the caller's name: these details do not contain it. */
+/** Adds the name of the caller to details that do not contain it. */
 function naming(certified: string | null, reason: Reason, detail: string): string {
   if (reason !== 'malformed' && reason !== 'violation') return detail
   return `${certified === null ? 'a caller without a member name' : `member "${certified}"`}: ${detail}`

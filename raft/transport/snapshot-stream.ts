@@ -18,15 +18,15 @@ export type SnapshotSendOptions = {
   readonly credentials: ChannelCredentials
   readonly limits: TransportLimits
   readonly clock: Clock
-  /** Settled by the owner to abort. */
+  /** The owner rejects it to abort the stream. */
   readonly abandoned: Deferred<never>
 }
 
 /**
- * Sends one snapshot to one peer, on its own connection. Resolves once the receiver has taken all
- * of it. A piece is requested only when the connection accepted the previous one.
+ * Sends one snapshot to one peer, on its own connection. Resolves once the receiver has taken the
+ * whole snapshot. `next` is called only when the connection has accepted the previous piece.
  *
- * @param next returns null at the end; its failure ends the stream and is the cause of the error
+ * @param next returns the next piece, null at the end; if it fails, the stream is aborted
  * @throws TransportError `unreachable`, `refused`, `busy`, `aborted`, `corrupt`
  */
 export async function sendSnapshotStream(
@@ -61,12 +61,12 @@ export async function sendSnapshotStream(
   }
 }
 
-/** Writes frames one after the other, and fails once when anything is wrong. */
+/** Writes frames one after the other. Each call fails if the stream has ended. */
 class OutgoingStream {
   readonly #client: Client
   readonly #call: ClientWritableStream<Buffer>
   readonly #options: SnapshotSendOptions
-  /** Resolved by the response, rejected by whatever ends the stream before. */
+  /** Resolved by the response; rejected by anything that ends the stream before it. */
   readonly #answer = new Deferred<undefined>()
   #stallTimer: Timer
 
@@ -88,7 +88,7 @@ class OutgoingStream {
     this.#stallTimer = this.#wait(limits.connectTimeoutMs + limits.snapshotStallMsMax)
   }
 
-  /** Resolves with `step`, or fails with the stream. */
+  /** Resolves with the result of `step`; fails if the stream ends before. */
   during<T>(step: Promise<T>): Promise<T> {
     return Promise.race([step, this.#answer.promise.then(early)])
   }
@@ -104,7 +104,10 @@ class OutgoingStream {
     this.#stallTimer = this.#wait(this.#options.limits.snapshotStallMsMax)
   }
 
-  /** The receiver may need time to verify the snapshot: keepalive monitors the connection. */
+  /**
+   * Waits for the response without a stall timer, because the receiver may need time to verify the
+   * snapshot; keepalive monitors the connection.
+   */
   async finish(): Promise<void> {
     this.#stallTimer.cancel()
     this.#call.end()

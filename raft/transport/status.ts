@@ -6,7 +6,7 @@ import { TransportError } from './errors.ts'
 import type { TransportErrorCode } from './errors.ts'
 import type { RefusalReason } from './events.ts'
 
-/** The status of each refusal. Documented in `proto/`. */
+/** The gRPC status of each refusal, documented in `proto/`. */
 const statusOf = {
   identity: status.UNAUTHENTICATED,
   'unknown-member': status.PERMISSION_DENIED,
@@ -53,8 +53,8 @@ export function removedIndexOf(error: Pick<ServiceError, 'code' | 'metadata'>): 
 const decidedKey = 'orch-configuration-index'
 
 /**
- * Returns the error for a status of the other side. One line of limited length, because its text is
- * untrusted.
+ * Returns the error for a status of the other side. Its text is untrusted, so it is reduced to one
+ * line of limited length.
  */
 export function failureOf(error: Pick<ServiceError, 'code' | 'details'>): TransportError {
   const details = error.details
@@ -89,7 +89,7 @@ function codeOf(code: status): TransportErrorCode {
       return 'lost-log'
     case status.RESOURCE_EXHAUSTED:
     case status.ALREADY_EXISTS:
-      // The latter is temporary too: the other process may have ended without being detected yet.
+      // Another process is temporary too: its end may not have been detected yet.
       return 'busy'
     case status.ABORTED:
       return 'aborted'

@@ -9,7 +9,7 @@ export const wireType = Object.freeze({ varint: 0, fixed64: 1, bytes: 2 })
 
 const two32 = 2 ** 32
 
-/* ------------------------------------------------------------------ out */
+/* ------------------------------------------------------------------ encoding */
 
 export function tag(field: number, type: number): number {
   return (field << 3) | type
@@ -18,7 +18,7 @@ export function tag(field: number, type: number): number {
 /** Writes a whole number from 0 to 2^53 - 1 as a varint. */
 export function writeWhole(writer: BinaryWriter, field: number, value: number): void {
   writer.uint32(tag(field, wireType.varint))
-  // The same bytes; larger numbers need the 64-bit form, which uses a slow bigint.
+  // Both forms write the same bytes; larger numbers need the 64-bit form, which uses a slow bigint.
   if (value < two32) writer.uint32(value)
   else writer.uint64(value)
 }
@@ -56,14 +56,14 @@ export function openMessage(writer: BinaryWriter, field: number): void {
   writer.uint32(tag(field, wireType.bytes)).fork()
 }
 
-/* ------------------------------------------------------------------ in */
+/* ------------------------------------------------------------------ decoding */
 
 export function malformed(what: string, cause?: unknown): TransportError {
   return new TransportError('malformed', what, { cause })
 }
 
 /**
- * Runs a decoder on untrusted bytes. Any error in it is `malformed`; nothing else may throw in it.
+ * Runs a decoder on untrusted bytes. Every error that it throws counts as `malformed`.
  *
  * @throws TransportError `malformed`
  */
@@ -76,7 +76,7 @@ export function decoding<T>(what: string, decode: () => T): T {
   }
 }
 
-/** Reads the length prefix of a nested message. @returns its end, never beyond `limit` */
+/** Reads the length prefix of a nested message. Returns its end, which is never beyond `limit`. */
 export function readEnd(reader: BinaryReader, type: number, limit: number): number {
   expect(type, wireType.bytes)
   const length = reader.uint32()
@@ -85,7 +85,7 @@ export function readEnd(reader: BinaryReader, type: number, limit: number): numb
   return end
 }
 
-/** Called after a nested message was read. A field that exceeds its end has read what follows. */
+/** Checks, after a nested message was read, that none of its fields exceeded its end. */
 export function expectEnd(reader: BinaryReader, end: number): void {
   if (reader.pos !== end) throw malformed('a field runs over the end of its message')
 }
@@ -109,8 +109,8 @@ export function readId(reader: BinaryReader, type: number): NodeId {
 }
 
 /**
- * Reads ids, packed or not, as every protobuf reader must. Appends to `into`, at most up to
- * `countMax`.
+ * Reads ids, packed or not, as every protobuf decoder must. Appends them to `into`, which holds at
+ * most `countMax`.
  */
 export function readIds(
   reader: BinaryReader,

@@ -209,7 +209,7 @@ const messages: readonly Attack[] = [
     send: (now) =>
       sends(now, { kind: 'heartbeat', ...endsOf(now, now.term + 1), commit: logIndex(most), context: null }),
     counter: 'violations',
-    line: new RegExp(`its leader counts on entry ${most} here`),
+    line: new RegExp(`as leader it counts on entry ${most} here`),
   },
   {
     what: 'a confirmation of a read that was never asked',

@@ -83,7 +83,7 @@ void test('a follower refuses entries that contradict committed ones', () => {
   refused(
     solo,
     solo.append(2, 2, [0, 0, 0, 0], 3, 0),
-    /entry 3 is of term 0, but entry 2, which is committed, of term 1/,
+    /entry 3 is of term 0, but entry 2, which is committed, is of term 1/,
   )
 })
 
@@ -99,7 +99,7 @@ void test("a follower refuses entries that are not consecutive or whose terms de
   const bad: readonly [readonly Entry[], RegExp][] = [
     [[command(4, 2)], /entry 4 follows entry 2/],
     [[command(3, 2), command(4, 1)], /of term 1, the entry before it of 2/],
-    [[command(3, 3)], /later than its leader/],
+    [[command(3, 3)], /later than its sender/],
   ]
   for (const [entries, reason] of bad) refused(solo, { ...append, entries, commit }, reason)
 })
@@ -145,8 +145,8 @@ void test('a follower refuses a commit index beyond its log, and continues', () 
 void test('a follower refuses an invalid snapshot', () => {
   const configuration = cluster([1, 2, 3])
   const bad: readonly [number, number, RegExp][] = [
-    [9, 3, /later than its leader/],
-    [9, 0, /of term 0, but entry 2, which is committed, of term 1/],
+    [9, 3, /later than its sender/],
+    [9, 0, /of term 0, but entry 2, which is committed, is of term 1/],
     [2, 2, /entry 2 is of term 2, but it is committed here and of term 1/],
     [2 ** 53 - 1, 2, /is absurd/],
     [0, 0, /is absurd/],

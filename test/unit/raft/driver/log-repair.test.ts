@@ -78,7 +78,7 @@ void test('a peer that does not respond is given up for the next one, repeatedly
   assert.deepEqual(sent, [wanted(2, 5), wanted(2, 6), wanted(3, 5), wanted(2, 5), wanted(3, 5)])
   for (let at = 0; at < 60; at++) await clock.advance(1000)
   assert.deepEqual(notices, [
-    'entries 5 to 8 are missing in the log, and no other member that has them responds',
+    'entries 5 to 8 are needed to repair the log, and no other member that has them responds',
   ])
   const last = sent.at(-1)
   answer(

@@ -208,7 +208,7 @@ void test('the files of another member, and those of a lost log, are refused by 
   Wal.open({ disk: other, random: new SeededRandom(12345), owner: ours }).close()
   assert.match(
     code((copy) => copy.put('end', other.contents('end').slice())),
-    /^foreign: log end belongs to another log; /,
+    /^foreign: file end of the log belongs to another log; /,
   )
 })
 
