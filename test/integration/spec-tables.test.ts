@@ -14,7 +14,7 @@ import type { Doc } from '../support/fixtures/spec-server.ts'
 
 const CM = '/api/v1/namespaces/default/configmaps'
 const TABLE = 'application/json;as=Table;v=v1;g=meta.orch.io'
-/** As kubectl asks. */
+/** The Accept header that kubectl sends. */
 const TABLE_OR_JSON =
   'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json'
 
