@@ -109,7 +109,7 @@ export class LeaseNet {
       keeper.update(true, sent * timed.rate + timed.apiZero, this.#raftMs(timed))
     }
     if (this.#now >= timed.tickAt) {
-      // Timers may fire a little early, and are never made up for.
+      // A timer may fire a little early, and later ticks do not compensate for that.
       timed.tickAt = this.#now + (tickMs - this.#random.below(1000) / 2000) / timed.rate
       keeper.updateTime(this.#raftMs(timed))
       member.raft.tick()

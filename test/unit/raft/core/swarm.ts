@@ -30,7 +30,7 @@ export type Swarm = {
   /** A member with a faster clock. */
   readonly hasty: NodeId | null
   readonly electionTicks: number
-  /** Either one entry each, or a few. */
+  /** The size limit of an append message, which fits either one entry or a few. */
   readonly appendBytesMax: number
 }
 

@@ -575,7 +575,8 @@ void test('a peer that stops reading is reported unreachable and uses at most th
       return counters.messagesDropped > 1000
     })
     assert.ok(a.receiver.unreachables.length > 0)
-    // The write window here, and the sixteen frames of a mebibyte that a gRPC stream buffers.
+    // The limit allows for the write window of this side, and for the sixteen frames of a mebibyte
+    // that a gRPC stream buffers.
     assert.ok(counters.bytesSent < 24 * 1024 * 1024, `${counters.bytesSent} bytes were sent`)
     const before = counters.bytesSent
     await new Promise((resolve) => setImmediate(resolve))
