@@ -25,7 +25,11 @@ import { defined, Gate } from './definition-member.ts'
 
 type Running = { readonly close: () => void }
 
-/** The controller of a member that leads. @param applied what it has applied. Unset: everything */
+/**
+ * Starts the controller of a member that leads.
+ *
+ * @param applied what the member has applied; by default everything
+ */
 function lead(api: Fixture, errors: unknown[], applied: Pick<ObjectStore, 'view'> = api.store): Running {
   const { clock, names, catalog, registry, store } = api
   const prefix = prefixOf({ group: '', plural: 'namespaces', namespace: null })

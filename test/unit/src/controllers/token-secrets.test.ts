@@ -27,7 +27,7 @@ class Kit {
   readonly errors: unknown[] = []
   readonly issued: SecretToken[] = []
   hasKey = true
-  /** Precedes each token. */
+  /** The text that precedes each token. */
   header = ''
   readonly revoked = new Set<string>()
   keysChanged: () => void = () => undefined

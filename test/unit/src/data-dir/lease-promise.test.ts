@@ -59,8 +59,8 @@ void test('a lease promise with any byte changed, or cut, or missing next to a l
       spoiled.push(changed)
     }
   }
-  // The longest is the same for every way to spoil it; the record is replaced, so each gets its
-  // own.
+  // Each call replaces the damaged record, so every kind of damage is written by itself. The result
+  // is the longest timeout for all of them.
   for (const text of spoiled) {
     if (text === null) rmSync(path)
     else writeFileSync(path, text)

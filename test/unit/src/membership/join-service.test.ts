@@ -164,7 +164,7 @@ void test('a removed member does not come back with the same token', async () =>
 
 void test('membership is decided by memory after a barrier, not by the last status of consensus', async () => {
   const members = new PlannedMembers(['n1', 'n2', 'n3'])
-  // Consensus publishes its status periodically; the records are read behind a barrier.
+  // Consensus publishes its status periodically; the records are read after a barrier.
   const consensus = {
     status: members.status,
     changeMembers: (change: MemberChange) => members.changeMembers(change),

@@ -171,7 +171,7 @@ void test('an informer whose watch was closed by the store processes nothing mor
   await informer.takeIn()
 })
 
-/** As a store whose watch reads all events from disk. */
+/** Returns the store with watches that read all events from disk. */
 function readingFromDisk(store: ObjectStore): ObjectStore {
   const watch: ObjectStore['watch'] = (...args) => {
     const cursor = store.watch(...args)

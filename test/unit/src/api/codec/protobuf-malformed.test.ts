@@ -72,7 +72,7 @@ const wrong: readonly [string, Uint8Array, string][] = [
     "leaf.raw: couldn't parse the body as JSON",
   ],
   [
-    'JSON with a number beyond all',
+    'JSON with a number that is too large',
     body(nested(2, nested(6, text(1, '{"a":[1e400]}')))),
     'leaf.raw: a[0]: number 1e400 is',
   ],

@@ -85,7 +85,7 @@ for (const [what, rule, words, schema = count] of [
     ),
   ],
   [
-    'that is no condition',
+    'that is not a boolean',
     { rule: 'self + 1' },
     `${P}.rule: Invalid value: "self + 1": cel expression must evaluate to a bool`,
   ],

@@ -362,7 +362,7 @@ void test('members that a kind drops or keeps do not count for the generation, a
   assert.deepEqual(again.object, made.object)
 })
 
-/** May `update` everything, but not `create`. */
+/** Permits `update` of everything, and no `create`. */
 const onlyUpdates: AccessReviewer = {
   ...allowsEverything,
   authorize: (_, action) => ({ allowed: action.verb !== 'create', denied: false, reason: '' }),
