@@ -38,7 +38,7 @@ const neverSet = [
   'apps.v1.RollingUpdateStatefulSetStrategy.maxUnavailable',
   'batch.v1.CronJobSpec.timeZone',
   'autoscaling.v2.MetricSpec.containerResource',
-  // Excluded by the certificates.
+  // `insecureSkipTLSVerify` must not be set together with `caBundle`.
   'apiregistration.v1.APIServiceSpec.insecureSkipTLSVerify',
   'autoscaling.v2.ContainerResourceMetricSource.',
   'autoscaling.v2beta1.MetricSpec.containerResource',

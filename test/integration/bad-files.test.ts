@@ -300,7 +300,7 @@ const cases: readonly Case[] = [
         ['a link to itself', linkToItself],
         ['gone', (): void => undefined],
         [
-          'cut',
+          'truncated',
           (path: string): void =>
             writeFileSync(path, readFileSync(path.replace(pki, keptPki)).subarray(0, 150)),
         ],

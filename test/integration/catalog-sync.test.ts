@@ -178,7 +178,7 @@ void test('a scan of unknown paths shares its rounds with the leader', async (t)
   await until(() => waits() === 150)
   leader.letGo()
   for (const answer of await Promise.all(requested)) assert.equal(answer.statusCode, 404)
-  // The first request started one; all others share the next.
+  // The first request started one round; all others share the next.
   assert.ok(rounds() <= 2, `${rounds()} rounds for 150 paths`)
 })
 

@@ -163,7 +163,7 @@ const text = (field: number, value: string): readonly number[] => [
 
 for (const [answer, method, bytes, why] of [
   ['an empty response', 'Encrypt', [], /Encrypt has no key_id/],
-  ['bytes that are no message', 'Encrypt', [10, 255, 255], /the response to Encrypt cannot be read/],
+  ['bytes that are not a message', 'Encrypt', [10, 255, 255], /the response to Encrypt cannot be read/],
   ['no ciphertext', 'Encrypt', text(2, 'key-1'), /Encrypt has no ciphertext/],
   ['a ciphertext that it cannot open', 'Encrypt', [...text(1, 'x'), ...text(2, 'key-1')], /another data key/],
   ['another data key', 'Decrypt', text(1, 'y'.repeat(32)), /another data key/],

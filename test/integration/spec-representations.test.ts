@@ -152,7 +152,7 @@ void test('spec 4.7: metadata alone, of one object and of a list, got, written a
       const list = read(listed, encoding, type, listSchema(partialObjectMetadataSchema))
       assert.deepEqual([list['kind'], list['apiVersion']], ['PartialObjectMetadataList', `${meta}/v1`])
       assert.deepEqual((list['items'] as readonly JsonObject[])[0]?.['metadata'], doc.metadata)
-      // As upstream: a list is no single object, and the other way round.
+      // As upstream: a list is not served as a single object, nor a single object as a list.
       assert.equal((await api.ask('GET', CM, { headers: one })).status, 406)
       assert.equal((await api.ask('GET', `${CM}/a`, { headers: many })).status, 406)
       await api.ask('DELETE', `${CM}/a`)

@@ -75,7 +75,7 @@ void test('spec 4.7: includeObject decides how much of its object a row carries'
     assert.deepEqual(rowsOf((await ask('Object')).doc)[0]?.object, plain.doc)
     assert.equal(rowsOf((await ask('Metadata')).doc)[0]?.object?.kind, 'PartialObjectMetadata')
     assert.deepEqual([(await ask('All')).status, (await ask('All')).doc.reason], [400, 'BadRequest'])
-    // It has no meaning without rows.
+    // Without a table `includeObject` is ignored.
     assert.equal((await api.ask('GET', `${path}?includeObject=All`)).status, 200)
   }
 })

@@ -66,8 +66,8 @@ void test('I8: a member that does not know that its demotion is committed may co
     const own = { index: logIndex(5), term: term(2), configuration: after }
     memberships.committed(change(5, after, 2))
     memberships.leads(3, 3, [own, before])
-    // A member is no voter if it knows that the demotion is committed, lacks the demotion, or has
-    // another entry at its index.
+    // The member may not lead if it knows that the demotion is committed, lacks the demotion, or
+    // has another entry at its index.
     finds(/^I8 leads/, () => memberships.leads(3, 4, [own]))
     finds(/^I8 leads/, () => memberships.leads(3, 4, [before]))
     finds(/^I8 leads/, () => memberships.leads(3, 4, [{ ...own, term: term(1) }, before]))

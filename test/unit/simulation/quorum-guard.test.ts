@@ -20,7 +20,7 @@ function quorumGuard(unsound: readonly number[], voteless: readonly number[]): Q
 for (const [title, unsound, voteless, member, spared] of [
   ['one of three may be', [], [], 2, true],
   ['a second one may not', [], [2], 3, false],
-  ['a member that has lost everything may be once more', [], [2], 2, true],
+  ['a member that has lost everything may be damaged again', [], [2], 2, true],
   ['one with a wrong state may be the first that loses its log', [2, 3], [], 2, true],
   ['a second one with a wrong state may not lose its log', [2, 3], [2], 3, false],
   ['the only one with a right state may not be', [2], [], 1, false],

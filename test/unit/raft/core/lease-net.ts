@@ -243,7 +243,7 @@ export class LeaseNet {
     timed.awakeAt = this.#now + this.#random.below(30)
     timed.updatedAt = timed.awakeAt
     if (this.#isolated?.id === member.id) this.#isolated = { id: member.id, sinceMs: this.#now }
-    // As in the driver.
+    // The driver does the same.
     if (member.raft.votesAlone) member.raft.campaign()
   }
 

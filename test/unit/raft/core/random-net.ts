@@ -190,7 +190,7 @@ export class RandomNet {
 
   #deliver(): void {
     if (this.#messages.length === 0) return
-    // Mostly in order, sometimes far from it.
+    // Messages are delivered mostly in order, and sometimes far out of order.
     const at = !this.#random.chance(this.#swarm.reorder) ? 0 : this.#random.below(this.#messages.length)
     const message = present(this.#messages.splice(at, 1)[0], 'a message waits')
     if (message.to === this.#paused) return this.#lose(message)

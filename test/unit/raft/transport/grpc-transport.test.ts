@@ -260,7 +260,7 @@ void test('removing an authority closes all links; peers of the remaining author
 void test('a member is not confused with another one at its address', async () => {
   await withHarness(ours, async (harness, events) => {
     const [a, b] = await pair(harness)
-    // The former address of n3 belongs to n2 now.
+    // In the configuration that n1 knows, n3 has the address that belongs to n2 now.
     const moved = { ...memberInfo({ id: nodeId(3), name: 'n3' }, b.info.peerAddress) }
     a.transport.setPeers([a.info, moved])
     await until('it is reported', () =>
@@ -331,7 +331,7 @@ void test('a caller is refused with one clear line for each kind of mistake', as
   })
 })
 
-void test('a member with another log than the recorded one is refused for good', async () => {
+void test('a member with another log than the recorded one is refused with OUT_OF_RANGE', async () => {
   await withHarness(ours, async (harness, events) => {
     const [, b] = await pair(harness)
     b.receiver.known.set(nodeId(1), 'the log it lost')

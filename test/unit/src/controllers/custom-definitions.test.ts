@@ -146,7 +146,7 @@ void test('a leader that stalled half-way leaves the objects of a later definiti
   await member.define()
   await member.until('Established', 'True InitialNamesAccepted')
   await member.untilCurrent()
-  // More objects than are deleted at once.
+  // These are more objects than are deleted at once.
   for (let at = 0; at < 100; at++) await member.widget(`w${at}`)
   member.follow()
   await member.api.delete({ kind, name })

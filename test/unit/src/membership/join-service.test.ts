@@ -130,7 +130,7 @@ void test('a process does not receive an id that was removed and redrawn concurr
   members.changeMembers = async (wanted) => {
     const changed = await change(wanted)
     if (wanted.kind === 'add' && later.length === 0) {
-      // Its answer is late: the operator removes it, and the process asks another member.
+      // The addition is reported late: an operator removes the member first, and it asks again.
       await change({ kind: 'remove', id: wanted.member.id })
       later.push('asks')
       later.push(await service.join(id, request, forEver))

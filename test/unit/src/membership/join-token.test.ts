@@ -1,6 +1,6 @@
 /*
- * Goal: an issued join token is accepted as issued, and any changed text is no token or another
- * one.
+ * Goal: an issued join token is accepted as issued, and any changed text is not a token or is
+ * another one.
  * Method: tokens of many seeds, each changed at every place.
  */
 import assert from 'node:assert/strict'
@@ -44,7 +44,7 @@ void test('a token with any character changed is invalid, of another authority, 
   assert.equal(parseJoinToken(`${text}0`), null)
 })
 
-void test('no two tokens share a secret or an id, and a hash that was cut matches nothing', () => {
+void test('no two tokens share a secret or an id, and an empty or truncated hash matches no token', () => {
   const random = new SeededRandom(7)
   const drawn = Array.from({ length: 100 }, () => drawJoinToken(authority, random))
   assert.equal(new Set(drawn.map(({ id }) => id)).size, drawn.length)

@@ -91,7 +91,7 @@ void test('a list in slices yields between them, misses no change, and shows no 
   })
   informer.start()
   assert.deepEqual([inTurn, words.splice(0)], [2, ['a new', 'b new']])
-  // One object of the first slice, and two that the list has not reached.
+  // Objects of the first slice (a, b, 0) and objects that the list has not reached (e, f) change.
   await api.patch({ name: 'a', body: { data: { k: 'changed' } } })
   await api.patch({ name: 'e', body: { data: { k: 'first' } } })
   await api.patch({ name: 'e', body: { data: { k: 'second' } } })

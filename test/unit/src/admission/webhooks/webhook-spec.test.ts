@@ -78,7 +78,7 @@ void test('spec 4.6.2: a connection has the operation CONNECT, its options as th
   )
   kit.answer = (call) => deny(call)
   await refused(connect(request, { kind: exec.options, object }))
-  // Logs are a read.
+  // Reading logs is not a CONNECT, so no webhook is called.
   kit.clear()
   await connect(request, null)
   assert.equal(kit.reviews().length, 0)

@@ -1,5 +1,5 @@
-// Goal: a body that is no message of the kind is refused in one line that names the member. Method:
-// bodies that are wrong in one place each.
+// Goal: a body that is not a message of the kind is refused in one line that names the member.
+// Method: bodies that are wrong in one place each.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'

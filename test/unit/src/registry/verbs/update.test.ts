@@ -269,7 +269,7 @@ void test('a write without a version that keeps losing races asks for a repetiti
     limits: { rewriteAttemptsMax: 3 },
     admission: {
       mutate: async (request) => {
-        // Another writer is always faster.
+        // Another writer always updates the object first.
         if (
           request.operation === 'UPDATE' &&
           request.context.request.user.name === 'tester' &&

@@ -158,7 +158,7 @@ void test('the record of a binding or an eviction holds a Status instead of the 
   const pod = { kind: 'Pod', name: 'p', idempotencyKey }
   await api.create({ kind: 'Pod', body: { ...body, spec } })
   const binding: Call = { ...pod, subresource: 'binding', body: { ...body, target } }
-  // The same through the kind that is an alias of the subresource.
+  // Binding through the kind `Binding`, which is an alias of the subresource.
   const alias: Call = { kind: 'Binding', idempotencyKey, body: { metadata: { name: 'q' }, target } }
   await api.create({ kind: 'Pod', body: { metadata: { name: 'q' }, spec } })
   // The first eviction gives the Pod its grace period, and the second removes it.

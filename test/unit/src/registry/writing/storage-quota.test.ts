@@ -129,7 +129,7 @@ void test('a patch that grows an object over the limit is 413, as is a race that
   assert.equal(seen.code, 413)
   assert.equal(seen.reason, 'RequestEntityTooLarge')
 
-  // The verb saw older settings than apply.
+  // The verb reads older settings than those under which the command is applied.
   const behind = new Proxy(api.store, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name, target)

@@ -164,7 +164,7 @@ void test('a refusal that depends on stale memory is evaluated again', async (t)
   await api.patch({ name: 'a', body: { data: { k: '2' } } })
   store.old.set(key, old)
   counted()
-  // On stale memory nothing would change.
+  // Compared with the stale object this patch would change nothing.
   await api.patch({ name: 'a', body: { data: { k: '1' } } })
   assert.deepEqual(counted(), [2, 1])
 })

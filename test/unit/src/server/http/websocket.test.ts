@@ -88,7 +88,7 @@ void test('a token is a subprotocol next to another one, and a partial one is re
   assert.deepEqual(offer('a, b'), { token: null, protocol: 'a' })
   assert.deepEqual(offer(`${token('secret')},json`), { token: 'secret', protocol: 'json' })
   assert.deepEqual(offer(`json , ${token('a.b-c_d~')}`), { token: 'a.b-c_d~', protocol: 'json' })
-  // That of another domain is a protocol like any other.
+  // The token protocol of another domain is a protocol like any other.
   assert.equal(webSocketOffer({ 'sec-websocket-protocol': token('x') }, 'orch.io').token, null)
   const wrong = [
     token('alone'),

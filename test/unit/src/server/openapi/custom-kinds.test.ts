@@ -352,14 +352,14 @@ void test('documents change exactly when their content does', async () => {
   assert.equal(second.core, first.core)
   for (const what of ['v2', 'binary', 'index'] as const)
     assert.notEqual(second[what].etag, first[what].etag, what)
-  // The same content in another value.
+  // The same definition as another JavaScript object.
   catalog.setCustom([tabs(upstream)])
   const third = await seen()
   for (const what of ['v2', 'binary', 'index'] as const)
     assert.equal(third[what].etag, second[what].etag, what)
   assert.equal(third.custom?.etag, second.custom?.etag)
   assert.equal(third.v2, second.v2)
-  // Another version of it.
+  // Another schema of the same kind.
   catalog.setCustom([tabs(upstream, { type: 'object', properties: { spec: { type: 'string' } } })])
   const fourth = await seen()
   for (const what of ['v2', 'binary', 'index'] as const)
