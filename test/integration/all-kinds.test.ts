@@ -44,7 +44,7 @@ const neverSet = [
   'autoscaling.v2beta1.MetricSpec.containerResource',
   'autoscaling.v2beta1.ContainerResourceMetricSource.',
   'policy.v1beta1.PodSecurityPolicySpec.allowedProcMountTypes',
-  // Excluded by maxUnavailable and by the number.
+  // Each of these excludes another member: `maxUnavailable`, and the `number` of the port.
   'policy.v1.PodDisruptionBudgetSpec.minAvailable',
   'networking.v1.ServiceBackendPort.name',
   'apps.v1.StatefulSetSpec.persistentVolumeClaimRetentionPolicy',

@@ -21,7 +21,7 @@ export type Swarm = {
   readonly pauses: number
   /** Links that break in one direction only. */
   readonly oneWayCuts: number
-  /** Old messages that arrive again, long after. */
+  /** Old messages that arrive again after a long time. */
   readonly replays: number
   readonly transfers: number
   readonly campaigns: number

@@ -126,7 +126,7 @@ async function callSnapshot(
   return error
 }
 
-/** Sends the hello of that caller. @returns the version of the response */
+/** Sends a hello with the credentials of `caller`. @returns the version of the response */
 async function welcomeFrom(to: TestMember, caller: PeerCredentials, sent: Hello): Promise<number> {
   const [authority, key, certificate] = [caller.authorityPem, caller.keyPem, caller.certificatePem]
   const secure = credentials.createSsl(Buffer.from(authority), Buffer.from(key), Buffer.from(certificate))
@@ -418,7 +418,7 @@ void test('of two processes of one member the newer is refused, until the older 
     assert.ok(events.some(({ event }) => event.kind === 'refused' && event.reason === 'other-process'))
     a.transport.send(probe(a, b, 5))
     await until('the older one is still connected', () => b.receiver.messages.length > 0)
-    // A caller from before process numbers is not distinguished.
+    // A caller of a version without process numbers is accepted as the same process.
     const old = await callMessages(b, ours('n1'), [
       encodeHelloFrame({ ...hello, process: 0 }),
       new Uint8Array([1]),
@@ -450,7 +450,7 @@ void test('a member cannot send messages as another member', async () => {
   await withHarness(ours, async (harness) => {
     const [a, b] = await pair(harness)
     await connect(a, b)
-    // A message of 7 to b as if from 7; the stream belongs to n1.
+    // The message names member 7 as its sender, but the stream belongs to n1.
     const forged = Buffer.from('1a160a140a12090700000000000000110200000000000000', 'hex')
     const frame = Buffer.concat([Buffer.of(0x12, forged.length), forged])
     const error = await callMessages(b, ours('n1'), [encodeHelloFrame(hello), frame])
