@@ -21,7 +21,7 @@ import { SpecServer } from '../support/fixtures/spec-server.ts'
 import { createOperatedPod } from '../support/fixtures/subresource-target.ts'
 
 const names = namesOf('orch.io')
-/** An observed kind is only read. */
+/** Clients cannot write an observed kind. */
 const sendable = definitionsFor(names).filter(({ observe }) => observe === undefined)
 const seed = Number(process.env['SEED'] ?? 1)
 const DRY = '?dryRun=All&fieldValidation=Strict'
@@ -31,7 +31,7 @@ function makerFor(): FullObjects {
   return new FullObjects(names, seed)
 }
 
-/** Fields that the server sets or ignores. */
+/** Returns whether the server sets or ignores the field, so that a wrong value is not refused. */
 function isForgiven(kind: string, { field, reason }: Broken): boolean {
   if (reason === null) return false
   // As upstream: an unsupported data source is ignored.
@@ -108,7 +108,7 @@ void test('spec 2: exactly one member of a union is set in every kind', async (t
 })
 
 /** The immutable fields by kind, with another value. */
-const lasting: readonly (readonly [
+const immutables: readonly (readonly [
   kind: string,
   steps: readonly (string | number)[],
   value: string | number | boolean,
@@ -137,7 +137,7 @@ void test('spec 2: an immutable field stays as it was created', async (t) => {
   const api = await SpecServer.start(t)
   const maker = makerFor()
   for (const definition of sendable) {
-    const changes = lasting.filter(([kind]) => kind === definition.kind)
+    const changes = immutables.filter(([kind]) => kind === definition.kind)
     if (changes.length === 0) continue
     const collection = collectionOf(definition)
     const { status, doc, text } = await api.ask('POST', collection, {

@@ -38,13 +38,13 @@ const neverSet = [
   'apps.v1.RollingUpdateStatefulSetStrategy.maxUnavailable',
   'batch.v1.CronJobSpec.timeZone',
   'autoscaling.v2.MetricSpec.containerResource',
-  // Excluded by the certificates.
+  // `insecureSkipTLSVerify` must not be set together with `caBundle`.
   'apiregistration.v1.APIServiceSpec.insecureSkipTLSVerify',
   'autoscaling.v2.ContainerResourceMetricSource.',
   'autoscaling.v2beta1.MetricSpec.containerResource',
   'autoscaling.v2beta1.ContainerResourceMetricSource.',
   'policy.v1beta1.PodSecurityPolicySpec.allowedProcMountTypes',
-  // Excluded by maxUnavailable and by the number.
+  // Each of these excludes another member: `maxUnavailable`, and the `number` of the port.
   'policy.v1.PodDisruptionBudgetSpec.minAvailable',
   'networking.v1.ServiceBackendPort.name',
   'apps.v1.StatefulSetSpec.persistentVolumeClaimRetentionPolicy',
@@ -67,19 +67,19 @@ const neverSet = [
 ]
 
 for (const domain of someDomains) {
-  void test(`spec 2, 9.4: nothing is lost of any kind of ${domain}`, async (t) => {
+  void test(`spec 2, 9.4: nothing is lost of an object of any kind of ${domain}`, async (t) => {
     const api = await SpecServer.start(t, { domain })
     const names = namesOf(domain)
     const maker = new FullObjects(names, seed)
     const given = new SaidMembers()
-    // An observed kind is only read.
+    // Clients cannot write an observed kind.
     const sendable = definitionsFor(names).filter(({ observe }) => observe === undefined)
     for (const definition of sendable) {
       const { kind, version } = definition
       await t.test(`${kind} ${version}`, async () => {
         const client = new KindClient(api, names, definition)
         try {
-          if (isStored(definition)) await liveAll(client, maker, given)
+          if (isStored(definition)) await runAllVerbs(client, maker, given)
           else if (definition.review !== undefined) await reviewAll(client, maker, given)
           else await operateAll(client, maker, given)
         } catch (cause) {
@@ -96,7 +96,7 @@ for (const domain of someDomains) {
   })
 }
 
-async function liveAll(client: KindClient, maker: FullObjects, given: SaidMembers): Promise<void> {
+async function runAllVerbs(client: KindClient, maker: FullObjects, given: SaidMembers): Promise<void> {
   const { definition } = client
   for (let variant = 0; variant < variantsOf(definition); variant++) {
     const sent = maker.object(definition, variant)
@@ -129,7 +129,7 @@ type Subresource = {
   readonly body: (current: JsonObject, full: JsonObject, maker: FullObjects) => JsonObject
 }
 
-/** In the order in which they can be set. */
+/** The subresources, in the order in which they can be set. */
 const subresources: readonly Subresource[] = [
   {
     name: 'ephemeralcontainers',
@@ -177,10 +177,10 @@ async function operateAll(client: KindClient, maker: FullObjects, given: SaidMem
   }
 }
 
-/** Nothing is stored: the response contains the request and its result. */
+/** Sends the review, which is not stored: the response contains the request and its result. */
 async function reviewAll(client: KindClient, maker: FullObjects, given: SaidMembers): Promise<void> {
   const { definition, collection, encodings } = client
-  // A namespace allows only operations on its resources.
+  // A review within a namespace may only ask about resources: the other variants are refused.
   const count = definition.scope === 'Namespaced' ? 1 : variantsOf(definition)
   for (let variant = 0; variant < count; variant++) {
     const sent = maker.object(definition, variant)

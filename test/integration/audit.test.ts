@@ -1,8 +1,8 @@
 /*
  * Goal: audit events follow the policy in upstream's form: no body below its level, no credential
  * at any level. A request waits for the log only in the blocking modes.
- * Method: the shipped server, verbs and machine over a socket; a log in memory that the tests hold
- * up and break.
+ * Method: the shipped server, verbs and machine over a socket; a log in memory that the tests delay
+ * and break.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -15,9 +15,9 @@ import { FakeRegistry } from '../support/fakes/fake-registry.ts'
 import { ADMIN, NOBODY, serverAround, serverLimits } from '../../fixtures/server-fixture.ts'
 import { SpecServer } from '../support/fixtures/spec-server.ts'
 
-type Of = Parameters<typeof memoryTrail>[0]
+type TrailOptions = Parameters<typeof memoryTrail>[0]
 
-async function start(t: TestContext, of: Of) {
+async function start(t: TestContext, of: TrailOptions) {
   const kit = await memoryTrail(of)
   const server = await SpecServer.start(t, {
     domain: of.domain ?? 'orch.io',
@@ -25,7 +25,7 @@ async function start(t: TestContext, of: Of) {
   })
   t.after(() => kit.close())
   let count = 0
-  /** Asks, and waits for its events. */
+  /** Sends a request and waits for its audit events. */
   const requested = async (
     events: number,
     ...[method, path, asking = {}]: Parameters<SpecServer['ask']>

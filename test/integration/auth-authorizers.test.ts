@@ -194,7 +194,7 @@ void test('spec 5.4: the right to impersonate may come from a webhook', async (t
   )
 })
 
-void test('a dead, slow or broken authorization webhook refuses its own requests alone', async (t) => {
+void test('a dead, slow or broken authorization webhook fails only the requests that need it', async (t) => {
   let answer: Answer = 'never'
   const { api, hook } = await open(t, 'ABAC,Webhook', () => answer)
   const identity = api.client('nina')
@@ -226,7 +226,7 @@ void test('a dead, slow or broken authorization webhook refuses its own requests
   assert.equal(failures.length, 1, 'one line for many failures')
 })
 
-void test('files of webhooks and policies that cannot be used end the start with one line', async (t) => {
+void test('files of webhooks and policies that cannot be used make the start fail with one line', async (t) => {
   const file = filesOf(t)
   const hook = await OutwardServer.start(t, () => 'never')
   const plain = kubeconfigFor(hook.config()).replace('https:', 'http:')

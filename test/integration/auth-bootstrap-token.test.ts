@@ -1,5 +1,5 @@
 /*
- * Goal: the Secret of a bootstrap token authenticates its holder while it is there and valid.
+ * Goal: a bootstrap token authenticates its holder while its Secret exists and is valid.
  * Method: the whole server over HTTPS in both domains.
  */
 import assert from 'node:assert/strict'

@@ -119,7 +119,7 @@ void test('spec 5.5: the answer of a plugin, a token or a certificate, authentic
   }
 })
 
-void test('spec 5.5: the cache of credentials ends at their expiry', async (t) => {
+void test('spec 5.5: the cache returns credentials until they expire', async (t) => {
   const api = await AccessServer.start(t, {})
   const plugin = new Plugin(t, api)
   const expiration = new Date(plugin.clock.wallMs() + 30_000).toISOString()
@@ -131,7 +131,7 @@ void test('spec 5.5: the cache of credentials ends at their expiry', async (t) =
   assert.deepEqual([await userAt(endpoint), await userAt(endpoint), plugin.runs], ['static', 'static', 2])
 })
 
-void test('spec 5.5: the cache of credentials ends with a 401: one new run, and the request is sent once again', async (t) => {
+void test('spec 5.5: the cache returns credentials until a 401: the plugin runs once again, and the request is repeated once', async (t) => {
   const api = await AccessServer.start(t, {})
   const plugin = new Plugin(t, api)
   plugin.answers({ token: 'revoked' }, 1)

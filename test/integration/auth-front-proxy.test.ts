@@ -146,7 +146,7 @@ void test('spec 5.3: headers count only with a certificate of the authority for 
     return typeof got === 'number' ? String(got) : got.user
   }
   assert.equal(await user({ headers }), 'system:anonymous', 'no certificate')
-  assert.equal(await user({ headers, identity: api.client('lena') }), 'lena', 'that of a client')
+  assert.equal(await user({ headers, identity: api.client('lena') }), 'lena', 'the certificate of a client')
   const bearing = { ...headers, authorization: 'Bearer static-token' }
   assert.equal(await user({ headers: bearing }), 'static', 'a token')
   const other = new TestAuthority('proxy-ca')
@@ -176,7 +176,7 @@ void test('spec 5.3: only proxies with an allowed name are trusted', async (t) =
   }
 })
 
-void test('a replaced file of the authority for proxies counts without a restart', async (t) => {
+void test('a replaced file of the authority for proxies takes effect without a restart', async (t) => {
   const { api, proxies, proxy, caFile, seen } = await open(t)
   const headers = { 'x-remote-user': 'kate' }
   assert.equal(typeof (await seen({ headers, identity: proxy })), 'object')
@@ -194,7 +194,7 @@ void test('a replaced file of the authority for proxies counts without a restart
   assert.equal(typeof (await seen({ headers, identity: next.client('front', []) })), 'object')
 })
 
-void test('flags of a proxy that do not fit together end the start', async (t) => {
+void test('contradictory flags of a proxy make the start fail', async (t) => {
   const file = filesOf(t)
   const ca = file('ca', new TestAuthority('proxy-ca').pem)
   const rows: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [

@@ -16,7 +16,7 @@ import { until } from '../support/tools/until.ts'
 
 type Flags = Readonly<Record<string, string>>
 
-/** Methods that a flag enables; the others are always there. */
+/** Methods that a flag enables; the others are always enabled. */
 type Method = 'token-file' | 'bootstrap' | 'oidc' | 'webhook' | 'proxy'
 
 const METHODS: readonly Method[] = ['token-file', 'bootstrap', 'oidc', 'webhook', 'proxy']
@@ -28,11 +28,11 @@ type Row = {
   readonly call: (api: AccessServer) => Promise<AccessCall> | AccessCall
   /** The user where the method is enabled. */
   readonly user: string
-  /** The user where it is not. Unset: 401. */
+  /** The user where the method is not enabled; by default the request is answered with 401. */
   readonly without?: string
 }
 
-/** The other parties of the servers: a provider, a webhook, an authority for proxies. */
+/** The parties that the servers trust: a provider, a webhook, an authority for proxies. */
 class World {
   readonly provider: OidcProvider
   readonly hook: OutwardServer

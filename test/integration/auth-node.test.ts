@@ -1,6 +1,6 @@
 /*
- * Goal: with the mode Node, a node reads the Secret of its Pod from when the Pod is bound to it to
- * when the Pod is gone, and its watch of it ends then.
+ * Goal: with the mode Node, a node may read the Secret of a Pod as long as the Pod is bound to the
+ * node; when the Pod is deleted, the node's watch of the Secret ends.
  * Method: the whole server over HTTPS, with certificates of two nodes.
  */
 import assert from 'node:assert/strict'
@@ -40,7 +40,7 @@ void test('spec 5.7: a node reads the Secrets of its own Pods only, as long as i
   assert.equal((await api.ask(selected, own)).status, 200)
   assert.equal((await api.ask('/api/v1/nodes', other)).status, 200)
 
-  // The watch ends although nothing closes it: its caller lost the permission.
+  // The client keeps the watch open: it ends because its caller lost the permission.
   const watched = api.ask(`${selected}&watch=true`, own)
   await until('the watch is in progress', async () => {
     const { text: metrics } = await api.admin('/metrics')

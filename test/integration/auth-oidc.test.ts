@@ -133,7 +133,7 @@ void test('a token without a key id is verified by each key, and other algorithm
   }
 })
 
-void test('a new key of the provider counts when its first token comes, at limited frequency', async (t) => {
+void test('a new key of the provider is fetched when its first token comes, at limited frequency', async (t) => {
   const { provider, user } = await open(t)
   assert.equal(await user(await provider.token()), `${provider.issuer}#kate`)
   provider.keys.length = 0
@@ -152,7 +152,7 @@ void test('a new key of the provider counts when its first token comes, at limit
   assert.ok(provider.server.calls.length <= 2 * fetches, `${provider.server.calls.length} calls`)
 })
 
-void test('spec 5.1: a provider that fails refuses its own tokens alone, and is used when it is back', async (t) => {
+void test('spec 5.1: while the provider fails only its own tokens are refused, and it is used when it is back', async (t) => {
   const { api, provider, user } = await open(t, {}, (started) => {
     started.fault = 'never'
   })
@@ -181,7 +181,7 @@ void test('a discovery document of another issuer, or with keys over http, is no
   }
 })
 
-void test('OpenID flags that do not fit together end the start', async (t) => {
+void test('contradictory OpenID flags make the start fail', async (t) => {
   const rows: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
     [{ 'oidc-issuer-url': 'https://a' }, /^--oidc-issuer-url needs --oidc-client-id/],
     [{ 'oidc-client-id': 'a' }, /^--oidc-client-id needs --oidc-issuer-url/],

@@ -19,7 +19,7 @@ function reviewIn({ body }: SeenCall): Review {
   return JSON.parse(body) as Review
 }
 
-/** Answers a review in its own version. */
+/** Answers a review in the API version of the review. */
 function answered(call: SeenCall, status: object, change: object = {}): Answer {
   const { apiVersion, kind } = reviewIn(call)
   return { body: JSON.stringify({ apiVersion, kind, status, ...change }) }
@@ -59,7 +59,7 @@ for (const version of ['v1', 'v1beta1']) {
   })
 }
 
-void test('spec 4.6.1: an answer counts by its version and status; its spec and its content type do not matter', async (t) => {
+void test('spec 4.6.1: an answer is accepted by its version and status; its spec and its content type do not matter', async (t) => {
   const spec = { token: 'another', audiences: ['https://other'] }
   let type = ''
   const { api } = await open(t, (call) => {
@@ -133,7 +133,7 @@ void test('spec 5.2: an answer in another form than the request authenticates no
   assert.equal(await name(), 'kate')
 })
 
-void test('a webhook that is dead, slow, redirecting or sends garbage fails its own tokens alone', async (t) => {
+void test('a webhook that is dead, slow, redirecting or sends garbage fails only its own tokens', async (t) => {
   let answer: Answer = 'never'
   const { api, hook } = await open(t, () => answer)
   const headers = { authorization: 'Bearer secret-token' }
@@ -179,7 +179,7 @@ void test('spec 5: requests with the same token share one review, and its answer
   assert.equal(hook.calls.length, 1)
 })
 
-void test('without a time to keep them, each request asks the webhook', async (t) => {
+void test('with a cache TTL of zero, each request calls the webhook', async (t) => {
   const flags = { 'authentication-token-webhook-cache-ttl': '0' }
   const { api, hook } = await open(t, (call) => answered(call, kate), flags)
   for (let asked = 1; asked <= 3; asked++) {

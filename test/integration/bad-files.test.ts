@@ -93,7 +93,7 @@ async function start(given: Flags): Promise<string | null> {
  * Returns the paths and contents of all files, except for those of locks and for the election
  * timeout of the last start, which is recorded before the log is opened.
  */
-function picture(directory: string): ReadonlyMap<string, string> {
+function fingerprints(directory: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
@@ -147,8 +147,8 @@ function replaced(path: string, put: (path: string) => void): void {
 
 const garbage = (path: string): void => writeFileSync(path, 'no such thing\n'.repeat(50))
 const empty = (path: string): void => writeFileSync(path, '')
-const folder = (path: string): void => void mkdirSync(path)
-const circle = (path: string): void => symlinkSync(path, path)
+const emptyDirectory = (path: string): void => void mkdirSync(path)
+const linkToItself = (path: string): void => symlinkSync(path, path)
 
 function withKeysOf(member: string): Flags {
   const [server, peer] = [paths.server(member), paths.peer(member)]
@@ -173,8 +173,8 @@ const remedy =
 const cases: readonly Case[] = [
   ...(
     [
-      ['a folder', folder, /EISDIR/],
-      ['links in a circle', circle, /ELOOP/],
+      ['a directory', emptyDirectory, /EISDIR/],
+      ['a link to itself', linkToItself, /ELOOP/],
       ['text', garbage, /is not a log segment/],
       ['empty', empty, /damaged at byte 0/],
     ] as const
@@ -183,14 +183,14 @@ const cases: readonly Case[] = [
     spoil: () => replaced(join(data, segment), put),
     line: new RegExp(`000000000001\\.log.*${line.source}|${line.source}.*000000000001\\.log`),
   })),
-  { what: 'log folder: a file', spoil: () => replaced(join(data, 'log'), garbage), line: /data\/log/ },
+  { what: 'log directory: a file', spoil: () => replaced(join(data, 'log'), garbage), line: /data\/log/ },
   {
-    what: 'log folder: gone, with a final error line',
+    what: 'log segment: gone',
     spoil: () => rmSync(join(data, segment)),
     line: /000000000001\.log/,
   },
   {
-    what: 'log segment: cut',
+    what: 'log segment: truncated',
     // Within the written bytes: preallocated zeros follow them.
     spoil: () => truncateSync(join(data, segment), 512),
     line: /000000000001\.log is damaged at byte \d+/,
@@ -201,13 +201,13 @@ const cases: readonly Case[] = [
     line: /member\.json is damaged/,
   },
   {
-    what: 'member.json: a folder',
-    spoil: () => replaced(join(data, 'member.json'), folder),
+    what: 'member.json: a directory',
+    spoil: () => replaced(join(data, 'member.json'), emptyDirectory),
     line: /member\.json .*it is not a file/,
   },
   {
-    what: 'member.json: a circle',
-    spoil: () => replaced(join(data, 'member.json'), circle),
+    what: 'member.json: a link to itself',
+    spoil: () => replaced(join(data, 'member.json'), linkToItself),
     line: /member\.json .*ELOOP/,
   },
   {
@@ -226,8 +226,8 @@ const cases: readonly Case[] = [
     line: /directory .*data cannot be used/,
   },
   {
-    what: 'data directory: a circle',
-    spoil: () => replaced(data, circle),
+    what: 'data directory: a link to itself',
+    spoil: () => replaced(data, linkToItself),
     line: /directory .*data cannot be used/,
   },
   { what: 'data directory: of another member', flags: { name: 'n2' }, line: /belongs to member n1, not n2/ },
@@ -242,7 +242,7 @@ const cases: readonly Case[] = [
     line: /belongs to API domain orch\.io, not k8s\.io/,
   },
   {
-    what: 'log: of another member, in a directory of our own',
+    what: 'log: of another member, in a directory of its own',
     flags: { ...withKeysOf('n2'), name: 'n2' },
     spoil: () => {
       rmSync(data, { recursive: true })
@@ -256,25 +256,29 @@ const cases: readonly Case[] = [
     },
     line: /log 000000000001\.log is that of member \d+, this is member \d+/,
   },
-  { what: 'database folder: a file', spoil: () => replaced(join(data, 'db'), garbage), line: /db/ },
+  { what: 'database directory: a file', spoil: () => replaced(join(data, 'db'), garbage), line: /db/ },
   {
-    what: 'configuration: a folder',
-    spoil: () => replaced(configFile, folder),
+    what: 'configuration: a directory',
+    spoil: () => replaced(configFile, emptyDirectory),
     line: /config\.yaml.*EISDIR/,
   },
-  { what: 'configuration: a circle', spoil: () => replaced(configFile, circle), line: /config\.yaml.*ELOOP/ },
   {
-    what: 'configuration: no end',
+    what: 'configuration: a link to itself',
+    spoil: () => replaced(configFile, linkToItself),
+    line: /config\.yaml.*ELOOP/,
+  },
+  {
+    what: 'configuration: endless',
     spoil: () => replaced(configFile, (path) => symlinkSync('/dev/zero', path)),
     line: /config\.yaml.*too large/,
   },
   {
-    what: 'configuration: bytes',
+    what: 'configuration: binary data',
     spoil: () => writeFileSync(configFile, Buffer.from([0, 1, 2, 255, 254])),
     line: /config\.yaml/,
   },
   {
-    what: 'configuration: cut',
+    what: 'configuration: truncated',
     spoil: () => writeFileSync(configFile, membersOf('n1').slice(0, 40)),
     line: /config\.yaml/,
   },
@@ -292,11 +296,11 @@ const cases: readonly Case[] = [
       [
         ['empty', empty],
         ['text', garbage],
-        ['a folder', folder],
-        ['links in a circle', circle],
+        ['a directory', emptyDirectory],
+        ['a link to itself', linkToItself],
         ['gone', (): void => undefined],
         [
-          'cut',
+          'truncated',
           (path: string): void =>
             writeFileSync(path, readFileSync(path.replace(pki, keptPki)).subarray(0, 150)),
         ],
@@ -329,12 +333,12 @@ for (const { what, spoil, flags: other, line } of cases) {
     restore()
     spoil?.()
     const hadFolder = existsSync(join(data, 'log'))
-    const before = hadFolder ? picture(data) : null
+    const before = hadFolder ? fingerprints(data) : null
     const stated = await start({ ...flags, ...other })
     assert.match(stated ?? 'it started', line)
     assert.match(stated ?? '', remedy)
     if (before === null) return
-    assert.deepEqual(picture(data), before, 'left as it was')
+    assert.deepEqual(fingerprints(data), before, 'left as it was')
     const lock = await lockDirectory(data, process.pid)
     lock.release()
   })

@@ -29,7 +29,7 @@ const few = { ...quickSelection, clients: [2], lists: [10, 40], page: 15, watche
 
 type MeasuredOptions = { readonly stopAt?: string | null; readonly watchers?: readonly number[] }
 
-/** @param stopAt interrupts it when a line of its progress has these words */
+/** @param stopAt interrupts the run when a line of its progress has these words */
 async function measured(
   endpoint: Endpoint,
   workloads: readonly Workload[],

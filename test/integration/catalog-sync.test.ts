@@ -130,9 +130,9 @@ const status = {
 } as const
 for (const [what, before, now, method, url] of [
   ['a subresource', tabs, { ...tabs, subresources: [status] }, 'GET', `${OBJECTS}/one/status`],
-  ['objects in namespaces', { ...tabs, scope: 'Cluster' }, tabs, 'GET', OBJECTS],
-  ['objects outside', tabs, { ...tabs, scope: 'Cluster' }, 'GET', `${ACROSS}/one`],
-  ['new objects outside', tabs, { ...tabs, scope: 'Cluster' }, 'POST', ACROSS],
+  ['objects that are namespaced now', { ...tabs, scope: 'Cluster' }, tabs, 'GET', OBJECTS],
+  ['objects that are cluster-scoped now', tabs, { ...tabs, scope: 'Cluster' }, 'GET', `${ACROSS}/one`],
+  ['new objects that are cluster-scoped now', tabs, { ...tabs, scope: 'Cluster' }, 'POST', ACROSS],
 ] as const) {
   void test(`a new version of a definition is served: ${what}`, async (t) => {
     const { send, catalog, rounds } = await start(t, {
@@ -146,7 +146,7 @@ for (const [what, before, now, method, url] of [
   })
 }
 
-void test('an undefined kind is 404 after one read round, in the core group and at invalid paths without any', async (t) => {
+void test('an undefined kind is 404 after one read round; the core group and invalid paths need no round', async (t) => {
   const { get, rounds } = await start(t, { answer: (confirm) => setImmediate(confirm) })
   const none = '/apis/none.example.com'
   for (const url of [OBJECTS, none, `${none}/v1`, `/openapi/v3${none}/v1`]) {
@@ -178,7 +178,7 @@ void test('a scan of unknown paths shares its rounds with the leader', async (t)
   await until(() => waits() === 150)
   leader.letGo()
   for (const answer of await Promise.all(requested)) assert.equal(answer.statusCode, 404)
-  // The first request started one; all others share the next.
+  // The first request started one round; all others share the next.
   assert.ok(rounds() <= 2, `${rounds()} rounds for 150 paths`)
 })
 
@@ -210,7 +210,7 @@ void test('a limited number of requests waits at once, and further ones get 429'
   assert.deepEqual(codes, [404, 404, 404, 429, 429])
   const [refused] = answers.filter(({ statusCode }) => statusCode === 429)
   assert.equal(refused?.headers['retry-after'], '1')
-  // All have left.
+  // No earlier request waits any longer, so this one is not refused.
   assert.equal((await get(OBJECTS)).statusCode, 404)
 })
 

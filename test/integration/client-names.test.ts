@@ -18,7 +18,10 @@ const OWN = '/apis/apiextensions.orch.io/v1/customresourcedefinitions'
 const BUILT_IN = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 const name = 'widgets.example.com'
 
-/** Markers where schemas stand, and where they are only names and values. */
+/**
+ * Returns a schema with extensions of prefix `x`, and with texts that look like extensions but are
+ * names of properties or values.
+ */
 function marked(x: string): JsonObject {
   return {
     port: { [`${x}int-or-string`]: true },

@@ -57,7 +57,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
       for (const other of encodings) {
         sameEvent(await core.get(one, other), await grouped.get(two, other), `${encoding}, ${other}`)
       }
-      // A client of the other group updates it.
+      // A client of the other group updates the event.
       const path = reader === core ? one : two
       const before = await reader.get(path, encoding)
       const series = { count: 7, lastObservedTime: '2026-01-02T03:04:05.000006Z' }

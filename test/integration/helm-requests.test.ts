@@ -108,7 +108,7 @@ void test('a release is installed, upgraded, rolled back and uninstalled by the 
   assert.deepEqual(codes(await release.deploy(one, [], false)), [201, 201, 201])
   assert.deepEqual(managersOf(await config()), ['helm Apply'])
 
-  // The same again changes nothing.
+  // Deploying the same manifests again changes nothing.
   const { resourceVersion } = (await config()).metadata ?? {}
   assert.deepEqual(codes(await release.deploy(one, one, false)), [200, 200, 200])
   assert.equal((await config()).metadata?.resourceVersion, resourceVersion)

@@ -1,8 +1,7 @@
 /*
  * Goal: a member that accepts connections and never responds does not prevent a change through
  * another one, costs at most the given time, and is named with a remedy.
- * Method: the shipped commands against a real server, behind a listener that swallows what it is
- * sent.
+ * Method: the shipped commands against a real server, behind a listener that never responds.
  */
 import assert from 'node:assert/strict'
 import { connect, createServer } from 'node:net'

@@ -38,7 +38,7 @@ async function started(t: TestContext): Promise<{ readonly kms: FakeKmsService; 
   return { kms, store }
 }
 
-/** A process of its own over the same replicated state: it has opened no data key yet. */
+/** Returns a new member over the same replicated state, which has opened no data key yet. */
 function memberOf(t: TestContext, kms: FakeKmsService, store: Store, timeout = '1s'): Member {
   const content = `{kind: EncryptionConfiguration, apiVersion: apiserver.config.k8s.io/v1, resources: [
     {resources: [secrets], providers: [
@@ -69,12 +69,12 @@ async function write({ store }: Member, name: string, password: string, deadline
   assert.equal(outcome.kind, 'done')
 }
 
-/** One attempt. @throws SealedObjectError */
+/** Reads once, without a retry. @throws SealedObjectError */
 function readNow({ store }: Member, name: string): unknown {
   return parseStored(store.view().get(keyOf({ ...place, name })) ?? assert.fail('it exists'))['data']
 }
 
-/** As a request does: again once the service has answered. */
+/** Reads as a request does: it retries once the service has answered. */
 async function read(member: Member, name: string): Promise<unknown> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -163,7 +163,7 @@ const text = (field: number, value: string): readonly number[] => [
 
 for (const [answer, method, bytes, why] of [
   ['an empty response', 'Encrypt', [], /Encrypt has no key_id/],
-  ['bytes that are no message', 'Encrypt', [10, 255, 255], /the response to Encrypt cannot be read/],
+  ['bytes that are not a message', 'Encrypt', [10, 255, 255], /the response to Encrypt cannot be read/],
   ['no ciphertext', 'Encrypt', text(2, 'key-1'), /Encrypt has no ciphertext/],
   ['a ciphertext that it cannot open', 'Encrypt', [...text(1, 'x'), ...text(2, 'key-1')], /another data key/],
   ['another data key', 'Decrypt', text(1, 'y'.repeat(32)), /another data key/],

@@ -185,7 +185,7 @@ for (const [what, words, code, says] of [
     /is the address of n2/,
   ],
   [
-    'everywhere is no address',
+    'an unspecified address',
     ['add', 'n8', '--peer-address', '0.0.0.0:1', '--client-address', '10.0.0.8:1'],
     2,
     /others can connect to/,

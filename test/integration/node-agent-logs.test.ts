@@ -184,7 +184,7 @@ void test('a client that does not read pauses the agent', async (t) => {
     more()
   }
   const logs = await follow(api)
-  // It is paused for good when nothing more was sent for a while.
+  // The agent counts as stopped when it is paused and sends nothing for 400 ms.
   for (let same = 0; same < 20;) {
     const before = sent
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -119,7 +119,7 @@ void test('no credentials of the caller reach the node agent', async (t) => {
     'impersonate-user': 'kate',
     'impersonate-group': 'system:masters',
   }
-  // Authenticated by the subprotocol alone.
+  // Only the subprotocol authenticates the client.
   const answer = await askForUpgrade(`${api.url}${EXEC}`, { method: 'GET', headers })
   assert.ok('socket' in answer, 'the protocol is changed')
   const { headers: seen } = agent.last

@@ -264,7 +264,7 @@ void test('a node is reached at its agent with the certificate of this server, e
   assert.equal((await api.ask('GET', `/api/v1/nodes/m1:${target.port}/proxy/x`)).text, 'from the target')
 })
 
-void test('names that are no targets, methods that are not passed on and missing permissions are refused', async (t) => {
+void test('names that are not valid targets, methods that are not passed on and missing permissions are refused', async (t) => {
   const { api, target } = await start(t)
   const rows: readonly (readonly [path: string, message: string])[] = [
     [`${PODS}/ftp:a:80/proxy/`, 'invalid pod request "ftp:a:80"'],
@@ -290,7 +290,7 @@ void test('loopback, link-local and other special addresses are refused to all t
   assert.deepEqual([refused.status, refused.doc.message], [400, 'address not allowed'])
   await setAddress(api, 'a', '169.254.169.254')
   assert.equal((await api.ask('GET', `${proxy}/x`)).status, 400)
-  // Its name is looked up first.
+  // A node is reached by its name, which is looked up first: hence a failed connection, not a 400.
   const node = await api.ask('GET', '/api/v1/nodes/m1/proxy/x')
   assert.deepEqual(
     [node.status, node.doc.message],
@@ -370,7 +370,7 @@ void test('a proxied upgrade is a tunnel, with the query and without a token', a
   stream.socket.destroy()
 })
 
-/** Returns an address of this machine that is no special one; null: there is none. */
+/** Returns an IPv4 address of this machine that is not a special one, or null without one. */
 function ownAddress(): string | null {
   const all = Object.values(networkInterfaces()).flatMap((one) => one ?? [])
   return all.find(({ family, address }) => family === 'IPv4' && isProxyable(address))?.address ?? null

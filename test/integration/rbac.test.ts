@@ -64,7 +64,7 @@ async function open(t: Parameters<typeof SpecServer.start>[0]): Promise<Asker> {
   return new Asker(await SpecServer.start(t))
 }
 
-void test('spec 5.7: a role counts in its namespace from when it is bound to when it is not', async (t) => {
+void test('spec 5.7: a role applies in its namespace, as long as it is bound', async (t) => {
   const asker = await open(t)
   await asker.jane('GET', CM, 403)
   await asker.made('Role', 'reader', { rules: [reader] })
@@ -86,7 +86,7 @@ void test('spec 5.7: a role counts in its namespace from when it is bound to whe
   await asker.jane('GET', CM, 403)
 })
 
-void test('spec 5.7: a cluster role bound to a group in the whole cluster counts everywhere', async (t) => {
+void test('spec 5.7: a cluster role bound to a group in the whole cluster applies everywhere', async (t) => {
   const asker = await open(t)
   await asker.made('ClusterRole', 'reader', {
     rules: [reader, { verbs: ['get'], nonResourceURLs: ['/metrics'] }],
@@ -102,7 +102,7 @@ void test('spec 5.7: a cluster role bound to a group in the whole cluster counts
   await asker.jane('GET', '/api/v1/configmaps', 403)
 })
 
-void test('a subject rules review and an access review know the stored roles', async (t) => {
+void test('a subject rules review and an access review include the stored roles', async (t) => {
   const asker = await open(t)
   await asker.made('ClusterRole', 'reader', { rules: [reader] })
   await asker.made('ClusterRoleBinding', 'readers', bindingTo('ClusterRole', 'reader', jane))

@@ -1,5 +1,5 @@
 /**
- * Goal: what a client does with objects, from the socket to the state machine and back.
+ * Goal: every verb on objects works for a client, from the socket to the state machine and back.
  * Method: HTTPS with HTTP/1.1 and HTTP/2 against the shipped server, verbs and machine; consensus
  * is of one member, without threads.
  */

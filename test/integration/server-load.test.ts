@@ -76,7 +76,7 @@ void test('stalled bodies take no write slot and get 408', async (t) => {
   const stream = client.request({ ':path': CM, ':method': 'POST', 'content-length': 7 })
   const [head] = (await once(stream, 'response')) as [{ readonly ':status': number }]
   assert.equal(head[':status'], 408)
-  assert.equal(fake.calls.length, 2, 'nothing was done for what did not come')
+  assert.equal(fake.calls.length, 2, 'the incomplete bodies reached no verb')
   assert.equal(await terminations(url, 'POST'), '408: 4')
   for (const socket of sockets) socket.destroy()
 })
@@ -200,7 +200,7 @@ void test('the memory of a parsed body counts until its response; more is 429 an
   const again = post(url, admin, dense)
   await until(() => waiting.length === 4)
   waiting[3]?.()
-  assert.equal((await again).status, 201, 'what was answered takes nothing')
+  assert.equal((await again).status, 201, 'answered requests hold no memory')
 })
 
 void test('the budget of a disconnected client is held until its work ends', async (t) => {
@@ -217,7 +217,7 @@ void test('the budget of a disconnected client is held until its work ends', asy
   stream.end('{}')
   await until(() => fake.calls.length === 1)
   stream.close(8)
-  const { context } = fake.calls[0]?.request ?? assert.fail('it was asked')
+  const { context } = fake.calls[0]?.request ?? assert.fail('the verb was called')
   await until(() => context.signal.aborted)
   assert.equal((await ask2(client, { ':path': CM, ':method': 'POST' }, '{}')).status, 429)
   finish()

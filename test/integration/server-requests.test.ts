@@ -465,7 +465,7 @@ void test('a list that fails before its first byte is a Status', async (t) => {
   assert.equal((await ask('GET', '/api/v1/configmaps')).status, 410)
 })
 
-void test('a timeout that is no duration is a 400', async (t) => {
+void test('a timeout that is not a duration is answered with 400', async (t) => {
   const { ask } = await start(t)
   assert.equal((await ask('GET', '/api/v1/configmaps?timeout=soon')).status, 400)
   assert.equal((await ask('GET', '/api/v1/configmaps?timeout=1m30s')).status, 200)

@@ -34,7 +34,7 @@ async function conversation(port: number, sent: string): Promise<string> {
   return text
 }
 
-/** The same without TLS. */
+/** Like `conversation`, without TLS. */
 async function plainConversation(port: number, sent: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   const closed = once(socket, 'close')
@@ -48,13 +48,13 @@ async function plainConversation(port: number, sent: string): Promise<string> {
 
 type Refusal = readonly [code: number, reason: string, message: string]
 
-function toldBy(text: string): Refusal {
+function refusalIn(text: string): Refusal {
   const found = /^HTTP\/1\.1 (\d{3}) [^]*?\r\n\r\n([^]*)$/.exec(text) ?? assert.fail(`no answer: ${text}`)
   assert.match(text, /\r\ncontent-type: application\/json\r\n/i)
-  return toldIn(Number(found[1]), found[2] ?? '')
+  return refusalOf(Number(found[1]), found[2] ?? '')
 }
 
-function toldIn(code: number, body: string): Refusal {
+function refusalOf(code: number, body: string): Refusal {
   const status = JSON.parse(body) as Record<string, unknown>
   assert.deepEqual([status['kind'], status['status'], status['code']], ['Status', 'Failure', code])
   return [code, String(status['reason']), String(status['message'])]
@@ -104,7 +104,7 @@ void test('malformed HTTP/1.1 gets one Status and closes the connection', async 
   ]
   for (const [sent, code, reason, message] of rows) {
     const text = await conversation(port, sent)
-    const reported = toldBy(text)
+    const reported = refusalIn(text)
     const what = JSON.stringify(sent.slice(0, 100))
     assert.deepEqual(reported.slice(0, 2), [code, reason], what)
     assert.equal(/\r\nallow: (?:[A-Z]+(?:, )?)+\r\n/i.test(text), code === 405, what)
@@ -174,7 +174,7 @@ void test('malformed bytes after a request close the connection and do not chang
   await until(() => reported.includes('ADDED'))
   socket.write('nonsense\r\n\r\n')
   await closed
-  // Its Audit-Id may contain any digits.
+  // The pattern is more than `400`, as the Audit-Id may contain any digits.
   assert.doesNotMatch(reported, /HTTP\/1\.1 400|"Status"/)
   await until(() => watch.closed)
 
@@ -240,5 +240,5 @@ async function refusedAs(
   headers: http2.OutgoingHttpHeaders,
 ): Promise<string> {
   const reply = await ask2(client, headers).catch(() => null)
-  return reply === null ? 'reset' : toldIn(reply.status, reply.text).slice(0, 2).join(' ')
+  return reply === null ? 'reset' : refusalOf(reply.status, reply.text).slice(0, 2).join(' ')
 }

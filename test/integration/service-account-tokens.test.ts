@@ -69,7 +69,7 @@ void test('spec 5: invalid service account tokens are 401, although anonymous ac
   ]
   for (const token of wrong) {
     assert.equal(await status(token), 401)
-    // Without credentials it is 200.
+    // A request for /healthz without credentials would get 200.
     assert.equal(await status(token, '/healthz'), 401)
   }
 })

@@ -189,7 +189,7 @@ void test('the time of decisions without a quorum is 30 s until it is changed, a
   assert.equal((await server.ask('POST', path, { body: { staleAccessMs: 4999 } })).status, 400)
 })
 
-void test('a change keeps the settings that this member learns of only by its barrier', async (t) => {
+void test('a change on a lagging member keeps the settings that the member sees only after a barrier', async (t) => {
   const { store, close } = await openMemoryStore()
   t.after(close)
   await store.write(bootstrapOf('c', { featureLevel: featureLevelMax }), 0)
@@ -202,7 +202,7 @@ void test('a change keeps the settings that this member learns of only by its ba
     },
     barrier: async (deadlineMs) => {
       await store.barrier(deadlineMs)
-      // More turns than all attempts of a change need that does not wait.
+      // A change that did not wait would use up all its attempts in fewer turns.
       for (let turns = 0; turns < 1000; turns++) await new Promise((resolve) => setImmediate(resolve))
       isBehind = false
     },

@@ -72,7 +72,7 @@ function membersFilesIn(directory: string): readonly string[] {
     .sort()
 }
 
-void test('members restored with one id are one cluster, each with a log that begins at the state', async () => {
+void test('members restored with one restore id are one cluster, each with a log that begins after the snapshot', async () => {
   const [one, two] = [join(home, 'one'), join(home, 'two')]
   const first = await restored('n1', one)
   const id = first['restoreId'] ?? ''
@@ -247,7 +247,10 @@ void test('an invalid restore fails with a one-line error and creates nothing', 
 
 type Writing = Record<'put' | 'write', (...args: readonly unknown[]) => unknown>
 
-/** Counts what LevelDB is given to write from now on; each batch takes a turn. */
+/**
+ * Records the bytes of each batch that LevelDB is given from now on, and how many batches are
+ * written at a time. Each write takes an additional turn of the event loop.
+ */
 async function batchesFrom(t: TestContext): Promise<{ readonly bytes: number[]; atOnce: number }> {
   const other = new Level(join(home, 'other-level'))
   await other.open()

@@ -10,8 +10,8 @@ import type { Doc, Kind, Watching } from '../support/fixtures/spec-server.ts'
 import { assertTable, tableFacts } from '../support/runs/version-table.ts'
 
 /**
- * Objects `p1`, `p2`, `p3`, then `p4`. They are selected by a label, because a new cluster is not
- * empty.
+ * Creates the objects `p1`, `p2`, `p3`, then `p4`. They are selected by a label, because a new
+ * cluster is not empty.
  */
 async function filled(api: SpecServer, { kind, collection }: Kind) {
   const metadata = { labels: { of: 'test' } }
@@ -57,7 +57,7 @@ for (const of of KINDS) {
     assert.equal(new Set(pages.map(({ metadata }) => metadata?.resourceVersion)).size, 1)
   })
 
-  void test(`spec 4.8.4, 6.1: a ${of.kind} watch begins with the state, or behind a version`, async (t) => {
+  void test(`spec 4.8.4, 6.1: a ${of.kind} watch begins with the state, or after a version`, async (t) => {
     const api = await SpecServer.start(t)
     const { url, then, now, make } = await filled(api, of)
     const state = all.map((name) => `ADDED ${name}`)
@@ -161,7 +161,7 @@ void test('spec 4.8.2, 7: invalid combinations of parameters are 400 with the ru
   assert.equal((await api.ask('GET', `${CM}/a?resourceVersion=abc`)).status, 400)
 })
 
-void test('spec 4.8.3, 4.8.5, 7: a get of any version answers, or is 504 with Retry-After', async (t) => {
+void test('spec 4.8.3, 4.8.5, 7: a get of any version returns the object, or is 504 with Retry-After', async (t) => {
   const api = await SpecServer.start(t)
   const { doc } = await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a') })
   const version = doc.metadata?.resourceVersion ?? ''

@@ -28,7 +28,7 @@ for (const { kind, collection, change } of KINDS) {
     assert.notEqual(second.doc.metadata?.uid, first.doc.metadata?.uid)
   })
 
-  void test(`spec 2.1: uid, namespace, creation and resourceVersion of a ${kind} are given`, async (t) => {
+  void test(`spec 2.1: uid, namespace, creation and resourceVersion of a ${kind} are set by the server`, async (t) => {
     const api = await SpecServer.start(t)
     const lies = { uid: 'u', creationTimestamp: '2001-01-01T00:00:00Z', selfLink: '/x', generation: 9 }
     const { doc } = await api.ask('POST', collection, { body: objectOf(kind, 'a', { metadata: lies }) })
@@ -47,7 +47,7 @@ for (const { kind, collection, change } of KINDS) {
     assert.deepEqual((await api.ask('GET', `${collection}/a`)).doc, changed.doc)
   })
 
-  void test(`spec 2.1: generateName names a ${kind}, each time another`, async (t) => {
+  void test(`spec 2.1: generateName gives each ${kind} another name`, async (t) => {
     const api = await SpecServer.start(t)
     const body = { apiVersion: 'v1', kind, metadata: { generateName: 'made-' } }
     const names = new Set<string>()
@@ -99,7 +99,7 @@ for (const { kind, collection, change } of KINDS) {
     assert.equal(selected.doc.metadata.remainingItemCount, undefined)
   })
 
-  void test(`spec 9.2: the apiVersion of a ${kind} is v1, and of nothing else`, async (t) => {
+  void test(`spec 9.2: the apiVersion of a ${kind} is v1, and any other is refused`, async (t) => {
     const api = await SpecServer.start(t)
     assert.equal((await api.ask('POST', collection, { body: objectOf(kind, 'a') })).doc.apiVersion, 'v1')
     for (const apiVersion of ['v2', 'apps/v1', 'orch.io/v1']) {
@@ -131,7 +131,7 @@ void test('spec 2.2: binaryData holds any bytes, data only text', async (t) => {
   assert.equal((await api.ask('POST', CM, { body: text })).status, 400)
 })
 
-void test('spec 2.2, 2.3: immutable may be set at any time and then stands', async (t) => {
+void test('spec 2.2, 2.3: immutable may be set at any time and cannot be unset', async (t) => {
   const api = await SpecServer.start(t)
   const type = 'application/merge-patch+json'
   for (const { kind, collection } of KINDS.filter(({ change }) => change !== null)) {

@@ -69,7 +69,7 @@ const notTokens = [
   'eyJydiI6MX0',
 ]
 
-/** Which verb reads which parameter, and what it cannot be. */
+/** The parameters that each verb reads, with values that are invalid for them. */
 const malformed: readonly (readonly [verb: string, name: string, values: readonly string[]])[] = [
   ['list', 'limit', notNumbers],
   ['watch', 'limit', notNumbers],
@@ -94,7 +94,7 @@ const malformed: readonly (readonly [verb: string, name: string, values: readonl
   ['delete', 'continue', notTokens],
 ]
 
-void test('spec 7: what a parameter cannot be is 400, with its name and value', async (t) => {
+void test('spec 7: an invalid value of a parameter is 400, with the name and the value', async (t) => {
   const api = await withObjects(t, 2)
   let cells = 0
   for (const [verb, name, values] of malformed) {
@@ -107,7 +107,7 @@ void test('spec 7: what a parameter cannot be is 400, with its name and value', 
       assert.deepEqual([status, doc.kind, doc.reason, doc.code], [400, 'Status', 'BadRequest', 400], given)
       const message = doc.message ?? ''
       assert.ok(message.startsWith(`${name}: `), given)
-      // Long ones are cut, in the value and in what follows.
+      // Long values are truncated, in the quoted value and in the rest of the message.
       assert.ok(message.includes(JSON.stringify(value.slice(0, 100)).slice(0, -1)), given)
       assert.ok(message.length < 2000, given)
       cells++
@@ -118,7 +118,7 @@ void test('spec 7: what a parameter cannot be is 400, with its name and value', 
   assert.deepEqual(namesIn(left.doc), ['o0', 'o1'], 'a deletion that was refused deleted nothing')
 })
 
-void test('spec 4.2: values that upstream takes are taken, and mean the same', async (t) => {
+void test('spec 4.2: values that upstream accepts are accepted, and mean the same', async (t) => {
   const api = await withObjects(t, 3)
   const all = ['o0', 'o1', 'o2']
   const lists: readonly (readonly [string, readonly string[]])[] = [
@@ -235,7 +235,7 @@ void test('over HTTP/2 a selector of 100 KB is refused, and others are served', 
     () => 'no answer',
   )
   assert.notEqual(status, 200)
-  assert.equal(fake.calls.length, 0, 'no verb was asked')
+  assert.equal(fake.calls.length, 0, 'no verb was called')
   const next = await session(t, url, admin)
   assert.equal((await ask2(next, { ':path': '/version' })).status, 200)
 })

@@ -49,7 +49,7 @@ async function eachForm(
   for (const domain of DOMAINS) {
     const api = await SpecServer.start(t, { domain })
     for (const encoding of ENCODINGS) {
-      // Clients of the other domain name protobuf in their way.
+      // Clients of the other domain use another media type for protobuf.
       for (const named of encoding === 'protobuf' ? DOMAINS : [domain]) {
         await check(api, { encoding, type: mediaType(encoding, named) })
       }
@@ -152,7 +152,7 @@ void test('spec 4.7: metadata alone, of one object and of a list, got, written a
       const list = read(listed, encoding, type, listSchema(partialObjectMetadataSchema))
       assert.deepEqual([list['kind'], list['apiVersion']], ['PartialObjectMetadataList', `${meta}/v1`])
       assert.deepEqual((list['items'] as readonly JsonObject[])[0]?.['metadata'], doc.metadata)
-      // As upstream: a list is no single object, and the other way round.
+      // As upstream: a list is not served as a single object, nor a single object as a list.
       assert.equal((await api.ask('GET', CM, { headers: one })).status, 406)
       assert.equal((await api.ask('GET', `${CM}/a`, { headers: many })).status, 406)
       await api.ask('DELETE', `${CM}/a`)
@@ -306,7 +306,7 @@ void test('spec 4.7: long lists are compressed in every encoding', async (t) => 
   }
 })
 
-void test('spec 4.2: pretty lays out JSON and leaves other encodings alone', async (t) => {
+void test('spec 4.2: pretty indents JSON and leaves other encodings alone', async (t) => {
   const api = await SpecServer.start(t)
   await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a') })
   for (const path of [CM, `${CM}/a`, `${CM}/none`]) {
@@ -331,7 +331,7 @@ void test('spec 4.2: pretty lays out JSON and leaves other encodings alone', asy
   }
 })
 
-void test('spec 4.7: kinds without messages are passed over by protobuf', () => {
+void test('spec 4.7: protobuf is not offered for kinds without messages', () => {
   const [kind] = definitionsFor(namesOf('orch.io'))
   const custom = {
     ...(kind ?? assert.fail('there is a kind')),

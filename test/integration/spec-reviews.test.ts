@@ -40,7 +40,7 @@ void test('spec 2.12: users may review their own access and get the decision of 
   assert.ok(list.text.includes('"nonResourceURLs":["/healthz"'), list.text)
 })
 
-void test('spec 2.12: asking about others needs permission', async (t) => {
+void test('spec 2.12: reviewing the access of other users needs permission', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   const spec = {
     user: 'jane',

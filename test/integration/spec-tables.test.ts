@@ -14,7 +14,7 @@ import type { Doc } from '../support/fixtures/spec-server.ts'
 
 const CM = '/api/v1/namespaces/default/configmaps'
 const TABLE = 'application/json;as=Table;v=v1;g=meta.orch.io'
-/** As kubectl asks. */
+/** The Accept header that kubectl sends. */
 const TABLE_OR_JSON =
   'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json'
 
@@ -75,7 +75,7 @@ void test('spec 4.7: includeObject decides how much of its object a row carries'
     assert.deepEqual(rowsOf((await ask('Object')).doc)[0]?.object, plain.doc)
     assert.equal(rowsOf((await ask('Metadata')).doc)[0]?.object?.kind, 'PartialObjectMetadata')
     assert.deepEqual([(await ask('All')).status, (await ask('All')).doc.reason], [400, 'BadRequest'])
-    // It has no meaning without rows.
+    // Without a table `includeObject` is ignored.
     assert.equal((await api.ask('GET', `${path}?includeObject=All`)).status, 200)
   }
 })

@@ -67,7 +67,7 @@ for (const { kind, collection, deletesCollections, deletedKind } of KINDS) {
     }
   })
 
-  void test(`spec 4.2, 4.4: deletecollection of ${kind} answers with a Status, or is not there`, async (t) => {
+  void test(`spec 4.2, 4.4: deletecollection of ${kind} answers with a Status, or is not supported`, async (t) => {
     const api = await SpecServer.start(t)
     for (const name of ['d1', 'd2', 'd3', 'd4']) {
       const metadata = { labels: { odd: String(name === 'd1' || name === 'd3') } }
@@ -202,7 +202,7 @@ void test('spec 4.2: unsupported dryRun, fieldManager, fieldValidation and propa
   }
 })
 
-void test('spec 4.2: fieldValidation ignores, warns of or refuses what a kind has not', async (t) => {
+void test('spec 4.2: fieldValidation ignores, warns of or refuses fields that a kind does not have', async (t) => {
   const api = await SpecServer.start(t)
   const rows = [
     ['Strict', 400, null],
@@ -219,7 +219,7 @@ void test('spec 4.2: fieldValidation ignores, warns of or refuses what a kind ha
   }
 })
 
-void test('spec 4.2: pretty lays documents, lists and errors out over lines', async (t) => {
+void test('spec 4.2: pretty prints documents, lists and errors on several lines', async (t) => {
   const api = await SpecServer.start(t)
   await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a', { data: { k: '{"x": [1,\n2]}' } }) })
   for (const path of [`${CM}/a`, CM, `${CM}/none`, '/api/v1', '/version']) {
@@ -233,7 +233,7 @@ void test('spec 4.2: pretty lays documents, lists and errors out over lines', as
   }
 })
 
-void test('spec 4.5: health can be asked whole, in single checks, verbose, and with some excluded', async (t) => {
+void test('spec 4.5: health can be requested whole, by single checks, verbose, and with some checks excluded', async (t) => {
   const api = await SpecServer.start(t)
   for (const set of ['healthz', 'livez', 'readyz']) {
     const whole = await api.ask('GET', `/${set}`)

@@ -179,7 +179,7 @@ void test('the token that a Pod gets by default is valid longer than its status 
     const stated = Date.parse(expirationTimestamp) / 1000 - Number(iat)
     return [stated, Number(exp) - Number(iat), warnafter === null ? null : Number(warnafter) - Number(iat)]
   }
-  // A year, but for the maximum of this server.
+  // The token would live for a year, but the maximum of this server is two hours.
   assert.deepEqual(await lifetime({ boundObjectRef, expirationSeconds: 3607 }), [3607, 7200, 3607])
   assert.deepEqual(await lifetime({ boundObjectRef, expirationSeconds: 3600 }), [3600, 3600, null])
   assert.deepEqual(await lifetime({ expirationSeconds: 3607 }), [3607, 3607, null])

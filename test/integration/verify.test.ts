@@ -97,11 +97,11 @@ void test('a server that leaves an event out is rejected: dropped event', async 
   assertNamed(await verify(t, droppedEvent), 'dropped-event')
 })
 
-void test('a server that forgets what leaves a selection is rejected: dropped event', async (t) => {
+void test('a server that omits the events of objects that leave a selection is rejected: dropped event', async (t) => {
   assertNamed(await verify(t, forgottenDepartures), 'dropped-event')
 })
 
-void test('a server that does not keep what it acknowledged is rejected: lost write', async (t) => {
+void test('a server that loses acknowledged writes is rejected: lost write', async (t) => {
   assertNamed(await verify(t, lostWrite), 'lost-write')
 })
 
@@ -142,13 +142,13 @@ void test('the exit code of the command names its result, and it writes the requ
   assert.match(readFileSync(html, 'utf8'), /<svg/)
   const stale = await verifiedServer(t, staleReads)
   let broken = await run(...against(stale), '-o', 'json')
-  // Where all is slow little happens in two seconds.
+  // On a slow machine the default duration has too few calls to show the stale reads.
   for (const duration of ['8s', '32s']) {
     if (broken.code !== 1) broken = await run(...against(stale, duration), '-o', 'json')
   }
   assert.equal(broken.code, 1)
   const { history } = JSON.parse(broken.printed) as { history: string }
-  assert.equal((await run('--history', history)).code, 1, 'what shows something is kept')
+  assert.equal((await run('--history', history)).code, 1, 'the history of a violation is kept')
   rmSync(dirname(history), { recursive: true })
   const [port] = await freePorts(1)
   const nobody = await run('--endpoint', `http://127.0.0.1:${port}`)
@@ -204,7 +204,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
     const end = once(child, 'close')
-    /** Its namespaces: whether each was deleted, which controllers would complete. */
+    /**
+     * Returns for each namespace of the command whether its deletion was requested. No controller
+     * here completes the deletion.
+     */
     const made = async (): Promise<readonly boolean[]> => {
       const reply = await fetch(`${url}/api/v1/namespaces`, {
         headers: { authorization: `Bearer ${verifiedToken}` },
@@ -214,7 +217,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       return own.map(({ metadata }) => metadata?.deletionTimestamp !== undefined)
     }
     while (child.exitCode === null && (await made()).length === 0) await sleep(20)
-    // As `timeout` does it: to its child, and then to all of its group.
+    // `timeout` signals its child, and then the whole process group, so the child gets two signals.
     child.kill(signal)
     child.kill(signal)
     await end

@@ -88,14 +88,14 @@ class Trio {
   }
 
   /**
-   * Checks that `ill` ended, and that the others serve and have the commands as they were proposed.
+   * Checks that `affected` ended, and that the others serve and have the commands as proposed.
    */
-  async goesOnWithout(ill: Member): Promise<void> {
-    await until('the affected member ends', () => ill.fatal.length > 0)
-    assert.equal(ill.fatal.length, 1)
-    assert.match(ill.fatal[0] ?? '', /was altered in the memory of this member/)
-    await ill.node.stop(clock.monotonicMs() + 100)
-    const others = this.members.filter((member) => member !== ill)
+  async checkOthersContinue(affected: Member): Promise<void> {
+    await until('the affected member ends', () => affected.fatal.length > 0)
+    assert.equal(affected.fatal.length, 1)
+    assert.match(affected.fatal[0] ?? '', /was altered in the memory of this member/)
+    await affected.node.stop(clock.monotonicMs() + 100)
+    const others = this.members.filter((member) => member !== affected)
     for (const member of others) await propose(member, `by ${member.info.name}`)
     const [one, other] = others
     await until('the others are equal', () => one?.lines.length === other?.lines.length)
@@ -124,13 +124,13 @@ async function propose(member: Member, text: string): Promise<void> {
   assert.equal(result.kind, 'applied')
 }
 
-/** The last bit of the last byte: of the payload. */
+/** Flips the last bit, which belongs to the payload of the command. */
 function flip(bytes: Uint8Array): void {
   const at = bytes.byteLength - 1
   bytes[at] = (bytes[at] ?? 0) ^ 1
 }
 
-/** @returns whether there was a command to change */
+/** Flips a bit of the first command. @returns whether there was a command */
 function flipFirst(entries: readonly Entry[]): boolean {
   const command = entries.find((entry) => entry.kind === 'command')
   if (command?.kind === 'command') flip(command.data)
@@ -187,7 +187,7 @@ void test('a bit flipped in a proposal in the memory of the leader or the forwar
         return true
       })
       void ill.node.propose(new TextEncoder().encode('after'), clock.monotonicMs() + 5000)
-      await trio.goesOnWithout(ill)
+      await trio.checkOthersContinue(ill)
     })
   }
 })
@@ -200,7 +200,7 @@ void test('a bit flipped in the entry cache of a leader ends the leader and no o
     await propose(leader, 'after')
     assert.ok(flipFirst(leader.kept.slice(-1)))
     trio.network.heal()
-    await trio.goesOnWithout(leader)
+    await trio.checkOthersContinue(leader)
   }))
 
 void test('a bit flipped on the way to the log ends the member before anything is written', () =>
@@ -209,7 +209,7 @@ void test('a bit flipped on the way to the log ends the member before anything i
       const ill = trio[who]
       ill.tamper = once(({ message }) => message.kind === 'write' && flipFirst(message.entries))
       await propose(trio.leader, 'after')
-      await trio.goesOnWithout(ill)
+      await trio.checkOthersContinue(ill)
       const again = await trio.restart(ill)
       await trio.allHave(trio.leader.lines, [again])
     }
@@ -220,7 +220,7 @@ void test('a bit flipped before it is applied ends the process, and the next sta
     const ill = trio.follower
     ill.tamper = once(({ message }) => message.kind === 'committed' && flipFirst(message.entries))
     await propose(trio.leader, 'after')
-    await trio.goesOnWithout(ill)
+    await trio.checkOthersContinue(ill)
     assert.deepEqual(ill.lines, ['before'])
     const again = await trio.restart(ill)
     await trio.allHave(trio.leader.lines, [again])

@@ -66,7 +66,7 @@ async function untilVoters(fleet: RaftFleet, voters: readonly number[]): Promise
 }
 
 for (const kind of ['inline', 'threads'] as const) {
-  void test(`${kind}: a cluster grows, replaces the dead, shrinks and loses its leader under writes`, async (t) => {
+  void test(`${kind}: a cluster grows, replaces a dead member, shrinks and loses its leader under writes`, async (t) => {
     const fleet = new RaftFleet(kind)
     try {
       await fleet.found(1, 2, 3)
@@ -171,7 +171,7 @@ void test('a change already in force succeeds, an invalid one is refused with a 
   }
 })
 
-void test('an invalid member is refused by any member that is asked, and ends none', async () => {
+void test('an invalid member or address is refused by any member, and no process ends', async () => {
   const fleet = new RaftFleet('inline')
   try {
     await fleet.found(1, 2, 3)
@@ -241,8 +241,7 @@ void test('a removal that would leave no live quorum is refused, and the error n
     const [lost, requested] = [1, 2, 3].filter((id) => id !== leader.info.id)
     assert.ok(lost !== undefined && requested !== undefined)
     await fleet.stop(lost)
-    // The leader has noticed that the stopped member does not respond.
-    await until('it is missed', () =>
+    await until('the leader noticed that the stopped member does not respond', () =>
       [...fleet.members.values()].some(({ node }) =>
         node.status.followers.some(({ id, recentlyActive }) => id === lost && !recentlyActive),
       ),

@@ -151,7 +151,7 @@ void test('a member that missed compacted entries catches up by snapshot', async
 
 void test('three members on threads of their own replicate, restart and go on', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'raft-threads-'))
-  // They are down for a moment, in which no other process may get their ports.
+  // Members are stopped for a moment, in which no other process may get their ports.
   const members = (await freePorts(3)).map((port, at) =>
     memberInfo({ id: nodeId(at + 1), name: `m${at + 1}` }, `127.0.0.1:${port}`),
   )

@@ -1,9 +1,9 @@
 /*
  * Goal: a directory is created with all its parents, or refused with the path that prevents it;
  * the call always ends.
- * Method: real directories, and /proc, which lists parents that it denies; a process of its own for
- * those, as a call that never ends could not be detected otherwise; every function that creates
- * directories is tried there.
+ * Method: real directories, and paths below /proc, where no directory can be created. Every
+ * function that creates directories is tried there, in a process of its own, because a call that
+ * never ends could not be detected otherwise.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -16,7 +16,7 @@ import { DirectoryError, makeDirectories, makeDirectoriesSync } from '../../../b
 const home = mkdtempSync(join(tmpdir(), 'orch-directories-'))
 after(() => rmSync(home, { recursive: true, force: true }))
 
-/** Both ways, as one that can be awaited. */
+/** The synchronous and the asynchronous function, both as asynchronous ones. */
 const ways: readonly (readonly [string, (path: string) => Promise<string | null>])[] = [
   ['at once', async (path) => makeDirectoriesSync(path)],
   ['in the background', makeDirectories],
@@ -64,7 +64,7 @@ for (const [way, make] of ways) {
   })
 }
 
-/** The arguments of each function, by its module. */
+/** Each function that creates directories: its name here, its module and a call. */
 const makers: readonly (readonly [string, string, string])[] = [
   ['the helper', 'base/make-directories.js', 'm.makeDirectoriesSync(path)'],
   ['the helper in the background', 'base/make-directories.js', 'm.makeDirectories(path)'],

@@ -18,7 +18,7 @@ void test('quantiles of random latencies equal those of the sorted values to wit
   for (let seed = 1; seed <= 200; seed++) {
     const random = new SeededRandom(seed)
     const parts = Array.from({ length: 1 + random.below(4) }, () => new LatencyHistogram())
-    // From a microsecond to minutes, evenly in orders.
+    // From a microsecond to minutes, evenly distributed over the orders of magnitude.
     const valuesMs = Array.from({ length: 1 + random.below(500) }, () => {
       return Math.round(10 ** (random.below(8000) / 1000)) / 1000
     })

@@ -1,6 +1,6 @@
 /*
- * Goal: whatever bytes a decoder is given, it answers with a value or with its own refusal: no
- * other error, no memory for a length that was only claimed, no end that never comes.
+ * Goal: whatever bytes a decoder is given, it returns a value or refuses them with its own error.
+ * It throws no other error, always ends, and allocates no memory for an invented length.
  * Method: real encodings, damaged in a few places or replaced by noise, with their checksums made
  * right again, so that the code after the check of the checksum is reached. A failure names the one
  * command that repeats it.
@@ -57,12 +57,12 @@ import {
 
 type Target = {
   readonly name: string
-  /** Something it should accept. */
+  /** Returns bytes that the decoder should accept. */
   readonly sample: (random: SeededRandom) => Uint8Array
   readonly decode: (bytes: Uint8Array) => void
-  /** Its own refusal, which callers expect. */
+  /** Returns whether this is an error with which the decoder refuses bytes, as callers expect. */
   readonly isRefusal: (cause: unknown) => boolean
-  /** Makes checksums in front right again. */
+  /** Corrects the checksums of damaged bytes. */
   readonly seal?: (bytes: Uint8Array) => void
 }
 
@@ -78,7 +78,7 @@ function setU32(bytes: Uint8Array, at: number, value: number): void {
   if (bytes.length >= at + 4) new DataView(bytes.buffer, bytes.byteOffset).setUint32(at, value, true)
 }
 
-/** One machine's state after a while, from which records of every kind are taken. */
+/** The state of a machine after many commands, from which records of every kind are taken. */
 const lived = new Machine(emptyState())
 lived.apply(randomLog(77, 400).entries, ownSession)
 const versions = lived.takeChanges().made
@@ -253,7 +253,7 @@ const targets: readonly Target[] = [
     sample: (random: SeededRandom) => encodeProtobuf(schema, randomObject(schema, random, 'random')),
     decode: (bytes: Uint8Array) => {
       const object = decodeProtobuf(schema, bytes)
-      // The encoding contains every required member, so it does not change any more.
+      // The encoding contains every required member, so encoding it once more changes nothing.
       const whole = decodeProtobuf(schema, encodeProtobuf(schema, object))
       assert.ok(equalJson(decodeProtobuf(schema, encodeProtobuf(schema, whole)), whole), 'it stays as it is')
       conform(schema, whole)
@@ -262,7 +262,7 @@ const targets: readonly Target[] = [
   })),
 ]
 
-/** Bits flipped, numbers made large, bytes inserted, removed, cut off, or nothing but noise. */
+/** Returns noise, or the bytes with bits flipped, large numbers, and bytes inserted or removed. */
 function damaged(bytes: Uint8Array, random: SeededRandom): Uint8Array {
   if (random.chance(0.05)) return random.bytes(random.below(200))
   const list = [...bytes]
@@ -279,8 +279,8 @@ function damaged(bytes: Uint8Array, random: SeededRandom): Uint8Array {
 }
 
 /**
- * As lengths and counts: about 4 Gi, 2 Gi, 31 Mi, and the heads msgpack puts before an array or a
- * map of as many.
+ * The bytes of large lengths and counts (4 Gi, 2 Gi and 30 Mi), of such arrays, maps and binaries
+ * in msgpack, and of the doubles NaN and -Infinity.
  */
 const largeNumbers: readonly (readonly number[])[] = [
   [255, 255, 255, 255],

@@ -111,11 +111,11 @@ const targets: readonly {
     ],
     read: (text) => {
       const query = parseQuery(text)
-      // Separately, because one may accept what another rejects.
+      // Each reader runs separately, because one may accept what another rejects.
       const taken = [readGetOptions, readListOptions, readWatchOptions].map((read) =>
         refusedOr(() => read(query)),
       )
-      // A value that all of them reject is rejected.
+      // If all readers reject the query, the error of one is thrown.
       return taken.includes(true) ? taken : readListOptions(query)
     },
   },

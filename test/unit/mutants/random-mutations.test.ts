@@ -112,7 +112,7 @@ void test('a seed draws the same mutations each time, and another seed others', 
   assert.notDeepEqual(drawn(7, 5, every), drawn(8, 5, every))
 })
 
-void test('what is not accepted is replaced by another mutation, and none is drawn twice', () => {
+void test('a mutation that is not accepted is replaced by another one, and none is drawn twice', () => {
   const accepted = drawn(7, 100, (changed) => changed.includes('c && d'))
   assert.equal(accepted.length, new Set(accepted).size)
   assert.equal(accepted.length, changes(drawnFrom).filter((text) => text.includes('c && d')).length)

@@ -31,7 +31,7 @@ void test('the innermost range decides whether a place was executed', () => {
   assert.deepEqual(coveredRanges([]), [])
 })
 
-void test('what two processes executed is joined', () => {
+void test('the ranges that two processes executed are merged', () => {
   assert.deepEqual(
     joined([
       [30, 40],

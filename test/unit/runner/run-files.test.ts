@@ -44,7 +44,7 @@ const slowStartSeconds = 15
 
 const whys = ({ failures }: FileResult): readonly string[] => failures.map(({ why }) => why)
 
-/** Also before its exit code was read. */
+/** Waits until the process has ended; one whose exit code was not read yet counts as ended. */
 async function assertGone(pidFile: string): Promise<void> {
   const pid = readFileSync(pidFile, 'utf8')
   const path = `/proc/${pid}/cmdline`
@@ -54,14 +54,14 @@ async function assertGone(pidFile: string): Promise<void> {
   }
 }
 
-/** Starts a process that stays, detached, and writes down which. */
+/** Returns code that starts a detached process that never ends, and writes its PID to a file. */
 const lasting = (pidFile: string): string =>
   `const words = ['-e', 'setInterval(() => undefined, 1000)']
    const child = spawn(process.execPath, words, { detached: true, stdio: 'inherit' })
    child.unref()
    writeFileSync(${JSON.stringify(pidFile)}, String(child.pid))`
 
-// At the same time, as most of it is waiting.
+// The tests run at the same time, because they wait most of the time.
 void describe('running one test file', { concurrency: 4 }, () => {
   after(() => rmSync(directory, { recursive: true }))
 

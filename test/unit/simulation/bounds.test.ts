@@ -14,7 +14,7 @@ import { HistoryBuilder } from './history-builder.ts'
 const key = 'default/a'
 const requested: Mode = { kind: 'bounded', boundMs: 100 }
 
-/** 1: before. 2: returned at 1000 ms. */
+/** Revision 2 replaced revision 1, and was acknowledged at 1000 ms. */
 function oneWrite(): HistoryBuilder {
   const all = new HistoryBuilder()
   all.write(key, '1')

@@ -286,10 +286,10 @@ void test('I8: a member that campaigns without being a voter is found', () => {
     ]),
   )
   promises.leads(2, 1)
-  // Another leader was elected, and demoted it to learner while its disk was stalled.
+  // Member 2 was elected, and demoted member 1 to learner while the disk of member 1 was stalled.
   promises.sent(request)
   finds(/^I8 /, () => elected.sent(request))
-  // A later term demoted it to learner while its disk was stalled.
+  // Member 1 was demoted to learner in a later term, while its disk was stalled.
   log.hardState = { term: term(2), vote: null }
   new DurablePromises(new Map([[1, log]])).sent(request)
 })

@@ -94,7 +94,7 @@ void test('an object that a controller creates again is found', () => {
   )
 })
 
-void test('what a later namespace of the same name has may be created once more', () => {
+void test('an object that every namespace has may be created once more for a later namespace of the same name', () => {
   const [before, later] = ['w0', 'w1'].map((namespace) => `/configmaps/${namespace}/${names.rootCaConfigMap}`)
   assert.ok(before !== undefined && later !== undefined)
   accepts(new Writes().put(later).remove(later).put(later))
@@ -183,7 +183,7 @@ void test('a dependent in the background may stay longer than its owner', () => 
   accepts(new Writes().put(owner).put(child, owned).remove(owner).remove(child))
 })
 
-void test('two definitions with one name are found, also where one gives it up later', () => {
+void test('two definitions that accept the same name are found, also if one gives it up later', () => {
   const [one, other] = ['a', 'b'].map((name) => `apiextensions.k8s.io/customresourcedefinitions//${name}`)
   assert.ok(one !== undefined && other !== undefined)
   const decided = (shortNames: readonly string[], reason: string): Content => ({
@@ -203,7 +203,7 @@ void test('two definitions with one name are found, also where one gives it up l
   )
 })
 
-void test('a quota that counts less than is stored is found, from when it counts', () => {
+void test('a quota that counts fewer objects than are stored is found, once it has counted them for the first time', () => {
   const [quota, map] = ['/resourcequotas/w0/quota', '/configmaps/w0/map0']
   const counts = (used: string): Content => ({
     status: { hard: { 'count/configmaps': '9' }, used: { 'count/configmaps': used } },
@@ -214,7 +214,7 @@ void test('a quota that counts less than is stored is found, from when it counts
   finds(/^C5 usage: .* counts 0 configmaps of 1/, new Writes().put(quota).put(quota, counts('0')).put(map))
 })
 
-void test('rules and signatures that were there before are found', () => {
+void test('a role or cluster-info that returns to an earlier content is found', () => {
   const role = 'rbac.authorization.k8s.io/clusterroles//whole'
   const rules = (...resources: readonly string[]): Content => ({
     rules: resources.map((one) => ({ resources: [one] })),

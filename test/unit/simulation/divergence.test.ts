@@ -29,7 +29,7 @@ const payload = encodeCommand({
 const envelope = { session: 1, sequence: 1, acknowledgedBelow: 1, expectedTerm: term(1), payload }
 const write: Entry = { kind: 'command', index: logIndex(1), term: term(1), data: encodeEnvelope(envelope) }
 
-/** Compared with the log once, at its beginning. */
+/** Returns a state that was compared with the log once, at its beginning. */
 function begun(): StateCondition {
   const state = new StateCondition()
   state.begins()

@@ -66,7 +66,8 @@ void test('I8: a member that does not know that its demotion is committed may co
     const own = { index: logIndex(5), term: term(2), configuration: after }
     memberships.committed(change(5, after, 2))
     memberships.leads(3, 3, [own, before])
-    // It knows; it lacks the entry; at that place it has another.
+    // The member may not lead if it knows that the demotion is committed, lacks the demotion, or
+    // has another entry at its index.
     finds(/^I8 leads/, () => memberships.leads(3, 4, [own]))
     finds(/^I8 leads/, () => memberships.leads(3, 4, [before]))
     finds(/^I8 leads/, () => memberships.leads(3, 4, [{ ...own, term: term(1) }, before]))
@@ -92,7 +93,7 @@ void test('I8: a member that considers itself removed has been removed', () => {
   observedAt(2).end()
   finds(/^I8 reported removal/, () => observedAt(0))
   const early = new Memberships(three)
-  // Known to any leader before it reports it.
+  // Any leader may know the removal before this member reports it.
   early.left(2, 1, true)
   finds(/^I8 reported removal/, () => early.committed(change(1, two)))
   finds(/^I8 reported removal/, () => {
@@ -130,21 +131,21 @@ void test('a sound majority remains sound under any outcome of the pending chang
   ])[] = [
     [true, [three], [], [3]],
     [false, [three], [], [2, 3]],
-    // A sound one allows the other one to have lost its state.
+    // If a sound member is removed, the unsound one is half of the others.
     [false, [three], [remove(1)], [3]],
     [true, [three], [remove(3)], [3]],
     [true, [three], [remove(3)], []],
-    // It may not have been made, or may be made twice.
+    // The pending change may not have been made, so both configurations count.
     [false, [three, two], [], [2]],
     [true, [three, two], [], [3]],
     [false, [of(info(1))], [remove(1)], []],
     // A new member counts at once, and may have no state.
     [true, [of(...three.members, info(4, 'learner'))], [], [3]],
     [false, [of(...three.members, info(4, 'learner'))], [], [3, 4]],
-    // The member that it replaces may be removed, or not.
+    // The replaced member may be removed, or not.
     [false, [of(...three.members, info(4, 'learner', 2))], [], [3]],
     [true, [of(...three.members, info(4, 'learner', 3))], [], [3]],
-    // Both halves of a joint configuration.
+    // Both halves of a joint configuration need a sound majority.
     [false, [{ ...two, votersOutgoing: of(info(3), info(4), info(5)).voters }], [], [4, 5]],
   ]
   for (const [at, [expected, configurations, changes, unsound]] of cases.entries()) {

@@ -18,12 +18,12 @@ function quorumGuard(unsound: readonly number[], voteless: readonly number[]): Q
 }
 
 for (const [title, unsound, voteless, member, spared] of [
-  ['the first of three', [], [], 2, true],
-  ['not the second', [], [2], 3, false],
-  ['again a member that has lost everything', [], [2], 2, true],
-  ['one whose state is wrong, as the first that loses its log', [2, 3], [], 2, true],
-  ['not a second of them, although its state is wrong as well', [2, 3], [2], 3, false],
-  ['not the only one whose state is right', [2], [], 1, false],
+  ['one of three may be', [], [], 2, true],
+  ['a second one may not', [], [2], 3, false],
+  ['a member that has lost everything may be damaged again', [], [2], 2, true],
+  ['one with a wrong state may be the first that loses its log', [2, 3], [], 2, true],
+  ['a second one with a wrong state may not lose its log', [2, 3], [2], 3, false],
+  ['the only one with a right state may not be', [2], [], 1, false],
 ] as const) {
   void test(`the quorum guard decides which members may be damaged: ${title}`, () => {
     assert.equal(quorumGuard(unsound, voteless).canLose(member), spared)

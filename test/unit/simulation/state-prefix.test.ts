@@ -47,7 +47,7 @@ void test('a command takes effect once, and only in the term it was made for', (
   log.command(write(put(a, '1')), { sequence: 1, acknowledgedBelow: 1 })
   log.command(write(put(a, '2')), { sequence: 2, acknowledgedBelow: 1, expectedTerm: 2 })
   log.command(write(put(a, '3')), { sequence: 5, acknowledgedBelow: 4 })
-  // Its proposer has abandoned it.
+  // The proposer no longer waits for this sequence number, so the command is not applied.
   log.command(write(put(a, '4')), { sequence: 3, acknowledgedBelow: 1 })
   machine.apply(log.entries, ownSession)
   for (const entry of log.entries) truth.committed(entry)

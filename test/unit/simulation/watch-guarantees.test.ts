@@ -42,7 +42,7 @@ function event(all: HistoryBuilder, kind: 'ADDED' | 'MODIFIED' | 'DELETED', revi
   return { kind, object: all.shown(revision) }
 }
 
-/** The version before, at the revision of its removal. */
+/** The event of an object that leaves: its previous version, at the revision of the change. */
 function left(all: HistoryBuilder, revision: number): WatchedEvent {
   const version = all.truth.version(revision)
   const before = all.truth.version(version?.previous ?? 0)
@@ -112,7 +112,7 @@ void test('filtered: objects enter and leave a selection by their labels', () =>
   checkReliable(all.history, all.truth)
   const wrongs: ((of: HistoryBuilder) => WatchedEvent[])[] = [
     (of) => [event(of, 'MODIFIED', 1)],
-    // A removed object has its new content, not its old one.
+    // The deletion event has the new content of the object instead of the old one.
     (of) => [event(of, 'ADDED', 1), event(of, 'DELETED', 3)],
     (of) => [event(of, 'ADDED', 1), left(of, 3), event(of, 'MODIFIED', 4)],
   ]

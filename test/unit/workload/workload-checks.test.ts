@@ -87,7 +87,10 @@ class History {
   }
 }
 
-/** Two Pods; one is deleted at random and replaced, then the ReplicaSet shrinks and grows again. */
+/**
+ * Returns a history of two Pods: one is deleted at random and replaced, then the ReplicaSet shrinks
+ * and grows again.
+ */
 function correct(): History {
   const history = new History(2)
   history.run('a', 'n1')
@@ -273,7 +276,7 @@ const faults: readonly {
 
 void describe('each fault of a history is found', () => {
   for (const { what, expected, inflict } of faults) {
-    void test(what, () => {
+    void test(`a fault of a history is found: ${what}`, () => {
       const history = correct()
       inflict(history)
       assert.match(historyViolations(history).join('\n'), expected)
@@ -330,7 +333,7 @@ void describe('the end state', () => {
   }
   const whole = { deployments: [deployment], replicaSets: [replicaSet], pods: [pod] }
 
-  void test('has no differences when all Pods run', () => {
+  void test('the end state has no differences when all Pods run', () => {
     assert.deepEqual(differences(whole, goal), [])
   })
 
@@ -361,7 +364,7 @@ void describe('the end state', () => {
     ['another size', { deployments: [{ ...deployment, spec: { replicas: 2 } }] }, /spec.replicas 2/],
   ]
   for (const [what, part, expected] of table) {
-    void test(`differs by ${what}`, () => {
+    void test(`the end state differs by ${what}`, () => {
       assert.match(differences({ ...whole, ...part }, goal).join('\n'), expected)
     })
   }

@@ -109,7 +109,7 @@ export class LeaseNet {
       keeper.update(true, sent * timed.rate + timed.apiZero, this.#raftMs(timed))
     }
     if (this.#now >= timed.tickAt) {
-      // Timers may fire a little early, and are never made up for.
+      // A timer may fire a little early, and later ticks do not compensate for that.
       timed.tickAt = this.#now + (tickMs - this.#random.below(1000) / 2000) / timed.rate
       keeper.updateTime(this.#raftMs(timed))
       member.raft.tick()
@@ -243,7 +243,7 @@ export class LeaseNet {
     timed.awakeAt = this.#now + this.#random.below(30)
     timed.updatedAt = timed.awakeAt
     if (this.#isolated?.id === member.id) this.#isolated = { id: member.id, sinceMs: this.#now }
-    // As in the driver.
+    // The driver does the same.
     if (member.raft.votesAlone) member.raft.campaign()
   }
 

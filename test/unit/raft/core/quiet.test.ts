@@ -29,7 +29,7 @@ function ticksToCampaign({ raft }: Solo): number {
   return ticks
 }
 
-void test('a follower waits longer after a quiet heartbeat, and as usual if a client waits for the leader', () => {
+void test('a follower waits longer after a quiet heartbeat, and the usual time if a client waits for the leader', () => {
   const ticks = ticksToCampaign(follower())
   assert.ok(ticks >= 30 + 10 && ticks < 30 + 20, `${ticks}`)
   const asked = follower()
@@ -39,7 +39,7 @@ void test('a follower waits longer after a quiet heartbeat, and as usual if a cl
   assert.ok(fewer >= 10 && fewer < 20, `${fewer}`)
 })
 
-void test('a client that waits does not make a late campaign later', () => {
+void test('a waiting client does not postpone a campaign that is due soon', () => {
   const solo = follower()
   for (let tick = 0; tick < 30 + 9; tick++) solo.raft.tick()
   solo.raft.expectLeader()
@@ -83,7 +83,7 @@ function confirmation({ raft }: Solo, from: NodeId) {
   return { kind: 'heartbeat-response', from, to: one, term: raft.term, context: null, quiet: true } as const
 }
 
-void test('a delay of its own makes the heartbeats of a leader frequent again', () => {
+void test('a leader that ends its quiet heartbeats, as after a delay of its own, sends frequent ones again', () => {
   const solo = quietLeader()
   solo.raft.tick()
   solo.work()

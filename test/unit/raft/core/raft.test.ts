@@ -10,7 +10,8 @@ import { scenarioConfig } from '../../../scenario/world.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: the contract with the shell: when work is due, what is dropped, start and limits.
+ * Goal: the interface of the core to its driver: when there is work, which proposals are dropped,
+ * the initial state, and limits.
  */
 
 const nothing = {

@@ -19,7 +19,8 @@ import { SafetyObserver } from './safety-observer.ts'
 const replayable = 20
 
 /**
- * Cores only, on a network that loses, repeats and reorders messages, on slow disks, with crashes.
+ * A cluster of cores on a network that loses, repeats and reorders messages, with slow disks and
+ * crashes.
  */
 export class RandomNet {
   readonly #random: SeededRandom
@@ -29,11 +30,11 @@ export class RandomNet {
   readonly trace: string[] = []
   #messages: Message[] = []
   #cutOff: ReadonlySet<NodeId> = new Set()
-  /** `1->2` */
+  /** The links that are blocked in one direction, such as `1->2`. */
   readonly #cutLinks = new Set<string>()
   readonly #old = new Map<MessageKind, Message[]>()
   readonly #fetches: (() => void)[] = []
-  /** Stalled: it does and receives nothing, and continues later without noticing. */
+  /** The stalled member: it does and receives nothing, and continues later without noticing. */
   #paused: NodeId | null = null
   #commands = 0
 
@@ -189,7 +190,7 @@ export class RandomNet {
 
   #deliver(): void {
     if (this.#messages.length === 0) return
-    // Mostly in order, sometimes far from it.
+    // Messages are delivered mostly in order, and sometimes far out of order.
     const at = !this.#random.chance(this.#swarm.reorder) ? 0 : this.#random.below(this.#messages.length)
     const message = present(this.#messages.splice(at, 1)[0], 'a message waits')
     if (message.to === this.#paused) return this.#lose(message)

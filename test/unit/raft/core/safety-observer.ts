@@ -19,7 +19,7 @@ export class SafetyObserver {
   /** Voter and term of each checked vote: a repeated request may find a longer log. */
   readonly #votes = new Set<string>()
   readonly #seen = new Map<string, { readonly entry: Entry; readonly previousTerm: Term | null }>()
-  /** By index. */
+  /** The committed entries by index. */
   readonly #committed = new Map<LogIndex, Committed>()
   #commit = 0
   /** The commit index when each read was opened. */

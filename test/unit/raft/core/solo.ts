@@ -62,7 +62,7 @@ export class Solo {
     }
   }
 
-  /** The oldest write in progress becomes durable. */
+  /** Completes the oldest write in progress. */
   finishWrite(): void {
     this.#sent.push(...this.member.finishWrite())
     this.work()
@@ -145,7 +145,7 @@ export class Solo {
     this.take()
   }
 
-  /** `from` acknowledges everything. */
+  /** Receives an acknowledgement of the whole log from member `from`. */
   acceptAll(from: number): void {
     this.receive({ ...this.from(from), kind: 'append-accepted', index: this.raft.status().lastIndex })
   }

@@ -21,7 +21,7 @@ export type Swarm = {
   readonly pauses: number
   /** Links that break in one direction only. */
   readonly oneWayCuts: number
-  /** Old messages that arrive again, long after. */
+  /** Old messages that arrive again after a long time. */
   readonly replays: number
   readonly transfers: number
   readonly campaigns: number
@@ -30,7 +30,7 @@ export type Swarm = {
   /** A member with a faster clock. */
   readonly hasty: NodeId | null
   readonly electionTicks: number
-  /** Either one entry each, or a few. */
+  /** The size limit of an append message, which fits either one entry or a few. */
   readonly appendBytesMax: number
 }
 

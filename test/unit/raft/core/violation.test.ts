@@ -188,7 +188,7 @@ void test('a member that was away catches up with terms that were raised to the 
     solo.raft.setWallTime(nowMs)
     solo.receive(ofTerm(nowMs))
     assert.equal(solo.raft.term, nowMs)
-    // The next election, a moment later.
+    // The next election takes place 300 ms later.
     solo.raft.setWallTime(nowMs + 300)
     solo.receive(ofTerm(nowMs + 1))
     assert.equal(solo.raft.term, nowMs + 1)

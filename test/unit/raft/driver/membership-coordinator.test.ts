@@ -304,7 +304,7 @@ void test('during a leadership transfer nothing is tried, and no further turn is
   turn()
   core.decide()
   turn()
-  // One for the change, and one for the read round that confirms leadership.
+  // One wake for the change, and one for the read round that confirms leadership.
   assert.deepEqual([tries, answers.length, wakes.count - wakesBefore], [1, 1, 2])
 })
 

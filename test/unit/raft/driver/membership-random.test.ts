@@ -58,7 +58,7 @@ class RandomMembers {
   readonly #leaders = new Map<number, number>()
   /** Members that reported their removal. */
   readonly #removed = new Set<number>()
-  /** By index. */
+  /** The committed configurations by index. */
   readonly #decided = new Map<number, Configuration>()
   readonly trace: string[] = []
   #nextId = 4

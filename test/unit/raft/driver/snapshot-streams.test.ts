@@ -54,7 +54,7 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 void test('a snapshot requested in an earlier term is not sent in the current term', async () => {
   const { box, needs, sent, reports, posted } = outbox()
   box.wanted(other)
-  // The api thread took its time; another member leads by now.
+  // Another member leads by the time the api thread has opened the source.
   needs.term = term(5)
   box.take({ kind: 'source-opened', stream: 1, snapshot: at(10) })
   await settled()
@@ -153,14 +153,14 @@ void test('a peer that waits for a stream gets the next one, before a peer whose
   assert.deepEqual(opened(), [1, 2])
   broken[0]?.()
   await settled()
-  // The stream of the third was not requested by the core; the first found no free stream any more.
+  // The core did not request the stream for `three`. `one` asked again too late for a free stream.
   assert.deepEqual(opened(), [1, 2, 3])
   assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 3, atLeast: logIndex(7) })
   assert.deepEqual(reports.slice(0, 3), ['failed 5', 'failed 2', 'failed 2'])
   broken[1]?.()
   await settled()
   assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 4, atLeast: null })
-  // It broke before it began: the core of the next term requests again if it needs to.
+  // Stream 3 fails before it begins: the core of the next term requests it again if needed.
   needs.term = term(5)
   box.take({ kind: 'source-failed', stream: 3, cause: 'disk' })
   assert.deepEqual(opened(), [1, 2, 3, 4])
@@ -303,8 +303,8 @@ void test('a waiting repair snapshot is replaced only by one of a later leader',
   needs.stateWanted = logIndex(10)
   await stage(box, { ...repair, snapshot: at(18) })
   box.flush()
-  // This member knows a later term by now, so the core did not use it; and the entries up to it
-  // never arrive.
+  // This member knows a later term by now, so the core did not use the snapshot; and the entries up
+  // to its index never arrive.
   needs.answer = 'later'
   box.turnEnded()
   for (const purpose of ['repair', 'catch-up'] as const)

@@ -1,6 +1,7 @@
 /*
- * Goal: ticks follow time and are never counted early, an idle member wakes seldom, and trouble or
- * work ends that. Method: a clock that moves by hand, with heartbeats as a leader sends them.
+ * Goal: ticks follow time and are never counted early; an idle member wakes seldom, until there is
+ * work, a late heartbeat or another message. Method: a clock that moves by hand, with heartbeats as
+ * a leader sends them.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -24,9 +25,9 @@ class Member {
   readonly clock = new ManualClock()
   readonly core: { leader: NodeId | null } = { leader: peer }
   ticks = 0
-  /** How often more time had passed than was counted. */
+  /** How often the timer reported that more time had passed than it passed as ticks. */
   late = 0
-  /** Times at which ticks were passed. */
+  /** The times at which the timer passed ticks. */
   readonly passed: number[] = []
   readonly timer = new TickTimer({
     ...{ clock: this.clock, timing: defaultTiming, self, core: this.core },
@@ -45,7 +46,7 @@ class Member {
     }
   }
 
-  /** Returns how often it wakes in the time. */
+  /** Returns how often the timer passes ticks in this time. */
   async wakesIn(ms: number): Promise<number> {
     const before = this.passed.length
     await this.clock.advance(ms)

@@ -266,7 +266,8 @@ void test('a later group in the place of the head is refused, although it is int
   const name = lastSegment(disk)
   const groups = groupsIn(disk.contents(name))
   assert.equal(groups.length, 4)
-  // Head, entries, compaction, entries: from the compaction on it would be a log without a vote.
+  // The groups are head, entries, compaction and entries. A log that began with the compaction
+  // would lack the vote.
   const misplaced = spoiled(disk, name, (bytes) => {
     const moved = bytes.slice(groups[2])
     bytes.fill(0, sectorBytes)

@@ -84,7 +84,7 @@ const helpers: Readonly<Record<string, (whole: Wal) => Help>> = {
   both: (whole) => ({ covered: metaAt(4, 1), peer: contents(whole) }),
 }
 
-/** @param every one of this many bytes is changed */
+/** @param every the average distance of two changed bytes */
 function* changedBytes(disk: SimulatedDisk, every: number, seed: number): Generator<Damage> {
   const random = new SeededRandom(seed)
   for (const name of disk.list()) {

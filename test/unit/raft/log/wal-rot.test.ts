@@ -32,7 +32,7 @@ import { openSmallWal as open, ours, smallLog, spoiled } from './small-log.ts'
  */
 type Verdict = 'whole' | 'refused' | 'shortened' | 'silent'
 
-/** Opens it; a refusal must be one line, and leave the disk unchanged. */
+/** Opens the log; a refusal must be one line, and leave the disk unchanged. */
 function judge(disk: SimulatedDisk, whole: unknown, what: string): Verdict {
   const steps = disk.steps
   let wal: Wal
@@ -143,7 +143,7 @@ for (const end of ['closed', 'killed'] as const) {
   })
 }
 
-/** @param from -1: zeros */
+/** @param from the sector to copy from; -1 for zeros */
 function misplaced(
   disk: SimulatedDisk,
   name: string,

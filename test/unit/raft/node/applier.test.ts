@@ -51,7 +51,7 @@ function bench(sliceEntriesMax = 100) {
     reader: {
       read: async (from: LogIndex, to: LogIndex) => {
         reads.push(`${from}-${to}`)
-        // Three at a time, as if they were large.
+        // Returns at most three entries at a time, as if they were large.
         return from <= cutBelow ? null : entries(from, Math.min(to, from + 2))
       },
     },

@@ -39,7 +39,7 @@ void test('the log of a quarantined state stays bounded while no snapshot arrive
   await until('the other has connected', () => other.machine.appliedMemory === leader.machine.appliedMemory)
   const quarantinedAt = other.machine.appliedMemory
   other.machine.quarantineState('test', quarantinedAt)
-  // As while a repair backs off: no snapshot is requested.
+  // No snapshot is requested, as while a repair backs off.
   other.machine.wanted = null
   await write(leader, 300)
   // Returns what the next start would recover.

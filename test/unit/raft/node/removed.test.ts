@@ -1,6 +1,6 @@
 /*
  * Goal: the owner of a node is notified of its removal once.
- * Method: a node whose raft thread is the test.
+ * Method: a node; the test plays its raft thread.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

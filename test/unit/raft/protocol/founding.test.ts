@@ -97,7 +97,7 @@ void test('members with a restored state found their cluster in the same steps, 
   const founders = a.record?.founders ?? []
   assert.equal(a.record?.clusterId, clusterIdOf(members, founders, 'state'))
   assert.notEqual(a.record?.clusterId, clusterIdOf(members, founders))
-  // Restored again, with another log.
+  // Member 2 is restored again, with another log.
   const again = restored(2, 'another')
   exchange(a, again, c)
   assert.equal(again.next(), null)

@@ -1,6 +1,6 @@
 /*
- * Goal: a peer is accepted with one log for good, not before that is durable, and only in the
- * cluster that this member was founded with.
+ * Goal: a peer is accepted with the first log that is recorded for it and with no other, not before
+ * the record is durable, and only in the cluster that this member was founded with.
  * Method: identities in every phase; the test completes the recordings.
  */
 import assert from 'node:assert/strict'
@@ -31,7 +31,7 @@ function of(logId: string, clusterId = 'c1', phase: PeerIdentity['phase'] = 'fou
   return { logId, clusterId, phase }
 }
 
-/** Returns an answer that needs no recording; `waits` for another one, where Node 24 would hang. */
+/** Returns the answer, or `waits` if it needs a recording: to await it would hang with Node 24. */
 function answerNow(answer: Promise<string>): Promise<string> {
   return Promise.race([answer, new Promise<string>((resolve) => setImmediate(() => resolve('waits')))])
 }

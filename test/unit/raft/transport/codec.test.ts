@@ -37,7 +37,7 @@ const LinkFrame = root.lookupType('orch.raft.v1.LinkFrame')
 const SnapshotFrameType = root.lookupType('orch.raft.v1.SnapshotFrame')
 const Welcome = root.lookupType('orch.raft.v1.Welcome')
 
-/** Decoded by the other library, encoded by it again, decoded by this program. */
+/** Returns the bytes after the other library has decoded and encoded them. */
 function throughOracle(type: protobuf.Type, bytes: Uint8Array): Uint8Array {
   const plain = type.toObject(type.decode(bytes), { longs: String, enums: String })
   assert.equal(type.verify(type.fromObject(plain)), null)

@@ -126,7 +126,7 @@ async function callSnapshot(
   return error
 }
 
-/** Sends the hello of that caller. @returns the version of the response */
+/** Sends a hello with the credentials of `caller`. @returns the version of the response */
 async function welcomeFrom(to: TestMember, caller: PeerCredentials, sent: Hello): Promise<number> {
   const [authority, key, certificate] = [caller.authorityPem, caller.keyPem, caller.certificatePem]
   const secure = credentials.createSsl(Buffer.from(authority), Buffer.from(key), Buffer.from(certificate))
@@ -260,7 +260,7 @@ void test('removing an authority closes all links; peers of the remaining author
 void test('a member is not confused with another one at its address', async () => {
   await withHarness(ours, async (harness, events) => {
     const [a, b] = await pair(harness)
-    // The former address of n3 belongs to n2 now.
+    // In the configuration that n1 knows, n3 has the address that belongs to n2 now.
     const moved = { ...memberInfo({ id: nodeId(3), name: 'n3' }, b.info.peerAddress) }
     a.transport.setPeers([a.info, moved])
     await until('it is reported', () =>
@@ -331,7 +331,7 @@ void test('a caller is refused with one clear line for each kind of mistake', as
   })
 })
 
-void test('a member with another log than the recorded one is refused for good', async () => {
+void test('a member with another log than the recorded one is refused with OUT_OF_RANGE', async () => {
   await withHarness(ours, async (harness, events) => {
     const [, b] = await pair(harness)
     b.receiver.known.set(nodeId(1), 'the log it lost')
@@ -418,7 +418,7 @@ void test('of two processes of one member the newer is refused, until the older 
     assert.ok(events.some(({ event }) => event.kind === 'refused' && event.reason === 'other-process'))
     a.transport.send(probe(a, b, 5))
     await until('the older one is still connected', () => b.receiver.messages.length > 0)
-    // A caller from before process numbers is not distinguished.
+    // A caller of a version without process numbers is accepted as the same process.
     const old = await callMessages(b, ours('n1'), [
       encodeHelloFrame({ ...hello, process: 0 }),
       new Uint8Array([1]),
@@ -450,7 +450,7 @@ void test('a member cannot send messages as another member', async () => {
   await withHarness(ours, async (harness) => {
     const [a, b] = await pair(harness)
     await connect(a, b)
-    // A message of 7 to b as if from 7; the stream belongs to n1.
+    // The message names member 7 as its sender, but the stream belongs to n1.
     const forged = Buffer.from('1a160a140a12090700000000000000110200000000000000', 'hex')
     const frame = Buffer.concat([Buffer.of(0x12, forged.length), forged])
     const error = await callMessages(b, ours('n1'), [encodeHelloFrame(hello), frame])
@@ -575,7 +575,8 @@ void test('a peer that stops reading is reported unreachable and uses at most th
       return counters.messagesDropped > 1000
     })
     assert.ok(a.receiver.unreachables.length > 0)
-    // The write window here, and the sixteen frames of a mebibyte that a gRPC stream buffers.
+    // The limit allows for the write window of this side, and for the sixteen frames of a mebibyte
+    // that a gRPC stream buffers.
     assert.ok(counters.bytesSent < 24 * 1024 * 1024, `${counters.bytesSent} bytes were sent`)
     const before = counters.bytesSent
     await new Promise((resolve) => setImmediate(resolve))

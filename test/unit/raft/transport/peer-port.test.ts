@@ -129,7 +129,7 @@ void test('a connection without an accepted handshake is closed at its deadline,
   await clock.advance(1999)
   assert.equal(peers.size, 2)
   await clock.advance(1)
-  // Checked, not awaited: with a port that keeps it open this test would wait forever.
+  // The end is checked, not awaited: if the port kept the connection open, the test would hang.
   assert.equal(held?.destroyed, true)
   const detail = 'no member of the cluster within 2000 ms of connecting'
   assert.deepEqual(refused, [{ reason: 'no-handshake', remote: `127.0.0.1:${silent.localPort}`, detail }])

@@ -161,7 +161,7 @@ function sampleAppend(random: SeededRandom) {
   }
 }
 
-/** Joint or not, with up to five voters and two learners. */
+/** Returns a configuration, joint or not, with up to five voters and two learners. */
 export function sampleConfig(random: SeededRandom): Configuration {
   const ids = [...new Set(many(7, () => sampleId(random)))]
   const ascending = (list: readonly NodeId[]): NodeId[] => [...list].sort((a, b) => a - b)

@@ -344,7 +344,7 @@ void test('spec 5.9: AlwaysPullImages, TaintNodesByCondition, NamespaceExists an
   )
 })
 
-void test('spec 5.9: AlwaysPullImages leaves Pods alone that came before it, unless an update brings an image', async (t) => {
+void test('spec 5.9: AlwaysPullImages does not change existing Pods, unless an update adds an image', async (t) => {
   let chain = admissionChain([])
   const api = await Fixture.open({
     domain: 'k8s.io',

@@ -6,7 +6,7 @@ import { Fixture } from '../registry/fixture.ts'
 export type Race = {
   /** A function that runs once, between the evaluation of a write and its commit; null: none. */
   before: (() => Promise<unknown>) | null
-  /** Whether writes skip the plugins: for many objects that are only there. */
+  /** Whether writes skip the plugins, to create many objects that only have to exist. */
   skipsPlugins: boolean
 }
 

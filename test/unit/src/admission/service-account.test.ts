@@ -184,7 +184,7 @@ void test('spec 5.6: an account with the annotation for it lets its Pods use onl
     const { code, message } = await refused(createPod(api, 'a', { serviceAccountName, ...spec }))
     assert.deepEqual([code, message], [403, `pods "a" is forbidden: ${why}`])
   }
-  // An ephemeral container is held to it, too.
+  // The restriction applies to an ephemeral container, too.
   await createPod(api, 'a', { serviceAccountName })
   const add = (name: string): Promise<Got> =>
     api.patch({

@@ -109,7 +109,7 @@ async function work(api: Fixture): Promise<void> {
   for (let at = 0; at < 5; at++) await rest(api)
 }
 
-/** Stores the priority classes of the system, whatever controllers are enabled. */
+/** The user that stores the priority classes of the system, whatever controllers are enabled. */
 const SERVER = 'system:apiserver'
 
 /** The user of each controller. */

@@ -21,20 +21,20 @@ import { Fixture } from '../registry/fixture.ts'
 export type LeadingMember = {
   readonly domain: ApiDomain
   readonly enabled: readonly ControllerName[]
-  /** Unset: that of the fixture. */
+  /** The admission of the registry; by default that of the fixture. */
   readonly admission?: Admission
-  /** Wraps the store of the registry and of the controllers. Unset: it is not wrapped. */
+  /** Wraps the store of the registry and of the controllers; by default it is not wrapped. */
   readonly wrap?: (store: ObjectStore) => ObjectStore
   readonly endedPodsMax?: number
-  /** Unset: none. */
+  /** The members of the cluster; by default there are none. */
   readonly members?: readonly NodeId[]
-  /** Unset: one that never changes. */
+  /** The root CA; by default one that never changes. */
   readonly rootCa?: RootCaSource
-  /** Unset: large ranges of both families. */
+  /** The ranges of Services; by default large ranges of both families. */
   readonly ranges?: ServiceRanges
-  /** Unset: nothing is logged. */
+  /** The log of the controllers; by default nothing is logged. */
   readonly log?: pino.Logger
-  /** Returns the verbs that the controllers call. Unset: those of the fixture. */
+  /** Returns the verbs that the controllers call; by default those of the fixture. */
   readonly calls?: (api: Fixture) => Registry
   /** Called before the member begins to lead. */
   readonly prepare?: (api: Fixture) => Promise<void>

@@ -1,6 +1,6 @@
 /*
  * Goal: flags decide which keys, issuers and audiences of service account tokens count, and an
- * unusable key file ends the start with its name. Method: files in a temporary directory.
+ * unusable key file makes the start fail with its name. Method: files in a temporary directory.
  */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
@@ -79,7 +79,7 @@ function sharedKeys(signing: SigningKey | null): SharedKeySource {
 
 const own = 'https://orch.default.svc.cluster.local'
 
-/** Whether the signature, the issuer, the audience and the time of a token are accepted. */
+/** Returns whether the signature, issuer, audience and time of a token are accepted. */
 async function accepts(
   { method }: ServiceAccounts,
   key: SigningKey,
@@ -130,7 +130,7 @@ void test('a renewed key of the client port replaces the old one for tokens, unl
   assert.deepEqual([await accepts(named.accounts, otherKey), named.files.version], [false, 0])
 })
 
-void test('a file without a usable key ends the start with its name and without its content', (t) => {
+void test('a file without a usable key makes the start fail with its name and without its content', (t) => {
   const kit = new Kit(t)
   const pem = (type: 'rsa' | 'ec', options: object): string =>
     privateKeyPem(generateKeyPairSync(type as 'rsa', options as { modulusLength: number }).privateKey)

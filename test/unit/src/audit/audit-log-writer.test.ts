@@ -17,10 +17,10 @@ class MemoryFiles implements LogFiles {
   readonly contents = new Map<string, string>()
   /** Bytes of each append. */
   readonly appends: string[] = []
-  /** Set: what the next calls fail with. */
+  /** The error of the next calls; null: they succeed. */
   broken: string | null = null
   brokenRename: string | null = null
-  /** Set: appends wait until it resolves. */
+  /** Appends wait until this promise resolves. */
   gate: Promise<void> = Promise.resolve()
 
   async open(path: string): Promise<LogFile> {
@@ -161,7 +161,7 @@ void describe('writing', () => {
 })
 
 void describe('a disk that fails', () => {
-  void test('loses its lines, which is logged once a minute, and later lines are tried again', async () => {
+  void test('a disk that fails loses its lines, which is logged once a minute, and later lines are tried again', async () => {
     const writer = await open()
     const woken: boolean[] = []
     files.broken = 'ENOSPC: no space left'
@@ -189,7 +189,7 @@ void describe('a disk that fails', () => {
     await writer.close()
   })
 
-  void test('and hangs uses bounded memory, in lines and in bytes', async () => {
+  void test('a disk that hangs uses bounded memory, in lines and in bytes', async () => {
     const writer = await open({ bytesMax: Infinity })
     const go = holdUp()
     writer.add(line('under way'))
@@ -219,7 +219,7 @@ void describe('a disk that fails', () => {
 })
 
 void describe('a full file', () => {
-  void test('is renamed between lines, with the time at which it was full, and nothing is lost', async () => {
+  void test('a full file is renamed between lines, with the time at which it was full, and nothing is lost', async () => {
     const writer = await open({ bytesMax: 100 })
     const lines = Array.from({ length: 40 }, (_, at) => `line ${String(at).padStart(3, '0')}`)
     for (const [at, text] of lines.entries()) {
@@ -237,7 +237,7 @@ void describe('a full file', () => {
     await writer.close()
   })
 
-  void test('that cannot be renamed continues to grow, and is tried again at twice the size', async () => {
+  void test('a full file that cannot be renamed continues to grow, and is tried again at twice the size', async () => {
     const writer = await open({ bytesMax: 100 })
     files.brokenRename = 'EPERM'
     for (let at = 0; at < 25; at++) {

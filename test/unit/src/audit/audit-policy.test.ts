@@ -24,7 +24,7 @@ function on(resource: string, more: Partial<ResourceAction> = {}): ResourceActio
   return { kind: 'resource', verb: 'get', ...place, resource: main, subresource, ...more }
 }
 
-/** The level of one rule for a request. */
+/** Returns whether a rule matches a request. */
 function matches(rule: object, action: Action, user: UserInfo | null = alice): boolean {
   const file = { apiVersion: 'audit.orch.io/v1', kind: 'Policy', rules: [{ level: 'Metadata', ...rule }] }
   return auditDecision(parseAuditPolicy(JSON.stringify(file), names), user, action).level === 'Metadata'
@@ -32,22 +32,22 @@ function matches(rule: object, action: Action, user: UserInfo | null = alice): b
 
 void describe('a rule', () => {
   const table: readonly (readonly [string, object, Action, boolean])[] = [
-    ['without conditions matches resources', {}, on('pods'), true],
-    ['and paths', {}, path('/version'), true],
+    ['a resource, without conditions', {}, on('pods'), true],
+    ['a path, without conditions', {}, path('/version'), true],
     ['a user', { users: ['alice'] }, on('pods'), true],
     ['another user', { users: ['bob'] }, on('pods'), false],
     ['one of the groups', { userGroups: ['ops', 'dev'] }, on('pods'), true],
     ['none of the groups', { userGroups: ['ops'] }, on('pods'), false],
-    ['user and group must both fit', { users: ['alice'], userGroups: ['ops'] }, on('pods'), false],
+    ['user and group, of which one differs', { users: ['alice'], userGroups: ['ops'] }, on('pods'), false],
     ['a verb', { verbs: ['get', 'list'] }, on('pods'), true],
     ['another verb', { verbs: ['create'] }, on('pods'), false],
     ['verbs of paths', { verbs: ['get'], nonResourceURLs: ['*'] }, path('/metrics', 'post'), false],
     ['a group of resources', { resources: [{ group: '' }] }, on('pods/log'), true],
     ['another group', { resources: [{ group: 'apps' }] }, on('pods'), false],
     ['a resource', { resources: [{ group: '', resources: ['pods'] }] }, on('pods'), true],
-    ['not its subresources', { resources: [{ group: '', resources: ['pods'] }] }, on('pods/log'), false],
+    ['its subresources', { resources: [{ group: '', resources: ['pods'] }] }, on('pods/log'), false],
     ['a subresource', { resources: [{ group: '', resources: ['pods/log'] }] }, on('pods/log'), true],
-    ['not its parent', { resources: [{ group: '', resources: ['pods/log'] }] }, on('pods'), false],
+    ['its parent', { resources: [{ group: '', resources: ['pods/log'] }] }, on('pods'), false],
     [
       'all subresources, and the resource',
       { resources: [{ group: '', resources: ['pods/*'] }] },
@@ -66,7 +66,12 @@ void describe('a rule', () => {
       on('nodes/status'),
       true,
     ],
-    ['not the resource itself', { resources: [{ group: '', resources: ['*/status'] }] }, on('nodes'), false],
+    [
+      'the resource itself, for a rule about subresources',
+      { resources: [{ group: '', resources: ['*/status'] }] },
+      on('nodes'),
+      false,
+    ],
     ['everything of a group', { resources: [{ group: '', resources: ['*'] }] }, on('pods/exec'), true],
     [
       'an object by name',
@@ -75,7 +80,7 @@ void describe('a rule', () => {
       true,
     ],
     [
-      'not another',
+      'another object',
       { resources: [{ group: '', resources: ['configmaps'], resourceNames: ['b'] }] },
       on('configmaps'),
       false,
@@ -83,19 +88,20 @@ void describe('a rule', () => {
     ['a namespace', { namespaces: ['default'] }, on('pods'), true],
     ['another namespace', { namespaces: ['system-ns'] }, on('pods'), false],
     ['what is in no namespace', { namespaces: [''] }, on('nodes', { namespace: '' }), true],
-    ['a namespace is no path', { namespaces: ['default', ''] }, path('/version'), false],
-    ['resources are no path', { resources: [{ group: '' }] }, path('/version'), false],
+    ['a path, for a rule about namespaces', { namespaces: ['default', ''] }, path('/version'), false],
+    ['a path, for a rule about resources', { resources: [{ group: '' }] }, path('/version'), false],
     ['a path', { nonResourceURLs: ['/version'] }, path('/version'), true],
-    ['not what lies below', { nonResourceURLs: ['/healthz'] }, path('/healthz/ping'), false],
+    ['a path below another one', { nonResourceURLs: ['/healthz'] }, path('/healthz/ping'), false],
     ['a star at the end', { nonResourceURLs: ['/healthz*'] }, path('/healthz/ping'), true],
-    ['a star is any path', { nonResourceURLs: ['*'] }, path('/x'), true],
-    ['paths are no resources', { nonResourceURLs: ['*'] }, on('pods'), false],
+    ['any path, for a star', { nonResourceURLs: ['*'] }, path('/x'), true],
+    ['a resource, for a rule about paths', { nonResourceURLs: ['*'] }, on('pods'), false],
   ]
   for (const [what, rule, action, expected] of table) {
-    void test(what, () => assert.equal(matches(rule, action), expected))
+    void test(`a rule ${expected ? 'matches' : 'does not match'}: ${what}`, () =>
+      assert.equal(matches(rule, action), expected))
   }
 
-  void test('that names users or groups never matches an unauthenticated request', () => {
+  void test('a rule that names users or groups never matches an unauthenticated request', () => {
     assert.equal(matches({ users: ['alice'] }, path('/version'), null), false)
     assert.equal(matches({ userGroups: ['dev'] }, path('/version'), null), false)
     assert.equal(matches({}, path('/version'), null), true)
@@ -209,7 +215,7 @@ void describe('an invalid policy is rejected', () => {
     ],
   ]
   for (const [what, content, words] of table) {
-    void test(what, () => {
+    void test(`an invalid policy is rejected: ${what}`, () => {
       assert.throws(
         () => parseAuditPolicy(content, names),
         (cause) => {

@@ -231,7 +231,7 @@ void test('thousands of bindings of a user to one role give its rules once', () 
     [rules],
   )
 
-  // Each of them is enough.
+  // Each of the bindings alone is enough.
   for (let at = 0; at < 2999; at++) policy.roleBindings.remove({ namespace: 'n', name: `b${at}` })
   const [first] = policy.rules.namespaceGrants(user, 'n')
   assert.equal(first?.grantedBy, 'RBAC: allowed by RoleBinding "b2999/n" of Role "reader"')

@@ -64,7 +64,7 @@ void test('different tokens on one connection are distinguished', () => {
   assert.deepEqual(seen, ['alice', 'alice', 'bob', 'rejected', 'none', 'alice'])
 })
 
-void test('a mistake names its line and shows nothing of it', () => {
+void test('an error about a malformed line names the line and does not contain its text', () => {
   const cases: readonly [string, number, RegExp][] = [
     ['secret,a\n', 1, /needed/],
     ['good,a,1\n\n,b,2\n', 3, /token is empty/],

@@ -39,7 +39,7 @@ function history(
       own.push(leaderTerm)
       for (let peer = 0; peer < count; peer++) {
         if (peer === leader || random.chance(0.6)) continue
-        // Up to anywhere in the leader's log, as an append may be cut.
+        // The append may lack the last entry of the leader.
         const upTo = own.length - random.below(2)
         const theirs = logs[peer] as Log
         const same = theirs.slice(0, upTo).every((value, at) => value === own[at])

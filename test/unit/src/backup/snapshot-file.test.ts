@@ -102,7 +102,7 @@ void test('a file that is cut at any length, or that continues after its end, is
   }
 })
 
-/** Where the chunks of a file lie. */
+/** Returns the chunks of a file. */
 function chunksIn(file: Buffer): readonly Buffer[] {
   const chunks: Buffer[] = []
   for (let at = 16 + file.readUInt32LE(12) + 32 + 16; at < file.length;) {
@@ -113,7 +113,7 @@ function chunksIn(file: Buffer): readonly Buffer[] {
   return chunks
 }
 
-/** A file of many random chunks. */
+/** Returns a file of many random chunks. */
 function noiseFile(secret: Secret | null, salt: number): Buffer {
   const written: Uint8Array[] = []
   const { header } = new SnapshotFile(bytesOf(fileOf(small.chunks, secret, salt)), 'b.snap')

@@ -22,10 +22,10 @@ const secrets = '/api/v1/namespaces/system-ns/secrets'
 
 type Reply = { readonly status: number; readonly body: object }
 
-/** An API server without content. */
+/** A fake API server without objects, which records calls. */
 class Server {
   readonly calls: string[] = []
-  /** By method and path. */
+  /** Replies other than the usual one, by method and path. */
   readonly replies = new Map<string, Reply>()
   acceptsTokens = true
 

@@ -141,7 +141,7 @@ void test('objects that are created or deleted in the meantime are neither misse
   api.before = () => {
     calls++
     if (calls === 3) api.objects.delete('g005')
-    // Its name comes first, so the current pass does not list it.
+    // The name `a-late` sorts before all others, so the current pass does not list it.
     if (calls === 20) api.add('a-late', 'v1')
     return null
   }

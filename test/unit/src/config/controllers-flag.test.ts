@@ -16,7 +16,7 @@ function enabled(args: readonly string[], file = ''): readonly string[] {
   return [...loaded.config.controllers]
 }
 
-/** Those that `*` enables, but for some. */
+/** Returns the controllers that `*` enables, without these. */
 const without = (...names: readonly string[]): readonly string[] =>
   CONTROLLERS.filter((name) => ![...names, ...CONTROLLERS_BY_NAME].includes(name))
 

@@ -20,7 +20,7 @@ type Opened = {
   readonly api: Fixture
   readonly errors: unknown[]
   readonly lead: () => () => void
-  /** From then on the controller does not notice changes of accounts. */
+  /** Ends the watch of accounts, so that the controller does not notice later changes of them. */
   readonly delayAccounts: () => void
 }
 

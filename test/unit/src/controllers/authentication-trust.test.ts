@@ -40,10 +40,10 @@ const HEADERS = {
 }
 
 type Situation = {
-  /** The content of the ConfigMap. Unset: there is none. */
+  /** The content of the ConfigMap; by default there is none. */
   readonly before?: JsonObject
   readonly clientOf?: (api: Fixture, options: LocalClientOptions) => LocalClient
-  /** Unset: that of the system. The certificates of this test are valid now. */
+  /** The clock of the controller; by default that of the system: the certificates are valid now. */
   readonly clockOf?: (api: Fixture) => Clock
 }
 

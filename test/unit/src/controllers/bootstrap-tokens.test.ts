@@ -1,5 +1,5 @@
 /*
- * Goal: cluster-info has the signature of each token that is for it, and of no other; expired
+ * Goal: cluster-info has the signature of each token that may sign it, and no other; expired
  * tokens are removed.
  * Method: the shipped controllers of one member that leads; the signatures are verified as the
  * specification describes it.
@@ -98,7 +98,7 @@ void test('spec 3.3: an expired token signs no longer, and is removed', async (t
   assert.equal((await api.get({ ...at, name: 'bootstrap-token-bbbbbb' })).code, 200)
 })
 
-/** Made with a seed that no other one has. */
+/** Returns the certificate of a new authority. @param seed differs for each authority */
 function authority(seed: number, commonName = 'ca'): string {
   const validity = { notBeforeMs: 0, notAfterMs: 86_400_000 }
   return createAuthority({ ...validity, commonName, random: new SeededRandom(seed) }).certificatePem
@@ -118,7 +118,7 @@ void test('the kubeconfig of cluster-info follows the authorities of the cluster
   await storeClusterInfo(api, { kubeconfig: kubeconfig(old) })
   await rest(api)
   assert.equal((await dataOf(api))['kubeconfig'], kubeconfig(old))
-  // As the steps of a rotation show them.
+  // The authorities during a rotation, and after it.
   for (const pem of [old + next, next]) {
     rootCa.pem = pem
     changed()

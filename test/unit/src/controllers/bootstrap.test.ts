@@ -124,7 +124,7 @@ void test('a cluster begins with the committed members, even while one is being 
   await memory.close()
 })
 
-/** The same, with one member in another's place. */
+/** Returns the object with another value for one of its properties. */
 function replaced<T extends object>(whole: T, name: keyof T, value: unknown): T {
   return new Proxy(whole, {
     get: (target, wanted) => {

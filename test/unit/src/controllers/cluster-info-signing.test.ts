@@ -26,7 +26,7 @@ function secretKey(id: string): Key {
 
 /** Tokens in memory. */
 class Tokens {
-  /** Tokens that were walked through. */
+  /** The number of tokens that were walked through. */
   walked = 0
   readonly #tokens = new Map<Key, BootstrapToken>()
   readonly #listeners: ((change: Change) => void)[] = []
@@ -73,7 +73,7 @@ class Tokens {
 }
 
 class SetClock extends ManualClock {
-  /** Added to the wall clock. */
+  /** The time by which the wall clock is ahead. */
   aheadMs = 0
 
   override wallMs(): number {

@@ -38,7 +38,7 @@ function definition(plural: string, more: Partial<DefinitionSummary> = {}, names
   }
 }
 
-/** Returns the definitions after all decisions are written. */
+/** Returns the definitions after all decisions were written. */
 function settled(
   definitions: readonly DefinitionSummary[],
   options: { taken?: TakenNames; vacancies?: number; now?: string } = {},

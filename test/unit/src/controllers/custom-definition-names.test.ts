@@ -47,7 +47,7 @@ void test('a decision of an earlier leader is not written after one of a later l
   member.lead()
   await gate.held
   member.follow()
-  // It was made in the same second, and its name is first.
+  // The rival is created in the same second, and its name sorts first.
   await member.define(asksForTheSame)
   member.lead()
   await member.until('NamesAccepted', 'True NoConflicts', rival)
@@ -64,7 +64,7 @@ void test('a name is not given to another definition before its owner has releas
   member.lead()
   await member.define()
   await member.until('Established', 'True InitialNamesAccepted')
-  // So that it is examined after the owner of the name.
+  // The rival is created later, so that it is examined after the owner of the name.
   member.api.clock.advance(2000)
   await member.define(asksForTheSame)
   await member.until('NamesAccepted', 'False SingularConflict', rival)
@@ -84,7 +84,7 @@ void test('a name is not given to another definition before its owner has releas
 
 void test('a write with an unknown outcome is not applied after the next decision', async (t) => {
   let lost: (() => Promise<unknown>) | null = null
-  /** Writes about the other definition: its creation, and the acceptance of its name. */
+  /** The number of writes about the rival: its creation, and the acceptance of its name. */
   let written = 0
   let decides = false
   const lose = (store: ObjectStore): ObjectStore => {

@@ -146,7 +146,7 @@ void test('a leader that stalled half-way leaves the objects of a later definiti
   await member.define()
   await member.until('Established', 'True InitialNamesAccepted')
   await member.untilCurrent()
-  // More than are deleted at once.
+  // These are more objects than are deleted at once.
   for (let at = 0; at < 100; at++) await member.widget(`w${at}`)
   member.follow()
   await member.api.delete({ kind, name })
@@ -238,7 +238,7 @@ void test('a request that an outdated definition rejects is evaluated again with
     await member.api.patch({ kind, name, body: { spec } })
   }
   const refusals = [
-    // As it is read, and as it is checked.
+    // The old definition refuses the first body when it is read, the second when it is validated.
     { spec: { size: 1, color: 'red' }, properties: { size: { type: 'integer' }, color: { type: 'string' } } },
     { spec: { size: 'L' }, properties: { size: { type: 'string' } } },
   ]

@@ -45,7 +45,7 @@ async function open(t: TestContext): Promise<Fixture> {
   return api
 }
 
-/** The accounts of the cluster as `NAMESPACE/NAME`, once nothing changes any more. */
+/** Returns the accounts of the cluster as `NAMESPACE/NAME`, once nothing changes any more. */
 async function accountsOf(api: Fixture): Promise<readonly string[]> {
   for (let at = 0; at < 200; at++) await turn()
   const { items } = await api.list({ kind: 'ServiceAccount', namespace: null })

@@ -47,7 +47,7 @@ class Member {
     return new Member(api)
   }
 
-  /** Leads until all is quiet, and stops. @returns the writes of default roles and bindings */
+  /** Leads until writes end, and stops. @returns the writes of default roles and bindings */
   async lead(): Promise<PolicyWrites> {
     const stop = this.start()
     const before = this.reconciled.length
@@ -136,7 +136,7 @@ void test('a new cluster gets all default roles and bindings; a later leader wri
   assert.deepEqual(member.errors, [])
 })
 
-void test('view, edit and admin have the rules of their parts, each once', async (t) => {
+void test('view, edit and admin have the rules of the roles that they aggregate, each once', async (t) => {
   const member = await Member.open(t)
   await member.lead()
   assert.deepEqual(

@@ -29,7 +29,7 @@ export const kind = 'CustomResourceDefinition'
 /** The default name of a definition. */
 export const name = 'widgets.example.com'
 
-/** Definitions that may be served at once. */
+/** The number of definitions that may be served at once. */
 export const establishedMax = 3
 
 /** A member that serves and may lead. */
@@ -133,7 +133,7 @@ export class Member {
     return found === undefined ? 'none' : `${textMember(found, 'status')} ${textMember(found, 'reason')}`
   }
 
-  /** Objects of the kind in the store. */
+  /** The number of objects of the kind in the store. */
   get left(): number {
     return this.api.store.view().count(prefixOf({ group: 'example.com', plural: 'widgets', namespace: null }))
   }

@@ -65,12 +65,12 @@ async function owned({ api }: Member, at: string, owner: Obj): Promise<void> {
   await api.create({ body: { metadata: { name: at, ownerReferences: [referenceTo(owner)] } as never } })
 }
 
-/** The names of the ConfigMaps. */
+/** Returns the names of the ConfigMaps. */
 async function left({ api }: Member): Promise<readonly string[]> {
   return (await api.list({ namespace: null })).items.map(({ metadata }) => metadata.name).sort()
 }
 
-/** The widgets as they are stored. */
+/** Returns the widgets as they are stored. */
 function stored(store: ObjectStore): readonly AnyObject[] {
   const prefix = prefixOf({ group: 'example.com', plural: 'widgets', namespace: null })
   return store.view().list(prefix, { after: null, limit: null }).objects.map(parseStored)
@@ -180,7 +180,7 @@ void test('a dependent of a kind that has just changed its scope is not taken fo
   const current = member.api.catalog.all().filter(({ custom }) => custom !== undefined)
   await member.widget('owner')
   const owner = await widgetNamed(member, 'owner')
-  // As on a member whose catalog lags behind the definition that it has applied.
+  // The catalog is that of a member that lags behind the definition that the member has applied.
   member.api.catalog.setCustom(stale)
   const applied = member.untilCurrent.bind(member)
   member.untilCurrent = async () => {

@@ -66,7 +66,7 @@ void test('looking up many owners does not walk through all kinds for each', asy
   await settle(api)
   const child: JsonObject = (await api.get({ name: 'child' })).object
   assert.deepEqual(objectMember(child, 'metadata')['ownerReferences'], [referenceTo(owner)])
-  // A few for the index, and a few for each reference to find its place.
+  // A few reads for the index, and a few for each reference to find its place.
   assert.ok(reads() - before < 60_000, `${reads() - before} reads`)
   assert.deepEqual(errors, [])
 })

@@ -58,8 +58,9 @@ const referenceTo = ({ apiVersion, kind, metadata: { name, uid } }: Obj) => ({
 })
 
 /**
- * Deletes an owner, and stalls the leader before the last step of that. The next leader takes this
- * step; then clients create the owner again, with a dependent, and delete it, too.
+ * Deletes an owner, and stalls the leader before the last step of the deletion. The next leader
+ * takes this step; then clients create the owner again, with a dependent, and delete the new owner,
+ * too.
  */
 async function deletedAgain(t: TestContext, propagationPolicy: string, finalizers: readonly string[]) {
   const api = await Fixture.open()

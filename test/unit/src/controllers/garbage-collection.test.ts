@@ -32,7 +32,7 @@ class LimitedClient extends LocalClient {
   }
 }
 
-/** The controller of a member that leads. */
+/** Starts the controller of a member that leads. */
 function lead(api: Fixture, errors: unknown[], deletionsMax = Infinity): Running {
   const { clock, catalog, registry, store } = api
   const user = { name: 'system:controller', uid: '', groups: [], extra: {} }
@@ -219,7 +219,7 @@ void test('an owner is the object with the uid, in the namespace of the dependen
 
 type Reported = readonly (readonly [string, string, string])[]
 
-/** The events of the collector: namespace, object, message. */
+/** Returns the events of the collector: namespace, object, message. */
 async function reported(api: Fixture): Promise<Reported> {
   const { items } = await api.list({ kind: 'Event', namespace: null })
   return items.map((event) => {

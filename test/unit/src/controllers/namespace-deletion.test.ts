@@ -25,7 +25,11 @@ import { defined, Gate } from './definition-member.ts'
 
 type Running = { readonly close: () => void }
 
-/** The controller of a member that leads. @param applied what it has applied. Unset: everything */
+/**
+ * Starts the controller of a member that leads.
+ *
+ * @param applied what the member has applied; by default everything
+ */
 function lead(api: Fixture, errors: unknown[], applied: Pick<ObjectStore, 'view'> = api.store): Running {
   const { clock, names, catalog, registry, store } = api
   const prefix = prefixOf({ group: '', plural: 'namespaces', namespace: null })
@@ -293,7 +297,7 @@ void test('objects of custom kinds are deleted too, whichever versions are serve
   const errors: unknown[] = []
   const tabs = customKind({ group: 'example.com', plural: 'tabs', kind: 'Tab' })
   const v2 = { ...tabs, version: 'v2', storedAs: { name: 'v1' } }
-  // The other kind does not serve its storage version.
+  // The kind `Row` does not serve its storage version.
   const rows = customKind({ group: 'example.com', plural: 'rows', kind: 'Row', storedAs: { name: 'v0' } })
   const member = lead(api, errors)
   await turns()

@@ -136,7 +136,7 @@ void test('an event that is written while it is being deleted stays, and the oth
   for (const name of ['a', 'b', 'c']) await all.write(name)
   late = 'b'
   for (let at = 0; at < ttlMs + lateMsMax && late !== ''; at += 1000) await all.pass(1000)
-  // Not only in the next sweep.
+  // The rest of the batch is deleted soon, not only in the next sweep.
   await all.pass(200, 25)
   assert.deepEqual([all.names, member.expired], [['b'], 2])
 })
@@ -178,7 +178,7 @@ void test('events that were left because others of their batch were rewritten re
   for (const name of ['a', 'b', 'c', 'd']) await all.write(name)
   late.push('b', 'c', 'd')
   await all.pass(ttlMs)
-  // As often as one sweep retries.
+  // The events are rewritten as often as one sweep tries to delete their batch.
   for (let at = 0; at < lateMsMax && late.length > 0; at += 1000) await all.pass(1000)
   assert.deepEqual([late, all.names, member.expired], [[], ['a', 'b', 'c', 'd'], 0])
   await all.pass(lateMsMax)

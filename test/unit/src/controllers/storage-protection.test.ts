@@ -74,7 +74,7 @@ void test('spec 3.1: a claim stays until no Pod that has a node uses it', async 
   await pod(api, 'one', using('used'), 'n1')
   await pod(api, 'two', { ephemeral: { volumeClaimTemplate: { spec: claimBody('x')['spec'] } } }, 'n1')
   await pod(api, 'three', using('used'), 'n2')
-  // It will not start with a claim that is being deleted.
+  // Pod `four` has no node, so it does not keep its claim from being deleted.
   await pod(api, 'four', using('waiting'))
   for (const name of ['used', 'waiting', 'two-data']) await api.delete({ kind: CLAIM, name })
   await rest(api)

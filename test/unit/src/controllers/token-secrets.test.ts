@@ -27,7 +27,7 @@ class Kit {
   readonly errors: unknown[] = []
   readonly issued: SecretToken[] = []
   hasKey = true
-  /** Precedes each token. */
+  /** The text that precedes each token. */
   header = ''
   readonly revoked = new Set<string>()
   keysChanged: () => void = () => undefined
@@ -134,7 +134,7 @@ void test('spec 5.6: a Secret that names an account is filled with a token, once
   ])
   stop()
 
-  // Another leader finds nothing to do, until the token is removed or the CA is another one.
+  // Another leader writes nothing until the token is removed or the root CA changes.
   kit.lead()()
   assert.equal((await kit.find('late'))?.metadata.resourceVersion, late?.metadata.resourceVersion)
   kit.rootCa = 'another CA'
@@ -161,7 +161,7 @@ void test('token Secrets get a root CA that changes while the server runs, and k
   kit.rootCaChanged()
   assert.equal((await kit.find('b'))?.metadata.resourceVersion, b?.metadata.resourceVersion)
 
-  // It changes while this member does not lead.
+  // The root CA changes while this member does not lead.
   kit.controller?.stop()
   kit.rootCa = 'last CA'
   kit.rootCaChanged()

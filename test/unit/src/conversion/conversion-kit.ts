@@ -45,7 +45,7 @@ export class ConversionKit {
   readonly failures: string[] = []
   converter: ConversionWebhooks | null = null
 
-  /** Number of open pools of connections. */
+  /** Returns the number of open pools of connections. */
   pools = (): number => 0
 
   constructor(api: Fixture, hook: OutwardServer, metrics: MetricsRegistry) {
@@ -91,7 +91,7 @@ export class ConversionKit {
     return kit
   }
 
-  /** `spec.conversion` of the definition. */
+  /** Returns `spec.conversion` of the definition. */
   conversion(more: JsonObject = {}): JsonObject {
     const clientConfig = { url: this.hook.url.href, caBundle: base64(this.hook.authority.pem) }
     return { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v1'], ...more } }
@@ -103,7 +103,7 @@ export class ConversionKit {
     await this.#take()
   }
 
-  /** The apiVersions of all objects, as they are stored. */
+  /** Returns the apiVersions of all objects, as they are stored. */
   stored(): readonly string[] {
     const prefix = prefixOf({ group: 'test.example', plural: 'gadgets', namespace: null })
     const { objects } = this.api.store.view().list(prefix, { after: null, limit: null })
@@ -145,12 +145,12 @@ export class ConversionKit {
   }
 }
 
-/** A gadget in `v1`. */
+/** Returns a gadget in `v1`. */
 export function gadget(name: string, hostPort = 'h:1', metadata: JsonObject = {}): JsonObject {
   return { metadata: { name, ...metadata }, spec: { hostPort } }
 }
 
-/** A gadget in `v2`. */
+/** Returns a gadget in `v2`. */
 export function gadget2(name: string, host = 'h', port = '1'): JsonObject {
   return { metadata: { name }, spec: { host, port } }
 }

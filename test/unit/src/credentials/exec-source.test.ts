@@ -71,7 +71,7 @@ void test('spec 5.5: requests share one run, and without an expiry its credentia
   assert.equal(plugin.runs.length, 1)
 })
 
-void test('spec 5.5: the cache ends at the expiry', async () => {
+void test('spec 5.5: the cache returns credentials until they expire', async () => {
   const plugin = kit((run, clock) => printed(`t${run}`, clock.wallMs() + 60_000))
   assert.equal(await token(plugin), 't1')
   await plugin.clock.advance(59_000)
@@ -80,7 +80,7 @@ void test('spec 5.5: the cache ends at the expiry', async () => {
   assert.equal(await token(plugin), 't2')
 })
 
-void test('spec 5.5: the cache ends with a 401: the request is repeated once with the credentials of a new run', async () => {
+void test('spec 5.5: the cache returns credentials until a 401: the request is repeated once with those of a new run', async () => {
   const plugin = kit(numbered)
   const [sent, accepted] = [[] as (string | null)[], new Set(['t2'])]
   const send = (credentials: { readonly token: string | null }): Promise<number> => {

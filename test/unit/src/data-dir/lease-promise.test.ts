@@ -44,7 +44,7 @@ void test('the longest election timeout of all starts is recorded until it was w
   assert.equal(promised(300), 300)
 })
 
-void test('a lease promise with any byte changed, or cut, or missing next to a log, counts as the longest', (t) => {
+void test('a lease promise that has a changed byte, is truncated, or is missing next to a log, counts as the longest', (t) => {
   const directory = folder(t)
   const path = join(directory, leasePromiseFileName)
   const first = warned()
@@ -59,8 +59,8 @@ void test('a lease promise with any byte changed, or cut, or missing next to a l
       spoiled.push(changed)
     }
   }
-  // The longest is the same for every way to spoil it; the record is replaced, so each gets its
-  // own.
+  // Each call replaces the damaged record, so the damage is written again for each call. The result
+  // is the longest timeout for every kind of damage.
   for (const text of spoiled) {
     if (text === null) rmSync(path)
     else writeFileSync(path, text)

@@ -110,7 +110,7 @@ for (const kind of ['aesgcm', 'aescbc', 'secretbox']) {
     assert.ok(raw.includes(`orch:enc:${kind}:v1:one:`))
     assert.ok(!raw.includes('correct-horse'))
     assert.equal(store.view().get(key)?.labels, null)
-    // Without the content that the write kept.
+    // New keys discard the content that the write kept, so that the object is decrypted.
     encrypted.use(keysWith(providerOf(kind, 'one', 1)))
     const stored = encrypted.view().get(key)
     assert.ok(stored !== null)

@@ -65,7 +65,7 @@ void test('a disk is slow relative to the election timeout; an implausibly fast 
   const speed = (ms: number) => speedOf([ms, ms, ms], 4096)
   assert.equal(concernAbout(speed(29), 300), null)
   assert.match(concernAbout(speed(31), 300) ?? '', /31\.0 ms or more, the bound is 30\.0 ms/)
-  assert.equal(concernAbout(speed(31), 1000), null, 'a patient cluster takes it')
+  assert.equal(concernAbout(speed(31), 1000), null, 'a longer election timeout allows it')
   assert.equal(concernAbout(speed(0.05), 300), null)
   assert.match(concernAbout(speed(0.002), 300) ?? '', /0\.002 ms: this is memory/)
 })

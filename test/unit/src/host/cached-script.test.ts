@@ -1,5 +1,5 @@
 /*
- * Goal: a script runs whatever its recorded compiled form is worth.
+ * Goal: a script runs whatever the state of its recorded compiled form.
  * Method: a script in a directory of the test, with a form of itself, of another script, of no
  * script, and without one.
  */

@@ -22,7 +22,7 @@ function folder(t: TestContext): string {
 
 type End = { readonly status: number | null; readonly signal: string | null; readonly stdout: string }
 
-/** Another process that locks and is killed at once, or prints why it was refused and exits 3. */
+/** Runs a process that locks and is killed, or prints why it was refused and exits with 3. */
 function otherProcess(directory: string, platform: string, prefix: readonly string[] = []): End {
   const script = `
     import { lockDirectory } from ${JSON.stringify(module)}

@@ -101,7 +101,7 @@ void test('a paused holder is replaced after a wait; when it goes on, it has to 
   )
   assert.match(holder.lost.join(), /in use by a process on host b/)
   ;(await holder.lock).release()
-  assert.ok(existsSync(join(directory, 'lock.host')), 'it is the other’s')
+  assert.ok(existsSync(join(directory, 'lock.host')), 'the other host holds it')
   lock.release()
 })
 

@@ -99,7 +99,7 @@ void test('members share one authority, whose key is not stored in clear text', 
   assert.deepEqual([...trustedBy(two)], [id])
   const der = one.shared.signer?.privateKey.export({ type: 'pkcs8', format: 'der' }) ?? assert.fail()
   for (const form of ['base64', 'base64url', 'hex'] as const) {
-    // The private number itself, wherever in the structure it is.
+    // The bytes of the private number, wherever in the structure they are.
     assert.equal(cluster.stored.includes(der.subarray(36, 66).toString(form)), false)
   }
   assert.deepEqual(cluster.errors, [])

@@ -52,7 +52,7 @@ void test('a new key signs once it is published, the previous key until then', (
   assert.deepEqual(uses(11_000), ['verifying', 'signing'])
 })
 
-void test('a key of the future signs if there is no other, as after a clock that was wrong', () => {
+void test('a key that was created in the future, by a wrong clock, signs if there is no other', () => {
   assert.deepEqual(order(keys(key('a', 5000)), 0), ['a'])
   assert.deepEqual(order(keys(key('a', 0, { sealed: null }), key('b', 5000), key('c', 9000)), 0), ['b', 'c'])
 })

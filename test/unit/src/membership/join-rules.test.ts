@@ -161,7 +161,11 @@ void test('a token is created only for a free name and free addresses', () => {
   assert.equal(problem({ name: 'n2' }), 'name-taken')
   assert.equal(problem({ peerAddress: '127.0.0.1:7444' }), 'address-taken')
   assert.equal(problem({ clientAddress: '127.0.0.1:6444' }), 'address-taken')
-  assert.equal(problem({ clientAddress: '127.0.0.1:6444' }, 'n2'), undefined, 'its successor may stand there')
+  assert.equal(
+    problem({ clientAddress: '127.0.0.1:6444' }, 'n2'),
+    undefined,
+    'its replacement may use the address',
+  )
   assert.equal(problem({}, 'n7'), 'no-such-voter')
   const learner = { ...memberInfo(5, 'n5'), role: 'learner', wantedRole: 'learner' } as const
   const withLearner = initialConfiguration([...members, learner])

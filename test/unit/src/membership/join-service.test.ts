@@ -130,7 +130,7 @@ void test('a process does not receive an id that was removed and redrawn concurr
   members.changeMembers = async (wanted) => {
     const changed = await change(wanted)
     if (wanted.kind === 'add' && later.length === 0) {
-      // Its answer is late: the operator removes it, and the process asks another member.
+      // The addition is reported late: an operator removes the member first, and it asks again.
       await change({ kind: 'remove', id: wanted.member.id })
       later.push('asks')
       later.push(await service.join(id, request, forEver))
@@ -164,7 +164,7 @@ void test('a removed member does not come back with the same token', async () =>
 
 void test('membership is decided by memory after a barrier, not by the last status of consensus', async () => {
   const members = new PlannedMembers(['n1', 'n2', 'n3'])
-  // Consensus publishes its status periodically; the records are read behind a barrier.
+  // Consensus publishes its status periodically; the records are read after a barrier.
   const consensus = {
     status: members.status,
     changeMembers: (change: MemberChange) => members.changeMembers(change),

@@ -1,6 +1,6 @@
 /*
- * Goal: an issued join token is accepted as issued, and any changed text is no token or another
- * one.
+ * Goal: an issued join token is accepted as issued, and any changed text is not a token or is
+ * another one.
  * Method: tokens of many seeds, each changed at every place.
  */
 import assert from 'node:assert/strict'
@@ -36,15 +36,15 @@ void test('a token with any character changed is invalid, of another authority, 
     for (const character of ['0', '7', 'f', 'F', '.', ' ']) {
       if (text[at] === character) continue
       const other = parseJoinToken(text.slice(0, at) + character + text.slice(at + 1))
-      const believed = other !== null && isOfAuthority(other, authority) && isSecret(other, hash)
-      assert.ok(!believed, `${character} at ${at}`)
+      const accepted = other !== null && isOfAuthority(other, authority) && isSecret(other, hash)
+      assert.ok(!accepted, `${character} at ${at}`)
     }
     assert.equal(parseJoinToken(text.slice(0, at)), null)
   }
   assert.equal(parseJoinToken(`${text}0`), null)
 })
 
-void test('no two tokens share a secret or an id, and a hash that was cut matches nothing', () => {
+void test('no two tokens share a secret or an id, and an empty or truncated hash matches no token', () => {
   const random = new SeededRandom(7)
   const drawn = Array.from({ length: 100 }, () => drawJoinToken(authority, random))
   assert.equal(new Set(drawn.map(({ id }) => id)).size, drawn.length)

@@ -16,7 +16,7 @@ const founders = [memberInfo(1, 'n1'), memberInfo(2, 'n2'), memberInfo(3, 'n3')]
 function lagging(memory: readonly MemberInfo[], newest: readonly MemberInfo[]) {
   let configuration: Configuration = initialConfiguration(memory)
   const changes: MemberChange[] = []
-  const desk = new MemberAdmin({
+  const admin = new MemberAdmin({
     configuration: () => configuration,
     consensus: {
       barrier: async () => {
@@ -29,20 +29,23 @@ function lagging(memory: readonly MemberInfo[], newest: readonly MemberInfo[]) {
       },
     },
   })
-  return { desk, changes }
+  return { admin, changes }
 }
 
 void test('a member that joined lately can be removed, and is not reported as gone', async () => {
-  const { desk, changes } = lagging(founders, [...founders, memberInfo(4, 'n4')])
-  assert.equal(await desk.change({ kind: 'remove', name: 'n4', id: null }, 1000), true)
+  const { admin, changes } = lagging(founders, [...founders, memberInfo(4, 'n4')])
+  assert.equal(await admin.change({ kind: 'remove', name: 'n4', id: null }, 1000), true)
   assert.deepEqual(changes, [{ kind: 'remove', id: 4 }])
-  assert.equal(await desk.change({ kind: 'set-role', name: 'n4', id: null, role: 'learner' }, 1000), true)
+  assert.equal(await admin.change({ kind: 'set-role', name: 'n4', id: null, role: 'learner' }, 1000), true)
   assert.equal(changes.length, 2)
 })
 
 void test('a name refers to its current member', async () => {
-  const { desk, changes } = lagging([...founders, memberInfo(4, 'n4')], [...founders, memberInfo(5, 'n4')])
-  await desk.change({ kind: 'move', name: 'n4', id: null, peerAddress: 'there:1', clientAddress: null }, 1000)
+  const { admin, changes } = lagging([...founders, memberInfo(4, 'n4')], [...founders, memberInfo(5, 'n4')])
+  await admin.change(
+    { kind: 'move', name: 'n4', id: null, peerAddress: 'there:1', clientAddress: null },
+    1000,
+  )
   assert.deepEqual(
     changes.map((change) => change.kind === 'move' && change.id),
     [5],
@@ -50,34 +53,34 @@ void test('a name refers to its current member', async () => {
 })
 
 void test('a change with an id does not apply to a new member with the same name', async () => {
-  const { desk, changes } = lagging([...founders, memberInfo(4, 'n4')], [...founders, memberInfo(5, 'n4')])
+  const { admin, changes } = lagging([...founders, memberInfo(4, 'n4')], [...founders, memberInfo(5, 'n4')])
   const [name, id] = ['n4', nodeId(4)]
-  assert.equal(await desk.change({ kind: 'remove', name, id }, 1000), false)
+  assert.equal(await admin.change({ kind: 'remove', name, id }, 1000), false)
   const another = (cause: unknown): boolean =>
     cause instanceof MembersError && /n4 is another member now, 5 and not 4/.test(cause.message)
-  await assert.rejects(desk.change({ kind: 'set-role', name, id, role: 'learner' }, 1000), another)
+  await assert.rejects(admin.change({ kind: 'set-role', name, id, role: 'learner' }, 1000), another)
   assert.deepEqual(changes, [])
-  assert.equal(await desk.change({ kind: 'remove', name, id: nodeId(5) }, 1000), true)
+  assert.equal(await admin.change({ kind: 'remove', name, id: nodeId(5) }, 1000), true)
   assert.deepEqual(changes, [{ kind: 'remove', id: 5 }])
 })
 
 void test('an unknown name is rejected by every member', async () => {
-  const { desk, changes } = lagging([...founders, memberInfo(4, 'n4')], founders)
-  assert.equal(await desk.change({ kind: 'remove', name: 'n4', id: null }, 1000), false)
+  const { admin, changes } = lagging([...founders, memberInfo(4, 'n4')], founders)
+  assert.equal(await admin.change({ kind: 'remove', name: 'n4', id: null }, 1000), false)
   const unknown = (cause: unknown): boolean =>
     cause instanceof MembersError && cause.message === 'there is no member n4: there are n1, n2, n3'
-  await assert.rejects(desk.change({ kind: 'set-role', name: 'n4', id: null, role: 'voter' }, 1000), unknown)
+  await assert.rejects(admin.change({ kind: 'set-role', name: 'n4', id: null, role: 'voter' }, 1000), unknown)
   assert.deepEqual(changes, [])
 })
 
 void test('without a read barrier there is no answer', async () => {
   const failure = new ConsensusError('timed-out', 'no leader in time')
-  const desk = new MemberAdmin({
+  const admin = new MemberAdmin({
     configuration: () => initialConfiguration(founders),
     consensus: {
       barrier: () => Promise.reject(failure),
       changeMembers: () => assert.fail('nothing is changed'),
     },
   })
-  await assert.rejects(desk.change({ kind: 'remove', name: 'n4', id: null }, 1000), failure)
+  await assert.rejects(admin.change({ kind: 'remove', name: 'n4', id: null }, 1000), failure)
 })

@@ -140,7 +140,7 @@ void test('a call through a proxy that hangs ends with the timeout of the call, 
   const proxy = await startHangingProxy(t)
   const url = new URL('https://hook.example/')
   const agent = connectionsTo(url, {
-    // The proxy itself would have an hour.
+    // The tunnel through the proxy may take an hour, so this limit does not end the call.
     ...{ connectionsMax: 1, idleMsMax: 60_000, tunnelMsMax: 3_600_000, tls: {} },
     proxy: { url: proxy.url, authorization: null },
   })

@@ -85,7 +85,7 @@ void test('over three years in steps of five days every certificate is valid at 
     allFit(opened, clock.wallMs())
   }
   for (const use of ['server', 'peer', 'admin']) {
-    // After 243 to 259 days each.
+    // Each renewal comes 243 to 259 days after the previous one.
     assert.equal(renewed.filter((one) => one === use).length, 4, use)
   }
   assert.deepEqual(warnings, [])
@@ -96,7 +96,7 @@ void test('over three years in steps of five days every certificate is valid at 
 
 void test('a running renewal compares the certificates with the clock each minute', async (t) => {
   const { clock, renewal, renewed, paths } = open(t)
-  // So near to the time of the renewal that no jump of the clock is needed.
+  // The clock is set shortly before the renewal, which then comes without a jump of the clock.
   const leaf = readCertificate(read(paths.admin.certificate))
   const nowMs = leaf.notBeforeMs + ((leaf.notAfterMs - leaf.notBeforeMs) * 17) / 24
   clock.jumpWall(nowMs - clock.wallMs() - 1)
@@ -170,7 +170,7 @@ void test('a crash between the two files of a pair leaves one that the next chec
     const next = renewedPair(opened, paths.certificate)
     const old = read(paths.certificate)
     replacePair(paths, next)
-    // As it is after the key was renamed.
+    // The state of the files after the key was renamed, and before the certificate was.
     renameSync(paths.certificate, `${paths.certificate}.new`)
     writeFileSync(paths.certificate, old)
   }

@@ -36,7 +36,7 @@ void test('a certificate leads to its own authority, alone or among others, and 
   assert.ok(isIssuedBy(one.leaf, one.root))
   assert.ok(isIssuedBy(one.leaf, `${other.root}\n${one.root}`))
   assert.ok(isIssuedBy(`${one.leaf}\n${other.leaf}`, one.root))
-  // Same names, other keys.
+  // The other authority has the same name and another key.
   assert.ok(!isIssuedBy(one.leaf, other.root))
   assert.ok(!isIssuedBy(`${other.leaf}\n${one.leaf}`, one.root))
   assert.ok(!isIssuedBy(one.leaf, 'nothing'))

@@ -61,7 +61,8 @@ function open(t: TestContext): Opened {
   })
   assert.ok(loaded.kind === 'config')
   const { config } = loaded
-  // Long ago: file systems may give the same time to what is written within a few ms.
+  // The files are dated long ago, because a file system may give the same time to what is written
+  // within a few ms.
   for (const path of keyFilesOf(config, '')) utimesSync(path, 1000, 1000)
   const [taken, warnings, infos]: [MemberKeys[], string[], object[]] = [[], [], []]
   const log = {

@@ -105,7 +105,7 @@ void test('a server of that name in another cluster stays', () => {
   )
 })
 
-void test('if it was the current context, another one of the same cluster becomes current, never one of another cluster', () => {
+void test('if the removed context was the current one, another one of the same cluster becomes current, never one of another cluster', () => {
   const prod = (file: File): void => {
     file.clusters.unshift(elsewhere)
     file.contexts.unshift({ name: 'prod', context: { cluster: 'elsewhere', user: 'admin' } })

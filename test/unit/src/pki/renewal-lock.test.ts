@@ -47,7 +47,7 @@ void test('of two processes that find the lock of an ended one, only the first t
   let unlock: () => void = () => assert.fail('the other process did not lock')
   const isAlive = (pid: number): boolean => {
     assert.equal(pid, 7)
-    // The other one is quicker.
+    // The other process locks first.
     unlock = lockForRotation(directory, other)
     return false
   }

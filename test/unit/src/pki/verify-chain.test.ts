@@ -46,7 +46,7 @@ function verify(presented: readonly Odd[], authorities: readonly Odd[], atMs = n
   )
 }
 
-/** Whether openssl accepts the chain; null where it is not installed. */
+/** Returns whether openssl accepts the chain; null where it is not installed. */
 function openssl(presented: readonly Odd[], authorities: readonly Odd[]): boolean | null {
   if (spawnSync('openssl', ['version']).status !== 0) return null
   const directory = mkdtempSync(join(tmpdir(), 'orch-chain-'))
@@ -81,9 +81,9 @@ function openssl(presented: readonly Odd[], authorities: readonly Odd[]): boolea
 type Row = {
   readonly presented: readonly Odd[]
   readonly authorities: readonly Odd[]
-  /** null: it is trusted. */
+  /** The reason of the refusal; null: the chain is trusted. */
   readonly refused: RegExp | null
-  /** Stricter than openssl, and why. */
+  /** Why this server refuses a chain that openssl accepts. */
   readonly stricter?: string
 }
 

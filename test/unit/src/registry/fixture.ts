@@ -76,7 +76,7 @@ export class ManualClock implements Clock {
 export type FixtureOptions = {
   readonly domain?: ApiDomain
   readonly extra?: readonly ResourceDefinition[]
-  /** Unset: large ranges of both families. */
+  /** The ranges of Services; by default large ranges of both families. */
   readonly ranges?: ServiceRanges
   readonly limits?: Partial<RegistryLimits>
   readonly switches?: RegistrySwitches
@@ -84,12 +84,12 @@ export type FixtureOptions = {
   /** Wraps the store of the registry. */
   readonly wrap?: (store: ObjectStore) => ObjectStore
   readonly admission?: Admission
-  /** Unset: every user may do everything. null: reviews are not supported. */
+  /** By default every user may do everything; null: reviews are not supported. */
   readonly reviewers?: AccessReviewer | null
   readonly definitionsTakenIn?: () => Promise<void>
-  /** Unset: no conversion webhook can be called. */
+  /** By default no conversion webhook can be called. */
   readonly converter?: ObjectConverter
-  /** Unset: none are known. */
+  /** Returns the health of components; by default none are known. */
   readonly components?: () => readonly ComponentHealth[]
 }
 
@@ -104,7 +104,7 @@ export type Call = {
   readonly contentType?: string
   readonly deadlineMs?: number
   readonly idempotencyKey?: string
-  /** Unset: a user with all permissions. */
+  /** By default a user with all permissions. */
   readonly user?: UserInfo
 }
 
@@ -127,7 +127,7 @@ export class Fixture {
   readonly consensus: LocalConsensus
   readonly memory: MemoryStore
   readonly warnings: string[] = []
-  /** Number of requests that got the response of an earlier one with the same idempotency key. */
+  /** The number of requests that got the response of an earlier one with the same key. */
   replays = 0
   readonly #close: () => Promise<void>
 
@@ -199,8 +199,8 @@ export class Fixture {
   }
 
   /**
-   * @param kind for a kind in several groups or versions the first declared, or
-   * `GROUP/VERSION/KIND`
+   * @param kind `GROUP/VERSION/KIND`, or the kind alone: that of the group and version that are
+   * declared first
    */
   definition(kind: string): ResourceDefinition {
     const found = this.catalog.all().find((definition) => {
@@ -280,7 +280,7 @@ export class Fixture {
     await this.store.write({ kind: 'trim', upTo: this.store.view().revision }, deadline)
   }
 
-  /** A ConfigMap in `default`. */
+  /** Creates a ConfigMap in `default`. */
   configMap(name: string, more: JsonObject = {}): Promise<Got> {
     const metadata = { name, ...((more['metadata'] as JsonObject | undefined) ?? {}) }
     return this.create({ body: { apiVersion: 'v1', kind: 'ConfigMap', ...more, metadata } })
@@ -346,12 +346,12 @@ export class Events {
     }
   }
 
-  /** Whether the stream has ended. */
+  /** Returns whether the stream has ended. */
   async ended(): Promise<boolean> {
     return (await this.stream.next()) === null
   }
 
-  /** Events in short form: `ADDED a`. */
+  /** Returns the events in short form, such as `ADDED a`. */
   async words(): Promise<readonly string[]> {
     return (await this.now()).map(({ type, object }) => `${type} ${object.metadata.name}`)
   }
@@ -379,7 +379,7 @@ export async function refused(call: Promise<unknown>): Promise<Seen> {
   throw new Error('the call was expected to fail')
 }
 
-/** `status.details`. */
+/** Returns `status.details`. */
 export function details(seen: Seen): JsonObject {
   return (seen.status['details'] ?? {}) as JsonObject
 }

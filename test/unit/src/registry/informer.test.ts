@@ -91,7 +91,7 @@ void test('a list in slices yields between them, misses no change, and shows no 
   })
   informer.start()
   assert.deepEqual([inTurn, words.splice(0)], [2, ['a new', 'b new']])
-  // One object of the first slice, and two that the list has not reached.
+  // Objects of the first slice (a, b, 0) and objects that the list has not reached (e, f) change.
   await api.patch({ name: 'a', body: { data: { k: 'changed' } } })
   await api.patch({ name: 'e', body: { data: { k: 'first' } } })
   await api.patch({ name: 'e', body: { data: { k: 'second' } } })
@@ -171,7 +171,7 @@ void test('an informer whose watch was closed by the store processes nothing mor
   await informer.takeIn()
 })
 
-/** As a store whose watch reads all events from disk. */
+/** Returns the store with watches that read all events from disk. */
 function readingFromDisk(store: ObjectStore): ObjectStore {
   const watch: ObjectStore['watch'] = (...args) => {
     const cursor = store.watch(...args)

@@ -113,7 +113,7 @@ void test('Pods that have ended or not started, and other Pods, are evicted with
     await createRunning(api, name, 'False', phase)
     assert.equal((await evict(api, name)).code, 201, phase)
   }
-  // It does not count as healthy, and there are enough without it.
+  // The unready Pod does not count as healthy, and there are enough healthy Pods without it.
   await createRunning(api, 'unready', 'False')
   assert.equal((await evict(api, 'unready')).code, 201)
   await createPod(api, { nodeName: 'm1' }, { name: 'other', labels: { app: 'db' } })

@@ -90,14 +90,22 @@ void test('a PUT with a version changes role, addresses and labels in one reques
   const got = await fixture.update({ kind, name: 'n2', body: wanted })
   assert.deepEqual(got.object.metadata.labels, { zone: 'b' })
   assert.deepEqual(spec(got), wanted.spec)
-  assert.deepEqual(status(got), { id: '2', role: 'Learner', phase: 'NotReady' }, 'the status is not theirs')
+  assert.deepEqual(
+    status(got),
+    { id: '2', role: 'Learner', phase: 'NotReady' },
+    'clients do not set the status',
+  )
   const now = memberOf(fixture, 'n2')
   assert.deepEqual([now?.role, now?.peerAddress, now?.clientAddress], ['learner', 'x:1', '[::1]:2'])
   const stale = await refused(
     fixture.update({ kind, name: 'n2', body: { ...wanted, spec: { ...wanted.spec, peerAddress: 'y:1' } } }),
   )
   assert.equal(stale.code, 409)
-  assert.equal(memberOf(fixture, 'n2')?.peerAddress, 'x:1', 'nothing is asked for under an old version')
+  assert.equal(
+    memberOf(fixture, 'n2')?.peerAddress,
+    'x:1',
+    'no membership change is requested under an old version',
+  )
 })
 
 void test('a change of labels alone is an ordinary write', async (t) => {

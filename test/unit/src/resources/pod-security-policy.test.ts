@@ -1,8 +1,8 @@
 /*
  * Goal: a PodSecurityPolicy has the defaults, rules and columns of upstream 1.24, and its writes
  * are answered with the warning that it has no effect.
- * Method: the shipped verbs on the state machine in memory; each rule broken once, with upstream's
- * fields, some of which lack their beginning.
+ * Method: the shipped verbs on the state machine in memory; each rule broken once; errors name
+ * the fields as upstream does, some without the beginning of their path.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -280,7 +280,7 @@ void test('ephemeral containers can only be added, by their own subresource', as
   assert.deepEqual(causes(cleared), ['FieldValueForbidden spec'], 'not by the object itself')
 })
 
-/** The response code, the deletion time, and the grace period. */
+/** Returns the response code, the deletion time, and the grace period. */
 function ending({ code, object }: Got): readonly unknown[] {
   const { deletionTimestamp } = object.metadata
   return [code, deletionTimestamp, numberMember(object.metadata, 'deletionGracePeriodSeconds')]

@@ -35,7 +35,7 @@ function apply(api: Fixture, more: JsonObject, query: { readonly [name: string]:
   })
 }
 
-/** The owned paths below `data`, as `MANAGER KEY`. */
+/** Returns the owned paths below `data`, as `MANAGER KEY`. */
 function owners({ object }: Got): readonly string[] {
   return (object.metadata.managedFields ?? []).flatMap((entry) => {
     const data = objectMember(objectMember(entry, 'fieldsV1'), 'f:data')

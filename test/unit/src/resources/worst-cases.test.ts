@@ -51,7 +51,7 @@ async function answered(call: Promise<unknown>): Promise<number> {
   }
 }
 
-/** @returns in words, where more elements take more steps than in proportion */
+/** @returns a text, if the steps grow faster than the number of elements; null: they do not */
 async function checkGrowth(
   place: Place,
   what: string,
@@ -167,7 +167,7 @@ function deleted(item: Json, key: string): Json {
   return isJsonObject(item) ? { $patch: 'delete', [key]: memberOf(item, key) ?? null } : item
 }
 
-/** The path to the list, with the given value instead of it. */
+/** Returns a patch of the list at this path. */
 function patchOf(
   object: JsonObject,
   [step, ...rest]: Place['steps'],

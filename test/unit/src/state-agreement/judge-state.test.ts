@@ -30,7 +30,7 @@ function votersOf(...ids: readonly number[]): Configuration {
 
 type Reports = Readonly<Record<number, readonly DigestSample[]>>
 
-/** Member 1 judges. */
+/** Returns the verdict of member 1. */
 function verdict(
   own: readonly DigestSample[],
   reported: Reports,
@@ -119,7 +119,7 @@ void test('a member that a majority contradicted decides nothing against another
   )
 })
 
-/** In the words of the definition, for voters 1 to 3. */
+/** Returns the verdict for voters 1 to 3 by a literal evaluation of the definition. */
 function expectedOf(own: readonly DigestSample[], reported: Reports): StateVerdict['kind'] {
   const at = (samples: readonly DigestSample[], index: number): string | undefined =>
     samples.find((one) => one.index === index)?.digest

@@ -10,7 +10,7 @@ import { logIndex, nodeId } from '../../../../raft/index.ts'
 import type { MemberReport } from '../../../../src/state-agreement/member-report.ts'
 import { GuardBench, digestAt } from '../../../support/fakes/fake-guarded-state.ts'
 
-/** Member 1 has state `a` at index 10, for two seconds. */
+/** Returns the bench of member 1, which has had state `a` at index 10 for two seconds. */
 async function atRest(): Promise<GuardBench> {
   const bench = new GuardBench()
   await bench.clock.advance(2000)
@@ -74,7 +74,7 @@ void test('a leadership transfer that fails again and again is tried each second
       await bench.clock.advance(1000)
     }
   }
-  // Within the age of a report.
+  // The reports of the others are still fresh during these attempts.
   await failTimes(8)
   assert.ok(bench.consensus.transfers.length >= 8)
   assert.equal(logged(), 1)

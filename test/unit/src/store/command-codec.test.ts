@@ -104,7 +104,7 @@ const foreign: readonly (readonly [string, unknown])[] = [
   ['no array', { kind: 'write' }],
   ['another format', [2, 0, []]],
   ['an unknown kind', [1, 99]],
-  ['operations that are no array', [1, 0, 'x']],
+  ['operations that are not an array', [1, 0, 'x']],
   ['an operation of no known kind', [1, 0, [[7, '/a/b/c', []]]]],
   ['a key of three parts', [1, 0, [[1, 'a/b/c', []]]]],
   ['a key that is too long', [1, 0, [[1, `///${'k'.repeat(30_000)}`, []]]]],
@@ -113,9 +113,9 @@ const foreign: readonly (readonly [string, unknown])[] = [
   ['an object without bytes', [1, 0, [[0, '///', [], ['text', ...object.slice(1)]]]]],
   ['an offset outside its object', [1, 0, [[0, '///', [], [object[0], 5, ...object.slice(2)]]]]],
   ['an item that begins after the revision', [1, 0, [[0, '///', [], [object[0], 1, 2, ...object.slice(3)]]]]],
-  ['labels that are no texts', [1, 0, [[0, '///', [], [...object.slice(0, 5), { a: 1 }]]]]],
+  ['labels that are not strings', [1, 0, [[0, '///', [], [...object.slice(0, 5), { a: 1 }]]]]],
   ['a negative revision', [1, 2, -1]],
-  ['a revision that is no whole number', [1, 2, 1.5]],
+  ['a revision that is not an integer', [1, 2, 1.5]],
 ]
 
 for (const [what, value] of foreign) {

@@ -26,7 +26,7 @@ const cut = { ...noSnapshot, index: logIndex(50) }
 type Moment = { readonly step: string; readonly home: MemoryKeyValueDatabases }
 
 /** Records the databases around every step that changes what a later process finds. */
-function pictured(memory: MemoryKeyValueDatabases, moments: Moment[]): KeyValueDatabases {
+function recorded(memory: MemoryKeyValueDatabases, moments: Moment[]): KeyValueDatabases {
   const around = async <T>(step: string, act: () => Promise<T>): Promise<T> => {
     moments.push({ step: `before ${step}`, home: memory.clone() })
     const result = await act()
@@ -63,7 +63,7 @@ function pictured(memory: MemoryKeyValueDatabases, moments: Moment[]): KeyValueD
 void test('from the mark on, every start quarantines the state', async () => {
   const moments: Moment[] = []
   const clock = new ManualClock()
-  const machine = await openMachine({ home: pictured(new MemoryKeyValueDatabases(), moments), clock })
+  const machine = await openMachine({ home: recorded(new MemoryKeyValueDatabases(), moments), clock })
   applyUpTo(machine, log, 200)
   await machine.flushed()
   moments.length = 0
@@ -104,7 +104,7 @@ void test('a mark applies to its database only: the next one of that name is tru
 
 void test('a disk that refuses the mark still has the state quarantined', async () => {
   const [memory, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
-  const home: KeyValueDatabases = Object.assign(pictured(memory, []), {
+  const home: KeyValueDatabases = Object.assign(recorded(memory, []), {
     condemn: () => Promise.reject(new Error('the disk is full')),
   })
   const machine = await openMachine({ home, clock })

@@ -30,8 +30,8 @@ import {
 import { systemClock as clock } from '../../../../fixtures/system.ts'
 
 /**
- * Everything that can be read in the window: events after each revision, and the state at it in
- * pages.
+ * Returns everything that can be read in the window: events after each revision, and pages of the
+ * state at it.
  */
 async function window(machine: StoreMachine): Promise<ReadonlyMap<number, readonly string[]>> {
   const consensus = new LocalConsensus({ machine, clock })

@@ -12,7 +12,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import type { HookFaults } from '../../../../tools/chaos/hook-file.ts'
 
-/** Begins a thread of the role that it is given. */
+/** Starts a thread with the role that it is given. */
 const main = `
 import { Worker } from 'node:worker_threads'
 const [role, path] = process.argv.slice(2)

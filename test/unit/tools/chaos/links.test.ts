@@ -23,7 +23,7 @@ import type { LinkRule } from '../../../../tools/chaos/links/rules.ts'
 import { freePorts } from '../../../../fixtures/port-range.ts'
 import { systemClock } from '../../../../fixtures/system.ts'
 
-/** A member `b`, its gate, and one connection of `a` to it. */
+/** Starts a server as member `b`, its proxy, and one connection of `a` through it. */
 async function line(t: TestContext, first: readonly LinkRule[] = []) {
   const [dialed = 0, listens = 0] = await freePorts(2)
   let rules = first

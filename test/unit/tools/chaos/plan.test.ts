@@ -66,7 +66,7 @@ void test('unknown kinds of faults and impossible plans are refused with the rea
   assert.throws(() => planChaos(two), /cut: needs at least 3 members, the cluster has 2/)
   assert.throws(() => planChaos({ ...options, kinds: ['kill'], durationMs: 1000 }), /no fault fits into 1 s/)
   for (let seed = 0; seed < 500; seed++) {
-    // The minimum in the error for the longest kind, and the minimum in --help.
+    // The errors and --help name these durations as the minimum.
     planChaos({ seed, kinds: ['slow-link'], members: names(3), durationMs: 14_000 })
     planChaos({ seed, kinds: faultKinds, members: names(9), durationMs: 20_000 })
   }

@@ -103,14 +103,14 @@ export class CorrectCluster {
       const member = random.pick(this.#members)
       member.applied = Math.min(this.#head, member.applied + random.below(4))
     } else if (draw < 8) {
-      // Revisions of other resources.
+      // Writes to other resources use up revisions.
       this.#head += random.below(2)
       const late = random.chance(0.2) ? this.#late.shift() : undefined
       if (late !== undefined) this.#write(late)
     } else this.#follow(random.pick(this.#positions), 1 + random.below(4))
   }
 
-  /** Every watcher's first list. */
+  /** Takes the first list of every watcher. */
   #listFor(): void {
     const request: Request = {
       kind: 'list',
@@ -257,7 +257,7 @@ export class CorrectCluster {
 
   #record(call: Pick<Call, 'client' | 'member' | 'begin' | 'request' | 'answer'>): void {
     const end = ++this.#moment
-    // A connection to each member, never broken.
+    // A client has one connection to each member, which never breaks.
     const connection = Number(call.member.slice(1))
     this.#calls.push({ ...call, connection, end, beginMs: call.begin, endMs: end })
     const { answer } = call

@@ -60,7 +60,7 @@ export class HistoryScript {
     return this.#call({ kind: 'delete', name, expected }, { kind: 'deleted' }, when)
   }
 
-  /** A write without a response. */
+  /** Adds a write without a response. */
   unknown(request: Request, when: When = {}): this {
     return this.#call(request, { kind: 'unknown', why: 'no answer' }, when)
   }

@@ -48,7 +48,7 @@ void test('many unobserved writes without a response do not hide the order of th
   const unknown = Array.from({ length: 40 }, (_, at) => call(0, Infinity, mayWrite(any, `unknown ${at}`)))
   const two = [call(0, 9, wrote(any, 'a')), call(0, 10, wrote(any, 'b'))]
   assert.equal(verdict(...two, ...unknown, call(11, 12, saw('a'))), 'linearizable')
-  // One of them is observed.
+  // A read observes one of the unknown writes.
   const needed = call(13, 14, saw('unknown 7'))
   assert.equal(verdict(...two, ...unknown, call(11, 12, saw('a')), needed), 'linearizable')
 })

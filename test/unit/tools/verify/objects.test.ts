@@ -136,7 +136,7 @@ void test('leaving calls out never makes a valid history invalid', () => {
   }
 })
 
-/** Calls of a correct register, each effective at one time between its begin and its end. */
+/** Returns calls of a correct register. Each takes effect between its begin and its end. */
 function rightCalls(random: SeededRandom, length: number): RegisterCall[] {
   let state: State = null
   return Array.from({ length }, (_, at) => {

@@ -48,21 +48,21 @@ void test('a correct cluster has no anomalies', () => {
 })
 
 /** Changes one response. @returns null: there is nothing to change */
-type Lie = (history: History, random: SeededRandom) => History | null
+type Falsification = (history: History, random: SeededRandom) => History | null
 
-function everySeed(lie: Lie, kinds: readonly AnomalyKind[], shareMin: number): void {
-  let [lied, noticed] = [0, 0]
+function everySeed(falsify: Falsification, kinds: readonly AnomalyKind[], shareMin: number): void {
+  let [falsified, noticed] = [0, 0]
   for (let seed = first; seed < first + seeds; seed++) {
     const { history, random } = historyOf(seed)
-    const changed = lie(history, random)
+    const changed = falsify(history, random)
     if (changed === null) continue
-    lied++
+    falsified++
     const names = found(changed)
     if (kinds.some((kind) => names.has(kind))) noticed++
     else if (shareMin === 1) assert.fail(`found ${[...names].join(', ') || 'nothing'}; ${repeat(seed)}`)
   }
-  assert.ok(lied > seeds / 2 || seeds === 1, `${lied} of ${seeds} histories could be changed`)
-  assert.ok(noticed >= lied * shareMin, `${noticed} of ${lied} noticed`)
+  assert.ok(falsified > seeds / 2 || seeds === 1, `${falsified} of ${seeds} histories could be changed`)
+  assert.ok(noticed >= falsified * shareMin, `${noticed} of ${falsified} noticed`)
 }
 
 function inWatch(
@@ -99,7 +99,7 @@ void test('an event of a selection that is left out or has the wrong type is fou
     0.95,
   )
   const other = { ADDED: 'MODIFIED', MODIFIED: 'DELETED', DELETED: 'MODIFIED' } as const
-  const otherwise: Lie = (history, random) =>
+  const otherwise: Falsification = (history, random) =>
     inWatch(
       history,
       random,
@@ -114,10 +114,10 @@ void test('an event of a selection that is left out or has the wrong type is fou
 })
 
 void test('an event sent twice, or after a later one, is always found', () => {
-  const twice: Lie = (history, random) =>
+  const twice: Falsification = (history, random) =>
     inWatch(history, random, (events, at) => events.toSpliced(at, 0, events[at] as Watch['events'][number]))
   everySeed(twice, ['repeated-event'], 1)
-  const swapped: Lie = (history, random) =>
+  const swapped: Falsification = (history, random) =>
     inWatch(history, random, (events, at) => {
       const [one, other] = [events[at], events[at + 1]]
       if (one === undefined || other === undefined || other.version === null) return null
@@ -127,7 +127,7 @@ void test('an event sent twice, or after a later one, is always found', () => {
 })
 
 void test('a bookmark before what it covers is always found', () => {
-  const early: Lie = (history, random) =>
+  const early: Falsification = (history, random) =>
     inWatch(history, random, (events, at) => {
       const event = events[at] as Watch['events'][number]
       return events.toSpliced(at, 0, { ...event, type: 'BOOKMARK', version: null })
@@ -136,7 +136,7 @@ void test('a bookmark before what it covers is always found', () => {
 })
 
 void test('an object missing from a list is found unless it may have been deleted; an old one always', () => {
-  const inList = (change: 'missing' | 'old'): Lie => {
+  const inList = (change: 'missing' | 'old'): Falsification => {
     return (history, random) => {
       const lists = history.calls.filter(
         ({ answer, request }) =>
@@ -156,8 +156,8 @@ void test('an object missing from a list is found unless it may have been delete
         if (change === 'old' && older === null) continue
         const changed =
           change === 'old' && older !== null ? versions.with(at, older) : versions.toSpliced(at, 1)
-        const lie = { ...call, answer: { ...call.answer, versions: changed } }
-        return { ...history, calls: history.calls.map((one) => (one === call ? lie : one)) }
+        const falsified = { ...call, answer: { ...call.answer, versions: changed } }
+        return { ...history, calls: history.calls.map((one) => (one === call ? falsified : one)) }
       }
       return null
     }
@@ -176,7 +176,7 @@ function olderThan({ calls }: History, name: string, revision: number) {
 }
 
 void test('a most recent read of a version replaced before it began is always found', () => {
-  const stale: Lie = (history, random) => {
+  const stale: Falsification = (history, random) => {
     const reads = history.calls.filter(
       ({ request, answer }) =>
         request.kind === 'get' && request.mode.kind === 'most-recent' && answer.kind === 'object',
@@ -197,8 +197,8 @@ void test('a most recent read of a version replaced before it began is always fo
       if (replaced?.answer.kind !== 'object') continue
       const older = olderThan(history, name, replaced.answer.version.revision)
       if (older === null) continue
-      const lie = { ...call, answer: { ...call.answer, version: older } }
-      return { ...history, calls: history.calls.map((one) => (one === call ? lie : one)) }
+      const falsified = { ...call, answer: { ...call.answer, version: older } }
+      return { ...history, calls: history.calls.map((one) => (one === call ? falsified : one)) }
     }
     return null
   }

@@ -150,7 +150,7 @@ void test('a recreated object is a new one, even when no watcher received the de
   assert.deepEqual(kindsOf(checkWatches(script.index())), ['wrong-event'])
 })
 
-void test('a watch that ends behind the last revision is undecided', () => {
+void test('a watch that ends before the last revision is undecided', () => {
   const script = written().watch(4, [added, other])
   script.lastRevision = 7
   const { verdict, note } = checkWatches(script.index())

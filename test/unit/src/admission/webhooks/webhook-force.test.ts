@@ -15,9 +15,9 @@ import { refused } from '../../registry/fixture.ts'
 import { LaggingStore } from '../../registry/lagging-store.ts'
 import { WebhookKit } from './webhook-kit.ts'
 
-/** A member that applies what others have stored only when a barrier makes it. */
+/** The store of a member that applies the writes of other members only during a barrier. */
 class BehindStore extends LaggingStore {
-  /** Stores what the member has not applied yet. */
+  /** Makes the write that the next barrier applies. */
   arrive: () => Promise<unknown> = () => Promise.resolve()
 
   override async barrier(deadlineMs: number): Promise<void> {

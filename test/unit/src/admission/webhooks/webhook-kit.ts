@@ -149,7 +149,7 @@ export class WebhookKit {
     )
   }
 
-  /** The requests that webhooks got since the last `clear`. */
+  /** Returns the requests that webhooks got since the last `clear`. */
   reviews(): readonly JsonObject[] {
     return this.server.calls.map(reviewOf)
   }

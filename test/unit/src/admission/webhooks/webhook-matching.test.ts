@@ -178,7 +178,7 @@ void test('spec 4.6: namespaceSelector chooses by the labels of the namespace, a
   assert.equal(await called(namespace('blue', 'blue')), 0)
   assert.equal(await called(() => api.create({ namespace: 'red', body: { metadata: { name: 'a' } } })), 1)
   assert.equal(await called(() => api.create({ namespace: 'blue', body: { metadata: { name: 'a' } } })), 0)
-  // It has no effect on other cluster-scoped objects.
+  // The selector has no effect on other cluster-scoped objects.
   assert.equal(await called(() => api.create({ kind: 'Node', body: { metadata: { name: 'n' } } })), 1)
   const relabel = (team: string) => () =>
     api.patch({ kind: 'Namespace', name: 'blue', body: { metadata: { labels: { team } } } })

@@ -178,7 +178,7 @@ void test('a denial keeps the details of the webhook, and names the webhook, its
   )
 })
 
-void test('spec 4.6.2, 7: warnings of a webhook reach the client, cut to a limit', async (t) => {
+void test('spec 4.6.2, 7: warnings of a webhook reach the client, truncated to a limit', async (t) => {
   const kit = await WebhookKit.open(t)
   await kit.configure('validating', 'warning', [kit.webhook('warning.example.com')])
   kit.answer = (call) =>

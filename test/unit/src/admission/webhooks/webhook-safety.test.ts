@@ -204,7 +204,7 @@ void test('a suspended configuration is not called until the time in its annotat
   assert.deepEqual(api.warnings, [
     'webhooks of ValidatingWebhookConfiguration "held" are suspended until 2999-01-01T00:00:00Z',
   ])
-  // It expires by itself.
+  // A suspension ends by itself at its time.
   await suspend('2020-01-01T00:00:00Z')
   await refused(api.configMap('c'))
   await suspend(null)

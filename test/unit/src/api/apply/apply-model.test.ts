@@ -25,7 +25,10 @@ const seeds = only === undefined ? Array.from({ length: 400 }, (_, at) => at + 1
 const steps = 40
 const appliers = ['p', 'q', 'r'] as const
 
-/** As stored: empty structs, maps and lists are absent, but for elements of maps and lists. */
+/**
+ * Returns the value as it is stored: empty structs, maps and lists are absent, but for elements of
+ * maps and lists.
+ */
 function withoutEmpty(schema: Schema, value: Json): Json {
   if (isJsonList(value) && schema.type === 'list') {
     return value.length === 0 ? null : value.map((item) => withoutEmpty(schema.items, item) ?? {})

@@ -120,7 +120,7 @@ for (const call of ["'a'.matches(p)", "'a'.find(p) == ''", "'a'.findAll(p) == []
 void test('a pattern that takes more steps than are left is not compiled', () => {
   const compiled = compile("'a'.matches(p)", { p: [celString] })
   assert.ok(typeof compiled !== 'string', 'compiled')
-  // Reading it would be an error, so it was not read.
+  // Compiling this pattern is an error, so a result `over-budget` shows that it was not compiled.
   const bindings = new Map([['p', `${'\\pL'.repeat(200)}(`]])
   assert.equal(evaluateCel(compiled, bindings, new CelBudget(1_000_000, 100_000)).kind, 'over-budget')
   assert.equal(evaluateCel(compiled, bindings, new CelBudget(1_000_000)).kind, 'error')

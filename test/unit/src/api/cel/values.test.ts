@@ -63,7 +63,7 @@ for (const [title, type, value, expression, result] of [
   ['a field that is absent is an error', pair, { name: 'a' }, 'v.value == 1', 'error: no such key: value'],
   ['has() is true for a field that is present', pair, { name: 'a' }, 'has(v.name) && !has(v.value)', 'true'],
   [
-    'a member that is no field does not exist',
+    'a member that is not a field does not exist',
     pair,
     { name: 'a', other: 1 },
     "dyn(v) == dyn({'name': 'a'})",

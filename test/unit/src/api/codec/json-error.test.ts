@@ -88,7 +88,7 @@ void test('the text before a reported syntax error can be completed to valid JSO
       JSON.parse(text)
       continue
     } catch {
-      // Checked below.
+      // The place of the error is checked below.
     }
     const { offset } = jsonErrorPlace(text)
     assert.ok(offset <= text.length)

@@ -42,7 +42,7 @@ void test('spec 4.7: a ConfigMap is written as kubectl writes it', () => {
   const captured =
     '6b3873000a0f0a0276311209436f6e6669674d6170121b0a110a01611200' +
     '1a0022002a0032003800420012060a01781201791a002200'
-  // kubectl of that release does not have that member any longer.
+  // The body is of a later kubectl, which does not have the member `clusterName`.
   const numbers = Object.entries(objectMetaSchema.protobuf ?? {}).filter(([name]) => name !== 'clusterName')
   const metadata: ObjectSchema = { ...objectMetaSchema, protobuf: Object.fromEntries(numbers) }
   const schema = { ...configMap, properties: { ...configMap.properties, metadata } }

@@ -1,5 +1,5 @@
-// Goal: a body that is no message of the kind is refused in one line that names the member. Method:
-// bodies that are wrong in one place each.
+// Goal: a body that is not a message of the kind is refused in one line that names the member.
+// Method: bodies that are wrong in one place each.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
@@ -72,7 +72,7 @@ const wrong: readonly [string, Uint8Array, string][] = [
     "leaf.raw: couldn't parse the body as JSON",
   ],
   [
-    'JSON with a number beyond all',
+    'JSON with a number that is too large',
     body(nested(2, nested(6, text(1, '{"a":[1e400]}')))),
     'leaf.raw: a[0]: number 1e400 is',
   ],

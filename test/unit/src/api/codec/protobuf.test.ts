@@ -103,7 +103,7 @@ void test('every type is decoded, zeros only where they matter, and unknown memb
 })
 
 void test('a truncated body, or one of another format, is a 400', () => {
-  // Its last four bytes are two empty members of the envelope, which may be missing.
+  // The last four bytes of the body are two empty members of the envelope, which may be missing.
   const cut = Array.from({ length: captured.length - 4 }, (_, length) => captured.subarray(0, length))
   const twice = body(() => undefined)
   const bad = [

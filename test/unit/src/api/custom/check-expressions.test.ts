@@ -63,7 +63,7 @@ for (const [what, rule, words, schema = count] of [
     `${P}.messageExpression: Required value: messageExpression must be non-empty if specified`,
   ],
   [
-    'with another reason',
+    'with an unsupported reason',
     { rule: 'true', reason: 'Wrong' },
     `${P}.reason: Unsupported value: "Wrong": supported values: "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"`,
   ],
@@ -85,31 +85,31 @@ for (const [what, rule, words, schema = count] of [
     ),
   ],
   [
-    'that is no condition',
+    'that is not a boolean',
     { rule: 'self + 1' },
     `${P}.rule: Invalid value: "self + 1": cel expression must evaluate to a bool`,
   ],
   ...['self.matches("[")', 'matches(self, "[")', 'self.find("[") == ""', 'self.findAll("[", 2) == []'].map(
     (rule) =>
       [
-        `with a wrong pattern: ${rule}`,
+        `with an invalid pattern: ${rule}`,
         { rule: `type(self) == int || ${rule}` },
         /rule: Invalid value: .*: program instantiation failed: error parsing regexp: missing closing \]: `\[`$/,
         { [`${X}int-or-string`]: true },
       ] as const,
   ),
   [
-    'whose message has a wrong pattern',
+    'whose messageExpression has an invalid pattern',
     { rule: 'self > 1', messageExpression: 'string(self).find("(")' },
     /messageExpression: Invalid value: .*: messageExpression program instantiation failed: error parsing regexp: /,
   ],
   [
-    'whose message does not compile',
+    'whose messageExpression does not compile',
     { rule: 'self > 1', messageExpression: 'selff' },
     /messageExpression: Invalid value: "selff": messageExpression compilation failed: ERROR/,
   ],
   [
-    'whose message is no text',
+    'whose messageExpression is not a string',
     { rule: 'self > 1', messageExpression: 'self' },
     `${P}.messageExpression: Invalid value: "self": messageExpression must evaluate to a string`,
   ],
@@ -119,7 +119,7 @@ for (const [what, rule, words, schema = count] of [
     `${P}.optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule`,
   ],
   [
-    'that uses an optional old value as if it were there',
+    'that uses an optional old value as if it were always present',
     { rule: 'self > oldSelf', optionalOldSelf: true },
     /rule: Invalid value: "self > oldSelf": compilation failed: ERROR: .*no matching overload/,
   ],
@@ -298,7 +298,7 @@ void test('keys of maps, whose length no schema can limit, are estimated as empt
   ]) {
     assert.deepEqual(wrong(around(labels(rule, bounded))), [])
   }
-  // Their number still counts.
+  // The number of labels still counts.
   assert.match(
     wrong(around(labels('self.all(x, self.all(y, x.matches("^a")))', {}))).join(),
     /estimated rule cost exceeds budget/,
@@ -347,7 +347,7 @@ void test('an update may keep rules that are broken already, and adds no others'
   const stored = struct({ a: broken })
   assert.equal(wrong(stored).length, 1)
   assert.deepEqual(wrong(struct({ a: broken, b: text }), stored), [])
-  // Another rule before it, and a new broken one.
+  // A valid rule is added before the stored broken rule, and a broken one after it.
   const more = ruled(count, 'self > 1', 'self.foo', 'self.bar')
   const found = wrong(struct({ a: more }), stored)
   assert.deepEqual(

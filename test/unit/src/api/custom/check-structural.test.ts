@@ -152,7 +152,7 @@ void describe('schema of a member', () => {
       ],
     ],
   ] satisfies readonly (readonly [JsonObject, string | readonly string[] | RegExp])[]) {
-    void test(JSON.stringify(a), () => {
+    void test(`the schema ${JSON.stringify(a)} is checked`, () => {
       const reported = wrong(around(a))
       if (words instanceof RegExp) assert.match(reported.join(), words)
       else assert.deepEqual(reported, typeof words === 'string' ? [words] : words)
@@ -188,7 +188,8 @@ void describe('root schema', () => {
       's.properties[kind].type: Invalid value: "integer": must be string',
     ],
   ] satisfies readonly (readonly [JsonObject, string])[]) {
-    void test(JSON.stringify(schema), () => assert.deepEqual(wrong(schema), [words]))
+    void test(`the root schema ${JSON.stringify(schema)} is rejected`, () =>
+      assert.deepEqual(wrong(schema), [words]))
   }
 
   void test('with a status subresource, the root schema may not constrain the object as a whole', () => {
@@ -235,7 +236,7 @@ void describe('junctors', () => {
       ],
     ],
   ] satisfies readonly (readonly [JsonObject, string | readonly string[]])[]) {
-    void test(JSON.stringify(junctor), () => {
+    void test(`the junctor ${JSON.stringify(junctor)} is checked`, () => {
       assert.deepEqual(wrong(around({ ...shape, ...junctor })), typeof words === 'string' ? [words] : words)
     })
   }
@@ -294,7 +295,8 @@ void describe('defaults', () => {
       `${P}.default[1]: Duplicate value: "x"`,
     ],
   ] satisfies readonly (readonly [JsonObject, string])[]) {
-    void test(JSON.stringify(a), () => assert.deepEqual(wrong(around(a)), [words]))
+    void test(`the default in ${JSON.stringify(a)} is rejected`, () =>
+      assert.deepEqual(wrong(around(a)), [words]))
   }
 
   void test('a default in metadata of an embedded object must produce valid metadata', () => {

@@ -267,7 +267,7 @@ void test('an update does not fail for values that it leaves as they were, and t
     tolerated: ['FieldValueInvalid a.b: Invalid value: "integer": failed rule: self < 5'],
   })
   assert.equal(check(schema, { b: 8, c: 2 }, { b: 7, c: 1 }).causes.length, 1)
-  // Errors of the schema likewise, and then the rules are evaluated.
+  // Errors of the schema are tolerated likewise, and the rules are then evaluated, too.
   const { causes, tolerated } = check(schema, { b: 11, c: 2 }, { b: 11 })
   assert.deepEqual([causes, tolerated.length], [[], 2])
   assert.equal(check(schema, { b: 11 }).causes.length, 2)
@@ -345,7 +345,7 @@ void test('an object that costs too much to evaluate is refused, with no rule af
   assert.deepEqual(check(expensive, list).causes, [
     `${I}: "array": 'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: self.all(x, self.all(y, x != y || x == y))`,
   ])
-  // Each is cheap enough, but all are not.
+  // Each evaluation is below the limit, but all together exceed it.
   const each = { type: 'array', items: ruled(words, 'self.all(x, self.all(y, x != y || x == y))') }
   const long = Array.from({ length: 100 }, () => list.slice(0, 300))
   const found = check(each, long).causes

@@ -190,7 +190,7 @@ function reversed(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([name, inside]) => [name, reversed(inside)]))
 }
 
-/** Whether values are equal, whatever the order of lists of type map. */
+/** Returns whether values are equal, whatever the order of lists of type map. */
 function isEqual({ kind, items, members }: Shape, a: Json, b: Json): boolean {
   const byKey = (list: readonly Json[]): JsonObject =>
     Object.fromEntries(list.map((element) => [keyOf(element) ?? '', element]))

@@ -208,10 +208,10 @@ void test('embedded objects have kind, apiVersion and metadata', () => {
   )
 })
 
-/** Labels of these lengths. */
+/** Returns a domain name with labels of these lengths. */
 const domain = (...lengths: readonly number[]): string =>
   lengths.map((length) => 'a'.repeat(length)).join('.')
-/** 159 characters in 314 bytes. */
+/** A domain name of 159 characters in 314 bytes. */
 const wide = Array.from({ length: 5 }, () => 'é'.repeat(31)).join('.')
 
 void describe('formats', () => {
@@ -246,7 +246,7 @@ void describe('formats', () => {
     ['password', ['x', ''], []],
     ['nobody-knows', ['x'], []],
   ] satisfies readonly (readonly [string, readonly string[], readonly string[]])[]) {
-    void test(format, () => {
+    void test(`texts of the format ${format} are validated`, () => {
       for (const text of good) assert.deepEqual(wrong({ type: 'string', format }, text), [], text)
       for (const text of bad) assert.equal(wrong({ type: 'string', format }, text).length, 1, text)
     })

@@ -82,7 +82,7 @@ void describe('an error is at most 64 KiB', () => {
         ).validate({ apiVersion: 'v1', kind: 'K', a: { [key]: numbered(5000, () => 2) } }, null, found),
     ],
   ] as const) {
-    void test(title, () => {
+    void test(`an error is at most 64 KiB ${title}`, () => {
       assert.ok(answerBytes(check) <= ERROR_BYTES_MAX)
     })
   }

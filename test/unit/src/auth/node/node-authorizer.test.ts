@@ -28,7 +28,10 @@ function decider(domain: ApiDomain) {
 
 const node = authenticatedUser({ name: 'system:node:n1', groups: ['system:nodes'] })
 
-/** `verb resource namespace/name`; the group is written without the domain before the resource. */
+/**
+ * Parses an action such as `get secrets x/s`: verb, resource, namespace and name. A group precedes
+ * the resource with a colon, without its domain.
+ */
 function action(text: string, group: (stem: string) => string): ResourceAction {
   const [verb = '', path = '', object = ''] = text.split(' ')
   const [qualified = '', subresource = ''] = path.split('/')

@@ -3,7 +3,7 @@ import type { Names } from '../../../../../src/api/metadata/names.ts'
 import { certificateRequest } from '../../../../support/fixtures/certificate-request.ts'
 import type { CertificateRequestFixture } from '../../../../support/fixtures/certificate-request.ts'
 
-/** A CertificateSigningRequest. */
+/** Returns the body of a CertificateSigningRequest. */
 export function requestBody(of: {
   readonly name: string
   readonly signerName: string
@@ -19,7 +19,7 @@ export function requestBody(of: {
 
 export const nodeUsages = ['digital signature', 'key encipherment', 'client auth'] as const
 
-/** The request of a node for its client certificate. */
+/** Returns the request of a node for its client certificate. */
 export function nodeRequestBody(names: Names, node = 'n1', name = 'node-n1'): JsonObject {
   return requestBody({
     ...{ name, signerName: names.signers.apiserverClientNodeAgent, usages: nodeUsages },

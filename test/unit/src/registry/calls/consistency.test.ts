@@ -237,7 +237,7 @@ void test('a member without a lease, or whose lease ends during the read, uses a
   const { api, proofs, get, watch } = opened
   assert.equal((await get('lease')).proof?.mode, 'linearizable')
   assert.equal(proofs.barriers, 1)
-  // Another leader has written what the barrier applies here.
+  // The barrier applies a write of the next leader to this member.
   proofs.lease = holding(false)
   proofs.onBarrier = () => {
     proofs.onBarrier = () => undefined

@@ -38,7 +38,7 @@ const gadget: ResourceDefinition = {
   hooks: {},
 }
 
-/** Has the members of `spec` at the top level, under other names. */
+/** A version that has the members of `spec` at the top level, under other names. */
 const older: ResourceDefinition = {
   ...base,
   version: 'v1beta1',
@@ -51,10 +51,10 @@ const older: ResourceDefinition = {
   storedAs: { name: 'v1', conversion: { toStored, fromStored } },
 }
 
-/** Same shape as `gadget` in another version. */
+/** A version with the same shape as `gadget`. */
 const alike: ResourceDefinition = { ...gadget, version: 'v1alpha1', storedAs: { name: 'v1' } }
 
-/** As `older` in another group, with a computed selectable field. */
+/** A kind like `older` in another group, with a computed selectable field. */
 const elsewhere: ResourceDefinition = {
   ...older,
   ...{ group: 'other.example', version: 'v2' },

@@ -130,7 +130,7 @@ void test('after an installed snapshot, a list shows its values, even at the sam
   }
   assert.deepEqual(await namesBy(mine.api, 'data.node=n1'), ['a', 'b'])
   const before = await list(mine.api, '')
-  // The snapshot must be newer.
+  // The snapshot must be newer than the memory that it replaces.
   await other.api.configMap('more')
   const source = await other.api.memory.machine.produceSnapshot(other.api.memory.machine.appliedMemory)
   const { machine } = mine.api.memory

@@ -11,7 +11,7 @@ import type { Events } from '../fixture.ts'
 
 type Watcher = {
   readonly query: { readonly [name: string]: string }
-  readonly picture: Map<string, string>
+  readonly versions: Map<string, string>
   version: number
   events: Events
 }
@@ -27,10 +27,10 @@ const selectors: readonly { readonly [name: string]: string }[] = [
 
 async function open(api: Fixture, query: Watcher['query']): Promise<Watcher> {
   const list = await api.list({ query })
-  const picture = new Map(list.items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]))
+  const versions = new Map(list.items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]))
   const { resourceVersion } = list.metadata
   const events = await api.watch({ query: { ...query, resourceVersion } })
-  return { query, picture, version: Number(resourceVersion), events }
+  return { query, versions, version: Number(resourceVersion), events }
 }
 
 async function follow(watcher: Watcher, given: string): Promise<void> {
@@ -38,14 +38,14 @@ async function follow(watcher: Watcher, given: string): Promise<void> {
     const { name, resourceVersion } = object.metadata
     assert.ok(Number(resourceVersion) > watcher.version, `${given}: versions ascend`)
     watcher.version = Number(resourceVersion)
-    const known = watcher.picture.has(name)
+    const known = watcher.versions.has(name)
     assert.equal(
       known,
       type !== 'ADDED',
       `${given}: ${type} of ${name}, which was ${known ? '' : 'not '}known`,
     )
-    if (type === 'DELETED') watcher.picture.delete(name)
-    else watcher.picture.set(name, resourceVersion)
+    if (type === 'DELETED') watcher.versions.delete(name)
+    else watcher.versions.set(name, resourceVersion)
   }
 }
 
@@ -80,7 +80,7 @@ void test('a list plus the events of a watch from its version equals a later lis
       await follow(each, given)
       const { items } = await api.list({ query: each.query })
       const wanted = items.map(({ metadata }) => [metadata.name, metadata.resourceVersion] as const)
-      const shown = [...each.picture].sort(([a], [b]) => (a < b ? -1 : 1))
+      const shown = [...each.versions].sort(([a], [b]) => (a < b ? -1 : 1))
       assert.deepEqual(shown, wanted, `${given}: ${JSON.stringify(each.query)}`)
     }
   }

@@ -73,7 +73,7 @@ type Open = {
   readonly revision: number
   readonly token: string
   /** Position of the last returned object. */
-  readonly behind: string
+  readonly lastPlace: string
 }
 
 type AskedVersion = {
@@ -191,7 +191,7 @@ class Run {
     // A list of the newest state has any revision during the request.
     if (version.isNow) assert.ok(revision >= version.revision && revision <= this.#revision)
     else assert.equal(revision, version.revision, JSON.stringify(call))
-    this.#take({ call, choice, limit, revision, behind: '' }, found)
+    this.#take({ call, choice, limit, revision, lastPlace: '' }, found)
   }
 
   /** Writes may happen before a list has ended. */
@@ -226,12 +226,12 @@ class Run {
 
   /** Compares a page with the model, and keeps its continue token. */
   #take(requested: Omit<Open, 'token'>, { metadata, items }: List): void {
-    const { call, choice, limit, revision, behind } = requested
+    const { call, choice, limit, revision, lastPlace } = requested
     const all = this.#at(revision)
       .objects.filter(({ namespace }) => call.namespace === null || namespace === call.namespace)
       .filter(choice.holds)
       .toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
-      .filter((one) => placeOf(one) > behind)
+      .filter((one) => placeOf(one) > lastPlace)
     const wanted = limit === 0 ? all : all.slice(0, limit)
     const given = `${JSON.stringify(call)} at ${revision}`
     const shown = items.map((item) => [textMember(item.metadata, 'namespace'), item.metadata.name])
@@ -252,7 +252,7 @@ class Run {
     assert.equal(remainingItemCount, isPlain && left > 0 ? left : undefined, given)
     if (token === undefined) return
     const last = wanted.at(-1)
-    this.#open.push({ ...requested, token, behind: last === undefined ? behind : placeOf(last) })
+    this.#open.push({ ...requested, token, lastPlace: last === undefined ? lastPlace : placeOf(last) })
   }
 }
 

@@ -213,7 +213,7 @@ void test('spec 4.10: what the body of an apply sets stays, though it is empty',
     await apply('p', first)
     assert.deepEqual((await apply('p', spec)).object['spec'], spec)
   }
-  // Elements of others stay.
+  // Elements that other managers own are kept.
   await apply('p', { tags: ['a'], note })
   await apply('q', { tags: ['c'] })
   assert.deepEqual((await apply('p', { tags: [], note })).object['spec'], { note, tags: ['c'] })

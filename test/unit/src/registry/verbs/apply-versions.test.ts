@@ -25,7 +25,7 @@ async function open(t: TestContext): Promise<Fixture> {
   return api
 }
 
-/** The fields of each manager, by `manager apiVersion`. */
+/** Returns the fields of each manager, by `manager apiVersion`. */
 function owners({ object }: Got): { readonly [name: string]: Json } {
   const entries = (object.metadata.managedFields ?? []).map((entry): readonly [string, Json] => [
     `${textMember(entry, 'manager')} ${textMember(entry, 'apiVersion')}`,
@@ -107,7 +107,7 @@ void test('what an owner of another version has stays when an applier gives it u
 const text = { type: 'string' }
 const group = 'test.example'
 
-/** A kind of which `v1` lacks the member `young`. */
+/** Opens a fixture with a kind whose version `v1` lacks the member `young`. */
 async function openGadgets(t: TestContext): Promise<Fixture> {
   const api = await open(t)
   const both = { kept: text, list: { type: 'array', items: text } }

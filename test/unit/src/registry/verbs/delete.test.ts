@@ -160,7 +160,7 @@ void test('spec 4.2: Foreground and Orphan keep the object by a finalizer; a lat
   }
 })
 
-/** Kinds whose objects have a grace period. */
+/** Opens a fixture with a kind that has grace periods. @returns creates an object of it */
 async function withSleepers(t: TestContext): Promise<(more?: object) => Promise<Got>> {
   const sleepers: ResourceDefinition = {
     ...configMapDefinition(namesOf('orch.io')),
@@ -184,7 +184,7 @@ function seconds(period: number | string): { readonly query: { readonly gracePer
   return { query: { gracePeriodSeconds: String(period) } }
 }
 
-/** Deletion time, grace period and generation. */
+/** Returns the response code, deletion time, grace period and generation. */
 function ending({ code, object }: Got): readonly unknown[] {
   const { deletionTimestamp, generation } = object.metadata
   return [code, deletionTimestamp, numberMember(object.metadata, 'deletionGracePeriodSeconds'), generation]
@@ -362,7 +362,7 @@ void test('verbs that a kind does not have are 405', async (t) => {
   assert.deepEqual(details(seen), { kind: 'namespaces' })
 })
 
-/** As a store whose writes take a turn of the event loop. */
+/** Returns the store with writes that take a turn of the event loop. */
 function slowWrites(store: ObjectStore): ObjectStore {
   const write: ObjectStore['write'] = async (command, deadlineMs) => {
     await new Promise((resolve) => setImmediate(resolve))

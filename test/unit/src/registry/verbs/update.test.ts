@@ -269,7 +269,7 @@ void test('a write without a version that keeps losing races asks for a repetiti
     limits: { rewriteAttemptsMax: 3 },
     admission: {
       mutate: async (request) => {
-        // Another writer is always faster.
+        // Another writer always updates the object first.
         if (
           request.operation === 'UPDATE' &&
           request.context.request.user.name === 'tester' &&
@@ -362,7 +362,7 @@ void test('members that a kind drops or keeps do not count for the generation, a
   assert.deepEqual(again.object, made.object)
 })
 
-/** May `update` everything, but not `create`. */
+/** Permits `update` of everything, and no `create`. */
 const onlyUpdates: AccessReviewer = {
   ...allowsEverything,
   authorize: (_, action) => ({ allowed: action.verb !== 'create', denied: false, reason: '' }),

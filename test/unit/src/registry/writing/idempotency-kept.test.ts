@@ -105,7 +105,7 @@ void test('a record takes nothing of the limit of an object whose last finalizer
   const { object } = await create(1)
   await api.patch({ kind, name: 's', body: { metadata: { finalizers: null } } })
   await api.delete({ kind, name: 's' })
-  // The deletion adds its time.
+  // 120 bytes are left for the deletionTimestamp that the deletion adds.
   await create(max - JSON.stringify(object).length - 120)
   await api.delete({ kind, name: 's' })
   const call: Call = { kind, name: 's', body: { metadata: { finalizers: null } }, idempotencyKey }

@@ -158,10 +158,10 @@ void test('the record of a binding or an eviction holds a Status instead of the 
   const pod = { kind: 'Pod', name: 'p', idempotencyKey }
   await api.create({ kind: 'Pod', body: { ...body, spec } })
   const binding: Call = { ...pod, subresource: 'binding', body: { ...body, target } }
-  // The same through the kind that is an alias of the subresource.
+  // Binding through the kind `Binding`, which is an alias of the subresource.
   const alias: Call = { kind: 'Binding', idempotencyKey, body: { metadata: { name: 'q' }, target } }
   await api.create({ kind: 'Pod', body: { metadata: { name: 'q' }, spec } })
-  // It has a grace period at first, is being deleted then, and is removed at last.
+  // The first eviction gives the Pod its grace period, and the second removes it.
   const evictions: readonly Call[] = ['', '0'].map((seconds) => ({
     ...{ ...pod, idempotencyKey: `e-${seconds}`, subresource: 'eviction' },
     body: { ...body, ...(seconds === '' ? {} : { deleteOptions: { gracePeriodSeconds: 0 } }) },
@@ -193,7 +193,7 @@ void test('a response is returned without history while the object is unchanged,
   const api = await open(t)
   const send = () => api.create({ idempotencyKey, body: { metadata: { name: 'a' } } })
   const first = await send()
-  // As in a cluster that was restored from a snapshot.
+  // The history is gone, as in a cluster that was restored from a snapshot.
   await api.configMap('b')
   await api.trim()
   assert.deepEqual(await send(), first)
@@ -235,7 +235,7 @@ void test('of two requests that have both found no record, the second gets the r
     })
   const api = await open(t, { wrap })
   const send = () => api.create({ idempotencyKey, body: { metadata: { generateName: 'a-' } } })
-  // On two members, each with a memory of its own until a write is applied.
+  // The requests come to two members, neither of which has applied the write of the other.
   const answers = await Promise.all([send(), send()])
   assert.ok(arrived >= 2)
   assert.deepEqual(answers[0], answers[1])

@@ -265,7 +265,7 @@ void test('an update of an object with too many paths for owners is stored witho
   const list = Array.from({ length: 120 }, (_, at) => ({ name: `c${at}`, image: 'i' }))
   await api.create({ kind: 'Pod', body: pod })
   const many = { ...pod, spec: { ...pod.spec, containers: list } }
-  // Refused for other reasons, after the owners were given up.
+  // The update is refused for other reasons, after its owners were given up with a warning.
   assert.equal((await refused(api.update({ kind: 'Pod', name: 'a', body: many }))).code, 422)
   assert.equal(api.warnings.length, 2)
   const small = await api.update({ name: 'a', body: configMap({ k: '1' }) })

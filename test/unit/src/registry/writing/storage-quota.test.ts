@@ -129,7 +129,7 @@ void test('a patch that grows an object over the limit is 413, as is a race that
   assert.equal(seen.code, 413)
   assert.equal(seen.reason, 'RequestEntityTooLarge')
 
-  // The verb saw older settings than apply.
+  // The verb reads older settings than those under which the command is applied.
   const behind = new Proxy(api.store, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name, target)
@@ -165,7 +165,7 @@ void test('the error of an object that is too large names the object and its lar
     // No single field makes it large.
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`k${at}`, 'v']))
     assert.match((await refused(api.configMap('b', { data: many }))).message, /bytes, \d+ of them in data$/)
-    // However long its name is.
+    // The message stays short, however long the name of the field is.
     const long = await refused(api.configMap('c', { data: { ['k'.repeat(2500)]: '' } }))
     assert.ok([413, 422].includes(long.code) && long.message.length < 2000)
   }

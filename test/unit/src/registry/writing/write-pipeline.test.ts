@@ -33,7 +33,7 @@ const dryRun = { dryRun: 'All' }
 type Kit = {
   readonly api: Fixture
   readonly store: LaggingStore
-  /** Evaluations since the last call, and read barriers. */
+  /** Returns the numbers of evaluations and of read barriers since its last call. */
   readonly counted: () => readonly [evaluations: number, barriers: number]
 }
 
@@ -68,7 +68,7 @@ async function open(t: TestContext, plugins: readonly AdmissionPlugin[] = []): P
   return { api, store: behind, counted }
 }
 
-/** The calls that end without a write, of an object `a` that exists. */
+/** Returns the calls that end without a write, for an object `a` that exists. */
 function callsWithoutWrite(api: Fixture, of: Call, valid: JsonObject, wrong: JsonObject): readonly CallRow[] {
   const create = (name: string, more: JsonObject, query = {}): Promise<unknown> =>
     api.create({ ...of, query, body: { metadata: { name }, ...more } })
@@ -164,7 +164,7 @@ void test('a refusal that depends on stale memory is evaluated again', async (t)
   await api.patch({ name: 'a', body: { data: { k: '2' } } })
   store.old.set(key, old)
   counted()
-  // On stale memory nothing would change.
+  // Compared with the stale object this patch would change nothing.
   await api.patch({ name: 'a', body: { data: { k: '1' } } })
   assert.deepEqual(counted(), [2, 1])
 })
@@ -179,7 +179,7 @@ void test('a review is evaluated once and needs no barrier', async (t) => {
   assert.deepEqual(counted(), [1, 0])
 })
 
-/** Counts its calls, and decides by `judge`. */
+/** Returns a webhook plugin that records its calls, and decides by `judge`. */
 function remote(judge: (request: AdmissionRequest) => AnyObject | null): {
   readonly plugin: AdmissionPlugin
   readonly calls: AdmissionRequest[]

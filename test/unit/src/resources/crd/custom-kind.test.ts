@@ -251,7 +251,7 @@ void test('spec 9.5: an object written in one version is read in the other, whic
   )
   const second = 'test.example/v2/Gadget'
   const made = await api.create({ kind: second, body: gadget({ count: 1, size: 3 }) })
-  // It is stored in v1, which has no such member.
+  // The object is stored in v1, which has no member `size`.
   assert.deepEqual(
     [made.object.apiVersion, made.object['spec']],
     ['test.example/v2', { count: 1, color: 'red' }],

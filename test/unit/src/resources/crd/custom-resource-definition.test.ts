@@ -25,7 +25,7 @@ async function open(t: TestContext, domain: ApiDomain = 'orch.io'): Promise<Fixt
   return api
 }
 
-/** A definition with one version that has these members. */
+/** Returns a change of a definition to one version that has these members. */
 const version = (more: JsonObject): JsonObject => {
   const [only = {}] = versions
   return { spec: { versions: [{ ...only, ...more }] } }

@@ -66,7 +66,7 @@ refuseNew(valid, [
       'MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: `selector` will be auto-generated',
   ],
   [
-    'a selector to be chosen',
+    'a manual selector',
     { spec: { jobTemplate: { spec: { manualSelector: true } } } },
     `FieldValueNotSupported ${job}.manualSelector: Unsupported value: true: supported values: "nil", "false"`,
   ],

@@ -33,12 +33,12 @@ const rules = 'spec.behavior.scaleDown'
 
 const bounds: readonly Mistake[] = [
   [
-    'fewer replicas at most than at least',
+    'a maximum of replicas below the minimum',
     { spec: { maxReplicas: 1 } },
     'FieldValueInvalid spec.maxReplicas: Invalid value: 1: must be greater than or equal to `minReplicas`',
   ],
   [
-    'no replicas at least',
+    'a minimum of 0 replicas',
     { spec: { minReplicas: 0 } },
     'FieldValueInvalid spec.minReplicas: Invalid value: 0: must be greater than or equal to 1',
   ],
@@ -48,7 +48,7 @@ refuseNew(valid, [
   ...metadataMistakes,
   ...bounds,
   [
-    'no highest number of replicas',
+    'no maximum of replicas',
     { spec: { maxReplicas: null } },
     'FieldValueInvalid spec.maxReplicas: Invalid value: 0: must be greater than 0',
     'FieldValueInvalid spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`',

@@ -34,7 +34,7 @@ refuseNew(valid, [
     'FieldValueRequired spec.completions: Required value: when completion mode is Indexed',
   ],
   [
-    'too many Pods with indexes at a time',
+    'too many concurrent Pods with indexed completion',
     { spec: { completionMode: 'Indexed', completions: 100_001, parallelism: 100_001 } },
     'FieldValueInvalid spec.parallelism: Invalid value: 100001: ' +
       'must be less than or equal to 100000 when completion mode is Indexed',
@@ -57,7 +57,7 @@ refuseUpdates(valid, [
     'FieldValueInvalid spec.completions: Invalid value: 2: field is immutable',
   ],
   [
-    'indexes afterwards',
+    'a change to indexed completion',
     { spec: { completionMode: 'Indexed' } },
     'FieldValueInvalid spec.completionMode: Invalid value: "Indexed": field is immutable',
   ],

@@ -15,7 +15,7 @@ export type Mistake = readonly [title: string, change: JsonObject, ...causes: st
 
 export type Valid = { readonly kind: string; readonly group?: string; readonly body: JsonObject }
 
-/** Makes each mistake in an object that is created. A dry run: nothing is stored. */
+/** Makes each mistake in an object that is created by a dry run, so that nothing is stored. */
 export function refuseNew(valid: Valid, mistakes: readonly Mistake[]): void {
   void test(`a new ${valid.kind} with a common mistake is refused in upstream's words`, async (t) => {
     const api = await Fixture.open({ domain: 'k8s.io' })
@@ -26,7 +26,7 @@ export function refuseNew(valid: Valid, mistakes: readonly Mistake[]): void {
   })
 }
 
-/** Makes each mistake in an update of the stored object, which is an object with that name. */
+/** Makes each mistake in an update of the valid object, which is stored before. */
 export function refuseUpdates(valid: Valid, mistakes: readonly Mistake[], ...others: JsonObject[]): void {
   void test(`a common mistake in an update of a ${valid.kind} is refused in upstream's words`, async (t) => {
     const api = await Fixture.open({ domain: 'k8s.io' })

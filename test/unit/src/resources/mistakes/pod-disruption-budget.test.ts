@@ -34,7 +34,7 @@ function amountMistakes(name: string): readonly Mistake[] {
 refuseNew(valid, [
   ...metadataMistakes,
   [
-    'both limits',
+    'minAvailable and maxUnavailable',
     { spec: { minAvailable: 1, maxUnavailable: 1 } },
     'FieldValueInvalid spec: Invalid value: …: minAvailable and maxUnavailable cannot be both set',
   ],
@@ -49,7 +49,7 @@ const unavailable = { ...body, spec: { selector, maxUnavailable: 1 } }
 
 refuseUpdates({ ...valid, body: unavailable }, [
   [
-    'the other limit too',
+    'minAvailable in addition to maxUnavailable',
     { spec: { minAvailable: 1 } },
     'FieldValueInvalid spec: Invalid value: …: minAvailable and maxUnavailable cannot be both set',
   ],

@@ -40,7 +40,7 @@ refuseNew({ kind, body }, [
       'supported values: "Always", "OnFailure", "Never"',
   ],
   [
-    'no time to run',
+    'a deadline of 0 seconds',
     { spec: { activeDeadlineSeconds: 0 } },
     'FieldValueInvalid spec.activeDeadlineSeconds: Invalid value: 0: ' +
       'must be between 1 and 2147483647, inclusive',
@@ -100,13 +100,13 @@ refuseUpdates({ kind, body: limited }, [
       'must be less than or equal to previous value',
   ],
   [
-    'no deadline any longer',
+    'a removed deadline',
     { spec: { activeDeadlineSeconds: null } },
     'FieldValueInvalid spec.activeDeadlineSeconds: Invalid value: "null": ' +
       'must not update from a positive integer to nil value',
   ],
   [
-    'a toleration less',
+    'a removed toleration',
     { spec: { tolerations: null } },
     'FieldValueForbidden spec.tolerations: Forbidden: ' +
       'existing toleration can not be modified except its tolerationSeconds',

@@ -6,7 +6,7 @@ import { LABEL_VALUE, NO_MATCH, NO_NAME, QUALIFIED_NAME, SUBDOMAIN } from './wor
 export const labels = { app: 'web' }
 export const template = { metadata: { labels }, spec: { containers: [container] } }
 
-/** A valid workload with a selector. @param more further members of the spec */
+/** Returns a valid workload with a selector. @param more further members of the spec */
 export function workload(more: JsonObject = {}): JsonObject {
   return { metadata: { name: 'web' }, spec: { selector: { matchLabels: labels }, template, ...more } }
 }
@@ -33,7 +33,7 @@ export const metadataMistakes: readonly Mistake[] = [
 
 const at = 'spec.template'
 
-/** Mistakes in a selector, or in a template apart from its Pods. */
+/** Returns mistakes in a selector, and in a template apart from its Pods. */
 export function ownerMistakes(kind: string): readonly Mistake[] {
   const policy = (restartPolicy: string): JsonObject => ({ spec: { template: { spec: { restartPolicy } } } })
   const needsAlways = (given: string): string =>
@@ -67,7 +67,7 @@ export function ownerMistakes(kind: string): readonly Mistake[] {
   ]
 }
 
-/** The refusal of a deadline for Pods that run until they are deleted. */
+/** Returns the mistake of a deadline for Pods that run until they are deleted. */
 export function deadlineMistake(words: string): Mistake {
   return [
     'a deadline of the Pods',
@@ -76,7 +76,7 @@ export function deadlineMistake(words: string): Mistake {
   ]
 }
 
-/** Mistakes of an owner whose Pods are checked in full. */
+/** Returns the mistakes of a kind whose template of Pods is checked in full. */
 export function lastingMistakes(kind: string): readonly Mistake[] {
   return [
     ...ownerMistakes(kind),

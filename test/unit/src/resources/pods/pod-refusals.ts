@@ -7,7 +7,7 @@ import { podBody } from './pod-samples.ts'
 /** The invalid spec, the expected cause, and a part of its message. */
 export type Row = readonly [spec: JsonObject, cause: string, words?: string]
 
-/** Checks that each of these Pods is rejected with its cause. A dry run: nothing is stored. */
+/** Checks by dry runs that each of these Pods is rejected with its cause. */
 export async function refuseEach(api: Fixture, rows: readonly Row[]): Promise<void> {
   for (const [spec, cause, words = ''] of rows) {
     const call = { kind: 'Pod', query: { dryRun: 'All' }, body: podBody(spec) }

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
 import type { Fixture, Got } from '../../registry/fixture.ts'
 
-/** A minimal Pod. @param spec further members, or other values */
+/** Returns the body of a minimal Pod. @param spec further members, or other values */
 export function podBody(spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
   return {
     apiVersion: 'v1',
@@ -11,7 +11,7 @@ export function podBody(spec: JsonObject = {}, metadata: JsonObject = {}): JsonO
   }
 }
 
-/** @param members further ones, or other values for name and image */
+/** @param members further members, or other values for name and image */
 export function container(members: JsonObject = {}): JsonObject {
   return { name: 'main', image: 'registry.test/app:1', ...members }
 }

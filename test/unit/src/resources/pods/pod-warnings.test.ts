@@ -212,7 +212,7 @@ void test('only the first warnings are created and sent, however many there are'
   const hostAliases = Array.from({ length: 15_000 }, () => ({ ip: '1.1.1.1', hostnames: ['a'] }))
   const got = await api.create({ kind: 'Pod', body: podBody({ hostAliases }) })
   assert.equal((objectMember(got.object, 'spec')['hostAliases'] as readonly unknown[]).length, 15_000)
-  // One more is about the owners of its fields.
+  // One more warning is about metadata.managedFields.
   const ofFields = api.warnings.filter((words) => !words.startsWith('with metadata.managedFields'))
   assert.equal(ofFields.length, defaultRegistryLimits.fieldWarningsMax)
   assert.equal(ofFields[0], 'spec.hostAliases[1].ip: duplicate ip "1.1.1.1"')

@@ -334,7 +334,7 @@ void test('a Service whose own leftover claim is released while it takes the val
   assertClaimed(api)
 })
 
-/** Another write comes first. */
+/** A store that lets another write come first. */
 class InterruptedStore extends ForwardingStore {
   readonly #interference: { before: () => Promise<void> }
 

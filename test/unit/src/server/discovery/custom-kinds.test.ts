@@ -149,7 +149,7 @@ void test('documents change exactly when their content does', () => {
   const third = seen()
   for (const what of ['groups', 'core', 'group', 'version', 'all'] as const)
     assert.equal(third[what], second[what], what)
-  // One more kind of the same version.
+  // Another kind in the same version changes the documents of that version.
   catalog.setCustom([tabs, { ...tabs, plural: 'others', kind: 'Other' }])
   const fourth = seen()
   assert.equal(fourth.groups, third.groups)

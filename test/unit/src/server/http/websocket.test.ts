@@ -79,7 +79,7 @@ void test('a wrong handshake is rejected with the reason', () => {
   acceptWebSocket('GET', { ...handshake, origin: 'https://evil.example' }, true)
 })
 
-void test('a token is a subprotocol next to another one, and a partial one is rejected', () => {
+void test('a token is a subprotocol that is offered next to another one; a token alone, two tokens and a malformed one are rejected', () => {
   const token = (text: string): string =>
     `base64url.bearer.authorization.k8s.io.${Buffer.from(text).toString('base64url')}`
   const offer = (header?: string) =>
@@ -88,7 +88,7 @@ void test('a token is a subprotocol next to another one, and a partial one is re
   assert.deepEqual(offer('a, b'), { token: null, protocol: 'a' })
   assert.deepEqual(offer(`${token('secret')},json`), { token: 'secret', protocol: 'json' })
   assert.deepEqual(offer(`json , ${token('a.b-c_d~')}`), { token: 'a.b-c_d~', protocol: 'json' })
-  // That of another domain is a protocol like any other.
+  // The token protocol of another domain is a protocol like any other.
   assert.equal(webSocketOffer({ 'sec-websocket-protocol': token('x') }, 'orch.io').token, null)
   const wrong = [
     token('alone'),
@@ -138,11 +138,11 @@ void test('frames of clients are answered, skipped or rejected', () => {
       ['broken 1009'],
     ],
     [
-      'a length beyond all',
+      'a length beyond every limit',
       Buffer.from([0x82, 0xff, ...new Array<number>(8).fill(0xff), 1, 2, 3, 4]),
       ['broken 1009'],
     ],
-    ['half a code of a close', clientFrame(8, '\x03'), ['broken 1002']],
+    ['a close with half a code', clientFrame(8, '\x03'), ['broken 1002']],
     ['no mask', Buffer.from([0x81, 0x01, 0x61]), ['broken 1002']],
     ['a reserved bit', Buffer.from([0xc1, 0x80, 0, 0, 0, 0]), ['broken 1002']],
     ['an unknown kind', clientFrame(3, ''), ['broken 1002']],
@@ -151,7 +151,7 @@ void test('frames of clients are answered, skipped or rejected', () => {
     ['a ping in fragments', clientFrame(9, 'x', { last: false }), ['broken 1002']],
     ['a continuation of nothing', clientFrame(0, 'x'), ['broken 1002']],
     [
-      'a text within a text',
+      'a text message within another one',
       Buffer.concat([clientFrame(1, 'a', { last: false }), clientFrame(1, 'b')]),
       ['broken 1002'],
     ],

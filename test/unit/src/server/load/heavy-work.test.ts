@@ -57,7 +57,7 @@ void test('waiting users take turns, whatever their order and number of requests
   await turns()
   for (let turn = 0; turn < requested.length; turn++) await clock.advance(1)
   await Promise.all(requested)
-  // The first began when no other request waited.
+  // `a1` began before any other request waited; then the users take turns.
   assert.deepEqual(begun, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
   assert.equal(clock.pending, 0, 'users without waiting requests have no entry')
 })

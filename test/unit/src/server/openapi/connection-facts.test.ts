@@ -26,10 +26,10 @@ import { openApiV3 } from '../../../../../src/server/openapi/v3.ts'
 
 type Connecting = {
   readonly kind: string
-  /** `any`, or `text`: also the types of objects, for errors. */
+  /** Media types of responses: `any`; or `text`: text and, for errors, those of objects. */
   readonly types: string
   readonly query: readonly string[]
-  /** Ids by method. */
+  /** The ids of operations by method. */
   readonly operations: { readonly [method: string]: string }
 }
 

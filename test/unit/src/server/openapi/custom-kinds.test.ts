@@ -68,7 +68,7 @@ function references(json: Json): string[] {
   )
 }
 
-function leadSomewhere(document: JsonObject): void {
+function assertReferencesResolve(document: JsonObject): void {
   const found = references(document)
   assert.ok(found.length > 0)
   for (const reference of found) {
@@ -79,8 +79,8 @@ function leadSomewhere(document: JsonObject): void {
 }
 
 /**
- * With everything that Swagger 2.0 cannot express.
- * @param x `x-kubernetes-`
+ * Returns a schema with everything that Swagger 2.0 cannot express.
+ * @param x prefix of the extensions, such as `x-kubernetes-`
  */
 function tabSchema(x: string): JsonObject {
   return {
@@ -150,8 +150,8 @@ for (const names of [upstream, orch]) {
     all.catalog.setCustom([tabs(names)])
     const v2 = await all.v2()
     const v3 = all.v3('apis/stable.example.com/v1')
-    leadSomewhere(v2)
-    leadSomewhere(v3)
+    assertReferencesResolve(v2)
+    assertReferencesResolve(v3)
     const gvk = { group: 'stable.example.com', version: 'v1' }
     const base = '/apis/stable.example.com/v1'
     for (const [document, definitions] of [
@@ -301,14 +301,14 @@ void test('no name of a custom kind changes the definitions of built-in kinds', 
     ),
   ])
   const v2 = await all.v2()
-  leadSomewhere(v2)
+  assertReferencesResolve(v2)
   const after = objectMember(v2, 'definitions')
   for (const [name, shape] of Object.entries(before)) assert.deepEqual(after[name], shape, name)
   assert.deepEqual(readDocument((await all.documents.v2Protobuf()).bytes), v2)
-  leadSomewhere(all.v3('apis/meta.apis.pkg.apimachinery.k8s.io/v1'))
-  leadSomewhere(all.v3('apis/core.api.k8s.io/v1'))
+  assertReferencesResolve(all.v3('apis/meta.apis.pkg.apimachinery.k8s.io/v1'))
+  assertReferencesResolve(all.v3('apis/core.api.k8s.io/v1'))
   const v3 = all.v3('apis/autoscaling.api.k8s.io/v1')
-  leadSomewhere(v3)
+  assertReferencesResolve(v3)
   const schemas = objectMember(objectMember(v3, 'components'), 'schemas')
   const shape = objectMember(objectMember(schemas, 'io.k8s.api.autoscaling.v1.ScaleSpec'), 'properties')
   assert.deepEqual(Object.keys(shape), ['replicas'])
@@ -327,7 +327,7 @@ void test('a list with the name of another kind of the group does not replace th
     customKind({ group: 'example.com', plural: 'tabs', kind: 'Tab' }),
   ])
   const v2 = await all.v2()
-  leadSomewhere(v2)
+  assertReferencesResolve(v2)
   const properties = objectMember(
     objectMember(objectMember(v2, 'definitions'), 'com.example.v1.TabList'),
     'properties',
@@ -352,14 +352,14 @@ void test('documents change exactly when their content does', async () => {
   assert.equal(second.core, first.core)
   for (const what of ['v2', 'binary', 'index'] as const)
     assert.notEqual(second[what].etag, first[what].etag, what)
-  // The same content in another value.
+  // The same definition as another JavaScript object.
   catalog.setCustom([tabs(upstream)])
   const third = await seen()
   for (const what of ['v2', 'binary', 'index'] as const)
     assert.equal(third[what].etag, second[what].etag, what)
   assert.equal(third.custom?.etag, second.custom?.etag)
   assert.equal(third.v2, second.v2)
-  // Another version of it.
+  // Another schema of the same kind.
   catalog.setCustom([tabs(upstream, { type: 'object', properties: { spec: { type: 'string' } } })])
   const fourth = await seen()
   for (const what of ['v2', 'binary', 'index'] as const)

@@ -45,7 +45,8 @@ const others: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Only in this server, of later releases, or of an older version with the shape of its successor.
+ * Definitions that the table lacks: those of this server only, of later releases, or of an older
+ * version with the shape of its successor.
  */
 const own = /^(cluster\.v1\.Member|apiextensions\.v1\.SelectableField$)/
 
@@ -134,7 +135,10 @@ function allDefinitions(names: Names, dialect: 'v2' | 'v3'): ReadonlyMap<string,
   return new Map(Object.entries(all) as [string, JsonObject][])
 }
 
-/** A beta definition is compared with the version that it became, unless the table has both. */
+/**
+ * Returns the name of a definition in the table: for a beta version that of the version that it
+ * became, unless the table has both.
+ */
 function inTable(neutral: string): string {
   const later = ['.v1.', '.v1beta2.'].map((version) => neutral.replace('.v1beta1.', version))
   return [neutral, ...later].find((name) => table.has(name)) ?? neutral
@@ -156,7 +160,10 @@ function inUpstream({ schemaMarkerPrefix, clientMarkerPrefix }: Names, member: s
     : member
 }
 
-/** Defaults of the server are described, too; release 1.24 describes three of them. */
+/**
+ * Returns the differences. A default that only this server describes is not one: release 1.24
+ * describes three of its defaults.
+ */
 function differences(
   name: string,
   wanted: DefinitionLines,

@@ -55,7 +55,7 @@ for (const how of ['endStreams', 'drain'] as const) {
     const ended = new Map<Call, number>()
     const calls = Array.from({ length: 950 }, () => watchOn(clock, inFlight))
     for (const call of calls) call.endStream = () => void ended.set(call, (ended.get(call) ?? 0) + 1)
-    // Still waits for permission.
+    // This watch still waits for its authorization.
     watchOn(clock, inFlight)
     inFlight[how]()
     assert.equal(ended.size, 100)

@@ -13,7 +13,7 @@ import { sendBytes } from '../../../../../src/server/responses/wire.ts'
 const discardedBytesMax = 16 * 1024 * 1024
 const body = Buffer.from('too large')
 
-/** An HTTP/1.1 reply to a request that was not read completely. */
+/** Sends a response over HTTP/1.1 to a request that was not read completely. @returns the calls */
 function replyOver(socket: Socket | null) {
   const calls: string[] = []
   const request = Object.assign(new EventEmitter(), { complete: false, resume: () => undefined })
@@ -23,7 +23,7 @@ function replyOver(socket: Socket | null) {
     write: (bytes: Uint8Array) => calls.push(`write ${bytes.byteLength}`),
     end: (bytes?: Uint8Array) => calls.push(bytes === undefined ? 'end' : `end ${bytes.byteLength}`),
   }
-  // Only what the sender uses of a reply.
+  // The reply has only the members that the sender uses.
   sendBytes(reply as unknown as RawReply, null, 'POST', 413, { connection: 'close' }, body)
   return { calls, request }
 }

@@ -8,7 +8,7 @@ import { Duplex } from 'node:stream'
 import { test } from 'node:test'
 import { answerUnreadable } from '../../../../../src/server/responses/unreadable-request.ts'
 
-/** The bytes that a client of that connection receives, and whether the connection was closed. */
+/** Returns a connection, and a function that returns what its client received. */
 function socket(): { readonly stream: Duplex; readonly reported: () => string } {
   let reported = ''
   const stream = new Duplex({
@@ -53,7 +53,7 @@ void test('each parser error has its code and message', () => {
       ['Status', Number(line.slice(0, 3)), reason],
     )
     assert.match(String(status['message']), message)
-    // Later bytes are no better.
+    // A second error of the same connection is not answered.
     answerUnreadable(failure(code), stream, null)
     assert.equal(reported(), `${head}\r\n\r\n${body}`)
   }

@@ -23,11 +23,11 @@ class UnreadSocket extends Duplex {
   }
 
   override _read(): void {
-    // The test pushes.
+    // The test pushes the bytes of the client.
   }
 
   override _write(): void {
-    // Never completes.
+    // The write never completes.
   }
 }
 

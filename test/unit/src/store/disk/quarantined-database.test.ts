@@ -26,7 +26,7 @@ function folder(t: TestContext): string {
   return directory
 }
 
-/** A member at index 50 with a damaged database. */
+/** Creates the database of a member at index 50, and damages it. */
 async function spoiled(directory: string): Promise<void> {
   const machine = await openMachine({ home: new LevelKeyValueDatabases(directory), clock: new ManualClock() })
   applyUpTo(machine, log, 50)

@@ -133,7 +133,7 @@ async function written(seed: number): Promise<readonly KeyValuePair[]> {
   return pairsOf(home, 'db-0')
 }
 
-/** Why the machine begins in quarantine; null: it does not. */
+/** Returns why the machine begins in quarantine; null: it does not. */
 async function damageIn(pairs: readonly KeyValuePair[]): Promise<string | null> {
   const home = new MemoryKeyValueDatabases()
   const store = await home.open('db-0')

@@ -25,13 +25,13 @@ import {
   write,
 } from '../../../../../fixtures/store-kit.ts'
 
-type Picture = ReadonlyMap<Key, number>
+type RevisionByKey = ReadonlyMap<Key, number>
 
-function randomHistory(seed: number, writes: number): { state: MachineState; pictures: Picture[] } {
+function randomHistory(seed: number, writes: number): { state: MachineState; expectedAt: RevisionByKey[] } {
   const random = new SeededRandom(seed)
   const machine = new Machine(emptyState())
   const log = new LogWriter()
-  const pictures: Picture[] = [new Map()]
+  const expectedAt: RevisionByKey[] = [new Map()]
   const keys = Array.from({ length: 30 }, (_, at) => configMapKey(`c${at % 10}`, `n${at % 3}`))
   for (let step = 0; step < writes; step++) {
     const key = random.pick(keys)
@@ -39,11 +39,11 @@ function randomHistory(seed: number, writes: number): { state: MachineState; pic
     const operation = there && random.chance(0.6) ? remove(key) : put(key, `v${step}`)
     machine.apply([log.command(write(operation))], ownSession)
     const { revision: at, objects } = machine.state
-    pictures[at] = new Map(
+    expectedAt[at] = new Map(
       objects.list(allConfigMaps, null, null).objects.map((one) => [one.key, one.revision]),
     )
   }
-  return { state: machine.state, pictures }
+  return { state: machine.state, expectedAt }
 }
 
 function revisionOf(place: VersionRef): number {
@@ -67,41 +67,41 @@ function walked(
   return assert.fail('the iteration does not end')
 }
 
-function pictured(picture: Picture | undefined, after: Key | null = null): number[] {
-  const sorted = [...(picture ?? [])].sort(([a], [b]) => (a < b ? -1 : 1))
+function revisionsIn(expected: RevisionByKey | undefined, after: Key | null = null): number[] {
+  const sorted = [...(expected ?? [])].sort(([a], [b]) => (a < b ? -1 : 1))
   return sorted.filter(([key]) => after === null || key > after).map(([, at]) => at)
 }
 
 void test('spec 4.8.3: iterating over any revision of the window returns its state', () => {
   for (let seed = 1; seed <= 5; seed++) {
-    const { state, pictures } = randomHistory(seed, 400)
+    const { state, expectedAt } = randomHistory(seed, 400)
     for (let at = 0; at <= state.revision; at++) {
       for (const stepsMax of [1, 7, 1000]) {
         assert.deepEqual(
           walked(state, at, { stepsMax }),
-          pictured(pictures[at]),
+          revisionsIn(expectedAt[at]),
           `seed ${seed}, revision ${at}`,
         )
       }
       const after = configMapKey('c4', 'n1')
-      assert.deepEqual(walked(state, at, { stepsMax: 5, after }), pictured(pictures[at], after))
+      assert.deepEqual(walked(state, at, { stepsMax: 5, after }), revisionsIn(expectedAt[at], after))
     }
   }
 })
 
 void test('one object of any revision is found', () => {
-  const { state, pictures } = randomHistory(11, 300)
+  const { state, expectedAt } = randomHistory(11, 300)
   for (let at = 0; at <= state.revision; at += 7) {
     for (let name = 0; name < 10; name++) {
       const key = configMapKey(`c${name}`, `n${name % 3}`)
       const place = versionAt(state, key, revision(at))
-      assert.equal(place === null ? undefined : revisionOf(place), pictures[at]?.get(key))
+      assert.equal(place === null ? undefined : revisionOf(place), expectedAt[at]?.get(key))
     }
   }
 })
 
 void test('a deleted object is known exactly as long as its deletion is in the window', () => {
-  const { state, pictures } = randomHistory(12, 300)
+  const { state, expectedAt } = randomHistory(12, 300)
   const known = (): number => [...state.history.deletedKeys(configMapsOf('n1'), null)].length
   assert.ok(known() > 5)
   for (let at = 20; at < state.revision; at += 20) {
@@ -110,7 +110,7 @@ void test('a deleted object is known exactly as long as its deletion is in the w
       () => undefined,
       () => undefined,
     )
-    assert.deepEqual(walked(state, at, { stepsMax: 9 }), pictured(pictures[at]))
+    assert.deepEqual(walked(state, at, { stepsMax: 9 }), revisionsIn(expectedAt[at]))
   }
   state.history.trim(
     revision(state.revision),

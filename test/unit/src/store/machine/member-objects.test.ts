@@ -48,7 +48,7 @@ class Bench {
   readonly machine = new Machine(emptyState())
   #from = 0
 
-  /** @param level 0: not founded */
+  /** @param level feature level; 0: the cluster is not founded */
   constructor(level: number, configuration = three) {
     this.log.configuration(configuration)
     if (level > 0)

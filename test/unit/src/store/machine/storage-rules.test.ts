@@ -155,7 +155,7 @@ void test('while the storage is full, writes that make room succeed', () => {
   assert.equal(kind(putSized(key, 999)), 'done', 'a smaller one')
   assert.equal(kind(putSized(key, 1100, { terminating: true })), 'done', 'marked as being deleted')
   assert.equal(kind(putSized(key, 1100, { terminating: true })), 'done', 'its status')
-  assert.equal(kind(putSized(key, 9000, { terminating: true })), 'too-large', 'no hiding place')
+  assert.equal(kind(putSized(key, 9000, { terminating: true })), 'too-large', 'not beyond the size limit')
   assert.equal(kind(putSized(key, 500, { terminating: true, uid: 'v' })), 'over-quota', 'another object')
   assert.equal(kind(remove(key)), 'done')
   assert.equal(kind(remove(configMapKey('fill-0')), put(key, 'v')), 'over-quota', 'all or nothing')
@@ -323,8 +323,12 @@ void test('writes that make room end at the ceiling, and deletions do not', () =
     const outcome = run(write(...operations))
     return outcome === 'void' ? outcome : outcome.kind
   }
-  assert.equal(kind(putSized(finalized, 1000, { terminating: true })), 'done', 'the first word')
-  assert.equal(kind(putSized(finalized, 1000, { terminating: true })), 'over-quota', 'only the first')
+  assert.equal(kind(putSized(finalized, 1000, { terminating: true })), 'done', 'the mark of the deletion')
+  assert.equal(
+    kind(putSized(finalized, 1000, { terminating: true })),
+    'over-quota',
+    'a second write of the same size',
+  )
   assert.equal(kind(putSized(finalized, 990, { terminating: true })), 'over-quota')
   assert.equal(kind(remove(finalized)), 'done')
   assert.equal(kind(remove(key)), 'done')

@@ -24,7 +24,7 @@ async function open(
   return { ...opened, clock, make }
 }
 
-/** What `next` returns synchronously. */
+/** Returns the revisions of the events that `next` returns synchronously. */
 function now(cursor: WatchCursor, limit = 100): readonly number[] {
   const events = cursor.next(limit)
   assert.ok(!(events instanceof Promise), 'everything is in memory')

@@ -146,7 +146,7 @@ function filesOf(directory: string): readonly string[] {
   return readdirSync(directory).map((name) => `${name} ${print(name)}`)
 }
 
-/** Tables that belong to the database: LevelDB may end while it creates others. */
+/** Returns the tables of the database, without those that LevelDB was creating when it ended. */
 function tablesIn(directory: string): readonly string[] {
   const live = liveTables(readFileSync(join(directory, manifestOf(directory))))
   return live.map(({ number }) => `${String(number).padStart(6, '0')}.ldb`)
