@@ -53,7 +53,7 @@ export class StatusPublisher {
  * Period of the status in ms. It is published on the first tick after that, so that its age shows
  * whether the raft thread is alive.
  */
-const periodMs = 100
+const periodMs = 250
 
 /** A tick that comes this much early, in ms, publishes too: some ticks follow early heartbeats. */
 const EARLY_MS = 10

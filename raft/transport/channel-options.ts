@@ -11,7 +11,7 @@ const KiB = 1024
  */
 export function channelOptions(limits: TransportLimits, member: string): ChannelOptions {
   return {
-    ...sharedOptions(limits),
+    ...sharedOptions(limits, limits.keepaliveMs),
     'grpc.ssl_target_name_override': serverNameOf(member),
     'grpc.use_local_subchannel_pool': 1,
     'grpc.enable_retries': 0,
@@ -27,16 +27,16 @@ export function channelOptions(limits: TransportLimits, member: string): Channel
  * member reaches the limit of streams.
  */
 export function serverOptions(limits: TransportLimits): ServerOptions {
-  return { ...sharedOptions(limits), 'grpc.max_concurrent_streams': 8 }
+  return { ...sharedOptions(limits, limits.acceptedKeepaliveMs), 'grpc.max_concurrent_streams': 8 }
 }
 
-function sharedOptions(limits: TransportLimits): ChannelOptions {
+function sharedOptions(limits: TransportLimits, keepaliveMs: number): ChannelOptions {
   // Space for the envelope around the largest message; both sides must agree.
   const bytesMax = limits.messageBytesMax + 64 * KiB
   return {
     'grpc.max_send_message_length': bytesMax,
     'grpc.max_receive_message_length': bytesMax,
-    'grpc.keepalive_time_ms': limits.keepaliveMs,
+    'grpc.keepalive_time_ms': keepaliveMs,
     'grpc.keepalive_timeout_ms': limits.keepaliveTimeoutMs,
     'grpc.keepalive_permit_without_calls': 1,
     'grpc.enable_channelz': 0,

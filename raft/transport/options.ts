@@ -38,8 +38,13 @@ export type TransportLimits = {
   /** Bounds of the delay between attempts to connect, which doubles each time, with jitter. */
   readonly backoffMsMin: number
   readonly backoffMsMax: number
-  /** An idle connection is pinged this often, and closed without a response within the timeout. */
+  /**
+   * How often the side that opened a connection pings it, and how often the other side does. The
+   * connection is closed without a response within the timeout. Messages of Raft follow the opening
+   * side only, so the other side must merely close dead connections some time.
+   */
   readonly keepaliveMs: number
+  readonly acceptedKeepaliveMs: number
   readonly keepaliveTimeoutMs: number
   /** Minimum interval of reports that a peer is unreachable while messages to it are dropped. */
   readonly unreachableMsMin: number
@@ -60,6 +65,7 @@ export const defaultTransportLimits: TransportLimits = Object.freeze({
   backoffMsMin: 50,
   backoffMsMax: 1000,
   keepaliveMs: 2000,
+  acceptedKeepaliveMs: 10_000,
   keepaliveTimeoutMs: 2000,
   unreachableMsMin: 100,
   chunkBytesMax: 256 * KiB,

@@ -142,7 +142,7 @@ export const limits = Object.freeze({
   diskSpaceLookMs: 15_000,
   diskSpaceLogMs: 600_000,
   /** Interval of measuring the event loop's lag, and the measurements kept for a scrape. */
-  eventLoopLookMs: 100,
+  eventLoopLookMs: 250,
   eventLoopLagsMax: 1024,
   /**
    * Records of join tokens: of unused ones until they expire, of used ones an hour longer. When
@@ -334,10 +334,9 @@ export const limits = Object.freeze({
   /** Ms for which issuing a token waits for the first key. Longer: 503, `Retry-After: 1`. */
   signingKeyWaitMs: 3000,
   /**
-   * How often a member checks that its public key is stored, and how often the leader checks the
-   * shared keys.
+   * How often a member checks that its public key is stored: until it was found, and after that.
    */
-  memberKeyCheckMs: 200,
+  memberKeyCheckMs: { missing: 200, stored: 2000 },
   keyRingCheckMs: 10_000,
   /** Ms for a write of keys. Longer: it is tried again. */
   keyRingWriteMs: 5000,

@@ -51,7 +51,7 @@ const attemptsMax = 5
 export class KeyRing {
   readonly #dependencies: KeyRingDependencies
   #timer: Timer | null = null
-  #isPublishing = false
+  #isClosed = false
   /** The stored version of this member's key that was checked. null: none */
   #checked: Revision | null = null
 
@@ -61,14 +61,12 @@ export class KeyRing {
 
   /** Publishes the public key of this member, and again whenever the state lacks it. */
   start(): void {
-    const { clock } = this.#dependencies
-    this.#timer = clock.every(limits.memberKeyCheckMs, () => this.#look())
-    this.#look()
+    void this.#look()
   }
 
   close(): void {
+    this.#isClosed = true
     this.#timer?.cancel()
-    this.#timer = null
   }
 
   /** Returns the keys after everything that was acknowledged before. @throws StoreError */
@@ -213,32 +211,31 @@ export class KeyRing {
     return { keys: storedSigningKeys(stored), revision: stored.revision }
   }
 
-  #look(): void {
-    if (this.#isPublishing) return
-    this.#isPublishing = true
-    this.#publish()
-      .catch((cause: unknown) => {
-        // No quorum, no trusted state, or no storage: the next period tries again.
-        if (cause instanceof StoreError || cause instanceof KeyRingError) return
-        this.#dependencies.onFailure(cause)
-      })
-      .finally(() => {
-        this.#isPublishing = false
-      })
+  async #look(): Promise<void> {
+    const isStored = await this.#publish().catch((cause: unknown) => {
+      // No quorum, no trusted state, or no storage: the next check tries again.
+      if (!(cause instanceof StoreError || cause instanceof KeyRingError)) this.#dependencies.onFailure(cause)
+      return false
+    })
+    if (this.#isClosed) return
+    const { missing, stored } = limits.memberKeyCheckMs
+    this.#timer = this.#dependencies.clock.after(isStored ? stored : missing, () => void this.#look())
   }
 
-  async #publish(): Promise<void> {
+  /** @returns whether the key of this member was found in the state */
+  async #publish(): Promise<boolean> {
     const { store, clock, member, memberKey, configuration } = this.#dependencies
     // A member that is not in the configuration yet would have its key removed again.
-    if (store.identity === null || !membersOf(configuration()).has(member)) return
+    if (store.identity === null || !membersOf(configuration()).has(member)) return false
     const stored = store.view().get(memberKeyKey(member))
-    if (stored !== null && stored.revision === this.#checked) return
+    if (stored !== null && stored.revision === this.#checked) return true
     if (stored !== null && samePublicKey(storedMemberKey(stored).publicKey, memberKey.publicKey)) {
       this.#checked = stored.revision
-      return
+      return true
     }
     const put = putMemberKey(member, memberKey.publicKey, stored?.revision ?? null)
     await writeKeys(store, [put], clock.monotonicMs() + limits.keyRingWriteMs)
+    return false
   }
 }
 

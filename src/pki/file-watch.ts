@@ -7,7 +7,7 @@ import type { Clock, Timer } from '../../base/clock.ts'
  * Interval of checking the files; a change is reported once two checks see the same content. Short,
  * so that an authority removed from a bundle is rejected within a second.
  */
-const periodMs = 300
+const periodMs = 450
 
 export type FileWatchOptions = {
   /** Returns the files, at each check. */
