@@ -1,9 +1,9 @@
 /*
  * Measures what authentication and authorization cost a request. Authentication is by a bearer
  * token of the token file, which is looked up each time: results are cached by connection, and the
- * requests have no connection. Authorization is by RBAC with its caches filled, with two policies:
- * the default policy and one role of the user, and the same with 1,000 further roles and bindings
- * of other users.
+ * requests have no connection. Authorization is by RBAC with its caches filled, with two policies.
+ * The first is the default policy plus one role of the user. The second adds 1,000 roles and
+ * bindings of other users to it.
  *
  *   node dist/bench/micro/access.js [--roles 1000] [--decisions 200000] [--rounds 7]
  *

@@ -78,10 +78,10 @@ for (let round = -5; round < rounds; round++) {
   if (round >= 0) figures.push({ stored, converted, cached })
 }
 console.log(`CPU for each object of a list of ${count}, node ${process.version}, ${rounds} rounds`)
-for (const of of ['stored', 'converted', 'cached'] as const) {
-  const us = median(figures.map((one) => one[of]))
-  const ratio = median(figures.map((one) => one[of] / one.stored))
-  console.log(`  ${of.padEnd(10)} ${us.toFixed(1).padStart(6)} us, ratio ${ratio.toFixed(2)}`)
+for (const list of ['stored', 'converted', 'cached'] as const) {
+  const us = median(figures.map((one) => one[list]))
+  const ratio = median(figures.map((one) => one[list] / one.stored))
+  console.log(`  ${list.padEnd(10)} ${us.toFixed(1).padStart(6)} us, ratio ${ratio.toFixed(2)}`)
 }
 await close()
 clients.close()

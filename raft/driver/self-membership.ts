@@ -25,18 +25,20 @@ export type SelfMembershipOptions = {
  * Decides which peers this member connects to, and whether it is still a member itself. Peers may
  * connect if one of these configurations contains them: the one in force; the last committed one,
  * because an uncommitted removal may be reverted; and a newer one that a known peer reported.
+ * Before the log contains a configuration, the list received on joining replaces the first two.
  */
 export class SelfMembership {
   readonly #options: SelfMembershipOptions
   /** Peers that refused this member because of a committed configuration, with its index. */
   readonly #refusals = new Map<NodeId, LogIndex>()
   /** A newer configuration that a peer reported; null: none was reported. */
-  #current: MemberList | null = null
+  #newer: MemberList | null = null
   /** Monotonic ms since when no leader is known. */
   #leaderlessMs: number | null = null
   #askedMs = 0
-  #reported: Configuration | null = null
-  #reportedIndex: LogIndex | null = null
+  /** The inputs of the last `refresh`; null: the next one has to update the peers. */
+  #refreshed: Configuration | null = null
+  #refreshedIndex: LogIndex | null = null
   #removed = false
 
   constructor(options: SelfMembershipOptions) {
@@ -82,11 +84,11 @@ export class SelfMembership {
     }
     const { members } = message.configuration
     const isTrusted = this.#known.members.some(({ id }) => id === from)
-    const isNewer = index > Math.max(core.decided.index, this.#current?.configurationIndex ?? noIndex)
+    const isNewer = index > Math.max(core.decided.index, this.#newer?.configurationIndex ?? noIndex)
     if (!isTrusted || !isNewer || !members.some(({ id }) => id === self)) return
     if (configurationFault(message.configuration) !== null) return
-    this.#current = { members, configurationIndex: index }
-    this.#reported = null
+    this.#newer = { members, configurationIndex: index }
+    this.#refreshed = null
     this.refresh()
   }
 
@@ -96,9 +98,9 @@ export class SelfMembership {
   refresh(): void {
     const { core, transport } = this.#options
     const { configuration, decided } = core
-    if (this.#reported === configuration && this.#reportedIndex === decided.index) return
-    this.#reported = configuration
-    this.#reportedIndex = decided.index
+    if (this.#refreshed === configuration && this.#refreshedIndex === decided.index) return
+    this.#refreshed = configuration
+    this.#refreshedIndex = decided.index
     const peers = this.#peers(configuration, decided.configuration)
     if (peers !== null) transport.setPeers(peers, decided.index)
     const { members } = decided.configuration
@@ -141,9 +143,9 @@ export class SelfMembership {
   #peers(inForce: Configuration, decided: Configuration): readonly MemberInfo[] | null {
     // Until the log contains a configuration, the members given on joining are the peers.
     const { joining, core } = this.#options
-    const current = this.#current
-    const isNewer = current !== null && current.configurationIndex > core.decided.index
-    const listed = isNewer ? current.members : []
+    const newer = this.#newer
+    const isNewer = newer !== null && newer.configurationIndex > core.decided.index
+    const listed = isNewer ? newer.members : []
     if (inForce.members.length === 0) {
       return joining === undefined && !isNewer ? null : union(listed, joining?.members ?? [])
     }

@@ -47,8 +47,8 @@ export class StallDetector {
   }
 
   /**
-   * Called on every tick. Returns whether the stall has lasted long enough to act on it; the caller
-   * calls `noteAttempt` when it does so.
+   * Called whenever ticks have passed while this member leads. Returns whether the stall has lasted
+   * long enough to act on it; the caller calls `noteAttempt` when it does so.
    */
   stalled(now: number, work: PendingWork): boolean {
     const { stallMsMax, stallCooldownMs } = this.#limits
@@ -73,7 +73,7 @@ export class ProgressDetector {
   #last = 0
   #movedMs = Number.NEGATIVE_INFINITY
 
-  /** Called on every tick. */
+  /** Called whenever ticks have passed while this member leads. */
   update(now: number, figure: number): void {
     if (figure <= this.#last) return
     this.#last = figure

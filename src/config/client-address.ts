@@ -12,7 +12,7 @@ export function clientAddress(config: Config): string {
   if (config['secure-port'] === 0) {
     throw new StartError(
       'usage',
-      '--secure-port 0 takes a free port only when a server starts: give the one it will have',
+      '--secure-port 0 is replaced by a free port only when a server starts: give a fixed port here',
     )
   }
   const everywhere = ['0.0.0.0', '::', ''].includes(config['bind-address'])

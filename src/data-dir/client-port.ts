@@ -41,7 +41,7 @@ export function cannotServe(cause: unknown): StartError {
 
 const remedies: ReadonlyMap<string, string> = new Map([
   ['EADDRINUSE', 'stop the process that uses the port, or give another --secure-port'],
-  ['EACCES', 'give a --secure-port that this user may have'],
+  ['EACCES', 'give a --secure-port that this user may listen on'],
   ['EADDRNOTAVAIL', 'give a --bind-address of this machine'],
   ['ENOTFOUND', 'give a --bind-address of this machine'],
 ])

@@ -21,7 +21,7 @@ void describe('tokens of service accounts', () => {
 
   const ok = (args: readonly string[]): Promise<string> => kubectl.ok(cluster.kubeconfig, args)
 
-  /** Waits until every member answers requests with the token with this status. */
+  /** Waits until every member answers a request that carries the token with the wanted status. */
   async function everywhere(token: string, wanted: number): Promise<void> {
     const { ca } = cluster.credentials
     for (const { name, client } of cluster.members) {
@@ -33,7 +33,7 @@ void describe('tokens of service accounts', () => {
     }
   }
 
-  void test('kubectl create token issues one that every member accepts, until the account is deleted', async () => {
+  void test('kubectl create token issues a token that every member accepts until the account is deleted', async () => {
     await ok(['create', 'serviceaccount', 'robot'])
     const token = (await ok(['create', 'token', 'robot', '--duration', '20m'])).trim()
     await everywhere(token, 200)
@@ -44,7 +44,7 @@ void describe('tokens of service accounts', () => {
     await everywhere((await ok(['create', 'token', 'robot'])).trim(), 200)
   })
 
-  void test('a token bound to a Pod is valid as long as the Pod', async () => {
+  void test('a token bound to a Pod is valid as long as the Pod exists', async () => {
     await ok(['create', 'serviceaccount', 'worker'])
     const spec = { serviceAccountName: 'worker', containers: [{ name: 'c', image: 'i' }] }
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec }
@@ -56,7 +56,7 @@ void describe('tokens of service accounts', () => {
     await everywhere(token, 401)
   })
 
-  void test('a Pod gets a volume with its token and the CA certificates, which every namespace has', async () => {
+  void test('a Pod gets a volume with a token and the CA certificates, which each namespace has in a ConfigMap', async () => {
     await ok(['create', 'namespace', 'apps'])
     const spec = { containers: [{ name: 'c', image: 'i' }] }
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec }

@@ -1,11 +1,11 @@
 /**
- * Goal: no member of an object that a client sends is lost or changed, in any kind and any encoding
+ * Goal: no field of an object that a client sends is lost or changed, in any kind and any encoding
  * of writes and reads.
- * Method: for every kind of the server, in both domains, objects with every member set (generated
+ * Method: for every kind of the server, in both domains, objects with every field set (generated
  * from the declaration: `support/generators/full-object.ts`) go through all verbs and
  * representations over HTTP, and watches return all of them at the end.
- * `support/fixtures/stored-object.ts` lists what the server itself adds. A member that no object
- * set fails the test.
+ * `support/fixtures/stored-object.ts` lists what the server itself adds. A field that no object set
+ * fails the test.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ import { ephemeralContainers } from '../support/generators/full-pod-hints.ts'
 import { KindClient } from '../support/drivers/kind-client.ts'
 import { nameOf } from '../support/fixtures/kind-path.ts'
 import { ObjectLife } from '../support/runs/object-lifecycle.ts'
-import { SaidMembers } from '../support/runs/member-coverage.ts'
+import { FieldCoverage } from '../support/runs/field-coverage.ts'
 import { SpecServer } from '../support/fixtures/spec-server.ts'
 import { createOperatedPod } from '../support/fixtures/subresource-target.ts'
 import { someDomains } from '../support/fixtures/variants.ts'
@@ -28,7 +28,7 @@ const seed = Number(process.env['SEED'] ?? 1)
 
 const forbidden = ['ports', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle', 'volumeDevices']
 /**
- * Members that no client of this test can set: only leaders write the status of Members, no Member
+ * Fields that no client of this test can set: only leaders write the status of Members, no Member
  * here can be replaced, the deprecated fields of events belong to the beta version, and the server
  * drops alpha fields.
  */
@@ -44,7 +44,7 @@ const neverSet = [
   'autoscaling.v2beta1.MetricSpec.containerResource',
   'autoscaling.v2beta1.ContainerResourceMetricSource.',
   'policy.v1beta1.PodSecurityPolicySpec.allowedProcMountTypes',
-  // Each of these excludes another member: `maxUnavailable`, and the `number` of the port.
+  // Each of these excludes another field: `maxUnavailable`, and the `number` of the port.
   'policy.v1.PodDisruptionBudgetSpec.minAvailable',
   'networking.v1.ServiceBackendPort.name',
   'apps.v1.StatefulSetSpec.persistentVolumeClaimRetentionPolicy',
@@ -71,7 +71,7 @@ for (const domain of someDomains) {
     const api = await SpecServer.start(t, { domain })
     const names = namesOf(domain)
     const maker = new FullObjects(names, seed)
-    const given = new SaidMembers()
+    const given = new FieldCoverage()
     // Clients cannot write an observed kind.
     const sendable = definitionsFor(names).filter(({ observe }) => observe === undefined)
     for (const definition of sendable) {
@@ -91,12 +91,12 @@ for (const domain of someDomains) {
     }
     const missing = sendable
       .flatMap(({ schema }) => given.missing(schema))
-      .filter((member) => !neverSet.some((prefix) => member.startsWith(prefix)))
-    assert.deepEqual(missing, [], 'members that no object sets: add a hint for them')
+      .filter((field) => !neverSet.some((prefix) => field.startsWith(prefix)))
+    assert.deepEqual(missing, [], 'fields that no object sets: add a hint for them')
   })
 }
 
-async function runAllVerbs(client: KindClient, maker: FullObjects, given: SaidMembers): Promise<void> {
+async function runAllVerbs(client: KindClient, maker: FullObjects, given: FieldCoverage): Promise<void> {
   const { definition } = client
   for (let variant = 0; variant < variantsOf(definition); variant++) {
     const sent = maker.object(definition, variant)
@@ -158,7 +158,7 @@ const subresources: readonly Subresource[] = [
 ]
 
 /** Sends the operation on a Pod, which is answered with a `Status`. */
-async function operateAll(client: KindClient, maker: FullObjects, given: SaidMembers): Promise<void> {
+async function operateAll(client: KindClient, maker: FullObjects, given: FieldCoverage): Promise<void> {
   const { api, definition, collection, encodings } = client
   for (const [turn, encoding] of encodings.entries()) {
     const path = await createOperatedPod(api)
@@ -178,7 +178,7 @@ async function operateAll(client: KindClient, maker: FullObjects, given: SaidMem
 }
 
 /** Sends the review, which is not stored: the response contains the request and its result. */
-async function reviewAll(client: KindClient, maker: FullObjects, given: SaidMembers): Promise<void> {
+async function reviewAll(client: KindClient, maker: FullObjects, given: FieldCoverage): Promise<void> {
   const { definition, collection, encodings } = client
   // A review within a namespace may only ask about resources: the other variants are refused.
   const count = definition.scope === 'Namespaced' ? 1 : variantsOf(definition)

@@ -53,7 +53,10 @@ class Release {
     this.#api = api
   }
 
-  /** Stores the next version of the release, applies its objects, deletes those that it lacks. */
+  /**
+   * Stores the next version of the release, applies its objects, and deletes the objects of the
+   * version before that are not in it.
+   */
   async deploy(
     next: readonly Manifest[],
     before: readonly Manifest[],

@@ -15,7 +15,7 @@ export type VerifyOptions = {
   readonly objects: number
   /** Target rate of all clients together, calls per second. */
   readonly rate: number
-  /** Seed of all random choices of this program. */
+  /** Seed of the random choices of the traffic; the names of objects do not depend on it. */
   readonly seed: number
   /** Time limit of one call in ms. */
   readonly timeoutMs: number

@@ -7,7 +7,7 @@ import { text } from './page-text.ts'
 import { noteOf, verdictText } from './report.ts'
 import type { Report } from './report.ts'
 import { lengthOf } from './timeline.ts'
-import type { Experience } from './timeline.ts'
+import type { CallTimings } from './timeline.ts'
 
 /** Returns a self-contained page without scripts, fonts or images from elsewhere. */
 export function pageOf(report: Report, history: History): string {
@@ -22,7 +22,7 @@ ${text(new Date(run.startedMs).toISOString())}, ${text(seconds(run.durationMs))}
 <h2>What happened when</h2>
 ${chart(report, history)}
 <h2>What clients experienced</h2>
-${experiences(report)}
+${clientTable(report)}
 <h2>What was checked</h2>
 ${checks(report.checks)}
 ${anomalies(report.checks)}
@@ -32,9 +32,9 @@ ${report.notes.map((note) => `<p>Note: ${text(note)}</p>`).join('\n')}
 `
 }
 
-function experiences({ clients }: Report): string {
+function clientTable({ clients }: Report): string {
   const { writes, reads } = clients
-  const row = (what: string, one: Experience): string => {
+  const row = (what: string, one: CallTimings): string => {
     const gaps = one.gaps.slice(0, 5).map((gap) => `${lengthOf(gap).toFixed(0)} ms at ${seconds(gap.fromMs)}`)
     const times = [one.p50Ms, one.p99Ms, one.maxMs].map((ms) => `<td>${ms.toFixed(1)} ms</td>`)
     return `<tr><td>${what}</td><td>${one.answered}</td>${times.join('')}<td>${text(gaps.join('; '))}</td></tr>`

@@ -3,14 +3,14 @@ import { anomalyDescriptions, count } from './finding.ts'
 import type { Anomaly, CheckReport } from './finding.ts'
 import type { Fault, History } from './history.ts'
 import type { HistoryVerdict } from './check-history.ts'
-import { experiencesOf, lengthOf } from './timeline.ts'
-import type { Experience, Experiences } from './timeline.ts'
+import { lengthOf, trafficSummaryOf } from './timeline.ts'
+import type { CallTimings, TrafficSummary } from './timeline.ts'
 
 /** The report of a run, independent of its format. */
 export type Report = {
   readonly verdict: HistoryVerdict['verdict']
   readonly run: History['facts'] & { readonly durationMs: number }
-  readonly clients: Experiences
+  readonly clients: TrafficSummary
   readonly checks: readonly CheckReport[]
   readonly faults: readonly Fault[]
   /** Path of the recording; null: it was not kept. */
@@ -28,7 +28,7 @@ export function reportOf(
 ): Report {
   const { verdict, checks } = judgement
   const run = { ...history.facts, durationMs: history.endedMs }
-  return { verdict, run, clients: experiencesOf(history), checks, ...more, notes }
+  return { verdict, run, clients: trafficSummaryOf(history), checks, ...more, notes }
 }
 
 /** Anomalies in the summary; JSON and page have all that the checks kept (`anomaliesMax`). */
@@ -43,8 +43,8 @@ export function textOf(report: Report): readonly string[] {
     `${members.join(', ')}; namespace ${namespace}, seed ${seed}, ${seconds(durationMs)}`,
     `${count(clients.calls, 'call')}, ${clients.refused.toLocaleString('en-US')} refused, ` +
       `${clients.unknown.toLocaleString('en-US')} without a known outcome; ${count(clients.events, 'watch event')}`,
-    experienceText('writes', clients.writes),
-    experienceText('most recent reads', clients.reads),
+    timingsText('writes', clients.writes),
+    timingsText('most recent reads', clients.reads),
     ...(report.faults.length === 0 ? [] : [`${count(report.faults.length, 'fault')} during the run`]),
     '',
     ...checks.map(checkLine),
@@ -74,7 +74,7 @@ export function noteOf({ verdict, note }: CheckReport): string {
   return verdict === 'no-data' ? 'no such calls were recorded' : note
 }
 
-function experienceText(what: string, { answered, p50Ms, p99Ms, maxMs, gaps }: Experience): string {
+function timingsText(what: string, { answered, p50Ms, p99Ms, maxMs, gaps }: CallTimings): string {
   const [longest] = gaps
   const gap =
     longest === undefined

@@ -51,7 +51,7 @@ export async function verifyHistory(
 async function record(options: VerifyOptions, host: Host): Promise<readonly string[]> {
   const { clock, random } = host
   const { endpoints, seed, timeoutMs } = options
-  // The names of objects are not drawn from the seed, because runs may use one namespace.
+  // The names of objects are not drawn from the seed, because several runs may share a namespace.
   const run = Buffer.from(random.bytes(4)).toString('hex')
   const namespace = options.namespace ?? `verify-${run}`
   const testNamespace = new TestNamespace(endpoints, clock, timeoutMs)

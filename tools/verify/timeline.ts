@@ -2,11 +2,11 @@ import type { Call, History } from './history.ts'
 import { isAnswered, isLinearizable, isWrite } from './history.ts'
 import { verifyLimits } from './limits.ts'
 
-/** The time between two consecutive successful calls of all clients. Ms since the start. */
+/** The time between the ends of two consecutive successful calls. Ms since the start. */
 export type Gap = { readonly fromMs: number; readonly toMs: number }
 
 /** Availability and latency of one kind of call. Times in ms. */
-export type Experience = {
+export type CallTimings = {
   readonly answered: number
   readonly p50Ms: number
   readonly p99Ms: number
@@ -15,11 +15,11 @@ export type Experience = {
   readonly gaps: readonly Gap[]
 }
 
-export type Experiences = {
+export type TrafficSummary = {
   /** Acknowledged writes. */
-  readonly writes: Experience
+  readonly writes: CallTimings
   /** Answered most recent reads. */
-  readonly reads: Experience
+  readonly reads: CallTimings
   readonly calls: number
   readonly refused: number
   /** Calls with unknown outcome. */
@@ -27,12 +27,12 @@ export type Experiences = {
   readonly events: number
 }
 
-/** Availability for the report; it is not part of the verdict. */
-export function experiencesOf({ calls, watches }: History): Experiences {
+/** Returns availability and latency for the report; they are not part of the verdict. */
+export function trafficSummaryOf({ calls, watches }: History): TrafficSummary {
   const isMostRecent = ({ request }: Call): boolean => 'mode' in request && isLinearizable(request.mode)
   return {
-    writes: experienceOf(calls.filter((call) => isWrite(call.request) && isAnswered(call))),
-    reads: experienceOf(calls.filter((call) => isMostRecent(call) && isAnswered(call))),
+    writes: timingsOf(calls.filter((call) => isWrite(call.request) && isAnswered(call))),
+    reads: timingsOf(calls.filter((call) => isMostRecent(call) && isAnswered(call))),
     calls: calls.length,
     refused: calls.filter(({ answer }) => answer.kind === 'refused').length,
     unknown: calls.filter(({ answer }) => answer.kind === 'unknown').length,
@@ -40,7 +40,7 @@ export function experiencesOf({ calls, watches }: History): Experiences {
   }
 }
 
-function experienceOf(calls: readonly Call[]): Experience {
+function timingsOf(calls: readonly Call[]): CallTimings {
   const times = calls.map(({ beginMs, endMs }) => endMs - beginMs).sort((a, b) => a - b)
   const at = (share: number): number =>
     times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? 0

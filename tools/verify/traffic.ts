@@ -136,7 +136,7 @@ export class Traffic {
   }
 
   /**
-   * Requests the latest revision that any client observed, which other members may not have yet.
+   * Requires the latest revision that any client observed, which other members may not have yet.
    */
   #notOlder(): Mode {
     const { newest } = this.#recorder

@@ -59,7 +59,7 @@ export class VerifyWatcher {
     return this.#position ?? 0
   }
 
-  /** Stops disconnecting from now on. */
+  /** Keeps the watcher from disconnecting by itself from now on. */
   settle(): void {
     this.#settled = true
   }

@@ -231,7 +231,7 @@ function checkLevel({ sinceFeatureLevel = 1, plural }: ResourceDefinition, reads
 function refuseExisting(definition: ResourceDefinition, key: Key, reads: ReadSet): void {
   const existing = reads.get(key)
   if (existing === null) return
-  // Its content is not needed: a webhook may have to convert it first.
+  // Does not decode the existing object: a webhook might have to convert it first.
   const refusal = alreadyExists(resourceOf(definition), partsOf(key).name)
   if (!existing.terminating) throw refusal
   throw new ApiError('AlreadyExists', `object is being deleted: ${refusal.message}`, refusal.details)

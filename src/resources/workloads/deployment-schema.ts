@@ -77,16 +77,18 @@ const deploymentStatusSchema = struct('apps.v1.DeploymentStatus', 'Observed stat
   updatedReplicas: int32(3, 'Number of Pods of the current template.', { minimum: 0 }),
   readyReplicas: int32(7, 'Number of ready Pods.', { minimum: 0 }),
   availableReplicas: int32(4, 'Number of available Pods.', { minimum: 0 }),
-  unavailableReplicas: int32(5, 'Number of Pods that are missing for the desired availability.', {
-    minimum: 0,
-  }),
+  unavailableReplicas: int32(
+    5,
+    'Number of Pods that are still needed until all desired Pods are available.',
+    { minimum: 0 },
+  ),
   conditions: listOf(6, deploymentConditionSchema, 'Conditions of the Deployment.', {
     patchMergeKey: 'type',
     patchStrategy: 'merge',
   }),
   collisionCount: int32(
     8,
-    'How often the name of a new ReplicaSet was taken; part of the hash for its name.',
+    'How often the name of a new ReplicaSet was already in use; part of the hash for its name.',
     { optional: true, minimum: 0 },
   ),
 })

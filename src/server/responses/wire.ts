@@ -160,7 +160,7 @@ export function writeHead(reply: RawReply, code: number, headers: ReplyHeaders):
   } else reply.writeHead(code, headers as Record<string, string | number | string[]>)
 }
 
-/** @returns false when the client should get time to read what waits for it */
+/** @returns false when the buffer is full: the next piece should wait for `drain` */
 export function writePiece(reply: RawReply, piece: Uint8Array): boolean {
   return 'stream' in reply ? reply.write(piece) : reply.write(piece)
 }

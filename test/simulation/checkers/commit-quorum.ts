@@ -2,7 +2,7 @@ import type { Configuration } from '../../../raft/index.ts'
 import { Finding } from './finding.ts'
 import type { ShadowLog } from './shadow-log.ts'
 
-/** Returns whether `has` is true of a majority, of both majorities in a joint configuration. */
+/** Returns whether `has` is true for a majority of the voters, of both sets in a joint change. */
 export function isQuorum(configuration: Configuration, has: (member: number) => boolean): boolean {
   return [configuration.voters, configuration.votersOutgoing].every((voters) => {
     if (voters === null) return true

@@ -127,7 +127,7 @@ type ListAnomaly = {
   readonly object: string | null
   readonly calls: readonly Call[]
   /** Key for deduplication; the text when unset. */
-  readonly of?: string
+  readonly key?: string
 }
 
 /** @param missed the version that should have been returned */
@@ -136,7 +136,7 @@ function addOlder(findings: Findings, what: ListAnomaly, missed: Version | null,
   const isLost = missed !== null && index.firstReadAt(missed.token) === null
   add(findings, isLost ? 'lost-write' : 'wrong-list', {
     ...what,
-    of: missed === null ? what.text : `${missed.name} ${missed.revision}`,
+    key: missed === null ? what.text : `${missed.name} ${missed.revision}`,
     calls: writer === undefined ? what.calls : [writer, ...what.calls],
   })
 }
@@ -161,8 +161,8 @@ function checkEqual(listed: ListedState, other: ListedState, findings: Findings)
   })
 }
 
-function add(findings: Findings, kind: AnomalyKind, { text, object, calls, of }: ListAnomaly): void {
-  findings.add(`${kind} ${of ?? text}`, () => ({
+function add(findings: Findings, kind: AnomalyKind, { text, object, calls, key }: ListAnomaly): void {
+  findings.add(`${kind} ${key ?? text}`, () => ({
     ...{ kind, text, object },
     atMs: Math.max(...calls.map(({ endMs }) => endMs)),
     members: [...new Set(calls.map(({ member }) => member))].sort(),

@@ -16,7 +16,7 @@ const electionTicks = 10
 const otherTicks = [6, 10, 10, 30]
 
 /**
- * The same settings as `coreConfigOf` computes.
+ * Returns settings with the lease promises that `coreConfigOf` computes for such timeouts.
  *
  * @param longest the longest election timeout, in ticks, that this member was ever started with
  */
@@ -49,7 +49,7 @@ export class LeaseNet {
   readonly trace: string[] = []
   #now = 0
   #cutOff: ReadonlySet<number> = new Set()
-  /** Disconnected from the leaders only, in both directions, and since when. */
+  /** The member that is disconnected from leaders only, in both directions, and since when. */
   #isolated: { readonly id: number; readonly sinceMs: number } | null = null
   /** The latest term of any leader so far. */
   #latestTerm = 0

@@ -5,7 +5,7 @@ import type { FollowerStatus } from '../../../../raft/core/ready.ts'
 import { cluster } from '../../../scenario/member-infos.ts'
 import { Solo } from './solo.ts'
 
-/* Goal: the leader's view of a follower is updated by its responses, old ones included. */
+/* Goal: a follower's responses update the leader's view of it, and outdated ones do no harm. */
 
 function follower(solo: Solo, id: number): FollowerStatus {
   const found = solo.raft.status().followers.find((status) => status.id === id)
@@ -14,7 +14,7 @@ function follower(solo: Solo, id: number): FollowerStatus {
 }
 
 /** A leader that compacted everything up to 3, and has no response of follower 3 yet. */
-function leaderWithCutLog(): Solo {
+function leaderWithCompactedLog(): Solo {
   const solo = new Solo({ log: [1, 2, 2], term: 2, commit: 3 })
   solo.lead([2])
   solo.member.flush()
@@ -97,7 +97,7 @@ void test('a responding follower counts as active at every moment, also right af
   assert.equal(follower(solo, 3).recentlyActive, false, 'a silent one is not active')
 })
 
-void test('entries fetched just before a compaction that ends with the first of them lead to a snapshot', () => {
+void test('entries of which the first is compacted after they were fetched lead to a snapshot', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1, commit: 3 })
   solo.lead([2])
   solo.raft.step({ ...solo.from(3), kind: 'append-accepted', index: logIndex(1) })
@@ -114,7 +114,7 @@ void test('entries fetched just before a compaction that ends with the first of 
 })
 
 void test('a follower that got the state, from whatever source, continues with appends', () => {
-  const solo = leaderWithCutLog()
+  const solo = leaderWithCompactedLog()
   const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
   solo.receive({ ...solo.from(3), kind: 'append-refused', index: logIndex(3), ...hint })
   assert.equal(follower(solo, 3).state, 'snapshot')
@@ -126,7 +126,7 @@ void test('a follower that got the state, from whatever source, continues with a
 
 void test('a finished or failed snapshot is followed up after the next response', () => {
   for (const outcome of ['finished', 'failed'] as const) {
-    const solo = leaderWithCutLog()
+    const solo = leaderWithCompactedLog()
     const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
     solo.receive({ ...solo.from(3), kind: 'append-refused', index: logIndex(3), ...hint })
     solo.receive({ ...solo.from(3), kind: 'heartbeat-response', context: null })

@@ -52,7 +52,7 @@ void test('each operation gets one revision, consecutive within its command', ()
   assert.equal(machine.state.history.note(revision(4)).lastOfCommand, true)
 })
 
-void test('a refused command changes nothing, whichever of its operations was refused', () => {
+void test('a command with a refused operation changes nothing, not even by the operations before it', () => {
   const { machine, run } = start()
   run(write(put(key, '1')))
   const outcome = run(write(put(configMapKey('b'), '2'), put(key, '3', { kind: 'absent' })))

@@ -3,11 +3,11 @@ import type { Json, JsonObject } from '../../../src/api/json.ts'
 import type { ObjectSchema, Schema } from '../../../src/api/schema/schema.ts'
 
 /**
- * Records which members of which definitions objects set, to find those never tested. Metadata,
+ * Records which fields of which definitions objects set, to find those never tested. Metadata,
  * which all kinds share, is left out.
  */
-export class SaidMembers {
-  readonly #said = new Set<string>()
+export class FieldCoverage {
+  readonly #covered = new Set<string>()
 
   note(schema: Schema, value: Json): void {
     if (schema.type === 'object' && isJsonObject(value)) this.#noteStruct(schema, value)
@@ -17,7 +17,7 @@ export class SaidMembers {
     }
   }
 
-  /** Returns the members that no object set, such as `core.v1.Pod.spec`. */
+  /** Returns the fields that no object set, such as `core.v1.Pod.spec`. */
   missing(schema: ObjectSchema): readonly string[] {
     const missing: string[] = []
     const seen = new Set<Schema>()
@@ -27,9 +27,9 @@ export class SaidMembers {
       if (type.type === 'list') look(type.items)
       if (type.type === 'map') look(type.values)
       if (type.type !== 'object' || isMetadata(type)) return
-      for (const [name, member] of Object.entries(type.properties)) {
+      for (const [name, field] of Object.entries(type.properties)) {
         const place = `${type.definition ?? ''}.${name}`
-        if (this.#said.has(place)) look(member)
+        if (this.#covered.has(place)) look(field)
         else missing.push(place)
       }
     }
@@ -42,7 +42,7 @@ export class SaidMembers {
     for (const name of Object.keys(value)) {
       const type = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
       if (type === undefined) continue
-      this.#said.add(`${schema.definition ?? ''}.${name}`)
+      this.#covered.add(`${schema.definition ?? ''}.${name}`)
       this.note(type, value[name] as Json)
     }
   }
