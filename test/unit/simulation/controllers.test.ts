@@ -99,7 +99,7 @@ void test('an object that every namespace has may be created once more for a lat
   assert.ok(before !== undefined && later !== undefined)
   accepts(new Writes().put(later).remove(later).put(later))
   finds(
-    /^C2 once: what every namespace has/,
+    /^C2 once: a default object of a namespace/,
     new Writes().put(later).remove(later).put(later).remove(later).put(later),
   )
   finds(/^C2 once: everything else/, new Writes().put(before).remove(before).put(before))

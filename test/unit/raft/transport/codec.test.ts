@@ -238,7 +238,7 @@ void test('messages that would violate assertions of the core are malformed', ()
   )
   const refused: readonly [Uint8Array, RegExp][] = [
     [append([[12, 4]]), /not consecutive/],
-    [append([[11, 3]]), /fall/],
+    [append([[11, 3]]), /decrease/],
     [append([[11, 6]]), /later term/],
     [Uint8Array.of(0x12, 0x02, 0x4a, 0x00), /needs a sender and a receiver/],
     [Uint8Array.of(0x12, 0x00), /unknown kind/],
