@@ -74,7 +74,7 @@ export class Encryption {
 
   constructor(options: EncryptionOptions) {
     this.#options = options
-    this.#kms = new KmsKeys(options)
+    this.#kms = new KmsKeys({ ...options, onHealthy: () => this.store.notifyReadable() })
     this.#plainTextWatch = new PlainTextWatch({ ...options, onPlain: () => this.#removal?.plainFound() })
     const { cacheBytesMax } = options
     this.store = new EncryptedStore(options.store, { cacheBytesMax, onSealed: (one) => this.#onSealed(one) })
