@@ -197,7 +197,7 @@ function contentOf(from: Readonly<Record<string, unknown>>, name: string, path: 
   return file === null ? null : readTextFile(file)
 }
 
-/** Returns the path of a content that is in a file. @returns null: it is embedded, or there is none */
+/** Returns the path of a content in a file. @returns null: it is embedded, or there is none */
 function fileOf(from: Readonly<Record<string, unknown>>, name: string, path: string): string | null {
   const file = textOf(from[name])
   return file === null || textOf(from[`${name}-data`]) !== null ? null : resolve(dirname(path), file)
