@@ -159,3 +159,26 @@ void test('a namespace stays while definitions of custom kinds, whose objects it
   for (let round = 0; round < 5; round++) await rest(api)
   assert.ok(!(await namesOfKind(api, 'Namespace')).includes('n1'))
 })
+
+void test('no name of a custom kind is given away while a definition that may have it cannot be decrypted', async (t) => {
+  const resource = 'customresourcedefinitions.apiextensions.orch.io'
+  const keys = keysOf(resource, two, one)
+  const { api, use } = await leader(t, {
+    ...{ enabled: [], keys, lacking: keysOf(resource, one) },
+    prepare: async (prepared) => {
+      const names = { shortNames: ['short'] }
+      const body = customDefinition(namesOf('orch.io'), { names })
+      await prepared.create({ kind: 'CustomResourceDefinition', body })
+    },
+  })
+  const body = customDefinition(namesOf('orch.io'), { kind: 'Gadget', names: { shortNames: ['short'] } })
+  await api.create({ kind: 'CustomResourceDefinition', body })
+  await rest(api)
+  const status = async (name: string): Promise<string> =>
+    JSON.stringify((await api.get({ kind: 'CustomResourceDefinition', name })).object['status'] ?? null)
+  assert.doesNotMatch(await status('gadgets.example.com'), /"short"/)
+  use(keys)
+  for (let round = 0; round < 5; round++) await rest(api)
+  const both = [await status('gadgets.example.com'), await status('widgets.example.com')]
+  assert.equal(both.filter((one) => one.includes('"shortNames":["short"]')).length, 1)
+})
