@@ -110,7 +110,7 @@ function oneLine(name: string): string {
   return name.split('\n').join(', ')
 }
 
-/** Reads the certificates for webhooks, which are in use from the start on. */
+/** Returns the certificates for webhooks and node agents. */
 function outwardCertificates(site: MemberContext): readonly OutwardCertificate[] {
   const { config } = site
   const paths = [
@@ -119,7 +119,14 @@ function outwardCertificates(site: MemberContext): readonly OutwardCertificate[]
     config['authorization-webhook-config-file'],
     ...configuredAdmission(site).kubeconfigs,
   ]
-  return [...new Set(paths)]
-    .filter((path) => path !== '')
-    .flatMap((source) => clientCertificatesIn(source).map((pem) => ({ source, pem })))
+  const embedded: OutwardCertificate[] = []
+  const files = new Set([config['kubelet-client-certificate']])
+  for (const source of new Set(paths)) {
+    for (const { certificate: pem, files: own } of source === '' ? [] : clientCertificatesIn(source)) {
+      if (own === undefined) embedded.push({ kind: 'embedded', source, pem })
+      else files.add(own.certificate)
+    }
+  }
+  const inFiles = [...files].filter((path) => path !== '').map((path) => ({ kind: 'file', path }) as const)
+  return [...embedded, ...inFiles]
 }

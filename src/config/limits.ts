@@ -257,9 +257,10 @@ export const limits = Object.freeze({
    * before.
    */
   outwardRetryMsMin: 500,
-  /** Interval of reading a file with a bearer token for such a server, and size of the token. */
-  outwardTokenFileMs: 10_000,
+  /** Interval of reading files with credentials for such a server, and their sizes. */
+  outwardCredentialFileMs: 10_000,
   outwardTokenBytesMax: 16 * KiB,
+  outwardCertificateBytesMax: 256 * KiB,
   /** Interval of logging that calls of such a server fail. */
   outwardFailureLogMs: 60_000,
   /** Interval of reporting lost audit events. */

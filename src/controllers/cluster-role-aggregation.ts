@@ -36,7 +36,11 @@ export function clusterRoleAggregation(dependencies: ClusterRoleAggregationDepen
   const roles = new LabelledRoles()
   const controller = new Controller({
     ...{ clock, onError },
-    reconcile: (name) => reconcile(dependencies, roles, name),
+    reconcile: async (name) => {
+      // A role that cannot be decrypted may be selected: its rules would be removed.
+      const isKnown = !clusterRoles.lacksObjectsIn(null)
+      return isKnown ? reconcile(dependencies, roles, name) : { kind: 'again' }
+    },
     keys: () => roles.aggregating(),
   })
   clusterRoles.subscribe((change) => {

@@ -89,6 +89,8 @@ function freedBy(dependencies: DefinitionNamesDependencies, gone: DefinitionSumm
  * token is taken only where there is something to write.
  */
 async function reconcile(dependencies: Dependencies, group: string): Promise<Reconciled> {
+  // A definition that cannot be decrypted may have the names.
+  if (dependencies.definitions.lacksObjectsIn(null)) return { kind: 'again' }
   if ((await decided(dependencies, group)).length === 0) return { kind: 'done' }
   const held = await dependencies.fence.take(fenceMsMax)
   for (const decision of await decided(dependencies, group)) {

@@ -28,6 +28,8 @@ export type NamespaceDeletionDependencies = {
   readonly store: Pick<ObjectStore, 'view'>
   /** All namespaces, as this member has applied them. */
   readonly namespaces: Informer<AnyObject>
+  /** The definitions of custom kinds. */
+  readonly definitions: Pick<Informer<unknown>, 'lacksObjectsIn'>
   readonly onError: (key: string, cause: unknown) => void
 }
 
@@ -154,9 +156,11 @@ async function removeFinalizer(
   dependencies: NamespaceDeletionDependencies,
   namespace: AnyObject,
 ): Promise<Reconciled> {
-  const { client, catalog, names } = dependencies
+  const { client, catalog, names, definitions } = dependencies
   const definition = catalog.find('', 'v1', 'namespaces')
   if (definition === null) return { kind: 'done' }
+  if (definitions.lacksObjectsIn(null))
+    throw new Error('definitions of custom kinds, whose objects it may have, cannot be decrypted')
   const name = namespace.metadata.name ?? ''
   const finalizers = finalizersOf(namespace).filter((one) => one !== names.namespaceFinalizer)
   try {

@@ -49,6 +49,7 @@ export class EncryptedStore extends ForwardingStore {
   #objects = new WeakMap<StoredObject, DecryptedObject>()
   readonly #events = new WeakMap<StoreEvent, StoreEvent>()
   readonly #indexes = new WeakMap<EventIndex, EventIndex>()
+  readonly #readableListeners = new Set<() => void>()
 
   constructor(store: ObjectStore, options: EncryptedStoreOptions) {
     super(store)
@@ -69,6 +70,17 @@ export class EncryptedStore extends ForwardingStore {
     this.#cache.clear()
     this.#objects = new WeakMap()
     this.#decryption.keys = keys
+    this.notifyReadable()
+  }
+
+  /** Notifies readers that objects which could not be decrypted may be readable now. */
+  notifyReadable(): void {
+    for (const listener of this.#readableListeners) listener()
+  }
+
+  override onReadable(listener: () => void): () => void {
+    this.#readableListeners.add(listener)
+    return () => void this.#readableListeners.delete(listener)
   }
 
   /**

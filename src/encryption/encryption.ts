@@ -64,6 +64,8 @@ export class Encryption {
   #sealedReads = 0
   #reloads = { taken: 0, refused: 0 }
   #isFileUsable = true
+  /** Whether the file changed while the objects could not be counted. */
+  #isUnchecked = false
   #removal: PlainTextRemoval | null = null
   readonly #plainTextWatch: PlainTextWatch
   /** The rules in use. */
@@ -74,7 +76,7 @@ export class Encryption {
 
   constructor(options: EncryptionOptions) {
     this.#options = options
-    this.#kms = new KmsKeys(options)
+    this.#kms = new KmsKeys({ ...options, onHealthy: () => this.store.notifyReadable() })
     this.#plainTextWatch = new PlainTextWatch({ ...options, onPlain: () => this.#removal?.plainFound() })
     const { cacheBytesMax } = options
     this.store = new EncryptedStore(options.store, { cacheBytesMax, onSealed: (one) => this.#onSealed(one) })
@@ -90,7 +92,7 @@ export class Encryption {
     const read = path === '' ? null : versionOf(path)
     const rules = this.#read()
     const keys = this.#keysOf(rules)
-    const entries = await this.#surveyed(keys, true)
+    const entries = (await this.#surveyed(keys, true)) ?? []
     const losses = lossesOf(entries)
     if (losses.length > 0) {
       if (!this.#options.ignoresLostKeys) throw this.#lossError(losses, ignoreWords)
@@ -108,7 +110,11 @@ export class Encryption {
     this.#removal = removal
     const paths = (): readonly string[] => [path]
     // A missing file is reported like an invalid one: the next start needs it.
-    this.#watch = new FileWatch({ paths, mayBeMissing: true, read, clock, onChange: () => this.#reload() })
+    this.#watch = new FileWatch({
+      ...{ paths, mayBeMissing: true, read, clock },
+      isRetryDue: () => this.#isUnchecked,
+      onChange: () => this.#reload(),
+    })
     this.#watch.start()
     this.#configured()
     await this.#look()
@@ -162,25 +168,28 @@ export class Encryption {
     return keysOfRules(rules, { random: this.#options.random, kms: (config) => this.#kms.of(config) })
   }
 
-  /** Counts the objects once key management services have decrypted their keys, or time is up. */
-  async #surveyed(keys: EncryptionKeys, everywhere: boolean): Promise<readonly SurveyEntry[]> {
+  /**
+   * Counts the objects once key management services have decrypted their keys, or time is up.
+   * @returns as `#counted`
+   */
+  async #surveyed(keys: EncryptionKeys, everywhere: boolean): Promise<readonly SurveyEntry[] | null> {
     const { clock } = this.#options
     const untilMs = clock.monotonicMs() + kmsStartMsMax
     for (;;) {
       const entries = await this.#counted(keys, everywhere)
-      const openings = entries.flatMap(({ opening }) => (opening === null ? [] : [opening]))
+      const openings = (entries ?? []).flatMap(({ opening }) => (opening === null ? [] : [opening]))
       if (openings.length === 0 || clock.monotonicMs() >= untilMs) return entries
       // A service that fails at once is not called in a loop.
       await Promise.all([...openings, new Promise<void>((resolve) => void clock.after(200, () => resolve()))])
     }
   }
 
-  async #counted(keys: EncryptionKeys, everywhere: boolean): Promise<readonly SurveyEntry[]> {
+  /** @returns null: the state is quarantined, and will be replaced by that of another member */
+  async #counted(keys: EncryptionKeys, everywhere: boolean): Promise<readonly SurveyEntry[] | null> {
     try {
       return await survey(this.#options, keys, everywhere)
     } catch (cause) {
-      // The state is quarantined, and will be replaced by that of another member.
-      if (cause instanceof StoreError) return []
+      if (cause instanceof StoreError) return null
       throw cause
     }
   }
@@ -194,7 +203,10 @@ export class Encryption {
     return new ConfigError(`${source}, so this member could not read ${lost}: ${remedy}${otherwise}`)
   }
 
-  /** Takes a changed file into use, or keeps the present keys. Never rejects. */
+  /**
+   * Takes a changed file into use, or keeps the present keys; while the objects cannot be counted,
+   * until the next attempt. Never rejects.
+   */
   async #reload(): Promise<void> {
     const { log } = this.#options
     try {
@@ -202,8 +214,11 @@ export class Encryption {
       const keys = this.#keysOf(rules)
       // Objects that this member could not read before are no reason to refuse the other keys.
       const present = await this.#counted(this.store.keys, true)
-      const losses = lossesOf(lostSince(present, await this.#counted(keys, true)))
+      const later = present === null ? null : await this.#counted(keys, true)
       if (this.#isClosed) return
+      this.#isUnchecked = present === null || later === null
+      if (present === null || later === null) return
+      const losses = lossesOf(lostSince(present, later))
       if (losses.length > 0) throw this.#lossError(losses, '')
       this.store.use(keys)
       this.#rules = rules
@@ -218,6 +233,7 @@ export class Encryption {
       await this.#look()
     } catch (cause) {
       if (!(cause instanceof ConfigError)) throw cause
+      this.#isUnchecked = false
       this.#reloads.refused++
       this.#isFileUsable = false
       log.warn(
@@ -244,7 +260,12 @@ export class Encryption {
   /** Counts the objects again, and informs the removal of plain text. */
   async #look(): Promise<void> {
     const { revision } = this.#revision()
-    this.#entries = await this.#counted(this.store.keys, false)
+    const entries = await this.#counted(this.store.keys, false)
+    if (entries === null) {
+      this.#schedule()
+      return
+    }
+    this.#entries = entries
     const isPlain = this.#entries.some(({ provider, isCurrent }) => provider === 'identity' && !isCurrent)
     const isEncrypting = this.store.keys.all.some(({ writer }) => writer !== null)
     if (isPlain) this.#removal?.plainFound()

@@ -9,33 +9,35 @@ type KmsConfig = Extract<ProviderConfig, { readonly kind: 'kms' }>
 
 export type KmsHealth = Pick<KmsKey, 'failure' | 'unhealthy' | 'healthyAgeMs'>
 
+export type KmsKeysDependencies = {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  /** Called when a service that failed is healthy again. */
+  readonly onHealthy: () => void
+}
+
 /** The keys of key management services, one for each entry; bounded by the size of the file. */
 export class KmsKeys {
-  readonly #dependencies: {
-    readonly clock: Clock
-    readonly random: Random
-    readonly log: Pick<Logger, 'info' | 'warn'>
-  }
+  readonly #dependencies: KmsKeysDependencies
   readonly #keys = new Map<string, KmsKey>()
 
-  constructor(dependencies: {
-    readonly clock: Clock
-    readonly random: Random
-    readonly log: Pick<Logger, 'info' | 'warn'>
-  }) {
+  constructor(dependencies: KmsKeysDependencies) {
     this.#dependencies = dependencies
   }
 
   /** Returns the same key for the same entry, so that its data keys are kept. */
   of(config: KmsConfig): KmsKey {
-    const { clock, random, log } = this.#dependencies
+    const { clock, random, log, onHealthy } = this.#dependencies
     const { name, socket, timeoutMs } = config
     const id = idOf(config)
     let key = this.#keys.get(id)
     if (key === undefined) {
       const onHealth = (failure: string | null): void => {
-        if (failure === null) log.info({ kms: name }, 'the key management service is healthy')
-        else log.warn({ kms: name, cause: failure }, 'the key management service fails')
+        if (failure === null) {
+          log.info({ kms: name }, 'the key management service is healthy')
+          onHealthy()
+        } else log.warn({ kms: name, cause: failure }, 'the key management service fails')
       }
       const service = new KmsClient({ clock, random, socket, timeoutMs })
       key = new KmsKey({ name, service, clock, random, onHealth })

@@ -8,8 +8,9 @@ import { Cancellation } from '../host/cancellation.ts'
 import { environment } from '../host/environment.ts'
 import { failureInQueue, pooledCall } from '../host/http-call.ts'
 import type { HttpFailureReason, HttpPhase, HttpResult, HttpServer } from '../host/http-call.ts'
-import type { ClientConfig } from '../pki/client-config.ts'
+import type { ClientConfig, ClientIdentity } from '../pki/client-config.ts'
 import { CallSlots } from './call-slots.ts'
+import { ClientCertificateFiles } from './client-certificate-files.ts'
 import { connectionsTo } from './connections.ts'
 import { proxyFor } from './proxy.ts'
 import { TokenFile } from './token-file.ts'
@@ -74,10 +75,14 @@ export class OutwardClient {
   readonly #config: ClientConfig
   readonly #options: OutwardOptions
   readonly #dependencies: OutwardDependencies
-  readonly #server: HttpServer
+  #server: HttpServer
+  /** The earlier server, whose connections have an earlier client certificate. */
+  #former: HttpServer | null = null
   readonly #path: string
   readonly #headers: readonly string[]
   readonly #token: TokenFile | null
+  readonly #certificate: ClientCertificateFiles | null
+  #identity: ClientIdentity | null
   readonly #running = new Set<Cancellation>()
   readonly #slots: CallSlots
   #closed = false
@@ -89,27 +94,24 @@ export class OutwardClient {
     this.#options = options
     this.#slots = new CallSlots(options.connectionsMax)
     this.#dependencies = dependencies
-    const { url, authorization, tokenFile } = config
+    const { url, authorization, tokenFile, identity } = config
     if (authorization !== null) validateHeaderValue('authorization', authorization)
     this.#token =
       tokenFile === null || authorization === null
         ? null
         : new TokenFile(tokenFile, authorization, dependencies.clock)
-    const tls = tlsOf(config)
+    this.#identity = identity
+    this.#certificate =
+      identity?.files === undefined
+        ? null
+        : new ClientCertificateFiles(identity.files, identity, dependencies.clock)
     // Node.js takes a text without certificates for an empty list of authorities.
     if (config.authority?.includes('-----BEGIN ') === false) {
       throw new Error('unable to load root certificates: the CA bundle has no certificate in PEM')
     }
     // An invalid configuration should be found now.
-    createSecureContext(tls)
-    const agent = connectionsTo(url, {
-      connectionsMax: options.connectionsMax,
-      idleMsMax: limits.outwardIdleMsMax,
-      tunnelMsMax: limits.outwardTunnelMsMax,
-      tls,
-      proxy: options.isDirect === true ? null : proxyFor(url, environment()),
-    })
-    this.#server = serverOf(url, agent)
+    createSecureContext(tlsOf(config))
+    this.#server = this.#serverWith(identity)
     this.#path = `${url.pathname}${url.search}`
     const user = authorization === null ? ownUser(url) : []
     this.#headers = ['host', url.host, 'accept', 'application/json', ...user]
@@ -153,6 +155,32 @@ export class OutwardClient {
     this.#closed = true
     for (const running of this.#running) running.cancel(new Error('this server shuts down'))
     this.#server.agent.destroy()
+    this.#former?.agent.destroy()
+  }
+
+  #serverWith(identity: ClientIdentity | null): HttpServer {
+    const { connectionsMax, isDirect } = this.#options
+    const { url } = this.#config
+    const agent = connectionsTo(url, {
+      connectionsMax,
+      idleMsMax: limits.outwardIdleMsMax,
+      tunnelMsMax: limits.outwardTunnelMsMax,
+      tls: tlsOf({ ...this.#config, identity }),
+      proxy: isDirect === true ? null : proxyFor(url, environment()),
+    })
+    return serverOf(url, agent)
+  }
+
+  /** Opens new connections from now on if the certificate was renewed. Calls in progress go on. */
+  async #renew(): Promise<void> {
+    const identity = (await this.#certificate?.identity()) ?? null
+    if (identity === null || identity === this.#identity || this.#closed) return
+    this.#identity = identity
+    this.#former?.agent.destroy()
+    this.#former = this.#server
+    for (const sockets of Object.values(this.#former.agent.freeSockets))
+      for (const socket of sockets ?? []) socket.destroy()
+    this.#server = this.#serverWith(identity)
   }
 
   async #attempts(call: OutwardCall, cancellation: Cancellation): Promise<OutwardResult> {
@@ -185,6 +213,7 @@ export class OutwardClient {
   }
 
   async #send(call: OutwardCall, cancellation: Cancellation): Promise<HttpResult> {
+    if (this.#certificate !== null) await this.#renew()
     const authorization = this.#token === null ? this.#config.authorization : await this.#token.header()
     const isPost = call.method === 'POST'
     const headers = [...this.#headers]

@@ -1,6 +1,6 @@
-import { open } from 'node:fs/promises'
 import type { Clock } from '../../base/clock.ts'
 import { limits } from '../config/limits.ts'
+import { readSmallFile } from './small-file.ts'
 
 /**
  * A bearer token in a file, which another program renews. While the file is missing or unusable the
@@ -26,7 +26,7 @@ export class TokenFile {
   /** Returns the value of the `Authorization` header. Never rejects. */
   async header(): Promise<string> {
     const nowMs = this.#clock.monotonicMs()
-    if (nowMs - this.#readMs >= limits.outwardTokenFileMs) {
+    if (nowMs - this.#readMs >= limits.outwardCredentialFileMs) {
       this.#reading ??= this.#read(nowMs).finally(() => {
         this.#reading = null
       })
@@ -44,18 +44,7 @@ export class TokenFile {
 
 /** Returns null unless the file holds a token that fits a header. */
 async function tokenIn(path: string): Promise<string | null> {
-  const { outwardTokenBytesMax: bytesMax } = limits
-  try {
-    const file = await open(path)
-    try {
-      if (!(await file.stat()).isFile()) return null
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(bytesMax + 1))
-      const token = buffer.toString('utf8', 0, bytesRead).trim()
-      return bytesRead <= bytesMax && /^[\x21-\x7e]+$/.test(token) ? token : null
-    } finally {
-      await file.close()
-    }
-  } catch {
-    return null
-  }
+  const text = await readSmallFile(path, limits.outwardTokenBytesMax)
+  const token = text?.trim() ?? ''
+  return /^[\x21-\x7e]+$/.test(token) ? token : null
 }

@@ -9,7 +9,7 @@ import type { RenewablePair } from './renewal/renewable-pairs.ts'
 import type { RenewalState } from './renewal/renewal-state.ts'
 import { readTrustBundle } from './trust-bundle.ts'
 
-/** The uses of certificates in a member. `outward`: shown to webhooks. */
+/** The uses of certificates in a member. `outward`: shown to webhooks and node agents. */
 export const certificateUses = [
   ...(['server', 'peer', 'admin', 'client-ca', 'peer-ca', 'front-proxy-ca'] as const),
   ...(['signing-ca', 'outward'] as const),
@@ -31,7 +31,11 @@ export type CertificateInUse = {
 }
 
 /** A certificate that this member shows to another server. */
-export type OutwardCertificate = { readonly source: string; readonly pem: string }
+export type OutwardCertificate =
+  /** Read again when the file changes. */
+  | { readonly kind: 'file'; readonly path: string }
+  /** Embedded in a kubeconfig, which is read at the start. */
+  | { readonly kind: 'embedded'; readonly source: string; readonly pem: string }
 
 /** The authorities that members share for certificate requests. */
 export type SharedAuthoritiesInUse = {
@@ -134,12 +138,12 @@ function sharedOnes({ certificates, renewalMs }: SharedAuthoritiesInUse): readon
 }
 
 function outwardOf(outward: readonly OutwardCertificate[]): readonly CertificateInUse[] {
-  return outward.flatMap(({ source, pem }) =>
-    listed('outward', source, firstOf(pem), {
-      kind: 'by-operator',
-      why: `replace it in ${source} and restart`,
-    }),
-  )
+  return outward.flatMap((one) => {
+    const isFile = one.kind === 'file'
+    const [source, pem] = isFile ? [one.path, textOrEmpty(one.path)] : [one.source, one.pem]
+    const why = isFile ? `replace ${source} and its key` : `replace it in ${source} and restart`
+    return listed('outward', source, firstOf(pem), { kind: 'by-operator', why })
+  })
 }
 
 /** Returns an entry for each certificate of a PEM text; none if the text cannot be read. */

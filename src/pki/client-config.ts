@@ -14,9 +14,20 @@ export type ClientConfig = ClientCredentials & {
   readonly serverName: string | null
 }
 
+/** A client certificate and its key, PEM. */
+export type ClientIdentity = {
+  readonly certificate: string
+  readonly key: string
+  /** Unset: they are embedded, at least one of them. */
+  readonly files?: ClientIdentityFiles
+}
+
+/** Paths of files, which another program may renew. */
+export type ClientIdentityFiles = { readonly certificate: string; readonly key: string }
+
 export type ClientCredentials = {
-  /** PEM; null: none. */
-  readonly identity: { readonly certificate: string; readonly key: string } | null
+  /** null: none. */
+  readonly identity: ClientIdentity | null
   /** Value of the `Authorization` header; null: none. */
   readonly authorization: string | null
   /** The file with the bearer token, which another program may renew; null: the token is fixed. */
@@ -55,11 +66,20 @@ function credentialsOf(user: Readonly<Record<string, unknown>>, path: string): C
   if ((certificate === null) !== (key === null)) {
     throw malformed(path, 'client-certificate and client-key go together')
   }
+  const files = identityFilesOf(user, path)
   return {
-    identity: certificate === null || key === null ? null : { certificate, key },
+    identity:
+      certificate === null || key === null
+        ? null
+        : { certificate, key, ...(files === null ? {} : { files }) },
     authorization: authorizationOf(user, path),
     tokenFile: tokenFileOf(user, path),
   }
+}
+
+function identityFilesOf(user: Readonly<Record<string, unknown>>, path: string): ClientIdentityFiles | null {
+  const [certificate, key] = [fileOf(user, 'client-certificate', path), fileOf(user, 'client-key', path)]
+  return certificate === null || key === null ? null : { certificate, key }
 }
 
 /**
@@ -93,9 +113,9 @@ export function readServerCredentials(path: string): (server: string) => ClientC
  *
  * @throws PkiError `malformed`, `unusable`
  */
-export function clientCertificatesIn(path: string): readonly string[] {
+export function clientCertificatesIn(path: string): readonly ClientIdentity[] {
   return [...usersOf(parsed(path), path).values()].flatMap(({ identity }) =>
-    identity === null ? [] : [identity.certificate],
+    identity === null ? [] : [identity],
   )
 }
 
@@ -171,10 +191,16 @@ function certificateOf(from: Readonly<Record<string, unknown>>, name: string, pa
 
 /** Returns embedded content, or that of the named file. @returns null: neither */
 function contentOf(from: Readonly<Record<string, unknown>>, name: string, path: string): string | null {
-  const embedded = from[`${name}-data`]
-  if (typeof embedded === 'string' && embedded !== '') return Buffer.from(embedded, 'base64').toString('utf8')
-  const file = from[name]
-  return typeof file === 'string' && file !== '' ? readTextFile(resolve(dirname(path), file)) : null
+  const embedded = textOf(from[`${name}-data`])
+  if (embedded !== null) return Buffer.from(embedded, 'base64').toString('utf8')
+  const file = fileOf(from, name, path)
+  return file === null ? null : readTextFile(file)
+}
+
+/** Returns the path of a content in a file. @returns null: it is embedded, or there is none */
+function fileOf(from: Readonly<Record<string, unknown>>, name: string, path: string): string | null {
+  const file = textOf(from[name])
+  return file === null || textOf(from[`${name}-data`]) !== null ? null : resolve(dirname(path), file)
 }
 
 function entryOf(

@@ -86,12 +86,15 @@ const curves = ['prime256v1', 'secp384r1', 'secp521r1']
 
 /** Rejects keys that are weak, or that clients cannot use in TLS. */
 function brokenKey(key: KeyObject): string | null {
-  const { modulusLength = 0, namedCurve = '' } = key.asymmetricKeyDetails ?? {}
+  const { modulusLength = 0, publicExponent = 0n, namedCurve = '' } = key.asymmetricKeyDetails ?? {}
   switch (key.asymmetricKeyType) {
     case 'rsa':
-      return modulusLength >= rsaBitsMin && modulusLength <= rsaBitsMax
+      if (modulusLength < rsaBitsMin || modulusLength > rsaBitsMax)
+        return `RSA keys must have ${rsaBitsMin} to ${rsaBitsMax} bits, not ${modulusLength}`
+      // With the exponent 1 a signature is its text, so the key proves nothing.
+      return publicExponent >= 3n && publicExponent % 2n === 1n
         ? null
-        : `RSA keys must have ${rsaBitsMin} to ${rsaBitsMax} bits, not ${modulusLength}`
+        : `RSA keys must have an odd public exponent of at least 3, not ${publicExponent}`
     case 'ec':
       return curves.includes(namedCurve)
         ? null

@@ -29,6 +29,8 @@ const signaturesMax = 32
 const rsaBitsMin = 1024
 /** As in Go: with longer keys, one signature takes as long as hundreds of usual ones. */
 const rsaBitsMax = 8192
+/** With the exponent 1 a signature is its text: it proves nothing. */
+const rsaExponentMin = 3n
 const rsaExponentMax = 2n ** 31n - 1n
 const curves: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
 
@@ -169,8 +171,8 @@ function ofUsage({ extendedUsages }: Certificate, wanted: string): string | null
 /** @param isAnchor whether it is the authority itself, whose own signature is not needed */
 function ofStrength({ signatureAlgorithm, publicKey }: Certificate, isAnchor: boolean): string | null {
   if (!isAnchor && !strongSignatures.has(signatureAlgorithm)) return 'has a weak signature'
-  const bits = publicKey.asymmetricKeyDetails?.modulusLength
-  return bits !== undefined && bits < rsaBitsMin ? 'has a weak key' : null
+  const { modulusLength = rsaBitsMin, publicExponent = rsaExponentMin } = publicKey.asymmetricKeyDetails ?? {}
+  return modulusLength < rsaBitsMin || publicExponent < rsaExponentMin ? 'has a weak key' : null
 }
 
 function ofExtensions({ criticalExtensions }: Certificate): string | null {

@@ -66,6 +66,7 @@ export class Informer<T> {
   #closed = false
   #failures = 0
   readonly #sealed: SealedRetries
+  #unsubscribe: () => void = () => undefined
 
   constructor(dependencies: InformerDependencies<T>) {
     this.#dependencies = dependencies
@@ -74,6 +75,7 @@ export class Informer<T> {
 
   /** Lists the objects, notifies the listeners, and follows the events from then on. */
   start(): void {
+    this.#unsubscribe = this.#dependencies.store.onReadable(() => this.#sealed.wake())
     this.#follow()
   }
 
@@ -147,6 +149,7 @@ export class Informer<T> {
     this.#cursor?.close()
     this.#cursor = null
     this.#listeners.clear()
+    this.#unsubscribe()
     this.#sealed.close()
   }
 

@@ -7,8 +7,8 @@ const retryMsMax = 60_000
 
 /**
  * The keys of objects that an informer cannot read, because they are encrypted with a key that this
- * member lacks. The first retry comes after 1 s; the pause then doubles up to a minute. As bounded
- * as the collection.
+ * member lacks. The first retry comes after 1 s; the pause then doubles up to a minute, and ends
+ * when the keys of this member change. As bounded as the collection.
  */
 export class SealedRetries {
   readonly #clock: Clock
@@ -60,6 +60,15 @@ export class SealedRetries {
     for (const key of this.#keys) if (!present.has(key)) this.#keys.delete(key)
   }
 
+  /** Reads the objects again in the next turn: they may be readable now. */
+  wake(): void {
+    if (this.#keys.size === 0) return
+    this.#timer?.cancel()
+    this.#timer = null
+    this.#waitMs = 0
+    this.#schedule()
+  }
+
   close(): void {
     this.#timer?.cancel()
     this.#keys.clear()
@@ -68,7 +77,7 @@ export class SealedRetries {
   #schedule(): void {
     this.#timer ??= this.#clock.after(this.#waitMs, () => {
       this.#timer = null
-      this.#waitMs = Math.min(retryMsMax, 2 * this.#waitMs)
+      this.#waitMs = Math.min(retryMsMax, Math.max(retryMsMin, 2 * this.#waitMs))
       const keys = [...this.#keys]
       this.#again(keys)
       if (this.#keys.size === 0) this.#waitMs = retryMsMin

@@ -43,6 +43,11 @@ export interface ObjectStore {
    * @throws StoreError `compacted`
    */
   watch(prefix: KeyPrefix, after: Revision, interest?: WatchInterest | null): WatchCursor
+  /**
+   * Calls the listener when objects that could not be decrypted may have become readable.
+   * @returns a function that unsubscribes the listener
+   */
+  onReadable(listener: () => void): () => void
 }
 
 /** As `ReadPort`. @throws StoreError from `reached` */

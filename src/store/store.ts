@@ -159,6 +159,11 @@ export class Store implements ObjectStore {
     return this.#hub.open(prefix, after, interest)
   }
 
+  /** Stored objects are always readable; those of a store that decrypts may not be. */
+  onReadable(): () => void {
+    return () => undefined
+  }
+
   /** Ends all watches, and rejects what waits for a revision. The caller closes the rest. */
   close(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe()

@@ -11,6 +11,7 @@ import { EncryptedStore } from '../../src/encryption/encrypted-store.ts'
 import { parseEncryptionFile } from '../../src/encryption/encryption-file.ts'
 import { KmsClient } from '../../src/encryption/kms-client.ts'
 import { KmsKey } from '../../src/encryption/kms-key.ts'
+import { KmsKeys } from '../../src/encryption/kms-keys.ts'
 import { keysOfRules } from '../../src/encryption/keys-of-rules.ts'
 import { encode, parseStored } from '../../src/registry/kinds/encode.ts'
 import { SealedObjectError } from '../../src/registry/shared/sealed-object-error.ts'
@@ -217,4 +218,19 @@ void test('while the service is gone, opened keys are used and others wait for i
   })
   assert.deepEqual(await read(other, 'a'), { password: 'first' })
   assert.deepEqual(await read(other, 'b'), { password: 'second' })
+})
+
+void test('readers are notified once a service that failed is healthy again', async (t) => {
+  const { kms } = await started(t)
+  let notified = 0
+  const log = { info: () => undefined, warn: () => undefined }
+  const keys = new KmsKeys({ clock, random: freshRandom(), log, onHealthy: () => notified++ })
+  t.after(() => keys.retain([]))
+  kms.refuses = true
+  const key = keys.of({ kind: 'kms', name: 'vault', socket: kms.socket, timeoutMs: 1000 })
+  await key.look()
+  assert.deepEqual([key.failure !== null, notified], [true, 0])
+  kms.refuses = false
+  await key.look()
+  assert.deepEqual([key.failure, notified], [null, 1])
 })

@@ -54,4 +54,8 @@ export class ForwardingStore implements ObjectStore {
   watch(prefix: KeyPrefix, after: Revision, interest?: WatchInterest | null): WatchCursor {
     return this.#store.watch(prefix, after, interest)
   }
+
+  onReadable(listener: () => void): () => void {
+    return this.#store.onReadable(listener)
+  }
 }

@@ -37,7 +37,10 @@ function lead(api: Fixture, errors: unknown[], applied: Pick<ObjectStore, 'view'
   const user = { name: 'system:controller', uid: '', groups: [], extra: {} }
   const client = new LocalClient({ registry, clock, user, timeoutMs: 10_000 })
   const onError = (key: string, cause: unknown) => void errors.push([key, cause])
-  const controller = namespaceDeletion({ clock, names, catalog, store: applied, client, namespaces, onError })
+  const definitions = { lacksObjectsIn: () => false }
+  const controller = namespaceDeletion({
+    ...{ clock, names, catalog, store: applied, client, namespaces, definitions, onError },
+  })
   namespaces.start()
   controller.start()
   return {

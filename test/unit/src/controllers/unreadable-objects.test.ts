@@ -12,6 +12,7 @@ import { namesOf } from '../../../../src/api/metadata/names.ts'
 import type { ControllerName } from '../../../../src/config/controllers-flag.ts'
 import { EncryptedStore } from '../../../../src/encryption/encrypted-store.ts'
 import type { EncryptionKeys } from '../../../../src/encryption/resource-keys.ts'
+import { customDefinition } from '../../../support/fixtures/custom-definition.ts'
 import { keysOf, providerOf } from '../../../support/fixtures/encrypted-server.ts'
 import { lead, rest } from '../app/leading-member.ts'
 import type { Fixture, Obj } from '../registry/fixture.ts'
@@ -115,4 +116,69 @@ void test('a claim stays protected while Pods that may use it cannot be decrypte
   use(keysOf('pods', two, one))
   for (let round = 0; round < 5; round++) await rest(api)
   assert.deepEqual(await namesOfKind(api, 'PersistentVolumeClaim'), ['used'])
+})
+
+void test('an aggregated role keeps its rules while a role that it selects cannot be decrypted', async (t) => {
+  const resource = 'clusterroles.rbac.authorization.orch.io'
+  const labels = { aggregate: 'yes' }
+  const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }]
+  const keys = keysOf(resource, two, one)
+  const { api, use } = await leader(t, {
+    ...{ enabled: ['clusterrole-aggregation'], keys, lacking: keysOf(resource, one) },
+    prepare: async (prepared) => {
+      await prepared.create({ kind: 'ClusterRole', body: { metadata: { name: 'part', labels }, rules } })
+    },
+  })
+  const aggregationRule = { clusterRoleSelectors: [{ matchLabels: labels }] }
+  await api.create({ kind: 'ClusterRole', body: { metadata: { name: 'whole' }, aggregationRule, rules } })
+  await rest(api)
+  const read = async (): Promise<unknown> =>
+    (await api.get({ kind: 'ClusterRole', name: 'whole' })).object['rules']
+  assert.deepEqual(await read(), rules)
+  use(keys)
+  const body = { metadata: { name: 'other', labels }, rules: [{ ...rules[0], verbs: ['list'] }] }
+  await api.create({ kind: 'ClusterRole', body })
+  for (let round = 0; round < 5; round++) await rest(api)
+  assert.deepEqual(await read(), [...body.rules, ...rules])
+})
+
+void test('a namespace stays while definitions of custom kinds, whose objects it may have, cannot be decrypted', async (t) => {
+  const resource = 'customresourcedefinitions.apiextensions.orch.io'
+  const keys = keysOf(resource, two, one)
+  const { api, use } = await leader(t, {
+    ...{ enabled: ['namespace'], keys, lacking: keysOf(resource, one) },
+    prepare: async (prepared) => {
+      await prepared.create({ kind: 'CustomResourceDefinition', body: customDefinition(namesOf('orch.io')) })
+      await prepared.create({ kind: 'Namespace', body: { metadata: { name: 'n1' } } })
+    },
+  })
+  await api.delete({ kind: 'Namespace', name: 'n1' })
+  await rest(api)
+  assert.ok((await namesOfKind(api, 'Namespace')).includes('n1'))
+  use(keys)
+  for (let round = 0; round < 5; round++) await rest(api)
+  assert.ok(!(await namesOfKind(api, 'Namespace')).includes('n1'))
+})
+
+void test('no name of a custom kind is given away while a definition that may have it cannot be decrypted', async (t) => {
+  const resource = 'customresourcedefinitions.apiextensions.orch.io'
+  const keys = keysOf(resource, two, one)
+  const { api, use } = await leader(t, {
+    ...{ enabled: [], keys, lacking: keysOf(resource, one) },
+    prepare: async (prepared) => {
+      const names = { shortNames: ['short'] }
+      const body = customDefinition(namesOf('orch.io'), { names })
+      await prepared.create({ kind: 'CustomResourceDefinition', body })
+    },
+  })
+  const body = customDefinition(namesOf('orch.io'), { kind: 'Gadget', names: { shortNames: ['short'] } })
+  await api.create({ kind: 'CustomResourceDefinition', body })
+  await rest(api)
+  const status = async (name: string): Promise<string> =>
+    JSON.stringify((await api.get({ kind: 'CustomResourceDefinition', name })).object['status'] ?? null)
+  assert.doesNotMatch(await status('gadgets.example.com'), /"short"/)
+  use(keys)
+  for (let round = 0; round < 5; round++) await rest(api)
+  const both = [await status('gadgets.example.com'), await status('widgets.example.com')]
+  assert.equal(both.filter((one) => one.includes('"shortNames":["short"]')).length, 1)
 })

@@ -24,6 +24,7 @@ import type { Store } from '../../../../src/store/store.ts'
 import { StoreError } from '../../../../src/store/store-errors.ts'
 import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
 import { freshRandom, systemClock } from '../../../../fixtures/system.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 const names = namesOf('k8s.io')
 const builtIn = definitionsFor(names)
@@ -204,6 +205,21 @@ void test('an informer leaves out what it cannot read, and has it once the key i
   assert.equal(await found, keyOf({ ...place, name: 'a' }))
 })
 
+void test('an informer reads again as soon as the key is there, however often it failed before', async (t) => {
+  const { encrypted } = await opened(t, keysWith(one))
+  await encrypted.write(putOf('a', 'with-one'), soon())
+  encrypted.use(keysWith(two))
+  const clock = new ManualClock()
+  const informer = new Informer({ store: encrypted, clock, prefix, parse: parseStored })
+  t.after(() => informer.close())
+  informer.start()
+  for (let minute = 0; minute < 10; minute++) await clock.advance(60_000)
+  assert.equal(informer.lacksObjectsIn('default'), true)
+  encrypted.use(keysWith(two, one))
+  await clock.settle()
+  assert.deepEqual([informer.size, informer.lacksObjectsIn('default')], [1, false])
+})
+
 void test('an informer survives a list of a replaced state whose objects it cannot decrypt any longer', async (t) => {
   const { store, encrypted } = await opened(t, keysWith(one))
   await encrypted.write(putOf('a', 'with-one'), soon())
@@ -212,7 +228,10 @@ void test('an informer survives a list of a replaced state whose objects it cann
   const replaced = new Proxy(encrypted, {
     get: (_, name) => {
       if (name === 'view') return () => current.view()
-      if (name !== 'watch') return Reflect.get(current, name) as unknown
+      if (name !== 'watch') {
+        const member: unknown = Reflect.get(current, name)
+        return typeof member === 'function' ? (member.bind(current) as unknown) : member
+      }
       return (...given: Parameters<EncryptedStore['watch']>) => {
         const cursor = current.watch(...given)
         const next = cursor.next.bind(cursor)

@@ -18,8 +18,11 @@ import { encode } from '../../../../src/registry/kinds/encode.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'
 import { keyOf } from '../../../../src/store/key.ts'
 import type { Key } from '../../../../src/store/key.ts'
+import { StoreError } from '../../../../src/store/store-errors.ts'
+import type { Store } from '../../../../src/store/store.ts'
 import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
 import { freshRandom, systemClock as clock } from '../../../../fixtures/system.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { until } from '../../../support/tools/until.ts'
 
 const names = namesOf('k8s.io')
@@ -192,4 +195,68 @@ void test('plain text that another member writes is noticed, although it is gone
   await store.write({ kind: 'write', operations: [{ kind: 'delete', key, conditions: [] }] }, soon)
   await until('the record is void', () => recorded.length === 0)
   assert.equal(encryption.isPlainTextRemoved, false)
+})
+
+/** Returns the store of a member whose state may be quarantined: then nothing can be listed. */
+function quarantinable(store: Store, isQuarantined: () => boolean): Store {
+  return new Proxy(store, {
+    get: (_, name) => {
+      const found: unknown = Reflect.get(store, name)
+      if (name !== 'view') return typeof found === 'function' ? (found.bind(store) as unknown) : found
+      const list = (): never => {
+        throw new StoreError('quarantined', 'the state is not trusted')
+      }
+      return () =>
+        isQuarantined() ? { ...store.view(), revision: store.view().revision, list } : store.view()
+    },
+  })
+}
+
+void test('a file that changes while the state is quarantined is checked and used after that', async (t) => {
+  const { store, member, lines, configure } = await opened(t)
+  configure(provider('one', 1))
+  let counted = 0
+  let isQuarantined = false
+  const guarded = quarantinable(store, () => {
+    if (isQuarantined) counted++
+    return isQuarantined
+  })
+  const encryption = member({ store: guarded })
+  await encryption.start()
+  await write(encryption, 'a')
+  const present = encryption.store.keys
+  isQuarantined = true
+  configure(provider('two', 2))
+  await until('the objects were counted in vain', () => counted > 2)
+  isQuarantined = false
+  await until('one line', () => lines.length > 0)
+  assert.match(lines.join('\n'), /is refused.*1 of secrets with the aesgcm key \\"one/)
+  assert.equal(encryption.store.keys, present)
+})
+
+void test('objects that cannot be counted, as the state is quarantined, do not count as encrypted', async (t) => {
+  const { store, member, configure } = await opened(t)
+  configure('{identity: {}}')
+  const plain = member()
+  await plain.start()
+  await write(plain, 'a')
+  plain.close()
+  configure(provider('one', 1), '{identity: {}}')
+  let isQuarantined = false
+  const recorded: string[] = []
+  // It is read after the count of the start.
+  const read = (): readonly string[] => {
+    isQuarantined = true
+    return []
+  }
+  const files = {
+    record: { read, write: (resources: readonly string[]) => void recorded.push(...resources) },
+    ...{ trimmed: () => store.view().revision, removeTrimmed: async () => true, trimLog: async () => true },
+  }
+  const manual = new ManualClock()
+  const guarded = quarantinable(store, () => isQuarantined)
+  const encryption = member({ store: guarded, clock: manual, files })
+  await encryption.start()
+  await manual.advance(5000)
+  assert.deepEqual([recorded, encryption.isPlainTextRemoved], [[], false])
 })

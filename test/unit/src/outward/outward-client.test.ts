@@ -188,6 +188,33 @@ void test('a token file is read again, and an unusable one leaves the last token
   assert.equal(await sent(), 'Bearer two')
 })
 
+void test('a renewed client certificate is used, and files that do not belong together leave the last one in use', async (t) => {
+  const server = await OutwardServer.start(t, () => ({ body: '' }))
+  const home = mkdtempSync(join(tmpdir(), 'orch-client-certificate-'))
+  t.after(() => rmSync(home, { recursive: true, force: true }))
+  const files = { certificate: join(home, 'tls.crt'), key: join(home, 'tls.key') }
+  const [one, two, three] = ['one', 'two', 'three'].map((name) => server.authority.client(name, []))
+  assert.ok(one !== undefined && two !== undefined && three !== undefined)
+  const clock = new ManualClock()
+  const identity = { certificate: one.cert, key: one.key, files }
+  const client = clientOf(t, server.config({ identity }), {}, clock)
+  const shown = async (): Promise<string | undefined> => {
+    await clock.advance(10_000)
+    await client.call({ method: 'POST', body })
+    return server.calls.at(-1)?.client
+  }
+  assert.equal(await shown(), 'one')
+  writeFileSync(files.certificate, two.cert)
+  writeFileSync(files.key, two.key)
+  assert.equal(await shown(), 'two')
+  writeFileSync(files.certificate, three.cert)
+  assert.equal(await shown(), 'two')
+  writeFileSync(files.key, three.key)
+  assert.equal(await shown(), 'three')
+  rmSync(files.key)
+  assert.equal(await shown(), 'three')
+})
+
 void test('a closed client ends its calls and accepts no others', async (t) => {
   const server = await OutwardServer.start(t, () => 'never')
   const client = clientOf(t, server.config())

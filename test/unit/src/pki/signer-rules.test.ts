@@ -3,7 +3,7 @@
  * breaks. Method: for each signer a good request, and requests that differ from it in one point.
  */
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { readCertificateRequest } from '../../../../src/pki/certificate-request.ts'
 import { generateKeyPair } from '../../../../src/pki/keys.ts'
@@ -115,6 +115,16 @@ void test('every signer refuses weak keys, unknown names and ambiguous subjects'
     const small = generateKeyPairSync('rsa', { modulusLength: 1024 })
     const weak = 'RSA keys must have 2048 to 8192 bits, not 1024'
     assert.equal(broken(signer, { keys: small }), weak)
+    for (const [e, exponent] of [
+      ['AQ', 1],
+      ['BA', 4],
+    ] as const) {
+      const key = { ...rsa.publicKey.export({ format: 'jwk' }), e }
+      const publicKey = createPublicKey({ key, format: 'jwk' })
+      const request = readCertificateRequest(certificateRequest(good[signer]))
+      const refusal = `RSA keys must have an odd public exponent of at least 3, not ${exponent}`
+      assert.equal(brokenSignerRule(signer, { ...request, usages: good[signer].usages, publicKey }), refusal)
+    }
     const koblitz = generateKeyPairSync('ec', { namedCurve: 'secp256k1' })
     const curve = 'EC keys must be of P-256, P-384 or P-521, not secp256k1'
     assert.equal(broken(signer, { keys: koblitz }), curve)

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { X509Certificate, generateKeyPairSync } from 'node:crypto'
+import { createPublicKey, X509Certificate, generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -100,6 +100,13 @@ function clientOfKey(keys: Odd['keys']): readonly Odd[] {
 
 const rsaKeys = (publicExponent: number): Odd['keys'] =>
   generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent })
+
+/** Returns a public key whose signatures are the signed texts, and a private key of another one. */
+function withoutProof(): Odd['keys'] {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const key = { ...publicKey.export({ format: 'jwk' }), e: 'AQ' }
+  return { publicKey: createPublicKey({ key, format: 'jwk' }), privateKey }
+}
 
 const rows: Readonly<Record<string, Row>> = {
   'a client of the authority': { presented: [client(ca)], authorities: [ca], refused: null },
@@ -213,6 +220,12 @@ const rows: Readonly<Record<string, Row>> = {
     presented: [client(ca, { keys: weakKeys })],
     authorities: [ca],
     refused: /certificate 1 .* weak key/,
+  },
+  'an RSA key with the exponent 1': {
+    presented: [client(ca, { keys: withoutProof() })],
+    authorities: [ca],
+    refused: /certificate 1 .* weak key/,
+    stricter: 'its signatures can be made without a private key',
   },
   'an intermediate authority with an RSA key': {
     presented: clientOfKey(rsaKeys(65_537)),

@@ -76,4 +76,8 @@ export class LaggingStore implements ObjectStore {
   watch(...args: Parameters<ObjectStore['watch']>) {
     return this.#real.watch(...args)
   }
+
+  onReadable(listener: () => void): () => void {
+    return this.#real.onReadable(listener)
+  }
 }
