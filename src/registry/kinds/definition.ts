@@ -318,7 +318,7 @@ export type OperationSubresource = {
    * For a deletion: returns the change of another object that the same command contains, from
    * memory that is current. Pure. @throws ApiError to refuse
    */
-  readonly jointChange?: (context: JointContext) => JointChange
+  readonly jointChange?: (context: JointContext) => Promise<JointChange>
 }
 
 /** A path that connects the caller to another server: the agent of a node, a Pod or a Service. */
