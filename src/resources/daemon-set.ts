@@ -28,9 +28,16 @@ import {
   templateOf,
   warningsOfTemplate,
 } from './workloads/pod-owner.ts'
+import {
+  withFirstTemplateGeneration,
+  withNextTemplateGeneration,
+  withSameTemplateGeneration,
+} from './workloads/template-generation.ts'
 
 /** A Pod on each node, or on those that the template selects. */
 export function daemonSetDefinition(names: Names): ResourceDefinition {
+  const { prepareForCreate, prepareForUpdate } = statusApart(daemonSetSchema)
+  const status = statusSubresource()
   return Object.freeze({
     group: 'apps',
     version: 'v1',
@@ -47,7 +54,9 @@ export function daemonSetDefinition(names: Names): ResourceDefinition {
     tracksGeneration: true,
     columns,
     hooks: {
-      ...statusApart(daemonSetSchema),
+      prepareForCreate: (object, writing) => withFirstTemplateGeneration(prepareForCreate(object, writing)),
+      prepareForUpdate: (object, current, writing) =>
+        withNextTemplateGeneration(prepareForUpdate(object, current, writing), current),
       fillDefaults: (object) => fillStrategy(fillTemplate(object)),
       validate: (object, found) => {
         const words = 'empty selector is invalid for daemonset'
@@ -62,7 +71,14 @@ export function daemonSetDefinition(names: Names): ResourceDefinition {
       },
       warnings: warningsOfTemplate(names),
     },
-    subresources: [{ ...statusSubresource(), validateUpdate: checkCollisions }],
+    subresources: [
+      {
+        ...status,
+        prepareForUpdate: (object, current, writing) =>
+          withSameTemplateGeneration(status.prepareForUpdate(object, current, writing), current),
+        validateUpdate: checkCollisions,
+      },
+    ],
   } satisfies ResourceDefinition)
 }
 
