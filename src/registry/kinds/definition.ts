@@ -59,9 +59,9 @@ export type ResourceDefinition = {
   readonly updateNeedsVersion?: true
   /**
    * `metadata.generation` counts changes outside metadata and status; `status-too`: outside
-   * metadata; `labels-too`: also those of the labels.
+   * metadata; `labels-too`: also those of the labels; `on-create`: no changes.
    */
-  readonly tracksGeneration?: true | 'status-too' | 'labels-too'
+  readonly tracksGeneration?: true | 'status-too' | 'labels-too' | 'on-create'
   /** Its objects are namespaces: one is removed only when it is empty. */
   readonly isNamespaceKind?: true
   /**
