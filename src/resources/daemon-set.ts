@@ -10,7 +10,6 @@ import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/de
 import { checkImmutable } from './common/immutable.ts'
 import { checkIntOrPercent, checkWithinAll, isNone } from './common/int-or-percent.ts'
 import { labelsText } from './common/selector.ts'
-import { statusApart } from './common/status-apart.ts'
 import { checkCollisions } from './common/status-counts.ts'
 import { statusSubresource } from './common/status-subresource.ts'
 import { textColumn } from './common/text-column.ts'
@@ -25,6 +24,7 @@ import {
   selectorColumn,
   selectorOf,
   specOf,
+  templateHooks,
   templateOf,
   warningsOfTemplate,
 } from './workloads/pod-owner.ts'
@@ -36,7 +36,7 @@ import {
 
 /** A Pod on each node, or on those that the template selects. */
 export function daemonSetDefinition(names: Names): ResourceDefinition {
-  const { prepareForCreate, prepareForUpdate } = statusApart(daemonSetSchema)
+  const { prepareForCreate, prepareForUpdate } = templateHooks(daemonSetSchema)
   const status = statusSubresource()
   return Object.freeze({
     group: 'apps',
