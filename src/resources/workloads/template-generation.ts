@@ -22,7 +22,7 @@ export function withFirstTemplateGeneration(object: AnyObject): AnyObject {
 
 /**
  * Returns a changed DaemonSet with the next number if its template changed, else with the same one.
- * A DaemonSet that an older version of this server stored may have none, which counts as 1.
+ * A DaemonSet that an older version of this server stored may lack it: it then counts as 1.
  *
  * @throws ApiError `BadRequest`
  */

@@ -1,8 +1,8 @@
 /*
  * Goal: a PUT creates missing objects, and needs a resourceVersion, for the same kinds as in
  * upstream 1.24.
- * Method: the declarations are compared with the list of upstream's strategies (AllowCreateOnUpdate,
- * AllowUnconditionalUpdate); the shipped verbs run on the state machine in memory.
+ * Method: the declarations are compared with AllowCreateOnUpdate and AllowUnconditionalUpdate of
+ * upstream's strategies; the shipped verbs run on the state machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -43,7 +43,7 @@ void test('the node of an endpoint is a label of its topology for clients of v1b
   await create(api, 'v1', { nodeName: 'n1', zone: 'east' })
   assert.deepEqual(await shown(api, 'v1beta1', 'topology'), { [NODE]: 'n1', 'topology.orch.io/zone': 'east' })
   assert.equal(await shown(api, 'v1beta1', 'nodeName'), 'n1')
-  // What they read and send back changes nothing.
+  // An object that they send back as it was read changes nothing.
   const { object } = await api.get({ kind: kindOf('v1beta1'), name })
   const { object: after } = await api.update({ kind: kindOf('v1beta1'), name, body: object })
   assert.equal(after.metadata.resourceVersion, object.metadata.resourceVersion)
