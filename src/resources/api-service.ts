@@ -26,6 +26,7 @@ export function apiServiceDefinition(names: Names): ResourceDefinition {
     schema: apiServiceSchema,
     validateName: checkPathSegment,
     deleteReturnsObject: false,
+    updateNeedsVersion: true,
     columns,
     hooks: {
       prepareForCreate: (object, { time }) => ({ ...object, status: statusOf(object, time) }),

@@ -15,7 +15,7 @@ import { textColumn } from './common/text-column.ts'
 import { cronJobSchema } from './jobs/cron-job-schema.ts'
 import { checkJobSpec } from './jobs/job-rules.ts'
 import { scheduleError } from './jobs/schedule.ts'
-import { fillPodTemplate, podTemplateWarnings } from './pods/pod-template-spec.ts'
+import { fillPodTemplate, podTemplateWarnings, withEnabledFields } from './pods/pod-template-spec.ts'
 import { containerColumns, selectorColumn, specOf } from './workloads/pod-owner.ts'
 
 /** Jobs that are started by a schedule. */
@@ -37,9 +37,9 @@ export function cronJobDefinition(names: Names): ResourceDefinition {
     tracksGeneration: true,
     columns,
     hooks: {
-      prepareForCreate: (object, writing) => withoutAlpha(prepareForCreate(object, writing)),
+      prepareForCreate: (object, writing) => withoutAlpha(prepareForCreate(object, writing), null),
       prepareForUpdate: (object, current, writing) =>
-        withoutAlpha(prepareForUpdate(object, current, writing)),
+        withoutAlpha(prepareForUpdate(object, current, writing), podTemplateOf(current)),
       fillDefaults,
       validate: (object, found) => {
         checkCronJob(object, names, found)
@@ -85,16 +85,21 @@ function podTemplateOf(object: AnyObject): JsonObject {
 }
 
 /** Members of alpha features of release 1.24 are dropped, as upstream does by default. */
-function withoutAlpha(object: AnyObject): AnyObject {
-  return { ...object, spec: withoutMembers(specOf(object), 'timeZone') }
+function withoutAlpha(object: AnyObject, before: JsonObject | null): AnyObject {
+  const template = withEnabledFields(podTemplateOf(object), before)
+  return withPodTemplate({ ...object, spec: withoutMembers(specOf(object), 'timeZone') }, template)
 }
 
 function fillDefaults(object: AnyObject): AnyObject {
   const template = podTemplateOf(object)
-  const filled = fillPodTemplate(template)
-  if (filled === template) return object
+  return withPodTemplate(object, fillPodTemplate(template))
+}
+
+/** @returns the identical object if it has that template */
+function withPodTemplate(object: AnyObject, template: JsonObject): AnyObject {
+  if (template === podTemplateOf(object)) return object
   const [spec, jobTemplate] = [specOf(object), objectMember(specOf(object), 'jobTemplate')]
-  const job = { ...objectMember(jobTemplate, 'spec'), template: filled }
+  const job = { ...objectMember(jobTemplate, 'spec'), template }
   return { ...object, spec: { ...spec, jobTemplate: { ...jobTemplate, spec: job } } }
 }
 

@@ -10,7 +10,6 @@ import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/de
 import { checkImmutable } from './common/immutable.ts'
 import { checkIntOrPercent, checkWithinAll, isNone } from './common/int-or-percent.ts'
 import { labelsText } from './common/selector.ts'
-import { statusApart } from './common/status-apart.ts'
 import { checkCollisions } from './common/status-counts.ts'
 import { statusSubresource } from './common/status-subresource.ts'
 import { textColumn } from './common/text-column.ts'
@@ -25,12 +24,20 @@ import {
   selectorColumn,
   selectorOf,
   specOf,
+  templateHooks,
   templateOf,
   warningsOfTemplate,
 } from './workloads/pod-owner.ts'
+import {
+  withFirstTemplateGeneration,
+  withNextTemplateGeneration,
+  withSameTemplateGeneration,
+} from './workloads/template-generation.ts'
 
 /** A Pod on each node, or on those that the template selects. */
 export function daemonSetDefinition(names: Names): ResourceDefinition {
+  const { prepareForCreate, prepareForUpdate } = templateHooks(daemonSetSchema)
+  const status = statusSubresource()
   return Object.freeze({
     group: 'apps',
     version: 'v1',
@@ -47,7 +54,9 @@ export function daemonSetDefinition(names: Names): ResourceDefinition {
     tracksGeneration: true,
     columns,
     hooks: {
-      ...statusApart(daemonSetSchema),
+      prepareForCreate: (object, writing) => withFirstTemplateGeneration(prepareForCreate(object, writing)),
+      prepareForUpdate: (object, current, writing) =>
+        withNextTemplateGeneration(prepareForUpdate(object, current, writing), current),
       fillDefaults: (object) => fillStrategy(fillTemplate(object)),
       validate: (object, found) => {
         const words = 'empty selector is invalid for daemonset'
@@ -62,7 +71,14 @@ export function daemonSetDefinition(names: Names): ResourceDefinition {
       },
       warnings: warningsOfTemplate(names),
     },
-    subresources: [{ ...statusSubresource(), validateUpdate: checkCollisions }],
+    subresources: [
+      {
+        ...status,
+        prepareForUpdate: (object, current, writing) =>
+          withSameTemplateGeneration(status.prepareForUpdate(object, current, writing), current),
+        validateUpdate: checkCollisions,
+      },
+    ],
   } satisfies ResourceDefinition)
 }
 

@@ -9,7 +9,6 @@ import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkImmutable } from './common/immutable.ts'
 import { checkIntOrPercent, checkWithinAll, isNone } from './common/int-or-percent.ts'
-import { statusApart } from './common/status-apart.ts'
 import { checkCollisions, checkNotMore } from './common/status-counts.ts'
 import { statusWithoutLabels } from './common/status-subresource.ts'
 import { checkReplicas } from './replica-set.ts'
@@ -22,6 +21,7 @@ import {
   selectorColumn,
   selectorOf,
   specOf,
+  templateHooks,
   templateOf,
   warningsOfTemplate,
 } from './workloads/pod-owner.ts'
@@ -45,7 +45,7 @@ export function deploymentDefinition(names: Names): ResourceDefinition {
     tracksGeneration: true,
     columns,
     hooks: {
-      ...statusApart(deploymentSchema),
+      ...templateHooks(deploymentSchema),
       fillDefaults: (object) => fillStrategy(fillTemplate(object)),
       validate: (object, found) => {
         checkReplicas(object, names, found)

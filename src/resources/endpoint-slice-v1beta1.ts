@@ -1,5 +1,5 @@
 import type { JsonObject } from '../api/json.ts'
-import { memberOf, objectMember, objectsMember, withoutMembers } from '../api/json.ts'
+import { memberOf, objectMember, objectsMember, textMember, withoutMembers } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { listOf, textMap } from '../api/schema/build.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
@@ -7,21 +7,35 @@ import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition
 import { endpointSliceSchema, endpointSchema } from './discovery/endpoint-slice-schema.ts'
 import { endpointSliceDefinition } from './endpoint-slice.ts'
 
-/** The version for older clients, in which the zone is a topology label. Stored as `v1`. */
+/**
+ * The version for older clients, in which the zone and the node are topology labels. Stored as
+ * `v1`.
+ */
 export function endpointSliceV1beta1Definition(names: Names): ResourceDefinition {
   const stable = endpointSliceDefinition(names)
   const { group, version, kind } = stable
-  const zoneLabel = names.labelUnder('topology', 'zone')
+  const labels: TopologyLabels = {
+    zone: names.labelUnder('topology', 'zone'),
+    node: names.label('hostname'),
+  }
+  const toStored = (object: AnyObject): AnyObject =>
+    withEndpoints(object, (endpoint) => withoutTopology(endpoint, labels))
+  const fromStored = (object: AnyObject): AnyObject =>
+    withEndpoints(object, (endpoint) => withTopology(endpoint, labels))
+  const { validate, validateUpdate } = stable.hooks
   return Object.freeze({
     ...stable,
     version: 'v1beta1',
     schema: sliceSchema,
     storedAs: {
       name: version,
-      conversion: {
-        toStored: (object) => withEndpoints(object, (endpoint) => withZone(endpoint, zoneLabel)),
-        fromStored: (object) => withEndpoints(object, (endpoint) => withTopology(endpoint, zoneLabel)),
-      },
+      conversion: { toStored, fromStored },
+    },
+    hooks: {
+      // A client that omits the node label sends what it would read.
+      fillDefaults: (object) => fromStored(toStored(object)),
+      validate: (object, found) => validate?.(toStored(object), found),
+      ...(validateUpdate === undefined ? {} : { validateUpdate }),
     },
     deprecated: { since: '1.21', removed: '1.25', replacement: { group, version, kind } },
   } satisfies ResourceDefinition)
@@ -65,21 +79,39 @@ function withEndpoints(object: AnyObject, convert: (endpoint: JsonObject) => Jso
   return isSame ? object : { ...object, endpoints: converted }
 }
 
-function withZone(endpoint: JsonObject, zoneLabel: string): JsonObject {
+/** The labels of a topology that `v1` has as members. */
+type TopologyLabels = { readonly zone: string; readonly node: string }
+
+/**
+ * A node label that differs from the member `nodeName` stays in the deprecated topology.
+ *
+ * @source upstream `pkg/apis/discovery/v1beta1/conversion.go`
+ */
+function withoutTopology(endpoint: JsonObject, labels: TopologyLabels): JsonObject {
   if (memberOf(endpoint, 'topology') === undefined) return endpoint
-  const draft = withoutMembers(endpoint, 'topology')
-  const { [zoneLabel]: zone, ...others } = objectMember(endpoint, 'topology')
+  const topology = objectMember(endpoint, 'topology')
+  const zone = memberOf(topology, labels.zone)
+  const node = memberOf(topology, labels.node)
+  const isRepeated = node !== undefined && node === memberOf(endpoint, 'nodeName')
+  const others = withoutMembers(topology, labels.zone, ...(isRepeated ? [labels.node] : []))
   return {
-    ...draft,
+    ...withoutMembers(endpoint, 'topology'),
     ...(Object.keys(others).length === 0 ? {} : { deprecatedTopology: others }),
     ...(zone === undefined ? {} : { zone }),
   }
 }
 
-function withTopology(endpoint: JsonObject, zoneLabel: string): JsonObject {
-  const [before, zone] = [memberOf(endpoint, 'deprecatedTopology'), memberOf(endpoint, 'zone')]
-  if (before === undefined && zone === undefined) return endpoint
-  const draft = withoutMembers(endpoint, 'deprecatedTopology', 'zone')
-  const labels = objectMember(endpoint, 'deprecatedTopology')
-  return { ...draft, topology: { ...labels, ...(zone === undefined ? {} : { [zoneLabel]: zone }) } }
+function withTopology(endpoint: JsonObject, labels: TopologyLabels): JsonObject {
+  const [zone, node] = [memberOf(endpoint, 'zone'), memberOf(endpoint, 'nodeName')]
+  const before = memberOf(endpoint, 'deprecatedTopology')
+  if (before === undefined && zone === undefined && node === undefined) return endpoint
+  const deprecated = objectMember(endpoint, 'deprecatedTopology')
+  return {
+    ...withoutMembers(endpoint, 'deprecatedTopology', 'zone'),
+    topology: {
+      ...deprecated,
+      ...(zone === undefined ? {} : { [labels.zone]: zone }),
+      ...(node === undefined || textMember(deprecated, labels.node) !== '' ? {} : { [labels.node]: node }),
+    },
+  }
 }

@@ -1,8 +1,17 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Findings } from '../api/errors/findings.ts'
-import { duplicate, invalid, notSupported } from '../api/errors/field-error.ts'
+import { duplicate, invalid, notSupported, tooMany } from '../api/errors/field-error.ts'
 import type { JsonObject } from '../api/json.ts'
-import { numberMember, objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
+import {
+  equalJson,
+  memberOf,
+  numberMember,
+  objectMember,
+  objectsMember,
+  textMember,
+  textsMember,
+  withoutMembers,
+} from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import { validateLabels } from '../api/metadata/object-meta.ts'
 import type { Names } from '../api/metadata/names.ts'
@@ -37,12 +46,45 @@ export function endpointSliceDefinition(names: Names): ResourceDefinition {
       textColumn('Endpoints', 'The first addresses.', addressesText),
       ageColumn,
     ],
-    hooks: { validate: checkSlice, validateUpdate: checkUpdate },
+    hooks: {
+      prepareForCreate: (object) => withoutTopology(object, null, names),
+      prepareForUpdate: (object, current) => withoutTopology(object, current, names),
+      validate: checkSlice,
+      validateUpdate: checkUpdate,
+    },
     subresources: [],
   } satisfies ResourceDefinition)
 }
 
+/**
+ * Returns a slice without the topology of `v1beta1`, which clients of this version cannot set.
+ * Unchanged endpoints keep it. Where changed endpoints have a node in the topology that they had
+ * there before, it becomes their `nodeName`.
+ *
+ * @param current null: the slice is new
+ * @source upstream `pkg/registry/discovery/endpointslice/strategy.go`, dropTopologyOnV1
+ */
+function withoutTopology(object: AnyObject, current: AnyObject | null, names: Names): AnyObject {
+  const endpoints = objectsMember(object, 'endpoints')
+  if (!endpoints.some((endpoint) => Object.hasOwn(endpoint, 'deprecatedTopology'))) return object
+  if (current !== null && equalJson(memberOf(object, 'endpoints'), memberOf(current, 'endpoints')))
+    return object
+  const nodeOf = (endpoint: JsonObject): string =>
+    textMember(objectMember(endpoint, 'deprecatedTopology'), names.label('hostname'))
+  const known = new Set(current === null ? [] : objectsMember(current, 'endpoints').map(nodeOf))
+  const kept = endpoints.map((endpoint) => {
+    const nodeName = nodeOf(endpoint)
+    const isKept =
+      !Object.hasOwn(endpoint, 'nodeName') &&
+      known.has(nodeName) &&
+      checkDns1123Subdomain(nodeName).length === 0
+    return { ...withoutMembers(endpoint, 'deprecatedTopology'), ...(isKept ? { nodeName } : {}) }
+  })
+  return { ...object, endpoints: kept }
+}
+
 const TYPES = ['FQDN', 'IPv4', 'IPv6']
+const TOPOLOGY_LABELS_MAX = 16
 
 /** @source upstream `pkg/apis/discovery/validation`, ValidateEndpointSlice */
 function checkSlice(object: AnyObject, found: Findings): void {
@@ -70,6 +112,8 @@ function checkEndpoint(endpoint: JsonObject, at: string, type: string, found: Fi
     if (wrong.length === 0 && type !== 'FQDN') checkOrdinaryAddress(address, field, found)
   }
   const topology = objectMember(endpoint, 'deprecatedTopology')
+  const count = Object.keys(topology).length
+  if (count > TOPOLOGY_LABELS_MAX) found.add(tooMany(`${at}.deprecatedTopology`, count, TOPOLOGY_LABELS_MAX))
   const labels = Object.keys(topology).map((key) => [key, textMember(topology, key)] as const)
   validateLabels(Object.fromEntries(labels), `${at}.deprecatedTopology`, found)
   const zones = new Set<string>()

@@ -6,7 +6,6 @@ import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Cell, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { statusApart } from './common/status-apart.ts'
 import { statusSubresource } from './common/status-subresource.ts'
 import { textColumn } from './common/text-column.ts'
 import { checkJobSpec } from './jobs/job-rules.ts'
@@ -19,13 +18,14 @@ import {
   selectorColumn,
   selectorOf,
   specOf,
+  templateHooks,
   templateOf,
   warningsOfTemplate,
 } from './workloads/pod-owner.ts'
 
 /** Pods that run until a number of them has succeeded. */
 export function jobDefinition(names: Names): ResourceDefinition {
-  const { prepareForCreate, prepareForUpdate } = statusApart(jobSchema)
+  const { prepareForCreate, prepareForUpdate } = templateHooks(jobSchema)
   return Object.freeze({
     group: 'batch',
     version: 'v1',

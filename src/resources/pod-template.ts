@@ -10,6 +10,7 @@ import {
   fillPodTemplate,
   podTemplateSpecSchema,
   podTemplateWarnings,
+  withEnabledFields,
 } from './pods/pod-template-spec.ts'
 import { textColumn } from './common/text-column.ts'
 
@@ -36,6 +37,8 @@ export function podTemplateDefinition(names: Names): ResourceDefinition {
         const filled = fillPodTemplate(template)
         return filled === template ? object : { ...object, template: filled }
       },
+      prepareForCreate: (object) => withEnabled(object, null),
+      prepareForUpdate: (object, current) => withEnabled(object, templateOf(current)),
       validate: (object, found) => checkPodTemplate(templateOf(object), 'template', names, found),
       warnings: (object, current) =>
         object.metadata.generation === current?.metadata.generation
@@ -60,6 +63,11 @@ const columns: readonly Column[] = [
     return pairs.length === 0 ? '<none>' : pairs.sort().join(',')
   }),
 ]
+
+function withEnabled(object: AnyObject, before: JsonObject | null): AnyObject {
+  const template = withEnabledFields(templateOf(object), before)
+  return template === templateOf(object) ? object : { ...object, template }
+}
 
 function templateOf(object: AnyObject): JsonObject {
   return objectMember(object, 'template')

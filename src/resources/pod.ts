@@ -8,6 +8,7 @@ import type { Names } from '../api/metadata/names.ts'
 import type { ObjectMeta } from '../api/metadata/object.ts'
 import { part, struct } from '../api/schema/build.ts'
 import type { AnyObject, ResourceDefinition, SelectableField } from '../registry/kinds/definition.ts'
+import { withoutDisabledFields } from './pods/disabled-fields.ts'
 import { fillPodAlone, fillPodSpec } from './pods/pod-defaults.ts'
 import { podSpecSchema } from './pods/pod-spec.ts'
 import { checkPodStatus } from './pods/pod-status-rules.ts'
@@ -48,10 +49,11 @@ export function podDefinition(names: Names): ResourceDefinition {
       fillDefaults: fillPod,
       gracePeriodSeconds,
       prepareForCreate: (object) => ({
-        ...withSeccompOnBothSides(object, names),
+        ...withSeccompOnBothSides(withEnabledSpec(object, null), names),
         status: { phase: 'Pending', qosClass: qosClassOf(specOf(object)) },
       }),
-      prepareForUpdate: (object, current) => keeping(object, current, 'status'),
+      prepareForUpdate: (object, current) =>
+        withEnabledSpec(keeping(object, current, 'status'), specOf(current)),
       validate: (object, found) => checkPod(object, names, found),
       validateNew: (object, found) => {
         validateNew(object, found)
@@ -75,7 +77,8 @@ export function podDefinition(names: Names): ResourceDefinition {
       {
         name: 'ephemeralcontainers',
         verbs: ['get', 'patch', 'update'],
-        prepareForUpdate: onlyEphemeralContainers,
+        prepareForUpdate: (object, current) =>
+          withEnabledSpec(onlyEphemeralContainers(object, current), specOf(current)),
         validateUpdate: (object, current, found) =>
           checkEphemeralUpdate(specOf(object), specOf(current), found),
       },
@@ -112,6 +115,12 @@ function addressesOf(pod: AnyObject): readonly string[] {
 
 function specOf(object: AnyObject): JsonObject {
   return objectMember(object, 'spec')
+}
+
+/** Returns a Pod without fields whose features are off. */
+function withEnabledSpec(object: AnyObject, before: JsonObject | null): AnyObject {
+  const spec = withoutDisabledFields(specOf(object), before)
+  return spec === specOf(object) ? object : { ...object, spec }
 }
 
 function fillPod(object: AnyObject): AnyObject {

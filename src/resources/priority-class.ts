@@ -24,6 +24,7 @@ export function priorityClassDefinition(names: Names): ResourceDefinition {
     schema: priorityClassSchema,
     validateName: checkDns1123Subdomain,
     deleteReturnsObject: false,
+    tracksGeneration: 'on-create',
     columns: [
       nameColumn,
       {

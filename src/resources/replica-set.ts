@@ -7,7 +7,6 @@ import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkImmutable } from './common/immutable.ts'
 import { replicaCount } from './common/replica-count.ts'
-import { statusApart } from './common/status-apart.ts'
 import { checkNotMore } from './common/status-counts.ts'
 import { statusSubresource } from './common/status-subresource.ts'
 import { builtInScale } from './scale.ts'
@@ -21,6 +20,7 @@ import {
   selectorColumn,
   selectorOf,
   specOf,
+  templateHooks,
   templateOf,
   warningsOfTemplate,
 } from './workloads/pod-owner.ts'
@@ -53,7 +53,7 @@ export function replicaSetDefinition(names: Names): ResourceDefinition {
       selectorColumn(selectorOf),
     ],
     hooks: {
-      ...statusApart(replicaSetSchema),
+      ...templateHooks(replicaSetSchema),
       fillDefaults: fillTemplate,
       validate: (object, found) => {
         checkReplicas(object, names, found)

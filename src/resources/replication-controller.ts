@@ -5,7 +5,6 @@ import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { statusApart } from './common/status-apart.ts'
 import { checkNotMore } from './common/status-counts.ts'
 import { statusSubresource } from './common/status-subresource.ts'
 import { replicaCount } from './common/replica-count.ts'
@@ -20,6 +19,7 @@ import {
   labelsOf,
   selectorColumn,
   specOf,
+  templateHooks,
   templateOf,
   warningsOfTemplate,
 } from './workloads/pod-owner.ts'
@@ -53,7 +53,7 @@ export function replicationControllerDefinition(names: Names): ResourceDefinitio
       selectorColumn(labelsOf),
     ],
     hooks: {
-      ...statusApart(replicationControllerSchema),
+      ...templateHooks(replicationControllerSchema),
       fillDefaults: (object) => fillLabels(fillTemplate(object)),
       validate: (object, found) => {
         checkSpec(object, names, found)

@@ -31,6 +31,8 @@ export function runtimeClassDefinition(names: Names): ResourceDefinition {
     schema: runtimeClassSchema,
     validateName: checkDns1123Subdomain,
     deleteReturnsObject: false,
+    putCreates: true,
+    updateNeedsVersion: true,
     columns: [
       nameColumn,
       textColumn('Handler', 'Configuration of the container runtime.', (object) =>

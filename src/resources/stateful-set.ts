@@ -7,7 +7,6 @@ import type { Names } from '../api/metadata/names.ts'
 import { equalUnder } from '../api/schema/equal.ts'
 import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { statusApart } from './common/status-apart.ts'
 import { checkCollisions, checkNotMore } from './common/status-counts.ts'
 import { statusSubresource } from './common/status-subresource.ts'
 import { builtInScale } from './scale.ts'
@@ -19,6 +18,7 @@ import {
   readyColumn,
   selectorOf,
   specOf,
+  templateHooks,
   templateOf,
   warningsOfTemplate,
 } from './workloads/pod-owner.ts'
@@ -26,7 +26,7 @@ import { statefulSetSchema, statefulSetSpecSchema } from './workloads/stateful-s
 
 /** Pods with stable names, and claims of their own. */
 export function statefulSetDefinition(names: Names): ResourceDefinition {
-  const { prepareForCreate, prepareForUpdate } = statusApart(statefulSetSchema)
+  const { prepareForCreate, prepareForUpdate } = templateHooks(statefulSetSchema)
   return Object.freeze({
     group: 'apps',
     version: 'v1',

@@ -59,9 +59,9 @@ export type ResourceDefinition = {
   readonly updateNeedsVersion?: true
   /**
    * `metadata.generation` counts changes outside metadata and status; `status-too`: outside
-   * metadata; `labels-too`: also those of the labels.
+   * metadata; `labels-too`: also those of the labels; `on-create`: no changes.
    */
-  readonly tracksGeneration?: true | 'status-too' | 'labels-too'
+  readonly tracksGeneration?: true | 'status-too' | 'labels-too' | 'on-create'
   /** Its objects are namespaces: one is removed only when it is empty. */
   readonly isNamespaceKind?: true
   /**
@@ -318,7 +318,7 @@ export type OperationSubresource = {
    * For a deletion: returns the change of another object that the same command contains, from
    * memory that is current. Pure. @throws ApiError to refuse
    */
-  readonly jointChange?: (context: JointContext) => JointChange
+  readonly jointChange?: (context: JointContext) => Promise<JointChange>
 }
 
 /** A path that connects the caller to another server: the agent of a node, a Pod or a Service. */

@@ -9,8 +9,14 @@ export type JointContext = {
   readonly object: AnyObject
   /** RFC 3339, whole seconds. */
   readonly time: string
-  /** Lists objects of another kind in the same namespace, as stored. For small collections. */
-  readonly list: (place: { readonly group: string; readonly plural: string }) => readonly AnyObject[]
+  /**
+   * Returns the objects of another kind in the same namespace, as stored, that `matches` selects.
+   * Yields to the event loop between large objects.
+   */
+  readonly filter: (
+    place: { readonly group: string; readonly plural: string },
+    matches: (object: AnyObject) => boolean,
+  ) => Promise<readonly AnyObject[]>
 }
 
 export type JointChange =

@@ -74,7 +74,11 @@ export function stampUpdated(
   if (prefix) metadata.generateName = prefix
   if (old.namespace !== undefined) metadata.namespace = old.namespace
   if (old.uid !== undefined) metadata.uid = old.uid
-  if (definition.tracksGeneration) metadata.generation = nextGeneration(object, current, definition)
+  if (definition.tracksGeneration) {
+    const generation = nextGeneration(object, current, definition)
+    // An object that was stored before its kind had a generation stays without it.
+    if (generation > 0) metadata.generation = generation
+  }
   if (old.creationTimestamp !== undefined) metadata.creationTimestamp = old.creationTimestamp
   if (deletionTimestamp !== undefined) metadata.deletionTimestamp = deletionTimestamp
   if (seconds !== undefined) metadata.deletionGracePeriodSeconds = seconds
@@ -132,7 +136,8 @@ export function withGeneration(
   { sent, current }: { readonly sent: AnyObject; readonly current: AnyObject },
   definition: ResourceDefinition,
 ): AnyObject {
-  if (definition.tracksGeneration === undefined || prepared === sent) return prepared
+  const { tracksGeneration } = definition
+  if (tracksGeneration === undefined || tracksGeneration === 'on-create' || prepared === sent) return prepared
   const generation = nextGeneration(prepared, current, definition)
   const { metadata } = prepared
   return generation === metadata.generation
@@ -150,6 +155,7 @@ function nextGeneration(
   { tracksGeneration }: ResourceDefinition,
 ): number {
   const before = current.metadata.generation ?? 0
+  if (tracksGeneration === 'on-create') return before
   const names = new Set([...Object.keys(object), ...Object.keys(current)])
   for (const name of names) {
     if (name === 'metadata' || (name === 'status' && tracksGeneration !== 'status-too')) continue

@@ -165,7 +165,8 @@ function draftOperation(
       const deletion = { ...requested, dryRun: options.dryRun || requested.dryRun }
       const draft = draftDelete(dependencies, on, deletion, reads)
       const { jointChange } = operation
-      return jointChange === undefined ? draft : withJointChange(on, draft, jointChange, reads)
+      if (jointChange === undefined) return draft
+      return withJointChange(dependencies, on, draft, { decide: jointChange, reads })
     }
     case 'change': {
       const change = (current: AnyObject): AnyObject => {

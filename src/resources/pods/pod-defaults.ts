@@ -64,7 +64,11 @@ function withMember(object: JsonObject, name: string, value: Json): JsonObject {
 }
 
 /** Maps each object of a list. @returns the same object if nothing changed */
-function withEach(object: JsonObject, name: string, change: (item: JsonObject) => JsonObject): JsonObject {
+export function withEach(
+  object: JsonObject,
+  name: string,
+  change: (item: JsonObject) => JsonObject,
+): JsonObject {
   const list = memberOf(object, name)
   if (!isJsonList(list)) return object
   let changed = false

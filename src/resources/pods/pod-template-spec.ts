@@ -6,6 +6,7 @@ import { validateAnnotations, validateLabels } from '../../api/metadata/object-m
 import type { Names } from '../../api/metadata/names.ts'
 import { part, struct } from '../../api/schema/build.ts'
 import { objectMetaSchema } from '../../api/schema/shared.ts'
+import { withoutDisabledFields } from './disabled-fields.ts'
 import { fillPodSpec } from './pod-defaults.ts'
 import { checkDeletionCost } from './deletion-cost.ts'
 import { checkShapeWithoutVolumes } from './pod-shape.ts'
@@ -31,6 +32,18 @@ export function fillPodTemplate(template: JsonObject): JsonObject {
   const spec = objectMember(template, 'spec')
   const filled = fillPodSpec(spec)
   return filled === spec ? template : { ...template, spec: filled }
+}
+
+/**
+ * Returns a template without fields whose features are off.
+ *
+ * @param before null: the object is new
+ * @returns the identical template if there is nothing to change
+ */
+export function withEnabledFields(template: JsonObject, before: JsonObject | null): JsonObject {
+  const spec = objectMember(template, 'spec')
+  const kept = withoutDisabledFields(spec, before === null ? null : objectMember(before, 'spec'))
+  return kept === spec ? template : { ...template, spec: kept }
 }
 
 /**

@@ -22,9 +22,9 @@ const budgets = { group: 'policy', plural: 'poddisruptionbudgets' } as const
  * @throws ApiError the budget does not allow it now
  * @source upstream `pkg/registry/core/pod/storage/eviction.go`
  */
-export function chargeBudget({ object: pod, list, time }: JointContext): JointChange {
+export async function chargeBudget({ object: pod, filter, time }: JointContext): Promise<JointChange> {
   if (needsNoBudget(pod)) return { kind: 'none' }
-  const matching = list(budgets).filter((budget) => selects(budget, pod))
+  const matching = await filter(budgets, (budget) => selects(budget, pod))
   const [budget] = matching
   if (budget === undefined) return { kind: 'none' }
   if (matching.length > 1) {

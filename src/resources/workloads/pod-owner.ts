@@ -4,11 +4,18 @@ import { goMap, goSelector } from '../../api/errors/go-values.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 import { memberOf, numberMember, objectMember, objectsMember, textMember } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
+import type { ObjectSchema } from '../../api/schema/schema.ts'
 import { selectorOfObject } from '../../api/selectors/label-selector.ts'
 import type { AnyObject, Column, ResourceHooks } from '../../registry/kinds/definition.ts'
+import { statusApart } from '../common/status-apart.ts'
 import { textColumn } from '../common/text-column.ts'
 import { labelsText, isEmptySelector, selectorText } from '../common/selector.ts'
-import { checkPodTemplate, fillPodTemplate, podTemplateWarnings } from '../pods/pod-template-spec.ts'
+import {
+  checkPodTemplate,
+  fillPodTemplate,
+  podTemplateWarnings,
+  withEnabledFields,
+} from '../pods/pod-template-spec.ts'
 
 /** Shared parts of kinds with a Pod template in `spec.template`. */
 
@@ -27,6 +34,25 @@ export function fillTemplate(object: AnyObject): AnyObject {
   const template = templateOf(object)
   const filled = fillPodTemplate(template)
   return filled === template ? object : { ...object, spec: { ...specOf(object), template: filled } }
+}
+
+/**
+ * Hooks of a kind with a Pod template whose status only `/status` writes. They drop the fields of
+ * the template whose features are off.
+ */
+export function templateHooks(schema: ObjectSchema): ReturnType<typeof statusApart> {
+  const { prepareForCreate, prepareForUpdate } = statusApart(schema)
+  return {
+    prepareForCreate: (object, writing) => withEnabledTemplate(prepareForCreate(object, writing), null),
+    prepareForUpdate: (object, current, writing) =>
+      withEnabledTemplate(prepareForUpdate(object, current, writing), templateOf(current)),
+  }
+}
+
+function withEnabledTemplate(object: AnyObject, before: JsonObject | null): AnyObject {
+  const template = templateOf(object)
+  const enabled = withEnabledFields(template, before)
+  return enabled === template ? object : { ...object, spec: { ...specOf(object), template: enabled } }
 }
 
 /** Warnings about the template, if anything but the metadata and the status changed. */

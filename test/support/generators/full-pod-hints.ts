@@ -81,6 +81,7 @@ export const podHints: Hints = {
   'core.v1.PodSpec.overhead': one({ cpu: '100m', memory: '1Mi' }),
   'core.v1.PodSpec.activeDeadlineSeconds': one(100_000),
   'core.v1.PodOS.name': one('linux'),
+  'core.v1.SecurityContext.procMount': one('Default'),
   'core.v1.PodSpec.shareProcessNamespace': (_, variant) => variant % 2 === 1,
   'core.v1.PodSpec.hostPID': (_, variant) => (variant % 2 === 1 ? undefined : true),
   'core.v1.PodDNSConfig.nameservers': one(['10.0.0.2', '2001:db8::2']),
@@ -97,7 +98,8 @@ export const podMends: { readonly [shape: string]: Mend } = {
     if (toleration['effect'] !== 'NoExecute') delete toleration['tolerationSeconds']
   },
   'core.v1.TopologySpreadConstraint': (constraint) => {
-    if (constraint['whenUnsatisfiable'] !== 'DoNotSchedule') delete constraint['minDomains']
+    // The server drops it.
+    delete constraint['minDomains']
   },
   'core.v1.PodSpec': (spec, variant) => {
     spec['serviceAccount'] = spec['serviceAccountName'] ?? ''

@@ -92,3 +92,13 @@ void test('spec 2.13: an ingress class has a controller with a domain, and param
     [{ spec: { controller: 'x.io/b' } }, ['FieldValueInvalid spec.controller'], 'field is immutable'],
   ])
 })
+
+void test('a PriorityClass has the generation 1, which updates do not change', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const [kind, name] = ['PriorityClass', 'high']
+  const { object } = await api.create({ kind, body: { metadata: { name, generation: 7 }, value: 5 } })
+  assert.equal(object.metadata.generation, 1)
+  const changed = await api.patch({ kind, name, body: { description: 'd', metadata: { generation: 9 } } })
+  assert.equal(changed.object.metadata.generation, 1)
+})

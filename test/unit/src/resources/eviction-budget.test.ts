@@ -168,3 +168,25 @@ void test('two hundred evictions at once take exactly what the budget allows', a
   const ending = items.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
   assert.equal(ending.length, allowed)
 })
+
+void test('an eviction yields to the event loop between large budgets', async (t) => {
+  const api = await open(t)
+  await createRunning(api, 'x')
+  const soon = api.clock.soon.bind(api.clock)
+  let yields = 0
+  api.clock.soon = (action) => {
+    yields++
+    soon(action)
+  }
+  const yieldsOfEviction = async (): Promise<number> => {
+    yields = 0
+    assert.equal((await evict(api, 'x', { dryRun: 'All' })).code, 201)
+    return yields
+  }
+  const values = Array.from({ length: 30_000 }, (_, at) => `value-${at}`)
+  const spec = { minAvailable: 1, selector: { matchExpressions: [{ key: 'a', operator: 'In', values }] } }
+  const before = await yieldsOfEviction()
+  for (const name of ['b1', 'b2', 'b3', 'b4'])
+    await api.create({ kind: budget.kind, body: { metadata: { name }, spec } })
+  assert.ok((await yieldsOfEviction()) >= before + 3)
+})

@@ -302,7 +302,6 @@ void test('fields of the security context do not contradict each other', async (
   const at = `${first}.securityContext`
   await refuseEach(api, [
     [secured({ runAsUser: -1 }), `FieldValueInvalid ${at}.runAsUser`, 'between 0 and 2147483647'],
-    [secured({ procMount: 'All' }), `FieldValueNotSupported ${at}.procMount`],
     [
       secured({ allowPrivilegeEscalation: false, privileged: true }),
       `FieldValueInvalid ${at}`,

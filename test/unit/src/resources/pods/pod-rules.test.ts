@@ -84,10 +84,6 @@ void test('node selectors, affinity, tolerations and topology spread are validat
       'FieldValueDuplicate spec.topologySpreadConstraints[1].{topologyKey, whenUnsatisfiable}',
       '{zone, DoNotSchedule}',
     ],
-    [
-      { topologySpreadConstraints: [{ ...spread, whenUnsatisfiable: 'ScheduleAnyway', minDomains: 2 }] },
-      'FieldValueInvalid spec.topologySpreadConstraints[0].minDomains',
-    ],
   ])
 })
 
