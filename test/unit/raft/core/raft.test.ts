@@ -10,7 +10,7 @@ import { scenarioConfig } from '../../../scenario/world.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: the contract with the shell: when work is due, what is dropped, start and limits.
+ * Goal: the contract with the driver: when work is due, what is dropped, start and limits.
  */
 
 const nothing = {
