@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { asideSuffix, readFileIfThere, removeFile, replaceFile } from '../pki/files.ts'
 import { BackupError } from './errors.ts'
@@ -24,6 +24,8 @@ export const memberFiles = [
   claimFileName,
 ] as const
 
+export type MemberFile = (typeof memberFiles)[number]
+
 /** Marks a directory as incomplete: no server starts on it. */
 export type UnfinishedCommand =
   | { readonly command: 'restore' }
@@ -32,6 +34,20 @@ export type UnfinishedCommand =
    * new ones are being created.
    */
   | { readonly command: 'recover'; readonly step: 'moving' | 'making'; readonly aside: string }
+
+/**
+ * Returns a function that returns the directory that holds an original file: the data directory
+ * itself, or the one to which an interrupted recovery moved the file.
+ *
+ * @throws BackupError `refused` when the mark is damaged
+ */
+export function placesOf(directory: string): (name: MemberFile) => string {
+  const unfinished = readMark(directory)
+  if (unfinished?.command !== 'recover') return () => directory
+  const { step } = unfinished
+  const aside = join(directory, unfinished.aside)
+  return (name) => (step === 'making' || existsSync(join(aside, name)) ? aside : directory)
+}
 
 /** Durable on return. */
 export function writeMark(directory: string, unfinished: UnfinishedCommand): void {
