@@ -68,7 +68,7 @@ export function readMark(directory: string): UnfinishedCommand | null {
   // If a recovery was interrupted, the original files may be nowhere else.
   throw new BackupError(
     'refused',
-    `${path} is damaged: give another --data-dir, and keep this directory, which may have the only data of a member`,
+    `${path} is damaged: give another directory, and keep this directory, which may have the only data of a member`,
   )
 }
 
@@ -112,6 +112,6 @@ export function emptyForRestore(directory: string): void {
   if (there === undefined && unfinished === null) return
   throw new BackupError(
     'refused',
-    `${directory} is not empty (${there ?? unfinishedFileName}): give another --data-dir, or move away what is there`,
+    `${directory} is not empty (${there ?? unfinishedFileName}): give another directory, or move away what is there`,
   )
 }
