@@ -14,6 +14,7 @@ import { keyOf } from '../store/key.ts'
 import type { StoredObject } from '../store/object-store.ts'
 import type { AdmissionPlugin } from './chain.ts'
 import { ephemeralSecretViolation, limitsSecrets, secretViolation } from './mountable-secrets.ts'
+import { isPodWrite } from './pods.ts'
 import { wantsToken, withTokenVolume } from './token-volume.ts'
 
 export type ServiceAccountAdmissionDependencies = {
@@ -66,11 +67,6 @@ export function serviceAccountAdmission(dependencies: ServiceAccountAdmissionDep
       return accountOf(request, object) === null ? [defaultAccount(dependencies, request)] : []
     },
   }
-}
-
-function isPodWrite({ definition, target, operation }: AdmissionRequest): boolean {
-  const isWrite = operation === 'CREATE' || operation === 'UPDATE'
-  return isWrite && definition.group === '' && definition.plural === 'pods' && target.subresource === null
 }
 
 /** @throws ApiError `Forbidden`: the account of the Pod does not list a Secret that the Pod uses */

@@ -24,7 +24,8 @@ import { featureLevelMax } from '../version.ts'
 import { BackupError } from './errors.ts'
 import { backupLimits } from './limits.ts'
 import { ReadOnlyDisk } from './read-only-disk.ts'
-import { logFolder, databaseFolder } from '../data-dir/layout.ts'
+import { placesOf } from './unfinished.ts'
+import { claimFileName, clusterFileName, databaseFolder, logFolder } from '../data-dir/layout.ts'
 
 /** Content of one surviving data directory. */
 export type RecoveryCandidate = {
@@ -63,19 +64,21 @@ export type CandidateLog = {
 export type UnprovenWrite = { readonly index: number; readonly keys: readonly string[] }
 
 /**
- * Inspects a directory that the caller has locked. The only changes are those that LevelDB makes
+ * Inspects a directory that the caller has locked; after an interrupted recovery, its original
+ * files, wherever they are. The only changes are those that LevelDB makes
  * when it opens a database, and the completed removal of databases that a process had begun to
  * remove.
  *
  * @returns also the state after the last entry; null when it is damaged
- * @throws BackupError `refused` when it is not the directory of a member
+ * @throws BackupError `refused` when it is not the directory of a member, or its mark is damaged
  */
 export async function inspectDataDir(
   directory: string,
   random: Random,
 ): Promise<{ readonly candidate: RecoveryCandidate; readonly state: MachineState | null }> {
-  const identity = identityOf(directory)
-  const logDirectory = join(directory, logFolder)
+  const placeOf = placesOf(directory)
+  const identity = identityOf(directory, placeOf(claimFileName))
+  const logDirectory = join(placeOf(logFolder), logFolder)
   if (!hasLog(logDirectory)) return { candidate: damagedCandidate('there is no log'), state: null }
   let wal: Wal
   try {
@@ -86,7 +89,7 @@ export async function inspectDataDir(
     return { candidate: damagedCandidate(cause.message), state: null }
   }
   try {
-    const { state, damage, suspect } = await stateOf(directory, wal.recovered)
+    const { state, damage, suspect } = await stateOf(placeOf(databaseFolder), wal.recovered)
     const applied = state?.appliedIndex ?? null
     const appliedRevision = state?.revision ?? null
     const { hardState, base, lastIndex, lastTerm, termRuns, configuration } = wal.recovered
@@ -100,7 +103,7 @@ export async function inspectDataDir(
     }
     // A restored state does not contain the ID of the cluster that was founded with it.
     const ofState = identity.life === undefined ? (state?.identity?.clusterId ?? null) : null
-    const clusterId = clusterIdIn(directory, identity) ?? ofState
+    const clusterId = clusterIdIn(placeOf(clusterFileName), identity) ?? ofState
     const candidate = { directory, identity, clusterId, damage: found, suspect, log }
     return { candidate, state: found === null ? state : null }
   } finally {
@@ -108,7 +111,7 @@ export async function inspectDataDir(
   }
 
   function damagedCandidate(damage: string): RecoveryCandidate {
-    const clusterId = clusterIdIn(directory, identity)
+    const clusterId = clusterIdIn(placeOf(clusterFileName), identity)
     return { directory, identity, clusterId, damage, suspect: null, log: null }
   }
 }
@@ -126,9 +129,10 @@ function clusterIdIn(directory: string, { joined }: MemberIdentity): string | nu
   }
 }
 
-function identityOf(directory: string): MemberIdentity {
+/** @param place the directory that holds the claim */
+function identityOf(directory: string, place: string): MemberIdentity {
   try {
-    const identity = readIdentity(directory)
+    const identity = readIdentity(place)
     if (identity !== null) return identity
   } catch (cause) {
     if (cause instanceof StartError) throw new BackupError('refused', cause.message, { cause })

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { asideSuffix, readFileIfThere, removeFile, replaceFile } from '../pki/files.ts'
 import { BackupError } from './errors.ts'
@@ -24,6 +24,8 @@ export const memberFiles = [
   claimFileName,
 ] as const
 
+export type MemberFile = (typeof memberFiles)[number]
+
 /** Marks a directory as incomplete: no server starts on it. */
 export type UnfinishedCommand =
   | { readonly command: 'restore' }
@@ -32,6 +34,20 @@ export type UnfinishedCommand =
    * new ones are being created.
    */
   | { readonly command: 'recover'; readonly step: 'moving' | 'making'; readonly aside: string }
+
+/**
+ * Returns a function that returns the directory that holds an original file: the data directory
+ * itself, or the one to which an interrupted recovery moved the file.
+ *
+ * @throws BackupError `refused` when the mark is damaged
+ */
+export function placesOf(directory: string): (name: MemberFile) => string {
+  const unfinished = readMark(directory)
+  if (unfinished?.command !== 'recover') return () => directory
+  const { step } = unfinished
+  const aside = join(directory, unfinished.aside)
+  return (name) => (step === 'making' || existsSync(join(aside, name)) ? aside : directory)
+}
 
 /** Durable on return. */
 export function writeMark(directory: string, unfinished: UnfinishedCommand): void {
@@ -52,7 +68,7 @@ export function readMark(directory: string): UnfinishedCommand | null {
   // If a recovery was interrupted, the original files may be nowhere else.
   throw new BackupError(
     'refused',
-    `${path} is damaged: give another --data-dir, and keep this directory, which may have the only data of a member`,
+    `${path} is damaged: give another directory, and keep this directory, which may have the only data of a member`,
   )
 }
 
@@ -96,6 +112,6 @@ export function emptyForRestore(directory: string): void {
   if (there === undefined && unfinished === null) return
   throw new BackupError(
     'refused',
-    `${directory} is not empty (${there ?? unfinishedFileName}): give another --data-dir, or move away what is there`,
+    `${directory} is not empty (${there ?? unfinishedFileName}): give another directory, or move away what is there`,
   )
 }

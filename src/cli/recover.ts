@@ -31,7 +31,6 @@ export async function recover(terminal: Terminal, flags: RecoverFlags): Promise<
     checkDirectories(flags.dataDir)
     for (const directory of flags.dataDir) {
       locks.push(await lockedFor(terminal, directory))
-      undoRecovery(directory)
       candidates.push((await inspectDataDir(directory, terminal.random)).candidate)
     }
     if (flags.output === 'table') for (const line of formatTable(rowsOf(candidates))) terminal.print(line)
@@ -48,6 +47,7 @@ export async function recover(terminal: Terminal, flags: RecoverFlags): Promise<
       const { member } = choice.best.identity
       throw new CliError('failed', `nothing was changed: use --yes to continue from ${member} alone`)
     }
+    for (const directory of flags.dataDir) undoRecovery(directory)
     await perform(terminal, choice)
   } finally {
     for (const lock of locks) lock.release()

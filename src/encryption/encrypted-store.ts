@@ -47,7 +47,7 @@ export class EncryptedStore extends ForwardingStore {
    * By stored object, so that all readers share one. An entry lives as long as the stored object.
    */
   #objects = new WeakMap<StoredObject, DecryptedObject>()
-  readonly #events = new WeakMap<StoreEvent, StoreEvent>()
+  #events = new WeakMap<StoreEvent, StoreEvent>()
   readonly #indexes = new WeakMap<EventIndex, EventIndex>()
   readonly #readableListeners = new Set<() => void>()
 
@@ -63,12 +63,13 @@ export class EncryptedStore extends ForwardingStore {
   }
 
   /**
-   * Takes changed keys into use. Views return new objects from now on, so that nothing is used that
-   * was derived from an object while the former keys were in use.
+   * Takes changed keys into use. Views and watches return new objects from now on, so that nothing
+   * is used that was derived from an object while the former keys were in use.
    */
   use(keys: EncryptionKeys): void {
     this.#cache.clear()
     this.#objects = new WeakMap()
+    this.#events = new WeakMap()
     this.#decryption.keys = keys
     this.notifyReadable()
   }

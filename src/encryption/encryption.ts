@@ -136,10 +136,7 @@ export class Encryption {
 
   /** Why a key management service is not healthy. null: all are, as far as is known. */
   get kmsFailure(): string | null {
-    for (const [name, { unhealthy }] of this.#kms.health) {
-      if (unhealthy !== null) return `kms key ${JSON.stringify(name)}: ${unhealthy}`
-    }
-    return null
+    return this.#kms.unhealthy
   }
 
   close(): void {

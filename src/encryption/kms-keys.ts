@@ -7,7 +7,7 @@ import type { ProviderConfig } from './provider-config.ts'
 
 type KmsConfig = Extract<ProviderConfig, { readonly kind: 'kms' }>
 
-export type KmsHealth = Pick<KmsKey, 'failure' | 'unhealthy' | 'healthyAgeMs'>
+export type KmsHealth = Pick<KmsKey, 'failure' | 'healthyAgeMs'>
 
 export type KmsKeysDependencies = {
   readonly clock: Clock
@@ -57,8 +57,25 @@ export class KmsKeys {
     }
   }
 
+  /** The health of the services by the name of their key; of several with one name, the worst. */
   get health(): ReadonlyMap<string, KmsHealth> {
-    return new Map([...this.#keys.values()].map((key) => [key.name, key]))
+    const worst = new Map<string, KmsHealth>()
+    for (const { name, failure, healthyAgeMs } of this.#keys.values()) {
+      const other = worst.get(name)
+      worst.set(name, {
+        failure: other?.failure ?? failure,
+        healthyAgeMs: Math.max(other?.healthyAgeMs ?? 0, healthyAgeMs),
+      })
+    }
+    return worst
+  }
+
+  /** Why a service is not healthy, with the name of its key. null: all are, as far as is known. */
+  get unhealthy(): string | null {
+    for (const { name, unhealthy } of this.#keys.values()) {
+      if (unhealthy !== null) return `kms key ${JSON.stringify(name)}: ${unhealthy}`
+    }
+    return null
   }
 }
 

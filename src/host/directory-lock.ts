@@ -116,7 +116,7 @@ function answers(path: string): Promise<boolean> {
 
 function taken(directory: string): DirectoryTaken {
   return new DirectoryTaken(
-    `data directory ${directory} is in use by process ${holderOf(directory)}: stop it, or give another --data-dir`,
+    `data directory ${directory} is in use by process ${holderOf(directory)}: stop it, or give another directory`,
   )
 }
 

@@ -187,7 +187,7 @@ class HostLock implements DirectoryLock {
   #taken(found: string | null): DirectoryTaken {
     const name = (found === null ? null : hostOf(found))?.name ?? 'unknown'
     return new DirectoryTaken(
-      `data directory ${this.#directory} is in use by a process on host ${name}: stop it, or give another --data-dir`,
+      `data directory ${this.#directory} is in use by a process on host ${name}: stop it, or give another directory`,
     )
   }
 }

@@ -5,8 +5,9 @@ import { CodedError } from '../../base/coded-error.ts'
  * - `no-keys`: the leader has not created the first key yet
  * - `full`: there are too many keys that tokens in use may need
  * - `storage`: the storage is full
+ * - `too-large`: the keys exceed the size limit of objects
  * - `conflict`: there were concurrent changes
  */
-export type KeyRingErrorCode = 'unknown-key' | 'no-keys' | 'full' | 'storage' | 'conflict'
+export type KeyRingErrorCode = 'unknown-key' | 'no-keys' | 'full' | 'storage' | 'too-large' | 'conflict'
 
 export class KeyRingError extends CodedError<KeyRingErrorCode> {}

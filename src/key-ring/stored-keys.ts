@@ -63,7 +63,10 @@ export function deleteMemberKey(member: string): Operation {
   return { kind: 'delete', key: memberKeyKey(member), conditions: [] }
 }
 
-/** @returns false: something else was written first. @throws StoreError; KeyRingError `storage` */
+/**
+ * @returns false: something else was written first
+ * @throws StoreError; KeyRingError `storage`, `too-large`
+ */
 export async function writeKeys(
   store: Pick<ObjectStore, 'write'>,
   operations: readonly Operation[],
@@ -77,10 +80,15 @@ export async function writeKeys(
     case 'nothing':
       return false
     case 'over-quota':
-    case 'too-large':
       throw new KeyRingError(
         'storage',
         'the storage is full: delete objects or raise the quota (orchctl settings set)',
+      )
+    case 'too-large':
+      throw new KeyRingError(
+        'too-large',
+        `the keys need an object of ${outcome.bytes} bytes, the limit is ${outcome.bytesMax}: ` +
+          'revoke a key or raise the limit (orchctl settings set --object-size-max)',
       )
     default:
       return assertNever(outcome)

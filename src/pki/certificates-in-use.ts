@@ -58,7 +58,10 @@ export type CertificateSources = {
 /** Maximum number of listed certificates of each use; those that expire last are left out. */
 const perUseMax = 16
 
-/** Returns every certificate that a member uses, by use and then by expiry. */
+/**
+ * Returns every certificate that a member uses, by use and then by expiry, except shared
+ * authorities that were replaced.
+ */
 export function certificatesInUse(sources: CertificateSources): readonly CertificateInUse[] {
   const all = [...leaves(sources), ...authorities(sources), ...outwardOf(sources.outward)]
   return certificateUses.flatMap((use) =>
@@ -117,7 +120,7 @@ function authorities({ config, keys, sharedAuthorities }: CertificateSources): r
     ...listed('peer-ca', config['peer-ca-file'], peer?.authority ?? null, rotated),
     ...listed('front-proxy-ca', config['requestheader-client-ca-file'], server.proxyAuthorities, rotated),
     ...(signers.length === 0
-      ? sharedOnes(sharedAuthorities)
+      ? sharedSigner(sharedAuthorities)
       : [...new Set(signers)].flatMap((path) =>
           listed('signing-ca', path, firstOf(textOrEmpty(path)), {
             kind: 'by-operator',
@@ -127,14 +130,18 @@ function authorities({ config, keys, sharedAuthorities }: CertificateSources): r
   ]
 }
 
-/** Returns the shared authorities. Only the one that signs is replaced; the others just expire. */
-function sharedOnes({ certificates, renewalMs }: SharedAuthoritiesInUse): readonly CertificateInUse[] {
+/**
+ * Returns the shared authority that signs. Earlier ones are still trusted, but were replaced:
+ * nothing has to be done when they expire, so they are not reported.
+ */
+function sharedSigner({ certificates, renewalMs }: SharedAuthoritiesInUse): readonly CertificateInUse[] {
   const plan: RenewalPlan = { kind: 'by-itself', atMs: null }
-  const all = listed('signing-ca', 'shared by the members', certificates, plan)
-  return all.map((one, at) => {
-    if (at < all.length - 1) return one
-    return { ...one, plan: { kind: 'by-itself', atMs: one.certificate.notAfterMs - renewalMs } }
-  })
+  return listed('signing-ca', 'shared by the members', certificates, plan)
+    .slice(-1)
+    .map((one) => ({
+      ...one,
+      plan: { kind: 'by-itself', atMs: one.certificate.notAfterMs - renewalMs },
+    }))
 }
 
 function outwardOf(outward: readonly OutwardCertificate[]): readonly CertificateInUse[] {

@@ -66,7 +66,7 @@ void describe('command line', () => {
   })
 })
 
-void test('a data directory serves one process, one cluster and one domain', async (t) => {
+void test('a data directory serves one process, one member, one cluster and one domain', async (t) => {
   const cluster = await ProcessCluster.start({ members: 1 })
   t.after(() => cluster.remove())
   const member = cluster.members[0] ?? assert.fail('one member')
@@ -79,14 +79,17 @@ void test('a data directory serves one process, one cluster and one domain', asy
   assert.ok(await member.isReady(), 'the first is undisturbed')
 
   assert.equal(await member.stop(), 0)
+  const settings = parse(readFileSync(config, 'utf8')) as Record<string, unknown>
+  const addresses = `${String(settings['peer-address'])}/${String(settings['advertise-address'])}`
   for (const [what, flags] of [
     ['domain', ['--api-domain', 'orch.io']],
     ['cluster', ['--cluster-name', 'another']],
+    ['member', ['--name', 'another', '--initial-members', `another=${addresses}`]],
   ] as const) {
     const ended = runServer(['--config', config, ...flags])
     assert.notEqual(ended.code, 0, what)
     assert.equal(ended.lines.length, 1, ended.lines.join('\n'))
-    assert.match(ended.lines[0] ?? '', /data/, what)
+    assert.match(ended.lines[0] ?? '', new RegExp(`data directory .* belongs to .*${what} `), what)
   }
   member.start()
   await member.waitReady()

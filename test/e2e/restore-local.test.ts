@@ -63,9 +63,9 @@ void test('a local cluster continues from a snapshot of another one', async () =
     assert.match(got.out, /"historyEventsMin": 4711/)
     const again = await orchctl(...restored)
     assert.equal(again.code, 1)
-    assert.match(again.err, /data is in use by process|data is not empty/)
+    assert.match(again.err, /data (is in use by process \d+|is not empty \(.*\)): .*give another directory/)
     await done('cluster', 'down', '--dir', second)
-    assert.match((await orchctl(...restored)).err, /data is not empty \(.*\): give another --data-dir/)
+    assert.match((await orchctl(...restored)).err, /data is not empty \(.*\): give another directory/)
   } finally {
     for (const directory of [first, second]) await orchctl('cluster', 'down', '--force', '--dir', directory)
     rmSync(home, { recursive: true, force: true })

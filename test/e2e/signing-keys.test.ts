@@ -1,12 +1,13 @@
 /*
  * Goal: members share their signing keys without files. After a rotation all of them sign with the
  * new key; a revoked key stops working everywhere; a failover and a restart keep the keys, an added
- * member receives them, and a removed one is left out. The file that opens them is readable by its
- * owner only. Method: real processes, orchctl and kubectl.
+ * member receives them, and a removed one is left out. The file that opens them is the only one in
+ * the data directory with a private key, and readable by its owner only.
+ * Method: real processes, orchctl and kubectl.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -30,6 +31,13 @@ function keysIn(output: string): readonly Key[] {
   return parsed['keys'].filter(isRecord).map(({ id, use, members }) => {
     return { id: String(id), use: String(use), members: Array.isArray(members) ? members.length : 0 }
   })
+}
+
+function filesWithPrivateKeys(directory: string): readonly string[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => readFileSync(path).includes('PRIVATE KEY'))
 }
 
 function keyOf(token: string): string {
@@ -91,7 +99,7 @@ void describe('signing keys of three members', () => {
     for (const { directory } of cluster.members) {
       const path = join(directory, 'data', 'sealing.key')
       assert.equal(statSync(path).mode & 0o777, 0o600)
-      assert.match(readFileSync(path, 'utf8'), /PRIVATE KEY/)
+      assert.deepEqual(filesWithPrivateKeys(join(directory, 'data')), [path])
     }
   })
 

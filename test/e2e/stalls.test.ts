@@ -182,6 +182,7 @@ void test('a disk that hangs for ever on the leader moves leadership, on a follo
       const seen = await during(run, `disk of a ${who}, for ever`, [], 6000)
       assert.equal(seen.newLeaders.length, who === 'leader' ? 1 : 0)
       assert.ok(!seen.newLeaders.includes(victim.name))
+      assert.ok(seen.writesMeanwhile > 2, `the others continue: ${seen.writesMeanwhile} writes`)
       assert.equal(await victim.isReady(), false, 'a member that writes nothing is not ready')
       if (who === 'leader') await victim.stop('SIGKILL')
       else assert.equal(await victim.stop('SIGTERM'), 1, 'it exits and reports an unclean shutdown')

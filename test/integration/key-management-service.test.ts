@@ -4,14 +4,17 @@
  * Method: the shipped client and store, and a service on a unix socket whose behavior changes.
  */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { Registry as MetricsRegistry } from 'prom-client'
 import { namesOf } from '../../src/api/metadata/names.ts'
 import { EncryptedStore } from '../../src/encryption/encrypted-store.ts'
 import { parseEncryptionFile } from '../../src/encryption/encryption-file.ts'
 import { KmsClient } from '../../src/encryption/kms-client.ts'
 import { KmsKey } from '../../src/encryption/kms-key.ts'
 import { KmsKeys } from '../../src/encryption/kms-keys.ts'
+import { registerEncryptionMetrics } from '../../src/encryption/encryption-metrics.ts'
 import { keysOfRules } from '../../src/encryption/keys-of-rules.ts'
 import { encode, parseStored } from '../../src/registry/kinds/encode.ts'
 import { SealedObjectError } from '../../src/registry/shared/sealed-object-error.ts'
@@ -198,6 +201,24 @@ for (const [answer, bytes, why] of [
     assert.equal(member.health.at(-1), null)
   })
 }
+
+void test('of services whose keys have the same name, the failing one is reported', async (t) => {
+  const { kms } = await started(t)
+  const sockets = [kms.socket, join(kms.directory, 'nowhere.sock')]
+  for (const order of [sockets, sockets.toReversed()]) {
+    const log = { info: () => undefined, warn: () => undefined }
+    const keys = new KmsKeys({ clock, random: freshRandom(), log, onHealthy: () => undefined })
+    t.after(() => keys.retain([]))
+    for (const socket of order) await keys.of({ kind: 'kms', name: 'vault', socket, timeoutMs: 1000 }).look()
+    assert.match(keys.unhealthy ?? '', /^kms key "vault": Status of the key management service failed/)
+    const metrics = new MetricsRegistry()
+    registerEncryptionMetrics(metrics, () => ({
+      ...{ entries: [], sealedReads: 0, reloads: { taken: 0, refused: 0 } },
+      ...{ kms: keys.health, plainTextRemoved: null, isFileUsable: null },
+    }))
+    assert.match(await metrics.metrics(), /^orch_encryption_kms_healthy\{key="vault"\} 0$/m)
+  }
+})
 
 void test('while the service is gone, opened keys are used and others wait for it to come back', async (t) => {
   const { kms, store } = await started(t)

@@ -26,6 +26,7 @@ import { encodeEnvelope, FileDisk, logIndex, nodeId, term, Wal } from '../../raf
 import type { Entry } from '../../raft/index.ts'
 import { FileClusterRecord } from '../../src/data-dir/cluster-record-file.ts'
 import { claimDirectory, readIdentity } from '../../src/data-dir/member-identity.ts'
+import { undoRecovery } from '../../src/backup/recover.ts'
 import { inspectDataDir } from '../../src/backup/recovery-candidate.ts'
 import { cli } from '../../src/cli/cli.ts'
 import { RealClock } from '../../src/host/clock.ts'
@@ -113,7 +114,7 @@ async function objectsOf(directory: string): Promise<readonly string[]> {
 function contentOf(directory: string): readonly string[] {
   return readdirSync(directory, { recursive: true })
     .map(String)
-    .filter((path) => !/^(db|pid|lock)/.test(path))
+    .filter((path) => !/(^|\/)(db|pid|lock)/.test(path))
     .sort()
 }
 
@@ -243,10 +244,10 @@ void test('an interrupted recovery lets no server start, and a second one comple
       () => claimDirectory(of('n1'), identity),
       /orchctl recover did not finish in .*n1: run it again/,
     )
+    const left = contentOf(of('n1'))
     const requested = await orchctl('recover', '--data-dir', of('n1'))
-    assert.match(requested.err, /nothing was changed: use --yes/)
-    assert.ok(!existsSync(join(of('n1'), 'unfinished')))
-    assert.equal(readIdentity(of('n1'))?.id, identity.id)
+    assert.match(requested.err, /nothing was changed: use --yes to continue from n1 alone/)
+    assert.deepEqual(contentOf(of('n1')), left)
     const done = await orchctl(...words)
     assert.equal(done.code, 0, done.err)
     assert.ok((await objectsOf(of('n1'))).includes(configMapKey('a')))
@@ -254,7 +255,7 @@ void test('an interrupted recovery lets no server start, and a second one comple
   assert.fail('entropy was never enough')
 })
 
-void test('an interrupted recovery leaves its input for the next one', async () => {
+void test('an interrupted recovery leaves its input for the next one, which undoes it only with --yes', async () => {
   const parts = ['log', 'db', 'founding', 'cluster.json', 'lease-promise', 'member.json'] as const
   const before = scene()
   append(before('n1'), first, ['a'], base)
@@ -273,8 +274,12 @@ void test('an interrupted recovery leaves its input for the next one', async () 
         cpSync(join(kept, 'n2'), directory, { recursive: true, force: true })
         rmSync(join(directory, 'member.json'))
       }
+      const left = contentOf(directory)
       const requested = await orchctl('recover', '--data-dir', directory)
       assert.match(requested.err, /nothing was changed: use --yes to continue from n1 alone/)
+      assert.match(requested.out, new RegExp(`^n1 .* whole .* ${directory}$`, 'm'))
+      assert.deepEqual(contentOf(directory), left)
+      undoRecovery(directory)
       assert.deepEqual(contentOf(directory), whole)
       assert.ok((await objectsOf(directory)).includes(configMapKey('a')))
     }

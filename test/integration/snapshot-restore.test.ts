@@ -148,10 +148,7 @@ void test('a restore does not overwrite existing data', async () => {
   writeFileSync(join(directory, 'precious'), 'mine')
   const ran = await orchctl(...words('n1', directory))
   assert.equal(ran.code, 1)
-  assert.match(
-    ran.err,
-    /full is not empty \(precious\): give another --data-dir, or move away what is there$/,
-  )
+  assert.match(ran.err, /full is not empty \(precious\): give another directory, or move away what is there$/)
   assert.equal(readFileSync(join(directory, 'precious'), 'utf8'), 'mine')
   const own = join(home, 'own')
   await restored('n1', own)

@@ -32,7 +32,6 @@ export type Swarm = {
   /** Start times of the founders, in ms; the others wait for them. */
   readonly lateMs: readonly number[]
   readonly clients: number
-  readonly thinkMsMax: number
   readonly payloadBytesMax: number
   readonly network: NetworkOptions
   /** Delays between raft and api thread, and between the log thread and the two others. */
@@ -64,13 +63,16 @@ const scrubOften: LogLimits = {
 export function drawSwarm(random: SeededRandom): Swarm {
   const profile = drawProfile(random)
   const [voters, learners] = drawMembers(random)
+  const lateMs = drawLate(random, voters + learners)
+  const clients = 1 + random.below(6)
+  // Not used: without this draw every seed would be another run.
+  random.below(3)
   return {
     profile,
     voters,
     learners,
-    lateMs: drawLate(random, voters + learners),
-    clients: 1 + random.below(6),
-    thinkMsMax: random.pick([5, 40, 200]),
+    lateMs,
+    clients,
     payloadBytesMax: random.pick([10, 200, 2_000]),
     network: drawNetwork(random, profile),
     apiDelays: drawDelays(random),

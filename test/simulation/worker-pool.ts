@@ -19,7 +19,8 @@ export type WorkerPoolOptions<J extends { readonly seed: number } = SeedJob, R =
 }
 
 const clusters = new URL('seed-worker.js', import.meta.url)
-const seedMsMax = 180_000
+/** A run takes seconds; this is for busy machines. */
+const seedMsMax = 400_000
 
 /** Runs seeds on all cores, one at a time per process. Resolves when all are done. */
 export async function runSeeds<J extends { readonly seed: number } = SeedJob, R = RunReport>(

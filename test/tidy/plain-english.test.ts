@@ -38,3 +38,19 @@ void test('a marker is found in a comment, a text and a fragment, and not in cod
   const found = proseOf('x.ts', sample).flatMap((prose) => markersIn('x.ts', prose))
   assert.deepEqual(found.sort(), ['Of a', 'told', 'who'])
 })
+
+void test('a marker of several words is found across the line break of a comment, but not across paragraphs', () => {
+  const found = (sample: string): readonly string[] =>
+    proseOf('x.ts', sample).flatMap((prose) => markersIn('x.ts', prose))
+  assert.deepEqual(found('/**\n * There are so\n * many.\n */\nlet a\n'), ['so many'])
+  assert.deepEqual(found('let a // There are no\n  // more of them.\n'), [])
+  assert.deepEqual(found('  // There are no\n  // more of them.\n'), ['no more'])
+  assert.deepEqual(found('/*\n * Yes or no\n *\n * more\n */\n'), [])
+  assert.deepEqual(found("const a = '// so'\n// many\n"), [])
+})
+
+void test('what looks like a comment in a text, a template or a regular expression is none', () => {
+  const sample = "const a = 'x//who'\nconst b = /\\/*who/\nconst c = `/*who${a /* told */}//who`\n"
+  const found = proseOf('x.ts', sample).map(({ line, text, kind }) => [line, text.trim(), kind])
+  assert.deepEqual(found, [[3, 'told', 'comment']])
+})

@@ -54,35 +54,78 @@ const exceptions: readonly Exception[] = [
 
 /**
  * Returns the comments of a source and its strings with spaces. Values in templates are code and
- * not returned.
+ * not returned. Consecutive comment lines are one comment.
  */
 export function proseOf(path: string, source: string): readonly Prose[] {
-  const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true)
-  const comments = new Map<number, number>()
+  const file = ts.createSourceFile(path, source, {
+    languageVersion: ts.ScriptTarget.Latest,
+    jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
+  })
   const found: Prose[] = []
+  const literals: Span[] = []
   const lineOf = (at: number): number => file.getLineAndCharacterOfPosition(at).line + 1
   const visit = (node: ts.Node): void => {
-    const ranges = [
-      ...(ts.getLeadingCommentRanges(source, node.getFullStart()) ?? []),
-      ...(ts.getTrailingCommentRanges(source, node.getEnd()) ?? []),
-    ]
-    for (const { pos, end } of ranges) comments.set(pos, end)
-    const isText =
-      ts.isStringLiteralLike(node) ||
-      ts.isTemplateHead(node) ||
-      ts.isTemplateMiddle(node) ||
-      ts.isTemplateTail(node)
-    if (isText && /\s/.test(node.text) && !ts.isImportDeclaration(node.parent)) {
-      found.push({ line: lineOf(node.getStart(file)), text: node.text, kind: 'text' })
+    if (!isLiteral(node)) {
+      ts.forEachChild(node, visit)
+      return
     }
-    for (const child of node.getChildren(file)) visit(child)
+    const span = { from: node.getStart(file), to: node.end }
+    literals.push(span)
+    const isText = !ts.isRegularExpressionLiteral(node) && /\s/.test(node.text)
+    if (isText) found.push({ line: lineOf(span.from), text: node.text, kind: 'text' })
   }
   visit(file)
-  for (const [pos, end] of comments) {
-    const text = source.slice(pos, end).replace(/^\/\*\*?|^\/\//, '')
-    found.push({ line: lineOf(pos), text, kind: 'comment' })
+  for (const { from, to } of commentsIn(source, literals)) {
+    found.push({ line: lineOf(from), text: paragraphsOf(source.slice(from, to)), kind: 'comment' })
   }
   return found
+}
+
+/** A part of a source, from one offset to before another one. */
+type Span = { readonly from: number; readonly to: number }
+
+type Literal = ts.StringLiteralLike | ts.RegularExpressionLiteral | ts.TemplateLiteralToken
+
+/** Whether a node may contain text that looks like a comment. */
+function isLiteral(node: ts.Node): node is Literal {
+  return ts.isLiteralExpression(node)
+    ? ts.isStringLiteralLike(node) || ts.isRegularExpressionLiteral(node)
+    : ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node)
+}
+
+/** @param literals in the order of the source */
+function commentsIn(source: string, literals: readonly Span[]): readonly Span[] {
+  const comments: Span[] = []
+  let isLine = false
+  let from = 0
+  for (const { from: end, to } of [...literals, { from: source.length, to: source.length }]) {
+    for (const { 0: text, index } of source.slice(from, end).matchAll(/\/\*[^]*?\*\/|\/\/[^\n]*/g)) {
+      const span = { from: from + index, to: from + index + text.length }
+      const before = comments.at(-1)
+      const continues = isLine && text.startsWith('//') && before !== undefined
+      if (continues && /^\r?\n[ \t]*$/.test(source.slice(before.to, span.from))) {
+        comments[comments.length - 1] = { from: before.from, to: span.to }
+      } else {
+        comments.push(span)
+        // A comment after code does not continue in the next line.
+        isLine = text.startsWith('//') && startsLine(source, span.from)
+      }
+    }
+    from = to
+  }
+  return comments
+}
+
+function startsLine(source: string, at: number): boolean {
+  return source.slice(source.lastIndexOf('\n', at - 1) + 1, at).trim() === ''
+}
+
+/** Returns the text of a comment, with one line for each paragraph. */
+function paragraphsOf(comment: string): string {
+  return comment
+    .replace(/^\/\*\*?|\*\/$/g, '')
+    .replace(/^[ \t]*(?:\/\/|\*)?[ \t]*/gm, '')
+    .replace(/(?<=\S)[ \t]*\r?\n(?=\S)/g, ' ')
 }
 
 /** Returns the markers in one comment, text or line. */

@@ -110,6 +110,7 @@ const reasons: Readonly<Record<KeyRingErrorCode, ApiErrorReason>> = {
   'no-keys': 'ServiceUnavailable',
   full: 'Conflict',
   storage: 'TooManyRequests',
+  'too-large': 'RequestEntityTooLarge',
   conflict: 'Conflict',
 }
 

@@ -87,12 +87,14 @@ function inconsistentPages(
   if (answers[answers.length - 1]?.more !== false) return null
   let shown = 0
   const total = answers.reduce((sum, answer) => sum + answer.versions.length + answer.foreign, 0)
-  for (const [at, { versions: own, foreign, more, remaining }] of answers.entries()) {
+  for (const [at, { versions: own, foreign, remaining }] of answers.entries()) {
     shown += own.length + foreign
     const member = calls[at]?.member ?? ''
+    // Lists have no selector, so that each page after the first has an object.
+    if (at > 0 && own.length + foreign === 0)
+      return `${calls[at - 1]?.member} announced another page after page ${at}, but ${member} returned an empty one`
     if (remaining !== null && remaining !== total - shown)
       return `${member} reports ${remaining} remaining after page ${at + 1}, but ${total - shown} followed`
-    if (more && at === answers.length - 1) return `${member} announced another page`
   }
   return null
 }

@@ -141,6 +141,23 @@ void test('a deleted object and its predecessor can be read from events', async 
   assert.deepEqual(parseStored(event.previous)['data'], { password: 'first' })
 })
 
+void test('an event that was read before a change of the keys is read with the changed ones', async (t) => {
+  const { store, encrypted } = await opened(t, keysWith(one))
+  await store.write(putOf('a', 'in-plain-text'), soon())
+  const { revision } = encrypted.view()
+  await encrypted.write(putOf('a', 'sealed'), soon())
+  const previous = async (): Promise<StoredObject> => {
+    const cursor = encrypted.watch(prefix, revision)
+    const [event] = await cursor.next(10)
+    cursor.close()
+    return event?.previous ?? assert.fail('the update has a previous object')
+  }
+  const unread = await previous()
+  assert.throws(() => unread.bytes, SealedObjectError)
+  encrypted.use(keysWith(one, '{identity: {}}'))
+  assert.deepEqual(parseStored(await previous())['data'], { password: 'in-plain-text' })
+})
+
 void test('resources that are not configured are stored as they are', async (t) => {
   const { store, encrypted } = await opened(t, keysWith(one))
   await encrypted.write(putOf('a', 'plain-text', 'configmaps'), soon())

@@ -75,7 +75,7 @@ void test('another host is rejected with the name of the holder as soon as the c
   const starter = take(directory, other, 'b')
   const beats = await ended([one], [other, starter])
   await assert.rejects(starter.lock, DirectoryTaken)
-  await assert.rejects(starter.lock, /in use by a process on host a: stop it, or give another --data-dir/)
+  await assert.rejects(starter.lock, /in use by a process on host a: stop it, or give another directory/)
   assert.ok(beats < beatsAwaited, `${beats} beats`)
   assert.deepEqual([holder.lost, starter.given], [[], []])
   ;(await holder.lock).release()

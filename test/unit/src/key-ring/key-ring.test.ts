@@ -27,6 +27,7 @@ import {
 } from '../../../../src/key-ring/stored-keys.ts'
 import { generateKeyPair, publicKeyPem, samePublicKey } from '../../../../src/pki/keys.ts'
 import type { KeyPair } from '../../../../src/pki/keys.ts'
+import type { Settings } from '../../../../src/store/command.ts'
 import { until } from '../../../support/tools/until.ts'
 
 const deadlineMs = 1e12
@@ -43,12 +44,13 @@ class Cluster {
     this.#memory = memory
   }
 
-  static async open(t: TestContext): Promise<Cluster> {
+  static async open(t: TestContext, changed: Partial<Settings> = {}): Promise<Cluster> {
     const memory = await openMemoryStore()
     t.after(memory.close)
     const { store } = memory
     const identity = { clusterId: 'c', apiDomain: 'orch.io', continueTokenKey: Buffer.alloc(32) } as const
-    const founded = { identity: { ...identity, keyFingerprints: {} }, settings: store.settings }
+    const settings = { ...store.settings, ...changed }
+    const founded = { identity: { ...identity, keyFingerprints: {} }, settings }
     await store.write(
       { kind: 'bootstrap', ...founded, operations: [], featureLevel: featureLevelMax },
       deadlineMs,
@@ -297,4 +299,24 @@ void test('with the maximum number of keys within a year, no key can be added un
   const { keys } = await one.ring.read(deadlineMs)
   await one.ring.revoke(keys[0]?.id ?? '', deadlineMs)
   assert.equal((await one.ring.rotate(deadlineMs)).keys.length, limits.sharedSigningKeysMax)
+})
+
+void test('keys that exceed the size limit of objects are refused with that limit, and a full storage with its quota', async (t) => {
+  for (const [changed, code, message] of [
+    [
+      { objectBytesMax: 4096 },
+      'too-large',
+      /^the keys need an object of \d+ bytes, the limit is 4096: revoke a key or raise the limit \(orchctl settings set --object-size-max\)$/,
+    ],
+    [{ storageBytesMax: 16_384 }, 'storage', /^the storage is full: .*raise the quota/],
+  ] as const) {
+    const cluster = await Cluster.open(t, changed)
+    cluster.voters = [1]
+    const one = await cluster.member(1)
+    await maintained(cluster, one)
+    const rotations = async (): Promise<void> => {
+      for (let count = 1; count < limits.sharedSigningKeysMax; count++) await one.ring.rotate(deadlineMs)
+    }
+    await assert.rejects(rotations(), { code, message })
+  }
 })

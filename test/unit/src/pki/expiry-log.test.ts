@@ -7,7 +7,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
 import { createAuthority } from '../../../../src/pki/authority.ts'
-import { certificateName } from '../../../../src/pki/certificates-in-use.ts'
+import { loadConfig } from '../../../../src/config/load.ts'
+import { certificateName, certificatesInUse } from '../../../../src/pki/certificates-in-use.ts'
 import type { CertificateInUse, RenewalPlan } from '../../../../src/pki/certificates-in-use.ts'
 import { ExpiryLog, urgencyOf } from '../../../../src/pki/expiry-log.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
@@ -59,6 +60,29 @@ void test('a certificate that is renewed in time is not logged, and one that sho
   assert.equal(at(20, { kind: 'by-itself', atMs: null }), 'soon')
   assert.equal(at(2, { kind: 'by-itself', atMs: null }), 'urgent')
   assert.equal(at(-1, { kind: 'by-itself', atMs: lifetimeMs - 10 * dayMs }), 'urgent', 'it has expired')
+})
+
+void test('a shared authority that was replaced is not listed, because nothing has to be done when it expires', () => {
+  const lifetimeMs = 100 * dayMs
+  const loaded = loadConfig({ args: ['--in-memory'], readFile: () => '' })
+  assert.ok(loaded.kind === 'config')
+  const authority = (notBeforeMs: number): string =>
+    createAuthority({
+      ...{ notBeforeMs, notAfterMs: notBeforeMs + lifetimeMs, commonName: 'x' },
+      random: new SeededRandom(1),
+    }).certificatePem
+  const certificates = authority(0) + authority(50 * dayMs)
+  const reported = (nowMs: number): readonly (string | null)[] => {
+    const server = { certificate: '', key: '', clientAuthorities: null, proxyAuthorities: null }
+    const keys = { server, peer: null, kubeconfig: null, madeNow: true, fingerprints: {} }
+    const listed = certificatesInUse({
+      ...{ config: loaded.config, keys, pairs: [], stateOf: () => ({ kind: 'absent' }), outward: [] },
+      sharedAuthorities: { certificates, renewalMs: 40 * dayMs },
+    })
+    return listed.map((one) => urgencyOf(one, nowMs))
+  }
+  for (const days of [90, 99, 101]) assert.deepEqual(reported(days * dayMs), [null])
+  assert.deepEqual(reported(151 * dayMs), ['urgent'], 'the one that signs')
 })
 
 void test('a certificate that lives for hours is not reported as expiring all the time', () => {

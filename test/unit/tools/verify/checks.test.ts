@@ -133,6 +133,10 @@ void test('lists: pages are one state, in order, and count what is left', () => 
     ['wrong-list'],
     'the middle is missing',
   )
+  const uncounted = [first, second, last].map((page) => ({ ...page, left: 'unknown' as const }))
+  const empty = { revision: 7, shown: [], left: null }
+  assert.deepEqual(lists(script().pages([...uncounted.slice(0, 2), last])), [])
+  assert.deepEqual(lists(script().pages([...uncounted, empty])), ['torn-pages'], 'the last page is empty')
 })
 
 void test('modes: exact is exact, and not older is not older', () => {

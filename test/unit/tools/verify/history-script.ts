@@ -90,7 +90,8 @@ export class HistoryScript {
     pages: readonly {
       readonly revision: number
       readonly shown: readonly Shown[]
-      readonly left: number | null
+      /** Objects on later pages; unknown: there are some; null: there are none. */
+      readonly left: number | 'unknown' | null
     }[],
   ): this {
     const list = ++this.#lists
@@ -160,9 +161,10 @@ export class HistoryScript {
     return this.version(shown)
   }
 
-  #listed(revision: number, shown: readonly Shown[], left: number | null): Answer {
+  #listed(revision: number, shown: readonly Shown[], left: number | 'unknown' | null): Answer {
+    const remaining = left === 'unknown' ? null : left
     const versions = shown.map((one) => this.version(one))
-    return { kind: 'list', revision, versions, foreign: 0, more: left !== null, remaining: left }
+    return { kind: 'list', revision, versions, foreign: 0, more: left !== null, remaining }
   }
 
   #call(request: Request, answer: Answer, when: When): this {
