@@ -164,7 +164,7 @@ async function isUnsigned({ terminal, client, endpoint, names }: Cluster, id: st
   try {
     for (let attempt = 1; ; attempt++) {
       const { status, body } = await client.call({ method: 'GET', path })
-      // Any other status says nothing about signatures.
+      // After any other status, nothing is known about signatures.
       if (status !== 200) return false
       if (Object.hasOwn(record(body['data']), `jws-kubeconfig-${id}`)) return false
       if (attempt === SIGNING_ATTEMPTS_MAX) return true
