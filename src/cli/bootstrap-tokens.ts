@@ -1,11 +1,11 @@
 import { X509Certificate, createHash } from 'node:crypto'
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
 import type { Random } from '../../base/random.ts'
 import { formatTime } from '../api/metadata/time.ts'
 import { namesOf } from '../api/metadata/names.ts'
 import type { Names } from '../api/metadata/names.ts'
-import { durationMs } from '../config/flag.ts'
+import { durationMs, durationText } from '../config/flag.ts'
 import { fixedCredentials } from '../credentials/credentials.ts'
 import type { Endpoint } from '../credentials/endpoint.ts'
 import { ApiClient, messageOf } from './api-client.ts'
@@ -32,7 +32,11 @@ export function addBootstrapTokens(program: Command, terminal: Terminal, shared:
   tokens
     .command('create')
     .description('create a token, and print the line that a node needs')
-    .option('--ttl <duration>', 'lifetime, such as 24h; 0: it does not expire', lifetime, 24 * HOUR_MS)
+    .addOption(
+      new Option('--ttl <duration>', 'lifetime, such as 24h; 0: it does not expire')
+        .argParser(lifetime)
+        .default(24 * HOUR_MS, durationText(24 * HOUR_MS)),
+    )
     .option('--description <text>', 'what it is for', '')
     .option(
       '--groups <list>',
@@ -58,6 +62,7 @@ export function addBootstrapTokens(program: Command, terminal: Terminal, shared:
 }
 
 const HOUR_MS = 3_600_000
+const clusterInfo = 'cluster-info'
 /** The group to which the permissions of joining nodes are bound by the usual tools. */
 const DEFAULT_GROUP = 'system:bootstrappers:kubeadm:default-node-token'
 
@@ -144,6 +149,32 @@ async function create(of: Cluster, { ttl, description, groups, output }: CreateO
   if (await isRefused(of, token)) {
     terminal.note('members refuse this token: start them with --enable-bootstrap-token-auth')
   }
+  if (await isUnsigned(of, id)) {
+    const remedy = 'start the members with --controllers=*,bootstrapsigner,tokencleaner'
+    terminal.note(`cluster-info is not signed with this token, so nodes cannot check it: ${remedy}`)
+  }
+}
+
+/** Attempts to read cluster-info until the leader has signed it. */
+const SIGNING_ATTEMPTS_MAX = 6
+
+async function isUnsigned({ terminal, client, endpoint, names }: Cluster, id: string): Promise<boolean> {
+  if (endpoint.authority === null) return false
+  const path = `/api/v1/namespaces/${names.publicNamespace}/configmaps/${clusterInfo}`
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const { status, body } = await client.call({ method: 'GET', path })
+      // After any other status, nothing is known about signatures.
+      if (status !== 200) return false
+      if (Object.hasOwn(record(body['data']), `jws-kubeconfig-${id}`)) return false
+      if (attempt === SIGNING_ATTEMPTS_MAX) return true
+      await sleep(terminal.clock, PAUSE_MS)
+    }
+  } catch (cause) {
+    // The token exists, whether or not a member answers.
+    if (cause instanceof CliError) return false
+    throw cause
+  }
 }
 
 /** Attempts to use a new token, which the member may not have applied yet. */
@@ -186,7 +217,7 @@ async function ensureClusterInfo({ client, endpoint, names }: Cluster): Promise<
   const namespace = names.publicNamespace
   const group = names.group('rbac.authorization')
   const rbac = `/apis/${group}/v1/namespaces/${namespace}`
-  const name = 'cluster-info'
+  const name = clusterInfo
   const reader = 'orchctl:cluster-info'
   const cluster = {
     server: endpoint.url,

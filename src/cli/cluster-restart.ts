@@ -36,7 +36,7 @@ export async function clusterRestart(
     } catch (cause) {
       const rest = members.slice(at + 1)
       if (!(cause instanceof CliError) || rest.length === 0) throw cause
-      throw new CliError(cause.code, `${cause.message}; not restarted yet: ${namesInOrder(rest)}`)
+      throw new CliError(cause.code, `${cause.message}\nnot restarted yet: ${namesInOrder(rest)}`)
     }
   }
   terminal.print(restarted.length === 0 ? 'restarted: none' : `restarted: ${namesInOrder(restarted)}`)

@@ -2,6 +2,7 @@ import { isRecord } from '../../base/record.ts'
 import { AnyMember } from './any-member.ts'
 import { CliError } from './errors.ts'
 import { call, jsonOf } from './member-client.ts'
+import { byName } from './name-order.ts'
 
 const path = '/cluster/v1/certificates'
 const timeoutMs = 10_000
@@ -29,7 +30,7 @@ export async function memberCertificates(kubeconfig: string): Promise<MemberCert
   const cluster = new AnyMember(kubeconfig)
   const status = await cluster.status()
   const answers = await Promise.all(
-    status.members.map(async ({ name }) => {
+    status.members.toSorted(byName).map(async ({ name }) => {
       const endpoint = cluster.endpointOf(name)
       if (endpoint === null) return `member ${name}: its address is unknown`
       const reply = await call(endpoint, { method: 'GET', path }, timeoutMs)

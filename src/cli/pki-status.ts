@@ -105,14 +105,13 @@ function filesOf(terminal: Terminal, directory: string): readonly SeenCertificat
     if (!existsSync(source)) return []
     const certificate = naming(source, () => readCertificate(readTextFile(source)))
     const state = renewal.stateOf(pair)
-    const at = state.kind === 'scheduled' ? formatTime(state.atMs) : null
-    const plan =
+    const why =
       state.kind === 'impossible'
-        ? { byItself: false, at, why: state.why }
+        ? state.why
         : state.kind === 'absent'
-          ? { byItself: false, at, why: 'its key is missing' }
-          : { byItself: true, at, why: null }
-    return [seen(pair.use, source, certificate, plan)]
+          ? 'its key is missing'
+          : 'members renew only the files that they use; for others: orchctl pki renew'
+    return [seen(pair.use, source, certificate, { byItself: false, at: null, why })]
   })
   if (authorities.length + leaves.length > 0) return [...authorities, ...leaves]
   const remedy = 'give the directory that orchctl pki init or orchctl cluster up made'

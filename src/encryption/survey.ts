@@ -115,7 +115,7 @@ export function lossesOf(entries: readonly SurveyEntry[]): readonly string[] {
     lost.set(id, { ...entry, objects: objects + (lost.get(id)?.objects ?? 0) })
   }
   return [...lost.values()].map(({ resource, provider, keyName, objects, state }) => {
-    const of = `${objects} of ${resource}`
+    const of = `${objects} ${objects === 1 ? 'object' : 'objects'} of ${resource}`
     if (provider === 'identity')
       return state === 'wrong' ? `${of}, whose stored bytes were changed` : `${of} in plain text`
     const named = `${provider} key ${JSON.stringify(keyName)}`

@@ -252,11 +252,17 @@ void test('Secrets are encrypted on three members, keys rotate under load, and a
     const before = n3.currentLog().length
     configure(n3, two)
     await until('the change is refused', () => n3.currentLog().slice(before).includes('is refused'))
-    assert.match(n3.currentLog().slice(before), /could not read 1 of secrets with the aescbc key \\"three\\"/)
+    assert.match(
+      n3.currentLog().slice(before),
+      /could not read 1 object of secrets with the aescbc key \\"three\\"/,
+    )
     assert.equal(textIn(await n3.client.get(`${secrets}/with-three`)), 'a text')
     assert.equal(await n3.stop(), 0)
     for (const [flags, why] of [
-      [flagsOf(n3), /lacks keys in use, so this member could not read 1 of secrets with the aescbc key/],
+      [
+        flagsOf(n3),
+        /lacks keys in use, so this member could not read 1 object of secrets with the aescbc key/,
+      ],
       [[], /the flag is not set, so this member could not read .*of secrets with the secretbox key/],
     ] as const) {
       n3.start(flags)

@@ -28,12 +28,19 @@ class Server {
   /** Replies other than the usual one, by method and path. */
   readonly replies = new Map<string, Reply>()
   acceptsTokens = true
+  signsClusterInfo = true
+  #signatures: Readonly<Record<string, string>> = {}
 
-  answer(request: IncomingMessage, response: ServerResponse): void {
+  answer(request: IncomingMessage, response: ServerResponse, sent: string): void {
     const call = `${request.method ?? ''} ${(request.url ?? '').split('?')[0] ?? ''}`
     this.calls.push(call)
     const isToken = request.headers.authorization !== undefined
-    const usual = { status: request.method === 'POST' ? 201 : 200, body: { groups: [], items: [] } }
+    if (call === `POST ${secrets}` && this.signsClusterInfo) {
+      const { stringData } = JSON.parse(sent) as { readonly stringData: { readonly 'token-id': string } }
+      this.#signatures = { [`jws-kubeconfig-${stringData['token-id']}`]: 'a..b' }
+    }
+    const body = { groups: [], items: [], data: this.#signatures }
+    const usual = { status: request.method === 'POST' ? 201 : 200, body }
     const refused = { status: 401, body: { kind: 'Status', message: 'Unauthorized' } }
     const reply = isToken && !this.acceptsTokens ? refused : (this.replies.get(call) ?? usual)
     response.writeHead(reply.status, { 'content-type': 'application/json' }).end(JSON.stringify(reply.body))
@@ -45,7 +52,9 @@ async function open(t: TestContext) {
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const server = new Server()
   const http = createServer((request, response) => {
-    request.resume().on('end', () => server.answer(request, response))
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => void parts.push(part))
+    request.on('end', () => server.answer(request, response, Buffer.concat(parts).toString()))
   })
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
   t.after(() => http.close())
@@ -96,6 +105,20 @@ void test('token create names the flag that members lack when they refuse the ne
   noted.length = 0
   assert.equal(await run('create'), 0)
   assert.deepEqual(noted, [])
+})
+
+void test('token create names the controller without which no node can check cluster-info', async (t) => {
+  const { server, printed, noted, run } = await open(t)
+  server.signsClusterInfo = false
+  assert.equal(await run('create'), 0)
+  assert.match(printed.join(), /^kubeadm join .* --token [a-z0-9.]{23}/)
+  assert.match(noted.join(), /cluster-info.*not signed.*--controllers=\*,bootstrapsigner,tokencleaner/)
+})
+
+void test('the help of token create has the lifetime as one writes it', async (t) => {
+  const { printed, run } = await open(t)
+  assert.equal(await run('create', '--help'), 0)
+  assert.match(printed.join(' '), /--ttl <duration>[^-]*\(default:\s+24h\)/)
 })
 
 void test('token list prints a description on one line, without what terminals take for commands', async (t) => {

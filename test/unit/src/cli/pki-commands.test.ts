@@ -61,7 +61,7 @@ void test('pki status lists every certificate of a directory with its expiry and
   const row = (name: string): string => rows.find((line) => line.includes(name)) ?? ''
   assert.match(
     row('n1/server.crt'),
-    /server +CN=orch-apiserver:n1 +CN=orch cluster authority +20\d\d-.*Z +20/,
+    /server +CN=orch-apiserver:n1 +CN=orch cluster authority +20\d\d-.*Z +no: members renew only the files that they use; for others: orchctl pki renew$/,
   )
   assert.match(row('n2/peer.crt'), /no: the key of its authority is not at hand \(.*peer-ca\.key\)$/)
   assert.match(row('front-proxy-ca.crt'), /no: authorities are replaced by orchctl pki rotate-ca$/)
@@ -77,7 +77,8 @@ void test('pki status ends with 1 once a certificate is about to expire, and pri
   }
   assert.deepEqual(members, [])
   const admin = files.find(({ use }) => use === 'admin')
-  assert.deepEqual(admin?.renewal, { byItself: true, at: null, why: null })
+  const why = 'members renew only the files that they use; for others: orchctl pki renew'
+  assert.deepEqual(admin?.renewal, { byItself: false, at: null, why })
 })
 
 void test('pki renew gives every member and the admin new pairs, and the kubeconfig the new one', async (t) => {

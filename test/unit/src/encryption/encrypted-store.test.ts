@@ -300,12 +300,12 @@ void test('a survey counts the objects that a configuration would lose', async (
   const losses = async (keys: EncryptionKeys): Promise<readonly string[]> =>
     lossesOf(await survey(parts, keys, true))
   assert.deepEqual(await losses(keysWith(two, one)), [])
-  assert.deepEqual(await losses(keysWith(two)), ['2 of secrets with the aesgcm key "one"'])
+  assert.deepEqual(await losses(keysWith(two)), ['2 objects of secrets with the aesgcm key "one"'])
   assert.deepEqual(await losses(keysWith(providerOf('aesgcm', 'one', 9))), [
-    '2 of secrets with the aesgcm key "one", which has another secret',
+    '2 objects of secrets with the aesgcm key "one", which has another secret',
   ])
   await store.write(putOf('c', 'plain'), soon())
-  assert.deepEqual(await losses(keysWith(one)), ['1 of secrets in plain text'])
+  assert.deepEqual(await losses(keysWith(one)), ['1 object of secrets in plain text'])
 })
 
 void test('one damaged object does not make a survey count the key as lost', async (t) => {
@@ -330,5 +330,5 @@ void test('one damaged object does not make a survey count the key as lost', asy
     [[3, 'readable']],
   )
   await put('a', Buffer.from('orch:enc:something else'))
-  assert.deepEqual(lossesOf(await counted()), ['1 of secrets, whose stored bytes were changed'])
+  assert.deepEqual(lossesOf(await counted()), ['1 object of secrets, whose stored bytes were changed'])
 })

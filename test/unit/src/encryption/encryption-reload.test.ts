@@ -96,7 +96,10 @@ void test('a changed file is used as a whole, and an invalid one or one that los
 
   await change(() => writeFileSync(path, 'kind: Wrong'), /is refused.*kind and apiVersion must be/)
   assert.equal(encryption.store.keys, present)
-  await change(() => configure(provider('two', 2)), /is refused.*1 of secrets with the aesgcm key \\"one/)
+  await change(
+    () => configure(provider('two', 2)),
+    /is refused.*1 object of secrets with the aesgcm key \\"one/,
+  )
   assert.equal(encryption.store.keys, present)
   await change(() => configure(provider('two', 2), provider('one', 1)), /it is in use/)
   assert.deepEqual(
@@ -109,7 +112,9 @@ void test('a changed file is used as a whole, and an invalid one or one that los
     member().start(),
     (cause) =>
       cause instanceof ConfigError &&
-      /lacks keys in use, so this member could not read 1 of secrets.*put the keys back/.test(cause.message),
+      /lacks keys in use, so this member could not read 1 object of secrets.*put the keys back/.test(
+        cause.message,
+      ),
   )
 })
 
@@ -160,12 +165,12 @@ void test('a member that gives up lost keys starts without them, and still refus
   lines.length = 0
   const second = member({ ignoresLostKeys: true })
   await second.start()
-  assert.match(lines.join('\n'), /cannot be decrypted.*2 of secrets with the aesgcm key \\"one\\"/)
+  assert.match(lines.join('\n'), /cannot be decrypted.*2 objects of secrets with the aesgcm key \\"one\\"/)
   assert.throws(() => second.store.view().get(secretKey('a'))?.bytes, /which this member lacks/)
   await write(second, 'c')
   await change(
     () => configure(provider('three', 3)),
-    /is refused.*1 of secrets with the aesgcm key \\"two\\"/,
+    /is refused.*1 object of secrets with the aesgcm key \\"two\\"/,
   )
   const remove = { kind: 'delete', key: secretKey('a'), conditions: [] } as const
   await second.store.write({ kind: 'write', operations: [remove] }, clock.monotonicMs() + 5000)

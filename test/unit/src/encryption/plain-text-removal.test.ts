@@ -76,7 +76,7 @@ void test('a removal that is not possible, or fails, is tried again', async () =
   assert.deepEqual([database.calls, removal.isDone], [3, true])
   assert.match(
     lines.join('\n'),
-    /was not removed.*tried again\nthe files of database and log have no plain text/,
+    /was not removed.*retrying\nthe files of database and log have no plain text/,
   )
   removal.close()
 })
@@ -148,6 +148,6 @@ void test('a record that cannot be written is logged, and the removal is done fo
   removal.noneFound(revision(0))
   await clock.advance(1000)
   assert.equal(removal.isDone, true)
-  assert.match(lines.join('\n'), /it was not recorded/)
+  assert.match(lines.join('\n'), /could not record the resources/)
   removal.close()
 })

@@ -70,7 +70,7 @@ void test('a kept response needs the key of its Secret: a survey counts it, a re
   await api.patch(removal)
   const others = keysWith(providerOf('two', 2))
   const counted = await survey({ store: raw, clock: api.clock }, others, false)
-  assert.deepEqual(lossesOf(counted), ['1 of secrets with the aesgcm key "one"'])
+  assert.deepEqual(lossesOf(counted), ['1 object of secrets with the aesgcm key "one"'])
   encrypted.use(others)
   const seen = await refused(api.patch(removal))
   assert.equal(seen.code, 500)
