@@ -13,7 +13,7 @@ node_modules/.package-lock.json: package.json package-lock.json
 
 install: node_modules/.package-lock.json
 
-build: install ## Check the types of the pure modules, and compile everything to dist/
+build: install ## Check the types of the pure modules, compile everything to dist/, and bundle the programs
 	@node node_modules/ts7/bin/tsc -p tsconfig.pure.json
 	@node node_modules/ts7/bin/tsc -p tsconfig.json
 	@node remove-stale.js
