@@ -55,9 +55,9 @@ export type MemberInfo = {
   readonly peerAddress: string
   /** `host:port` that its clients connect to. */
   readonly clientAddress: string
-  /** Version of the program that it runs. */
+  /** Version of the program when this member was added; empty: a founder. */
   readonly version: string
-  /** The highest feature level that it supports. */
+  /** The feature level with which this member was added; 0: a founder. */
   readonly featureLevel: number
   /** The member that is removed in the change that makes this one a voter; null: none. */
   readonly replaces: NodeId | null
