@@ -11,7 +11,10 @@ import type { Truth } from './checkers/truth.ts'
 import type { ProcessInstance, Serving, Watcher } from './process-instance.ts'
 import type { Member } from './member.ts'
 
-/** Number of applied batches after which a member is compared with `Truth`, object by object. */
+/**
+ * After each such number of batches, applied by any members, one member is compared with `Truth`,
+ * object by object.
+ */
 const fullCheckEvery = 50
 
 /**
