@@ -72,7 +72,7 @@ const limits = {
   watch: 30_000,
 } as const
 /**
- * Time in ms after which the clients stop until the membership is settled: a snapshot that takes
+ * Time in ms after which the clients stop if the membership is not settled: a snapshot that takes
  * longer to send than its log is kept never completes while others write.
  */
 const busyMsMax = 10_000

@@ -1,10 +1,10 @@
 /*
  * Goal: whole clusters of the shipped code keep every promise under any order of faults, one
- * history per seed. Method: seeds 1 to SEEDS (100 by default) on all cores, each checked by all
- * checkers and by a final phase in which a healthy majority has to converge. Every fault and crash
- * step, except a few rare ones, has to take effect in at least one of these runs, or of some
- * additional ones, if SEEDS is 100 or more. Deliberate bugs show that the checkers detect them, and
- * that failures are shrunk.
+ * history per seed.
+ * Method: seeds 1 to SEEDS (100 by default) on all cores, each checked by all checkers and by a
+ * final phase in which a healthy majority has to converge. Every fault and crash step, except a few
+ * rare ones, has to take effect in at least one of these runs, or of some additional ones, if SEEDS
+ * is 100 or more. Deliberate bugs show that the checkers detect them, and that failures are shrunk.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
