@@ -12,8 +12,8 @@ import type { ProcessInstance, Serving, Watcher } from './process-instance.ts'
 import type { Member } from './member.ts'
 
 /**
- * After each such number of batches, applied by any members, one member is compared with `Truth`,
- * object by object.
+ * One in this many applied batches, counted over all members, is followed by a comparison with
+ * `Truth`, object by object.
  */
 const fullCheckEvery = 50
 

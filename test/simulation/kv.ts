@@ -124,7 +124,7 @@ export class SimKeyValueDisk {
     this.#delays = { writeMsMax: Math.min(writeMsMax, 5), readMsMax: Math.min(readMsMax, 1) }
   }
 
-  /** Ends the process: each batch in progress is completely durable, or lost. */
+  /** Handles the end of the process: each batch in progress is completely durable, or lost. */
   crash(): void {
     for (const database of this.databases.values()) {
       for (const changes of database.underWay) {
