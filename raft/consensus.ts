@@ -16,17 +16,17 @@ export interface Consensus<Outcome> extends MembershipPort {
    */
   readonly status: ConsensusStatus
   /**
-   * Called with each status that the raft thread sends, and when this member is removed. A change
-   * of the applied indexes alone does not call it.
+   * Calls `listener` with each status that the raft thread sends, and when this member is removed,
+   * but not for a change of the applied indexes alone.
    *
-   * @returns a function that stops this
+   * @returns a function that removes the listener
    */
   onStatus(listener: (status: ConsensusStatus) => void): () => void
   /**
-   * Called with the index reached, after each batch that is applied to memory and after each
-   * snapshot that is installed.
+   * Calls `listener` with the index reached, after each batch that is applied to memory and after
+   * each snapshot that is installed.
    *
-   * @returns a function that stops this
+   * @returns a function that removes the listener
    */
   onApplied(listener: (applied: LogIndex) => void): () => void
   /**
@@ -53,10 +53,10 @@ export interface Consensus<Outcome> extends MembershipPort {
    */
   report(to: NodeId | 'all', bytes: Uint8Array): void
   /**
-   * Called with the report of another member. If several reports of a member arrive at once, only
-   * the latest is passed on.
+   * Calls `listener` with each report of another member. If several reports of a member arrive at
+   * once, only the latest is passed on.
    *
-   * @returns a function that stops this
+   * @returns a function that removes the listener
    */
   onReport(listener: (report: PeerReport) => void): () => void
   /**
@@ -159,7 +159,10 @@ export type ProposalResult<Outcome> =
        */
       readonly reason: 'no-leader' | 'overloaded' | 'stopped' | 'too-large' | 'unreadable'
     }
-  /** The deadline passed. The proposal may have taken effect, or may still do so. */
+  /**
+   * The deadline passed, or this member stopped. The proposal may have taken or may still take
+   * effect.
+   */
   | { readonly kind: 'unknown' }
 
 export type ConsensusStatus = CoreStatus & {

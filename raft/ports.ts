@@ -355,8 +355,8 @@ export interface TransportReceiver {
   /** The current identity: it changes while a cluster is founded. */
   identity(): PeerIdentity
   /**
-   * Returns whether a peer with this identity may send messages. Resolves once the verdict is
-   * durable here. Only called for members.
+   * Returns whether a peer with this identity may send messages. Resolves once the log ID that the
+   * verdict depends on is durable here. Only called for members.
    */
   verify(peer: NodeId, identity: PeerIdentity): Promise<PeerVerdict>
   receive(message: PeerMessage): void

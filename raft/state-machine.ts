@@ -22,8 +22,8 @@ export interface StateMachine<Outcome> {
   /** The log is durable up to here on this member's disk; the database never passes this index. */
   logPersisted(index: LogIndex): void
   /**
-   * The state is quarantined: nothing is applied until the state of another member, at this index
-   * or later, is installed. null: not quarantined, or backing off before the next request.
+   * The lowest index of the snapshot that has to replace the quarantined state; nothing is applied
+   * until it is installed. null: not quarantined, or backing off before the next request.
    */
   readonly wanted: LogIndex | null
   /**

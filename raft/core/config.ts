@@ -10,7 +10,10 @@ export type CoreConfig = {
    * twice as many (drawn again each time), campaigns.
    */
   readonly electionTicks: number
-  /** A leader sends a heartbeat at least this often. At most a third of `electionTicks`. */
+  /**
+   * A leader sends a heartbeat at least this often, unless `quietHeartbeatTicks` applies. At most a
+   * third of `electionTicks`.
+   */
   readonly heartbeatTicks: number
   /**
    * A leader without work sends a heartbeat at least this often, see `quiet.ts`. At least
@@ -21,9 +24,12 @@ export type CoreConfig = {
   readonly appendBytesMax: number
   /** Limit of the append messages in flight to one follower. */
   readonly inflightMessagesMax: number
-  /** Limit of the bytes in flight to one follower. */
+  /** No further append is sent to a follower while this many bytes are in flight to it. */
   readonly inflightBytesMax: number
-  /** Limit of the uncommitted entries of a leader, in bytes; above it proposals are dropped. */
+  /**
+   * Limit of the uncommitted entries of a leader, in bytes; above it proposals are dropped. A
+   * larger proposal is accepted while no entry is uncommitted.
+   */
   readonly uncommittedBytesMax: number
   /** Limit of the committed and durable entries in memory, for followers that lag a little. */
   readonly logCacheBytesMax: number

@@ -47,7 +47,7 @@ export function preCampaign(state: State): void {
  *
  * @param reason `transfer`: the leader requested it, so voters need not wait out its lease
  */
-export function campaign(state: State, reason: 'majority-would' | 'transfer'): void {
+export function campaign(state: State, reason: 'pre-vote-won' | 'transfer'): void {
   becomeCandidate(state)
   const { lastIndex, lastTerm } = state.log
   for (const to of peersThatVote(state)) {
@@ -135,7 +135,10 @@ function peersThatVote(state: State): readonly NodeId[] {
   return [...all].sort((a, b) => a - b)
 }
 
-/** Handles a message of its term on a candidate or pre-candidate. */
+/**
+ * Handles a message of the current term, or a granted pre-vote of the next one, on a candidate or
+ * pre-candidate.
+ */
 export function stepCandidate(state: State, message: Message): void {
   switch (message.kind) {
     case 'append-request':
@@ -182,7 +185,7 @@ function tallyVotes(state: State): void {
     case 'lost':
       return loseElection(state)
     case 'won':
-      if (state.role === 'pre-candidate') campaign(state, 'majority-would')
+      if (state.role === 'pre-candidate') campaign(state, 'pre-vote-won')
       else if (state.votes.get(state.id) === true) becomeLeader(state)
       return
     default:

@@ -10,7 +10,7 @@ import type { Entry, LogIndex } from './types.ts'
 
 type LeaderMessage = MessageOf<'append-request' | 'heartbeat' | 'snapshot'>
 
-/** Handles a message of its term on a follower. */
+/** Handles a message of the current term on a follower. */
 export function stepFollower(state: State, message: Message): void {
   switch (message.kind) {
     case 'append-request':

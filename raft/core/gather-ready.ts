@@ -102,7 +102,7 @@ function gatherPersist(state: State): Ready['persist'] {
   return { ticket, ...state.log.takeUpdate(ticket), hardState, messages }
 }
 
-/** Limits the responses that wait for a stalled disk. */
+/** Adds messages that wait for an earlier write. Above `heldMessagesMax` the oldest are dropped. */
 function hold({ held }: Outbox, ticket: PersistTicket, messages: readonly Message[]): void {
   for (const message of messages) held.push({ ticket, message })
   held.splice(0, Math.max(0, held.length - heldMessagesMax))

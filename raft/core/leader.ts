@@ -15,7 +15,7 @@ import { maybeSendTimeoutNow, sendTimeoutNow, tickTransfer } from './transfer.ts
 import { entryBytes } from './types.ts'
 import type { Entry, LogIndex, NodeId, Term } from './types.ts'
 
-/** Handles a message of its term on the leader. */
+/** Handles a message of the current term on the leader. */
 export function stepLeader(state: State, message: Message): void {
   switch (message.kind) {
     case 'append-accepted':

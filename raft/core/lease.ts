@@ -39,8 +39,8 @@ import type { State } from './state.ts'
  *   configuration. Their responses to it came after the start of the lease, so these voters
  *   withhold their votes beyond its end.
  *
- * The caller checks the clock and the lease again once the value is read: the process may have
- * stalled.
+ * The code that reads under the lease checks the clock and the lease again once it has the value:
+ * the process may have stalled in between.
  */
 
 /**

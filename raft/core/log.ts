@@ -87,7 +87,9 @@ export class RaftLog {
     return this.#configurations.at(-1)?.index ?? this.#base.index
   }
 
-  /** Returns the latest configuration at or below `commit`; the base's without a later one. */
+  /**
+   * Returns the latest configuration at or below `commit`; that of the base if there is no entry.
+   */
   configurationAt(commit: LogIndex): { readonly index: LogIndex; readonly configuration: Configuration } {
     for (let at = this.#configurations.length - 1; at >= 0; at--) {
       const known = this.#configurations[at]
@@ -199,7 +201,7 @@ export class RaftLog {
     this.#configurations.length = 0
   }
 
-  /** Records that the log thread removed everything at and below `base.index`. */
+  /** Removes everything at and below `base.index`; the log thread removes it from the disk. */
   compact(base: SnapshotMeta): void {
     if (base.index <= this.#base.index) return
     assert(base.index <= this.#persisted, 'only durable entries are compacted')

@@ -13,15 +13,15 @@ export type MemberChange =
    * pins it.
    *
    * An id enters the configuration at most once. `basedOn` is an index that was committed when the
-   * id was drawn, so every addition of the id is a later entry. Once one is committed, every leader
-   * knows a configuration later than `basedOn` and refuses a repetition of the request, however
-   * late it arrives and whether or not the member was removed since.
+   * id was drawn, so every addition of the id is a later entry. Once an addition is committed,
+   * every leader knows a configuration later than `basedOn` and refuses a repetition of the
+   * request, however late it arrives and whether or not the member was removed since.
    */
   | { readonly kind: 'add'; readonly member: NewMember; readonly basedOn: LogIndex }
   | { readonly kind: 'remove'; readonly id: NodeId }
   /** `learner`: takes effect at once, and pins the member. `voter`: once it has caught up. */
   | { readonly kind: 'set-role'; readonly id: NodeId; readonly role: MemberRole }
-  /** @param peerAddress `host:port`; null: unchanged, like `clientAddress` */
+  /** Changes the addresses of a member, each `host:port`; null leaves that address unchanged. */
   | {
       readonly kind: 'move'
       readonly id: NodeId

@@ -7,12 +7,12 @@ import type { State } from './state.ts'
  *
  * Once nothing has been written for a while and every follower has the whole log, heartbeats
  * announce that the next one may come later ("quiet"). A follower that receives such a heartbeat
- * waits longer, by the difference between the two intervals, before it campaigns or votes for
- * another member, and confirms this in its response. When every follower has confirmed, the leader
- * sends heartbeats at the longer interval. An entry, a configuration change, a lost connection or a
- * delay of the leader's own thread, which could make a rare heartbeat too late, ends the quiet
- * time. Then the leader sends usual heartbeats again, and each of its messages restores the usual
- * timeouts of the follower that receives it.
+ * waits longer before it campaigns or votes for another member, by the difference between the
+ * longer heartbeat interval and the usual one, and confirms this in its response. When every
+ * follower has confirmed, the leader sends heartbeats at the longer interval. An entry, a
+ * configuration change, a lost connection or a delay of the leader's own thread, which could make a
+ * rare heartbeat too late, ends the quiet time. Then the leader sends usual heartbeats again, and
+ * each of its messages restores the usual timeouts of the follower that receives it.
  *
  * - Safety does not depend on this: timeouts only get longer, for campaigning as for voting, so the
  *   promise of a lease holds (`lease.ts`). A leader that wants a lease is not quiet, because its
@@ -70,7 +70,8 @@ export function acceptQuiet(state: State): boolean {
  * have failed.
  */
 export function expectLeader(state: State): void {
-  // A learner does not campaign, and a leader that votes alone answers reads without a heartbeat.
+  // A learner does not campaign. A usual timeout would only make it forget a healthy leader: one
+  // that votes alone answers reads without a heartbeat.
   if (state.role !== 'follower' || !isVoter(state, state.id)) return
   state.electionElapsed = Math.max(0, state.electionElapsed)
   state.lease.silentTicks = Math.max(0, state.lease.silentTicks)

@@ -121,9 +121,9 @@ export class Raft {
   }
 
   /**
-   * Campaigns now instead of waiting for the election timeout. Does nothing on a leader or a
-   * non-voter. To be called only if `votesAlone`: otherwise another leader may count on this
-   * member's lease promise.
+   * Campaigns now instead of waiting for the election timeout. Does nothing on a member that may
+   * not campaign, such as a leader or a learner. To be called only if `votesAlone`: otherwise
+   * another leader may count on this member's lease promise.
    */
   campaign(): void {
     preCampaign(this.#state)

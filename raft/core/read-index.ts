@@ -10,10 +10,10 @@ import type { LogIndex } from './types.ts'
 /*
  * Reads that wait for proof that this member was still the leader when they arrived (thesis §6.4).
  *
- * `readIndex` opens a round, which a number identifies: its context. The round waits until the
- * leader has committed an entry of its term, gets the commit index of that moment, and is sent with
- * a heartbeat. A follower that acknowledges context n has accepted the leader after every round up
- * to n was opened, so it confirms all of them. A process uses no context twice, and no member leads
+ * `readIndex` opens a round, which a number identifies: its context. At the next Ready after the
+ * leader has committed an entry of its term, the round gets the commit index and is sent with a
+ * heartbeat. A follower that acknowledges context n has accepted the leader after every round up to
+ * n was opened, so it confirms all of them. A process uses no context twice, and no member leads
  * one term twice, so a late response confirms no later round.
  */
 
@@ -35,7 +35,8 @@ export function hasUnsentReads(state: State): boolean {
 }
 
 /**
- * Sets the index of every waiting round, and sends one heartbeat to each follower for all of them.
+ * Sets the index of every round that was not sent yet, and sends one heartbeat to each follower for
+ * all of them. A leader that votes alone confirms them at once.
  */
 export function sendReadRounds(state: State): void {
   if (!hasUnsentReads(state)) return

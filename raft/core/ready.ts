@@ -66,7 +66,7 @@ export type CoreStatus = Transition & {
   readonly transferTarget: NodeId | null
   /** The latest committed configuration; `configuration` may be a later one, not committed yet. */
   readonly decided: Configuration
-  /** Only on a leader. */
+  /** Empty unless this member leads. */
   readonly followers: readonly FollowerStatus[]
 }
 

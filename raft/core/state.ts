@@ -47,7 +47,7 @@ export type Reads = {
   nextContext: number
   /** Oldest first; those with an index were sent. */
   readonly rounds: { readonly context: ReadContext; index: LogIndex | null }[]
-  /** The latest context that was sent, or null; heartbeats repeat it while its round waits. */
+  /** The latest context that was sent, or null; heartbeats repeat it while any round waits. */
   sent: ReadContext | null
 }
 

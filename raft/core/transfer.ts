@@ -44,8 +44,9 @@ export function tickTransfer(state: State): void {
 }
 
 /**
- * Sends timeout-now if the target has the whole log. Called on each response of the target, because
- * the message may have been lost.
+ * Sends timeout-now if the target has the whole log. Called when the transfer begins, and again
+ * whenever the target accepts an append or responds to a heartbeat, because the message may have
+ * been lost.
  */
 export function maybeSendTimeoutNow(state: State, progress: Progress): void {
   if (state.transfer?.to === progress.id && progress.match === state.log.lastIndex) {

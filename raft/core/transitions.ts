@@ -11,7 +11,7 @@ import type { LogIndex, NodeId, Term } from './types.ts'
 /*
  * The transitions between roles. Nothing else writes role, term, vote and leader.
  *
- *                      timeout                majority would            own vote durable
+ *                      timeout                pre-vote won              own vote durable
  *     follower ──────────────► pre-candidate ────────────► candidate ───────────────────► leader
  *        ▲                          │                          │      and a majority         │
  *        └──────────────────────────┴──────────────────────────┴────────────────────────────┘

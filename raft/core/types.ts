@@ -55,9 +55,9 @@ export type MemberInfo = {
   readonly peerAddress: string
   /** `host:port` that its clients connect to. */
   readonly clientAddress: string
-  /** Version of the program that it runs. */
+  /** Version of the program when this member was added; a founder may leave it empty. */
   readonly version: string
-  /** The highest feature level that it supports. */
+  /** The highest feature level that this member stated when it was added; a founder may state 0. */
   readonly featureLevel: number
   /** The member that is removed in the change that makes this one a voter; null: none. */
   readonly replaces: NodeId | null

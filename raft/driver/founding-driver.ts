@@ -104,6 +104,7 @@ export class FoundingDriver {
 }
 
 /**
- * Period in ms of the messages to the other founders: one may be lost, or a founder start later.
+ * Period in ms of the messages to the other founders: a message may be lost, or a founder may start
+ * later.
  */
 const repeatMs = 100

@@ -7,9 +7,9 @@ import type { ApiToRaft } from '../protocol/thread-messages.ts'
 const ACTIVE_MS = 500
 
 /**
- * Messages that do not end the idle time of a member: heartbeats, reports, and the reads by which
- * each member checks that it is up to date. A read on an idle member does not wait for a timer: it
- * is sent at once, and again with the next heartbeat.
+ * Messages of peers that do not end the idle time of a member: heartbeats, reports, and the reads
+ * by which each member checks that it is up to date. A read on an idle member does not wait for a
+ * timer: it is sent at once, and again with the next heartbeat.
  */
 const IDLE_PEER_KINDS = new Set<PeerMessage['kind'] | MessageKind>([
   ...(['heartbeat', 'heartbeat-response', 'report', 'read-request', 'read-response'] as const),

@@ -38,14 +38,14 @@ export class LeaseKeeper {
     if (!this.#wanted) this.#lease?.revoke()
   }
 
-  /** Called before anything that may send messages. */
+  /** Called before ticks are passed to the core, and at the beginning of a turn. */
   updateTime(nowMs: number): void {
     if (this.#wanted) this.#core.setTime(nowMs)
   }
 
   /**
-   * Called before anything is sent, so that a lease is revoked before the message that transfers
-   * leadership.
+   * Called before the messages of a `Ready` are sent, so that a lease is revoked before the message
+   * that transfers leadership, and at the end of a turn.
    */
   publish(): void {
     if (!this.#wanted || this.#lease === null) return

@@ -14,7 +14,7 @@ export class LogBounds {
   readonly #planner: CompactionPlanner
   #base: SnapshotMeta
   #lastIndex: LogIndex
-  /** The snapshot metadata of the database; null: not known to be beyond the base. */
+  /** The snapshot metadata of the database; null: not known. */
   #durable: SnapshotMeta | null = null
   /** Whether the planner has points that were committed but that no database holds. */
   #isAbandoned = false

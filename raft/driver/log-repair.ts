@@ -25,7 +25,7 @@ export type LogRepairOptions = {
   /** Called once, with all entries from `first` to the anchor. */
   readonly done: (entries: readonly Entry[]) => void
   /**
-   * Called once when no peer can provide the entries.
+   * Called once when the entries cannot be fetched.
    *
    * @param reason continues a sentence: "it cannot be repaired, as ..."
    */

@@ -21,11 +21,9 @@ export interface ProposalRelayDependencies {
 }
 
 export type ProposalRelayLimits = {
-  /**
-   * Limits in bytes of the proposals in one forwarded message, and of all proposals of peers that
-   * wait for the end of a turn.
-   */
+  /** Limit in bytes of the proposals in one forwarded message; a larger proposal is sent alone. */
   readonly forwardBytesMax: number
+  /** Limit in bytes of all proposals of peers that wait for the end of a turn. */
   readonly waitingBytesMax: number
 }
 

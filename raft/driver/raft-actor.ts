@@ -51,8 +51,8 @@ export type RaftActorOptions = {
  * log: opened ──> api: recovered ──> api: start ──> founding ──> driver runs ──> api: stop ──>
  * log: stop ──> stopped
  *
- * There is no driver before the cluster is founded (see `Founding`). A failure of the log is always
- * fatal.
+ * There is no driver before the cluster is founded (see `Founding`). A failure of the log is fatal,
+ * except while this thread stops.
  */
 export class RaftActor {
   readonly #options: RaftActorOptions
@@ -336,7 +336,7 @@ export class RaftActor {
     this.#options.api.post({ kind: 'removed', cause: removedBecause(index), index })
   }
 
-  /** The configuration whose members may report the removal of this member. */
+  /** The configuration whose voters may refuse this member or report its removal. */
   get #configuration(): Configuration {
     const { node } = this.#options
     const known = this.#driver?.configuration ?? emptyConfiguration

@@ -24,7 +24,10 @@ export interface SnapshotOutboxDependencies {
 }
 
 export type SnapshotOutboxLimits = {
-  /** Maximum number of concurrent streams. Above it `failed` is reported, and the core retries. */
+  /**
+   * Maximum number of concurrent streams. Above it peers wait, and `failed` is reported to the
+   * core, which retries.
+   */
   readonly streamsMax: number
   /** Chunks requested ahead of the peer. */
   readonly windowChunks: number
@@ -93,7 +96,8 @@ export class SnapshotOutbox {
    */
   wanted(peer: NodeId): void {
     const stream = this.#streamTo(peer)
-    // A request of the peer itself has priority; the core retries.
+    // If the peer itself requested this stream, `failed` is reported at its end, and the core
+    // retries.
     if (stream !== null) stream.coreWaits = true
     else if (this.#streams.size >= this.#limits.streamsMax) {
       this.#wait(peer, null)

@@ -86,11 +86,13 @@ export class ProgressDetector {
   }
 }
 
-/** A figure that has not grown for this long, in ms, counts as stalled. */
+/** A figure that has not grown for this long, in ms, no longer counts as growing. */
 const restMs = 2000
 /** Work without progress for less than this time, in ms, does not count as stalled. */
 const lateMs = 500
-/** Limit of the time in ms that one check counts: a later check was delayed itself. */
+/**
+ * Limit of the time in ms that one check counts: a check that comes later may have been delayed.
+ */
 const checkMsMax = 100
 
 /**

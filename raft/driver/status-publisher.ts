@@ -6,8 +6,8 @@ import type { RaftToApi } from '../protocol/thread-messages.ts'
 export type StatusCore = Pick<Raft, 'term' | 'leader' | 'quorumContacts' | 'status'>
 
 /**
- * Publishes the status of the core to the api thread: a change of leader or term at once, the rest
- * periodically.
+ * Publishes the status of the core to the api thread: a change of role, term, leader or
+ * configuration at once, the rest periodically.
  */
 export class StatusPublisher {
   readonly #core: StatusCore
@@ -55,5 +55,8 @@ export class StatusPublisher {
  */
 const periodMs = 250
 
-/** A tick that comes this much early, in ms, publishes too: some ticks follow early heartbeats. */
+/**
+ * A tick that comes at most this many ms early publishes too: ticks are also passed when a message
+ * arrives, such as a heartbeat that is a little early.
+ */
 const EARLY_MS = 10

@@ -14,7 +14,8 @@ export interface TransferRelayDependencies {
 
 /**
  * Forwards requests for a leadership transfer to the leader. The api thread repeats a request until
- * another member leads or a leader refuses it, so the relay keeps no state.
+ * the target leads, a leader refuses the request or its deadline passes, so the relay keeps no
+ * state.
  */
 export class TransferRelay {
   readonly #dependencies: TransferRelayDependencies

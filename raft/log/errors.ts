@@ -1,7 +1,9 @@
 import { CodedError } from '../../base/coded-error.ts'
 
 /**
- * Errors of a log. Every code but `compacted` and `missing` is final: the member must stop.
+ * Errors of a log. After any code but `compacted` and `missing`, an open log cannot be used any
+ * more: the member must stop. At the start, `damaged` and `missing-segment` may be repaired
+ * (`RepairableLog`).
  *
  * - `damaged`: bytes on disk are not what was written; a vote or acknowledged entries may be lost
  * - `missing-segment`: a file that the log needs does not exist

@@ -37,9 +37,9 @@
  * Before a group is written, its space contains only zeros. An interrupted write leaves whole
  * sectors of it zero, or all bytes from some byte on. So an incomplete group is an interrupted
  * write only if its padding is still zero, or if more of its sectors are zero than the header
- * counts as sparse (these have at most one byte that is not zero, so that one changed byte can make
- * them zero), and if nothing follows the group. Such a write was never acknowledged; it is removed.
- * Any other difference is corruption, and may concern an acknowledged write.
+ * counts as sparse (a sparse sector has at most one byte that is not zero, so one changed byte can
+ * make it zero), and if nothing follows the group. Such a write was never acknowledged; it is
+ * removed. Any other difference is corruption, and may concern an acknowledged write.
  */
 
 export const sectorBytes = 512

@@ -38,8 +38,8 @@ export type RecoveredFiles = {
 const windowBytes = 1024 * 1024
 
 /**
- * Reads the whole log. An interrupted write is removed; any other difference from what was written
- * is refused.
+ * Reads the whole log. An interrupted write, an unfinished segment and a damaged end mark are
+ * removed; any other difference from what was written is refused.
  *
  * @param owner the expected owner of the log
  * @returns null without a log

@@ -220,8 +220,8 @@ export class Wal implements LogStore {
    * Rewrites the log, to remove damage or compacted entries from its files. This process knows the
    * terms, the vote and the place of each entry from before the damage. Durable on return.
    *
-   * @returns false when an entry above the base cannot be read, or when these entries together
-   *   exceed `bytesMax`: the log has to be compacted first
+   * @returns false when the log failed before, or when an entry above the base cannot be read or
+   *   these entries together exceed `bytesMax`: then the log has to be compacted first
    */
   rewrite(bytesMax: number): boolean {
     if (this.#dead) return false

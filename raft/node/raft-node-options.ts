@@ -39,6 +39,6 @@ export type RaftNodeOptions = {
   readonly onLogNotice?: (line: string) => void
   /** Called with measurements of the other threads, about once a second. */
   readonly onMeasured?: (measured: Measured) => void
-  /** Called once all actors have stopped: releases threads and channels. */
+  /** Called at the end of `RaftNode.stop`: releases threads and channels. */
   readonly close: () => Promise<void>
 }

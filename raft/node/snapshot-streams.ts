@@ -4,8 +4,8 @@ import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
 
 /**
  * The api thread's side of snapshot streams: opens the streams that the raft thread requests, and
- * answers each of its messages in order. The raft thread limits the number of streams and of
- * unanswered messages.
+ * answers its messages about each stream in order. The raft thread limits the number of streams and
+ * of unanswered messages.
  */
 export class SnapshotStreams {
   readonly #machine: StateMachine<unknown>

@@ -21,7 +21,7 @@ export class StatusCache {
   readonly #listeners = new Listeners<ConsensusStatus>()
   #status: ConsensusStatus
 
-  /** @param progress null: there is no state machine yet */
+  /** @param progress returns null while there is no state machine */
   constructor(id: NodeId, progress: () => Progress | null) {
     this.#status = emptyStatus(id)
     this.#progress = progress
@@ -49,8 +49,8 @@ export class StatusCache {
   }
 
   /**
-   * Takes the status from the raft thread. Returns whether leader or term changed. The caller then
-   * calls `notify`.
+   * Takes the status from the raft thread. Returns whether leader or term changed. The caller calls
+   * `notify` afterwards in any case.
    */
   take({ quorumContactAgeMs, ...core }: RaftStatus, nowMs: number): boolean {
     const before = this.#status

@@ -28,8 +28,8 @@ export function emptyStatus(id: NodeId): ConsensusStatus {
 }
 
 /**
- * Returns the best target of a leadership transfer: of the voters in contact, the one with the
- * highest match index; null: no voter qualifies.
+ * Returns the best target of a leadership transfer: of the replicating voters in contact, the one
+ * with the highest match index; null: no voter qualifies.
  *
  * @param except voters that did not take over before
  */

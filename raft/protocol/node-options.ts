@@ -8,7 +8,7 @@ const MiB = 1024 * KiB
 
 /** Heartbeat and election timing of a member. */
 export type NodeTiming = {
-  /** A leader sends a heartbeat at least this often. */
+  /** A leader with work sends a heartbeat at least this often; see `quietHeartbeats`. */
   readonly heartbeatMs: number
   /** A follower without a message of the leader for this long, up to twice as long, campaigns. */
   readonly electionMs: number
@@ -23,8 +23,8 @@ export type NodeTiming = {
 /**
  * A failed leader is detected 300 to 600 ms after its last message, or after a client begins to
  * wait for it (`core/quiet.ts`). An election takes a few ms more, so writes continue within a
- * second. Two heartbeats in a row may be lost without an election. Heartbeats and ticks cause most
- * of the load of idle members, so they are as rare as these goals allow.
+ * second. One lost heartbeat causes no election, and two in a row rarely do. Heartbeats and ticks
+ * cause most of the load of idle members, so they are as rare as these goals allow.
  */
 export const defaultTiming: NodeTiming = Object.freeze({ heartbeatMs: 100, electionMs: 300, tickMs: 25 })
 

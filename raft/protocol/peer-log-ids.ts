@@ -45,7 +45,8 @@ export class PeerLogIds {
   /** Resolves once the log id that the verdict depends on is durable here. */
   async verify(peer: NodeId, { logId, clusterId, phase }: PeerIdentity): Promise<PeerVerdict> {
     const cluster = this.#options.cluster()
-    // That cluster was founded without the log of this member, which would have agreed before.
+    // That cluster was founded without this member's log: otherwise this member would have agreed
+    // to it before.
     if (cluster === null) return phase === 'founded' ? 'other-cluster' : 'ok'
     const founder = cluster.founders.find((one) => one.peer === peer)
     // All founders of a founded cluster had agreed to it, so a gathering founder lost its

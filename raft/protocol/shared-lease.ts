@@ -5,8 +5,8 @@ import type { LogIndex, Term } from '../core/types.ts'
  * the lease must be revoked before a message that transfers leadership is sent, and a channel
  * message could be processed too late.
  *
- * Each field is written atomically, in a fixed order: a reader that sees a term sees no older
- * commit index than the one written before it.
+ * Each field is written atomically, in a fixed order: a reader that sees a term also sees the
+ * commit index that was written before that term, or a later one.
  */
 export class SharedLease {
   readonly #fields: BigInt64Array

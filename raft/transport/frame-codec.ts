@@ -34,7 +34,7 @@ export type Hello = {
   readonly identity: PeerIdentity
   /** See `GrpcTransportOptions`. */
   readonly founding: string
-  /** Random name of the calling process; 0 from callers before version 3. */
+  /** Random number of the calling process; 0 from callers before version 3. */
   readonly process: number
 }
 

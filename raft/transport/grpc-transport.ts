@@ -133,7 +133,7 @@ export class GrpcTransport implements Transport {
     return this.#port
   }
 
-  /** @throws TransportError `listen` */
+  /** @throws TransportError `listen`, `closed` */
   async start(receiver: TransportReceiver): Promise<void> {
     assert(this.#receiver === null, 'a transport is started once')
     this.#receiver = receiver
@@ -166,7 +166,10 @@ export class GrpcTransport implements Transport {
     this.#inbound.violated(peer, violation)
   }
 
-  /** @throws TransportError `busy`, `unreachable`, `refused`, `aborted`, `corrupt`, `closed` */
+  /**
+   * @throws TransportError `busy`, `unreachable`, `refused`, `lost-log`, `aborted`, `corrupt`,
+   * `closed`
+   */
   async sendSnapshot(
     to: NodeId,
     header: SnapshotHeader,

@@ -8,9 +8,10 @@ import { TransportError } from './errors.ts'
 import { PeerList } from './peer-list.ts'
 
 /**
- * A network of members in one process, addressed by id: for tests. Messages are lost only on
- * blocked links, to absent members, between members of different clusters, if sender or receiver
- * does not list the other as peer, or when the queue of the receiver is full.
+ * A network of members in one process, addressed by id: for tests, and for members without peers.
+ * Messages are lost only on blocked links, to absent members, between members of different
+ * clusters, if sender or receiver does not list the other as peer, or when the queue of the
+ * receiver is full.
  */
 export class MemoryNetwork {
   readonly #members = new Map<NodeId, MemoryTransport>()

@@ -40,8 +40,9 @@ export type TransportLimits = {
   readonly backoffMsMax: number
   /**
    * How often the side that opened a connection pings it, and how often the other side does. The
-   * connection is closed without a response within the timeout. Messages of Raft follow the opening
-   * side only, so the other side must merely close dead connections some time.
+   * connection is closed if no response arrives within the timeout. Only the side that opened a
+   * connection sends messages of Raft on it, so the other side merely has to close dead connections
+   * eventually.
    */
   readonly keepaliveMs: number
   readonly acceptedKeepaliveMs: number

@@ -59,7 +59,7 @@ export class OutboundQueue {
   }
 }
 
-/** Returns the approximate encoded size of the message, never much below the actual one. */
+/** Returns the approximate encoded size of the message. */
 function peerMessageBytes(message: PeerMessage): number {
   const envelope = 64
   switch (message.kind) {
@@ -83,7 +83,7 @@ function peerMessageBytes(message: PeerMessage): number {
     case 'change-wanted':
     case 'change-answer':
     case 'members':
-      // At most one configuration; such messages are few.
+      // At most one configuration, which is rarely larger; such messages are few.
       return 64 * envelope
     case 'entries-sent':
       return message.entries.reduce((sum, entry) => sum + entryBytes(entry), envelope)

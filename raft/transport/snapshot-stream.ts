@@ -27,7 +27,8 @@ export type SnapshotSendOptions = {
  * whole snapshot. `next` is called only when the connection has accepted the previous piece.
  *
  * @param next returns the next piece, null at the end; if it fails, the stream is aborted
- * @throws TransportError `unreachable`, `refused`, `busy`, `aborted`, `corrupt`
+ * @throws TransportError `unreachable`, `refused`, `lost-log`, `busy`, `aborted`, `corrupt`,
+ *   `closed`
  */
 export async function sendSnapshotStream(
   options: SnapshotSendOptions,

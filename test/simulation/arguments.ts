@@ -30,7 +30,7 @@ export type SimulationArguments =
     }
 
 const jobsMax = 256
-/** The options that leave out faults of one seed, or set its output. */
+/** The options for one seed. */
 const ofOneSeed = ['seed', 'trace', 'shrink', 'actions', 'quiet', 'faults-ms'] as const
 
 /**

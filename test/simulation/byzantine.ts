@@ -7,9 +7,9 @@ import { encodeEnvelope } from '../../raft/protocol/envelope.ts'
 import type { PeerMessage, SnapshotHeader } from '../../raft/ports.ts'
 
 /*
- * Messages of a Byzantine member with valid keys, of most kinds, that are impossible for any
- * receiver. Possible lies (a second vote, an acknowledgement of an unwritten entry) are left out:
- * Raft does not tolerate those.
+ * Messages of a Byzantine member with valid keys, of most kinds, that are impossible or meaningless
+ * for any receiver; only a raised term is possible, and rare. Possible lies (a second vote, an
+ * acknowledgement of an unwritten entry) are left out: Raft does not tolerate those.
  */
 
 const far = logIndex(2 ** 51)

@@ -2,7 +2,7 @@ import type { Channel } from '../../raft/ports.ts'
 import type { Owner, World } from './world.ts'
 
 export type ChannelDelays = {
-  /** Drawn for each buffer. */
+  /** The maximum delay of most buffers; each delay is drawn. */
   readonly delayMsMax: number
   /** The maximum delay of some buffers, as if the thread were busy. */
   readonly stallMsMax: number

@@ -60,7 +60,7 @@ export class SeedError extends Error {
   override readonly name = 'SeedError'
   readonly seed: number
   readonly plan: readonly ScheduledFault[]
-  /** The end of the trace, limited to the members that the failure names. */
+  /** The end of the trace, limited to the lines that may explain the failure. */
   readonly lastLines: readonly string[]
 
   constructor(seed: number, cause: unknown, plan: readonly ScheduledFault[], lastLines: readonly string[]) {

@@ -11,7 +11,10 @@ import type { Truth } from './checkers/truth.ts'
 import type { ProcessInstance, Serving, Watcher } from './process-instance.ts'
 import type { Member } from './member.ts'
 
-/** Number of applied batches after which a member is compared with `Truth`, object by object. */
+/**
+ * One in this many applied batches, counted over all members, is followed by a comparison with
+ * `Truth`, object by object.
+ */
 const fullCheckEvery = 50
 
 /**

@@ -67,7 +67,7 @@ export class SimKeyValueDisk {
     this.#delays = delays
   }
 
-  /** The view of a process of this member, without quarantined databases. */
+  /** Returns the databases as a process of this member sees them. Quarantining one destroys it. */
   mount(owner: Owner): KeyValueDatabases {
     const home = this.#mount(owner)
     const setAside = async (name: string): Promise<void> => {
@@ -118,13 +118,13 @@ export class SimKeyValueDisk {
     this.#stalledUntil = 0
   }
 
-  /** From now on as fast as a healthy disk, so that pending writes complete. */
+  /** Makes operations as fast as on a healthy disk from now on, so that pending writes complete. */
   calm(): void {
     const { writeMsMax, readMsMax } = this.#delays
     this.#delays = { writeMsMax: Math.min(writeMsMax, 5), readMsMax: Math.min(readMsMax, 1) }
   }
 
-  /** A power failure: each batch in progress is completely there, or not at all. */
+  /** Handles the end of the process: each batch in progress is completely durable, or lost. */
   crash(): void {
     for (const database of this.databases.values()) {
       for (const changes of database.underWay) {

@@ -4,16 +4,19 @@ export type NetworkOptions = {
   readonly delayMsMin: number
   readonly delayMsMax: number
   /**
-   * `even`: anything between the two; `heavy`: mostly near the lower, sometimes many times the
-   * upper.
+   * `even`: anything between the two delays; `heavy`: mostly near the lower one, sometimes many
+   * times the upper one.
    */
   readonly tail: 'even' | 'heavy'
-  /** Chances per message: lost, duplicated, delayed by up to `lateMsMax`. */
+  /**
+   * Chances per message: lost, duplicated, reordered (overtaking others, or late by less than
+   * `lateMsMax`).
+   */
   readonly lossChance: number
   readonly duplicateChance: number
   readonly reorderChance: number
   readonly lateMsMax: number
-  /** Chances per snapshot stream: broken at some chunk, or truncated after it. */
+  /** Chances per chunk of a snapshot stream: the stream breaks at it, or is truncated after it. */
   readonly streamResetChance: number
   readonly streamCutShortChance: number
 }
@@ -114,7 +117,7 @@ export class Link {
     return { arrivals, reportedUnreachable: false }
   }
 
-  /** The delay of one chunk of a stream, in ms. */
+  /** Returns the delay of one message, or of one chunk of a stream, in ms. */
   delay(): number {
     const { delayMsMin, delayMsMax, tail } = this.#options
     const slow = this.#found('slow')

@@ -34,7 +34,7 @@ export type LivenessOptions = {
  */
 export type Sabotage = 'links' | 'thread'
 
-/** Virtual ms, each from the end of the previous phase. */
+/** Numbers of members, and durations in virtual ms, each from the end of the previous phase. */
 export type LivenessReport = {
   readonly healthy: number
   readonly faulty: number
@@ -71,7 +71,10 @@ const limits = {
   converge: 15_000,
   watch: 30_000,
 } as const
-/** A snapshot that takes longer to send than its log is kept never completes while others write. */
+/**
+ * Time in ms after which the clients stop if the membership is not settled: a snapshot that takes
+ * longer to send than its log is kept never completes while others write.
+ */
 const busyMsMax = 10_000
 const repairEveryMs = 1_000
 const repairsBeginMs = 40_000

@@ -74,7 +74,9 @@ function textOf({ hardState, lastIndex, entries }: Contents, above: LogIndex): s
   return JSON.stringify([hardState, lastIndex, entries.filter(({ index }) => index > above)])
 }
 
-/** The durable state that a member would read; opening repairs, as at a start. */
+/**
+ * Returns what a member would read from its log at a start, which may repair it; null: no files.
+ */
 function contentsOf(disk: SimulatedDisk): Contents | LogError | 'repairable' | null {
   if (disk.list().length === 0) return null
   try {

@@ -20,7 +20,10 @@ export type MemberOptions = {
   readonly crashedAt: (step: CrashStep, side: Side) => void
   /** Returns whether some member applied a command with a result that differs from the others'. */
   readonly someDiverged: () => boolean
-  /** Returns whether `peer` sends impossible messages, or lost its log and came back. */
+  /**
+   * Returns whether `peer` may be refused: some member sent impossible messages, or `peer` lost its
+   * log.
+   */
   readonly mayBeByzantine: (peer: number) => boolean
   /** Called when the process of the member ended, for any reason. */
   readonly onDown: () => void

@@ -94,7 +94,7 @@ export class Member {
     return this.#removalNotices > 0
   }
 
-  /** Returns whether its disks hold exactly what was written. */
+  /** Whether its disks hold exactly what was written, and its state is the result of the log. */
   get sound(): boolean {
     return (
       this.recoverable &&
@@ -114,13 +114,13 @@ export class Member {
     return this.instance?.owners.some(({ pausedUntil }) => pausedUntil > now) === true
   }
 
-  /** The durable id of the bootstrapped cluster that it belongs to. */
+  /** The durable id of the founded cluster that it belongs to; null: none. */
   get clusterId(): string | null {
     const record = this.#clusterRecord.read()
     return record?.founded === true ? record.clusterId : null
   }
 
-  /** Returns whether it durably accepted a cluster id, bootstrapped or not. */
+  /** Whether it durably agreed to a cluster, founded or not. */
   get agreed(): boolean {
     return this.#clusterRecord.read() !== null
   }

@@ -76,7 +76,7 @@ export class Nemesis {
     this.#later(downMs, `restarts m${member.id}`, () => member.start())
   }
 
-  /** @returns whether there was a target */
+  /** @returns whether the fault was injected */
   #do(fault: FaultAction): boolean {
     switch (fault.kind) {
       case 'kill':
@@ -272,9 +272,7 @@ export class Nemesis {
     return true
   }
 
-  /**
-   * Stops all members but this and one other: the minimum to bootstrap a cluster of three again.
-   */
+  /** Stops all members but this and one other: the minimum to found a cluster of three again. */
   #stopOthers(member: Member, forMs: number): void {
     const others = this.#options.members.filter((other) => other !== member)
     const companion = others.find(({ running }) => running) ?? others[0]

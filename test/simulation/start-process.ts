@@ -152,7 +152,7 @@ export function startProcess(dependencies: ProcessDependencies): ProcessInstance
   return instance
 }
 
-/** Returns its name in the initial or the admitted members. */
+/** Returns the name of the member, from the initial members or from those given on joining. */
 function nameOf({ id, members, joining }: NodeOptions): string {
   const known = [...members, ...(joining?.members ?? [])]
   return present(

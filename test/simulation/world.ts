@@ -1,6 +1,6 @@
 import { SeededRandom } from '../../base/random.ts'
 
-/** A scheduled event. `alive` is checked when its time comes. */
+/** A scheduled event. Whether its owner is alive is checked when its time comes. */
 type Event = {
   readonly at: number
   readonly order: number
@@ -147,7 +147,7 @@ export class World {
     })
   }
 
-  /** Runs one event. @returns false without an event before `end`, or at the limit */
+  /** Runs one event. @returns false when no event is left until `end`, or when `enough` is true */
   #step(end: number, enough: () => boolean): boolean {
     if (this.#failure !== null) throw this.#failure
     // Evaluated first, because it may schedule something.

@@ -41,8 +41,8 @@ export function checkCreatedOnce(history: History, truth: Truth): void {
 }
 
 /**
- * I17: a uid is used once, and stays with its object from creation to deletion. Objects written
- * below the verbs have uids from their clients.
+ * I17: a uid is used once, and stays with its object from creation to deletion. Objects that
+ * clients write to the store directly have uids from these clients, and are not checked.
  *
  * @param corrupted keys that a member with a wrong state wrote to: its conditions may hold by
  *   chance
@@ -103,7 +103,8 @@ export function checkEffects(history: History, truth: Truth): void {
 }
 
 /**
- * A deleted collection contains no object that existed before the deletion began.
+ * Deleting a collection leaves no object that belonged to it from the beginning to the end of the
+ * call.
  *
  * @throws Finding
  */

@@ -11,7 +11,7 @@ export class EqualState {
   readonly #applied = new Map<number, number>()
   #compared = 0
 
-  /** Number of times that two members were at one index. */
+  /** Number of comparisons of the states of two members at one index. */
   get compared(): number {
     return this.#compared
   }

@@ -1,6 +1,6 @@
 import { BrokenInvariant } from '../../../base/assert.ts'
 
-/** A violated claim, named as in the table of `README.md`. */
+/** A violated claim. `README.md` lists those with a number. */
 export class Finding extends BrokenInvariant {
   constructor(claim: string, what: string) {
     super(`${claim}: ${what}`)

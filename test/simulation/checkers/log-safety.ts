@@ -41,7 +41,10 @@ export class LogSafety {
     return Math.max(0, this.#committed.length - 1)
   }
 
-  /** Equal for equal entries; undefined for an uncommitted index. */
+  /**
+   * Returns a description of the committed entry, equal for equal entries; undefined: not
+   * committed.
+   */
   committed(index: number): string | undefined {
     return this.#committed[index]
   }

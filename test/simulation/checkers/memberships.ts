@@ -92,9 +92,9 @@ export class Memberships {
   }
 
   /**
-   * A member reports that an entry, or an earlier one, removed it. @param knows whether its log
-   * contains the removal.
+   * A member reports that an entry, or an earlier one, removed it.
    *
+   * @param knows whether its log contains the removal
    * @throws Finding
    */
   left(member: number, index: number, knows: boolean): void {

@@ -11,8 +11,8 @@ const stepsMax = 100_000
 
 /**
  * I16: writes and most recent reads of each object have an order that explains every response and
- * respects real time. Checked from the observations of clients alone; only the owner of a generated
- * name is taken from the log.
+ * respects real time. Checked from the observations of clients alone; only the object of a write
+ * whose response with the generated name was lost is taken from the log.
  *
  * @param keyOfToken the object of a write whose response was lost; null: it never took effect
  * @throws Finding

@@ -77,8 +77,8 @@ type Sweep = {
 }
 
 /**
- * Checks the calls in the order in which they ended: some revision explains each of them, which is
- * not below the highest one that was known in its session when it began.
+ * Checks the calls in the order in which they ended: each of them is explained by some revision
+ * that is not below the highest one that was known in its session when it began.
  */
 function sweep(history: History, truth: Truth, { claim, isBound, sessionOf }: Sweep): void {
   const floors = new Map<string, number>()

@@ -176,7 +176,8 @@ export function checkExpired(history: History): void {
 }
 
 /**
- * I22 Atomic: below the verbs, commands arrive complete, and every change of the range arrives.
+ * I22 Atomic: a watch cursor of the store returns commands completely, and every change of the
+ * range.
  *
  * @throws Finding
  */

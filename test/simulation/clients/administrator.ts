@@ -5,7 +5,7 @@ import type { World } from '../world.ts'
 import { ask } from './connection.ts'
 import type { Served } from './served.ts'
 
-/** A planned change of the cluster settings. */
+/** A planned change of the settings or of the feature level. */
 export type PlannedChange =
   | { readonly kind: 'raise'; readonly atMs: number; readonly level: number }
   | { readonly kind: 'settings'; readonly atMs: number; readonly settings: Settings }

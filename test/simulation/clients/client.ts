@@ -32,7 +32,7 @@ export class Tokens {
 const colors = ['red', 'blue'] as const
 /** Few names, so that clients conflict. The first namespace is never deleted. */
 const keys = ['default/k0', 'default/k1', 'default/k2', 'a/k0', 'a/k1', 'b/k0'] as const
-/** Created and updated only together, below the verbs; deleted one at a time. */
+/** Created and updated only together, in the store directly; deleted one at a time. */
 const pairs = ['default/t0', 'default/t1', 'default/t2'] as const
 const namespaces = ['a', 'b'] as const
 

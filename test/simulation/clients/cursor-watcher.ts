@@ -20,7 +20,9 @@ export type CursorWatcherOptions = {
   readonly serving: () => readonly Served[]
 }
 
-/** Pulls events below the verbs, where commands arrive complete, on one member after the other. */
+/**
+ * Reads a watch cursor of the store itself, in which commands arrive complete, at changing members.
+ */
 export class CursorWatcher {
   readonly #options: CursorWatcherOptions
   readonly #random: SeededRandom

@@ -62,7 +62,7 @@ export type Request =
   | { readonly kind: 'delete-collection'; readonly range: Range }
   | { readonly kind: 'create-namespace'; readonly namespace: string }
   | { readonly kind: 'delete-namespace'; readonly namespace: string }
-  /** Several objects in one command, below the verbs. */
+  /** Several objects in one command, written to the store directly. */
   | { readonly kind: 'write-together'; readonly keys: readonly string[]; readonly token: string }
   | { readonly kind: 'get'; readonly key: string; readonly mode: Mode }
   | {
@@ -77,7 +77,7 @@ export type Request =
 
 export type Answer =
   | { readonly kind: 'object'; readonly object: ObservedObject }
-  /** Deleted; or the revisions of a write below the verbs. */
+  /** The call took effect; with the revisions of a `write-together`. */
   | { readonly kind: 'done'; readonly revisions: readonly number[] }
   | {
       readonly kind: 'list'
@@ -141,7 +141,7 @@ export type WatchRecord = {
   readonly events: WatchedEvent[]
 }
 
-/** The result of one pull below the verbs: events after `after`; the cursor is then at `upTo`. */
+/** One read of a watch cursor of the store: events after `after`; the cursor is then at `upTo`. */
 export type PullRecord = {
   readonly watcher: string
   readonly member: number

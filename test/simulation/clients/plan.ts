@@ -14,7 +14,7 @@ export type ClientPlan = {
   readonly settings: Settings
   /** The feature level that the cluster begins with. */
   readonly featureLevel: number
-  /** Settings changes during the faults, in order. */
+  /** Changes of the settings and of the feature level during the faults, in order. */
   readonly changes: readonly PlannedChange[]
   /** Settings that do not interfere with the final checks. */
   readonly lastSettings: Settings
@@ -46,7 +46,10 @@ export function drawClients(random: SeededRandom, payloadBytesMax: number): Clie
   }
 }
 
-/** Draws a feature level that rises during the run, and a quota that is too small for a while. */
+/**
+ * Draws a feature level, which may rise during the run, and in some runs a quota that is too small
+ * for a while.
+ */
 function drawStorage(
   random: SeededRandom,
   settings: Settings,

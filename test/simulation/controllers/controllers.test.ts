@@ -3,7 +3,7 @@
  * stalls or is replaced in the middle of their work.
  * Method: a few seeds of whole clusters on virtual time. Separate checkers compare the end state
  * with what the clients asked for, and the committed steps of each object with those that it may
- * have. Deliberate bugs show that each checker can fail.
+ * have. Deliberate bugs show that the checkers can fail.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -65,7 +65,7 @@ function drawControllersSwarm(random: SeededRandom): Swarm {
     // No fault of these runs damages a disk, and scrubs take a quarter of the time.
     logLimits: { ...drawn.logLimits, scrubFirstMs: hourMs, scrubPeriodMs: hourMs },
     storeLimits: { ...drawn.storeLimits, scrubFirstMs: hourMs, scrubPeriodMs: hourMs },
-    // Half as often as by default: most of a run is waiting.
+    // Ticks are half as frequent as by default, because most of a run is waiting.
     timing: { heartbeatMs: 100, electionMs: 600, tickMs: 50 },
     limits: { ...defaultLimits, retentionEntries: random.pick([...shortRetentions, 5_000]) },
   }

@@ -42,7 +42,10 @@ export function registryWith(mistake: Mistake | null, registry: Registry): Regis
   }
 }
 
-/** Returns a plugin without the conditions of its commands. */
+/**
+ * Returns the plugin; with the mistake `no-quota-conditions`, without the conditions of its
+ * commands.
+ */
 export function pluginWith(mistake: Mistake | null, plugin: AdmissionPlugin): AdmissionPlugin {
   if (mistake !== 'no-quota-conditions' || plugin.callsOut === true) return plugin
   return {

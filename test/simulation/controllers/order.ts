@@ -9,7 +9,8 @@ import type { StoredDoc } from './stored-objects.ts'
 
 /**
  * Checks what has to hold at each revision, not only at the end: an object that waits for others is
- * deleted after them, no two definitions have one name, and no quota shows less than is stored.
+ * deleted after them, no two definitions have the same short name, and no quota shows less than is
+ * stored.
  *
  * @throws Finding
  */

@@ -54,7 +54,7 @@ export type ControllersReport = {
 /** Limit of virtual time from the end of the faults until everything is done. */
 const finishMsMax = 200_000
 const lookEveryMs = 500
-/** Time in which nothing may happen after everything is done. */
+/** Virtual ms after which the end state must still be the same. */
 const restMs = 3_000
 const restartMs = 50
 const lastLinesMax = 60

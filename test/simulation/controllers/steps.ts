@@ -11,7 +11,8 @@ export type ObjectHistory = Pick<Truth, 'keys' | 'versionsOf' | 'revision'>
 
 /**
  * The steps that an object may go through, as words: `created`, `deleted`, and for an update what
- * it changed. Clients of the simulation create and delete only, so each update is by a controller.
+ * it changed. Clients of the simulation only create and delete, so updates are made by controllers,
+ * by admission (quotas), and by deletions that have to wait for finalizers.
  */
 export type StepRule = {
   readonly what: string

@@ -246,8 +246,8 @@ function definitionTasks(names: Names, count: number): readonly Task[] {
 }
 
 /**
- * Deletes a namespace, and creates it again with other objects. A leader that stalled while it
- * emptied the first one must not delete any of these objects.
+ * Creates a deleted namespace again, with other objects (`removeTasks` deletes it). A leader that
+ * stalled while it emptied the first one must not delete any of these objects.
  */
 function recreationTasks(): readonly Task[] {
   const removal = remove(kinds.namespaces, recreatedNamespace)
@@ -279,7 +279,10 @@ function itemTasks(names: Names, count: number): readonly Task[] {
   ]
 }
 
-/** As `recreationTasks`, for a definition and an object of its kind. */
+/**
+ * Deletes a definition, and creates it again with another object of its kind; see
+ * `recreationTasks`.
+ */
 function redefinitionTasks(names: Names): readonly Task[] {
   const removal = remove(kinds.definitions, itemsDefinition)
   const body = (): JsonObject => itemsDefinitionBody(names)
@@ -302,7 +305,7 @@ export function removeTasks(names: Names, sizes: Sizes): readonly Task[] {
     remove(kinds.accounts(keptNamespace), 'robot'),
     remove(kinds.volumes, 'volume'),
     remove(kinds.roles, 'part0'),
-    // If one of these has the common name, another definition gets it.
+    // If one of these has the common short name, another definition gets it.
     ...Array.from({ length: sizes.definitions - 1 }, (_, at) =>
       remove(kinds.definitions, definitionName(at)),
     ),
