@@ -115,7 +115,8 @@ export function isClaimed(directory: string): boolean {
 }
 
 /**
- * Returns null when the directory is unclaimed or belongs to a founder.
+ * Returns the identity of a member that joined a cluster; null when the directory is unclaimed or
+ * belongs to a founder.
  * @throws StartError `data-directory` when it is damaged
  */
 export function joinedIdentity(directory: string): MemberIdentity | null {

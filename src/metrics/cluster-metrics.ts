@@ -37,7 +37,7 @@ export function registerClusterMetrics(
   gauge('orch_raft_term', 'Current Raft term of this member.', () => consensus.status.term)
   gauge(
     'orch_raft_commit_index',
-    'Commit index: log entries known to be committed.',
+    'Commit index: highest index of a log entry that is known to be committed.',
     () => consensus.status.commit,
   )
   gauge(
@@ -90,7 +90,7 @@ export function registerClusterMetrics(
   )
   gauge(
     'orch_raft_readers_waiting',
-    'Linearizable reads waiting for a ReadIndex round.',
+    'Linearizable reads waiting for a ReadIndex round, or until its index is applied.',
     () => node.load.readers,
   )
 }

@@ -11,7 +11,7 @@ import type { Proxy } from './proxy.ts'
 export type ConnectionOptions = {
   readonly connectionsMax: number
   readonly idleMsMax: number
-  /** Ms until a proxy must have connected. */
+  /** Ms without progress after which a connection through a proxy fails. */
   readonly tunnelMsMax: number
   readonly tls: https.AgentOptions
   readonly proxy: Proxy | null
