@@ -65,7 +65,7 @@ for (let round = 0; round <= rounds; round++) {
   if (round === 1) for (const name of Object.keys(samples)) samples[name] = []
   const measures = [
     () => measure('one node, known', lists, (at) => listOf(kind, nodeSelector(at))),
-    // Known values belong to one definition object: a copy of it has none.
+    // Known values belong to one definition object: a copy of it is without known values.
     () => measure('one node, parsed', parsedLists, (at) => listOf({ ...kind }, nodeSelector(at))),
   ]
   for (const run of round % 2 === 0 ? measures : measures.toReversed()) await run()

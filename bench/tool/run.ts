@@ -143,7 +143,7 @@ class Run {
     return plan
   }
 
-  /** Returns these versions, without HTTP/2 if an endpoint does not support it; a note says so. */
+  /** Returns these versions; if an endpoint does not support HTTP/2, removes it and adds a note. */
   async #supportedVersions(wanted: readonly HttpVersion[]): Promise<readonly HttpVersion[]> {
     if (!wanted.includes('2')) return wanted
     for (const endpoint of this.#context.target.endpoints) {

@@ -72,7 +72,7 @@ class TunnelAgent extends https.Agent {
         this.#isPlain ? tunnel : connectTls({ ...(options as ConnectionSettings), socket: tunnel }),
       )
     })
-    // The call that needs the connection may have less time than a proxy.
+    // The call that needs the connection may time out before the proxy does.
     pending?.begin(giveUp)
     return null
   }

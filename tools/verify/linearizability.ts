@@ -118,9 +118,9 @@ class Search {
 
   /** Returns the possible next calls, the best one last. */
   #choices(state: State): Choice[] {
-    // A call that had ended must not be placed after a call that began later.
+    // A call must not be placed after one that began when it had ended.
     const begun = this.#calls[this.#last]?.begin ?? -Infinity
-    // Likewise, no call may be placed before one that had ended before it began.
+    // Likewise, it must not be placed before an unplaced one that had ended when it began.
     let endMin = Infinity
     let openEndMin = Infinity
     for (let at = this.#first; at < this.#calls.length; at++) {
