@@ -42,8 +42,8 @@ export function memberId(cluster: string, member: string): NodeId {
 }
 
 /**
- * Returns the name of the cluster between peers. Members of an earlier incarnation use another
- * name.
+ * Returns the cluster name that peers send to each other. Each incarnation of a cluster has another
+ * one.
  */
 export function peerCluster(cluster: string, life: string | null): string {
   return life === null ? cluster : `${cluster}@${life}`

@@ -142,7 +142,7 @@ export async function pooledCall(server: HttpServer, call: PooledCall): Promise<
 /** How the connection of a call is made. */
 export type HttpConnection = {
   readonly isSecure: boolean
-  /** null: the agent connects directly. */
+  /** null: the agent does not report the connection that it makes. */
   readonly pending: PendingConnection | null
 }
 

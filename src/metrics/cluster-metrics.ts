@@ -124,7 +124,7 @@ function registerScrub(register: MetricsRegistry, counters: Readonly<ScrubCounte
 function registerUsageByResource(register: MetricsRegistry, store: Pick<ObjectStore, 'storage'>): void {
   new Gauge({
     name: 'orch_storage_resource_bytes',
-    help: 'Share of each resource in orch_storage_used_bytes.',
+    help: 'Part of orch_storage_used_bytes that belongs to each resource.',
     labelNames: ['resource'],
     registers: [register],
     collect() {

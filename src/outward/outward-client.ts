@@ -65,9 +65,8 @@ export type OutwardFailure = Extract<OutwardResult, { readonly kind: 'failed' }>
 
 /**
  * The client of one other server, for every call that this server makes to a webhook or a provider.
- * It keeps a bounded number of connections, follows no redirects, and, unless an option
- * prevents it, repeats a call whose connection broke or whose server is overloaded, with increasing
- * delays.
+ * It keeps a bounded number of connections, follows no redirects, and, unless an option prevents
+ * it, repeats a call whose connection broke or whose server is overloaded, with increasing delays.
  *
  * @source client-go `rest.Config`; apiserver `pkg/util/webhook/webhook.go`, `DefaultShouldRetry`
  */

@@ -87,8 +87,8 @@ export type WebhookSummary = {
 }
 
 /**
- * The statistics of all webhooks. Those of a webhook live as long as its configuration, in all its
- * versions.
+ * The statistics of all webhooks. Those of one webhook are kept while its configuration exists,
+ * also when the configuration changes.
  */
 export class AllWebhookStatistics {
   readonly #of = new WeakMap<Identified, WebhookStatistics>()

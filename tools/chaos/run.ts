@@ -16,7 +16,7 @@ export type CompletedFault = {
   /** Wall clock, ms since 1970. */
   readonly atMs: number
   readonly endMs: number
-  /** Ms until all targets were ready again; null: the run was interrupted before. */
+  /** Ms from its end until all targets were ready again; null: the run was interrupted before. */
   readonly readyMs: number | null
 }
 

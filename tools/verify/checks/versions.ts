@@ -17,10 +17,10 @@ export function checkVersions(index: HistoryIndex): CheckReport {
     // If only its writer saw one of the two, that write was lost and its revision was reused for
     // the other.
     const lost = [one, other].find(({ token }) => index.firstReadAt(token) === null)
-    const text = `revision ${revision} is ${versionText(one)} here and ${versionText(other)} there`
+    const text = `revision ${revision} belongs to both ${versionText(one)} and ${versionText(other)}`
     findings.add(`revision ${revision}`, () => ({
       kind: lost === undefined ? 'two-versions' : 'lost-write',
-      text: lost === undefined ? text : `${text}; only its writer was shown ${lost.token}`,
+      text: lost === undefined ? text : `${text}; write ${lost.token} was shown only to its writer`,
       object: one.name,
       ...shownBy(index, [one, other]),
     }))
