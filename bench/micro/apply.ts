@@ -4,8 +4,8 @@
  *
  *   node dist/bench/micro/apply.js [--objects 50000] [--level]
  *
- * Times are elapsed times unless they are called CPU. Memory is measured after a garbage collection
- * (use --expose-gc).
+ * --level: the database is LevelDB on disk instead of memory. Times are elapsed times unless they
+ * are called CPU. Memory is measured after a garbage collection (use --expose-gc).
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,7 +1,7 @@
 /*
- * Measures what a conversion webhook costs: the CPU of this server for each object of a list in the
- * stored version, in a version to which a webhook in another process converts, and in that version
- * again, when the converted objects are cached.
+ * Measures what a conversion webhook costs: the CPU of this process for each object of a list in
+ * the stored version, of a list that a webhook in another process converts to another version, and
+ * of the latter list again, when the converted objects are cached.
  *
  *   node dist/bench/micro/conversion.js [--objects 1000] [--bytes 900] [--rounds 30]
  *
@@ -67,7 +67,7 @@ for (let at = 0; at < count; at++) {
 }
 const figures: { readonly stored: number; readonly converted: number; readonly cached: number }[] = []
 for (let round = -5; round < rounds; round++) {
-  // Each version of the definition has a cache of its own.
+  // The cache of converted objects is empty again.
   const { v1, v2 } = takeDefinition()
   const converted = await listed(v2)
   const cached = await listed(v2)

@@ -1,7 +1,7 @@
 /*
- * Measures what the database costs in addition to applying: versions of 1 KB are applied in batches
- * as they arrive, and flushed to the database after a delay, for several flush delays. CPU of the
- * whole process per version.
+ * Measures how the cost of the database depends on the flush delay: versions of 1 KB are applied in
+ * batches as they arrive, and flushed to the database after a delay, for several delays. The CPU
+ * per version is that of the whole process, which includes applying.
  *
  *   node dist/bench/micro/database.js [--rate 500] [--gather 20,100] [--seconds 3] [--rounds 4]
  */

@@ -65,7 +65,7 @@ for (let round = 0; round <= rounds; round++) {
   if (round === 1) for (const name of Object.keys(samples)) samples[name] = []
   const measures = [
     () => measure('one node, known', lists, (at) => listOf(kind, nodeSelector(at))),
-    // The values are known by definition: for a copy of the definition there are none.
+    // Known values belong to one definition object: a copy of it is without known values.
     () => measure('one node, parsed', parsedLists, (at) => listOf({ ...kind }, nodeSelector(at))),
   ]
   for (const run of round % 2 === 0 ? measures : measures.toReversed()) await run()
@@ -83,7 +83,7 @@ for (const [name, taken] of Object.entries(samples)) {
 for (const line of formatTable(lines)) console.log(line)
 await close()
 
-/** Copies one Pod, as a client and a node made it, with other names and nodes. */
+/** Creates one Pod, sets its status, and stores copies of it with other names and nodes. */
 async function fill(): Promise<void> {
   const accounts = registry.catalog.find('', 'v1', 'serviceaccounts')
   const body = { metadata: { name: 'default' } }

@@ -35,7 +35,7 @@ const [rounds, writes, objects] = [Number(options.rounds), Number(options.writes
 type Kind = {
   readonly plural: string
   readonly body: (name: string, at: number) => object
-  /** Changes one value. */
+  /** A merge patch that changes one value. */
   readonly change: object
   readonly status: object | null
 }
@@ -140,7 +140,7 @@ type Api = {
   readonly patch: (name: string, body: object, subresource?: string) => Promise<unknown>
   readonly get: (name: string) => Promise<string>
   readonly list: () => Promise<void>
-  /** Drops the history. */
+  /** Removes the history. */
   readonly trim: () => Promise<void>
   readonly close: () => Promise<void>
 }

@@ -4,8 +4,8 @@
  *
  *   node dist/bench/micro/selectors.js [--watchers 1000] [--updates 60] [--rounds 5]
  *
- * HTTP/2 from another process on the same machine. CPU is that of the server process, including
- * garbage collection, median of the rounds.
+ * The client is another process on the same machine and uses HTTP/2. CPU is that of the server
+ * process, including garbage collection, and the median of the rounds.
  */
 import { once } from 'node:events'
 import * as http2 from 'node:http2'

@@ -8,8 +8,8 @@
  *     [--framing lines|websocket|http2] [--objects 0]
  *
  * The clients are in another process on the same machine and use HTTPS; slow watchers never use
- * HTTP/2. --objects is the number of initial events of each watcher. Both processes need as many
- * open files as there are watchers, fewer with HTTP/2.
+ * HTTP/2. --objects is the number of initial events of each watcher that is not slow. Both
+ * processes need as many open files as there are watchers, fewer with HTTP/2.
  */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
@@ -199,7 +199,7 @@ async function versionNow(): Promise<string> {
   return version
 }
 
-/** Resolves when no watcher received anything for five seconds. */
+/** Resolves when the watchers of this tally have received nothing for five seconds. */
 async function settled(tally: Tally): Promise<void> {
   let quiet = 0
   for (let last = tally.events; quiet < 10; last = tally.events) {

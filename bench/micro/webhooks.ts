@@ -82,7 +82,7 @@ for (const type of ['mutating', 'validating'] as const) {
 }
 let warm = 0
 // Warm-up: the engine compiles the code before it is measured.
-for (const of of [plain, hooked, plain, hooked]) await creates(of, `warm${warm++}`)
+for (const one of [plain, hooked, plain, hooked]) await creates(one, `warm${warm++}`)
 const figures: { readonly without: number; readonly with: number }[] = []
 for (let round = 0; round < rounds; round++) {
   const [first, second] = round % 2 === 0 ? [plain, hooked] : [hooked, plain]

@@ -1,10 +1,11 @@
 import { CodedError } from '../../base/coded-error.ts'
 
 /**
- * - `no-answer`: no endpoint completed a request of the setup
- * - `not-possible`: these endpoints do not support the selection
+ * - `no-answer`: a request of the setup was not answered, or calls did not succeed again in time
+ *   after a fault
+ * - `not-possible`: these endpoints or this machine cannot run the selected loads
  * - `results`: a results file is malformed; the message names it
- * - `interrupted`: the user ended the run
+ * - `interrupted`: the run was ended early
  * - `generator`: a thread of the load generator failed
  */
 export class BenchError extends CodedError<

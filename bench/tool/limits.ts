@@ -14,7 +14,7 @@ export const benchLimits = Object.freeze({
   http2WindowBytes: 4 * 1024 * 1024,
   /** Maximum bytes kept of a response whose content is used; the rest is only counted. */
   keptBytesMax: 64 * 1024,
-  /** Kinds of failures reported per load, and the length of each. More: counted only. */
+  /** Kinds of failures reported per load, and the length of each. More: counted as `others`. */
   failureKindsMax: 8,
   failureWordsMax: 160,
   /** Ms of delay after a failed call, so that a rejecting server is not flooded. */

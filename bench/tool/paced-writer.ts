@@ -61,7 +61,12 @@ export class PacedWriter {
     }
   }
 
-  /** Retries until the write is acknowledged: a gap in the numbers would look like a lost event. */
+  /**
+   * Retries until the write is acknowledged, because a gap in the numbers would look like a lost
+   * event.
+   *
+   * @returns false when it was not acknowledged by `endMs`
+   */
   async #write(number: number, endMs: number): Promise<boolean> {
     const name = present(this.#names[number % this.#names.length], 'there are objects')
     const path = `${collectionOf(this.#namespace)}/${name}`

@@ -12,7 +12,7 @@ const axisHeight = 24
 export type RangeRow = {
   readonly label: string
   readonly colour: string
-  /** Ascending; the first and the last have labels. */
+  /** Ascending; the first and the last are written next to the line. */
   readonly values: readonly number[]
 }
 

@@ -34,7 +34,8 @@ const explained: Readonly<Record<Workload, string>> = {
     'Time from sending a write to receiving its event, for the fast readers. Slow readers read one chunk per second.',
   staleness:
     'One client updates an object without pause and others read it. The staleness of a read is the time for which a newer version had already been acknowledged when the read began.',
-  failover: 'The longest time after the fault in which no call of any client succeeded at any member.',
+  failover:
+    'The longest time after the fault in which no write of any client succeeded at any member, and the same for most recent reads.',
 }
 
 /** Returns a self-contained page without scripts, fonts or images from elsewhere. */

@@ -33,7 +33,7 @@ export type BenchReport = {
     /** Threads of the generator. */
     readonly threads: number
     readonly endpoints: readonly string[]
-    /** Version that the servers report; empty: none. */
+    /** Version that the first endpoint reports; empty: none. */
     readonly server: string
     /** The servers run on this machine, so their CPU time is known. */
     readonly isLocal: boolean

@@ -143,7 +143,7 @@ class Run {
     return plan
   }
 
-  /** Returns the HTTP versions that all endpoints support, and adds notes for the others. */
+  /** Returns these versions; if an endpoint does not support HTTP/2, removes it and adds a note. */
   async #supportedVersions(wanted: readonly HttpVersion[]): Promise<readonly HttpVersion[]> {
     if (!wanted.includes('2')) return wanted
     for (const endpoint of this.#context.target.endpoints) {

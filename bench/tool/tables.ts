@@ -136,7 +136,7 @@ export function textOf(
   ]
 }
 
-/** The report as a table in Markdown. */
+/** The report in Markdown, with one table for each kind of load. */
 export function markdownOf(report: BenchReport): readonly string[] {
   const cell = (words: string): string => words.replaceAll('|', '\\|')
   const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`

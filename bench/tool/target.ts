@@ -36,7 +36,7 @@ const pollMs = 200
 export class Target {
   readonly endpoints: readonly Endpoint[]
   readonly local: LocalServers | null
-  /** The version they report; empty: none. */
+  /** The version that the first endpoint reports; empty: none. */
   readonly version: string
   /** In the order in which they are measured. */
   readonly modes: readonly ModeName[]

@@ -9,7 +9,7 @@ import { clusterFileName } from './layout.ts'
 
 const format = 1
 
-/** After the founding the file is the same on all founders: the log identifies the directory. */
+/** After the founding, the file is the same on all founders. */
 const clusterRecordRemedy =
   'restore an undamaged copy of it, or take that of another initial member of this cluster, which is the same'
 

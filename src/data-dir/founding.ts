@@ -15,7 +15,7 @@ import { foundingFileName } from './layout.ts'
  *
  * @param directory the data directory
  * @param logDirectory the directory of the log
- * @returns empty where there is nothing to compare: a single member, or a log older than this file
+ * @returns empty where there is nothing to compare: a single member, or a log without this file
  * @throws StartError `data-directory` when the file is damaged
  */
 export function foundingOf(

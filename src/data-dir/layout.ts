@@ -29,5 +29,5 @@ export const clientPortFileName = 'client-port'
 /** Exists while the member joins a cluster. */
 export const joiningFileName = 'joining'
 
-/** The key that opens what is sealed for this member. */
+/** The private key that decrypts what is sealed for this member. */
 export const sealingKeyFileName = 'sealing.key'

@@ -21,8 +21,8 @@ export type LeasePromiseOptions = {
  * outlives the process that gave it: a process that starts with a shorter `--election-timeout`
  * still has to keep the longer one, so the record is lowered only after that time has passed.
  *
- * A record that is missing or damaged is replaced by the longest promise that any process can have
- * given.
+ * A record that is damaged, or missing although there is a log, is replaced by the longest promise
+ * that any process can have given.
  */
 export function promisedMs({ directory, electionMs, hasLog, log }: LeasePromiseOptions): number {
   const path = join(directory, leasePromiseFileName)
@@ -57,7 +57,8 @@ export function forgetPromise(directory: string, electionMs: number, log: Pick<L
 }
 
 /**
- * Records that no process of this member has promised anything: its log was made and never opened.
+ * Records that no process of this member has promised anything: `orchctl` created its log, and no
+ * server has opened it.
  */
 export function recordNoPromise(directory: string): void {
   record(join(directory, leasePromiseFileName), 0)

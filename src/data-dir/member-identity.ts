@@ -42,8 +42,8 @@ export function memberId(cluster: string, member: string): NodeId {
 }
 
 /**
- * Returns the name of the cluster between peers. Members of an earlier incarnation use another
- * name.
+ * Returns the cluster name that peers send to each other. Each incarnation of a cluster has another
+ * one.
  */
 export function peerCluster(cluster: string, life: string | null): string {
   return life === null ? cluster : `${cluster}@${life}`
@@ -115,7 +115,8 @@ export function isClaimed(directory: string): boolean {
 }
 
 /**
- * Returns null when the directory is unclaimed or belongs to a founder.
+ * Returns the identity of a member that joined a cluster; null when the directory is unclaimed or
+ * belongs to a founder.
  * @throws StartError `data-directory` when it is damaged
  */
 export function joinedIdentity(directory: string): MemberIdentity | null {

@@ -10,8 +10,8 @@ const format = 1
 
 /**
  * The logs by which this member identifies its peers, in a file of its data directory. The file
- * carries a checksum: a changed digit would make this member reject a healthy peer for ever, and
- * the peer exit.
+ * carries a checksum: with a changed digit this member would reject a healthy peer for ever, and
+ * the peer would exit.
  */
 export class FilePeerBook implements PeerBook {
   readonly path: string

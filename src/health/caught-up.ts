@@ -12,7 +12,7 @@ const proofMsMax = 3500
  * Determines whether this member is up to date with the cluster. A member that just restarted
  * receives messages of its leader before it learns how far behind it is, so its own indexes do not
  * show it. A read barrier does: it opens only when memory contains everything that was acknowledged
- * before the request. A member requests one every 1.5 seconds.
+ * before the request. A member requests one every 1.5 seconds, and more often after a failure.
  */
 export class CaughtUp {
   readonly #consensus: Pick<Consensus<never>, 'barrier'>
@@ -43,7 +43,7 @@ export class CaughtUp {
     return this.#clock.monotonicMs() - this.#provenMs
   }
 
-  /** Returns null if the member is up to date, or was within the last seconds. */
+  /** Returns null if the member was up to date within the last `proofMsMax`. */
   failure(): string | null {
     if (this.ageMs() <= proofMsMax) return null
     return this.#provenMs === Number.NEGATIVE_INFINITY

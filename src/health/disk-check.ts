@@ -13,7 +13,7 @@ export type DiskCheckDependencies = {
   readonly electionMs: number
 }
 
-/** A device that keeps data without power cannot answer faster. */
+/** A device that keeps data without power cannot complete a sync faster. */
 const believableSyncMs = 0.01
 /**
  * Syncs of an election in sequence, from the candidate's own vote to the first entry of its term.
@@ -141,7 +141,10 @@ export class MemberDisk {
   readonly #speed: SyncSpeed | null
   readonly #watch: DiskSpaceWatch
 
-  /** Measures the disk, which takes at most `limits.diskProbeMsMax` and one sync. */
+  /**
+   * Measures the disk. After the test file is created, that takes at most `limits.diskProbeMsMax`
+   * and one sync.
+   */
   constructor(directory: string, dependencies: DiskCheckDependencies) {
     this.#speed = probeDisk(directory, dependencies)
     this.#watch = new DiskSpaceWatch(directory, dependencies)

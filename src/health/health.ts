@@ -10,8 +10,8 @@ export type HealthCheck = {
   /** Returns the failure, or null. Cheap, and safe to show to the caller. */
   readonly failure: () => string | null
   /**
-   * The reason is also shown to anonymous callers of the whole set. Unset: only by the path of this
-   * check, and in the log.
+   * Whether the path of the whole set shows the reason, too, which anonymous callers may read.
+   * Unset: only the path of this check and the log show it.
    */
   readonly isPublic?: boolean
 }
@@ -37,7 +37,7 @@ export type HealthOptions = {
   readonly bounds: HealthBounds
   /** Returns the name of a thread that does not respond, or null. */
   readonly silentThread: () => string | null
-  /** How long after the start liveness does not depend on the checks, in ms. Unset: not at all. */
+  /** For how long after the start liveness does not depend on the checks, in ms. Unset: 0. */
   readonly livezGraceMs?: number
   /** Checks of other modules. */
   readonly more?: readonly HealthCheck[]
@@ -47,9 +47,9 @@ export type HealthOptions = {
 export type HealthBounds = {
   /** Entries by which memory may lag behind the commit index before `apply-lag` fails. */
   readonly applyLagEntriesMax: number
-  /** How long memory or log may make no progress while there is work. */
+  /** Ms for which memory or log may make no progress while there is work. */
   readonly stallMsMax: number
-  /** Maximum age of the last proof of a quorum. */
+  /** Maximum age of the last contact with a quorum, in ms. */
   readonly quorumContactMsMax: number
 }
 

@@ -10,7 +10,7 @@ import type { StateWatch } from '../state-agreement/state-watch.ts'
 
 export type HealthDependencies = {
   readonly clock: Clock
-  /** How long `/livez` stays healthy after the start, in ms. */
+  /** For how long after the start `/livez` succeeds whatever the checks report, in ms. */
   readonly livezGraceMs: number
   readonly store: Store
   readonly machine: StoreMachine
@@ -71,7 +71,7 @@ export function watchHealth({
         live: false,
         failure: () => {
           // Checked only until the policy was seen, because an operator may delete parts of it
-          // later.
+          // later, and for `policyAwaitedMsMax` at most.
           isPolicySeen ||= clock.monotonicMs() - startedMs > policyAwaitedMsMax || hasDefaultPolicy()
           return isPolicySeen ? null : 'the default roles and bindings are not stored yet'
         },

@@ -11,8 +11,8 @@ export type WatchGuardDependencies = {
 const periodMs = 1000
 
 /**
- * A watch without events looks like a cluster without changes. On a member that has been without a
- * quorum for longer than a bound that would be wrong, so its watches end and their clients resume
+ * A watch without events looks like a cluster without changes. That may be wrong on a member that
+ * has had no proof of being up to date for `ageMsMax`, so its watches end and their clients resume
  * on another member.
  */
 export class WatchGuard {

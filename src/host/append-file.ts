@@ -107,6 +107,6 @@ export class AppendedFile {
 }
 
 const newline = 0x0a
-/** How often a full pipe is tried, and the timeout for its reader to read a byte, in ms. */
+/** Interval of retrying a full pipe, and the timeout for its reader to read a byte, in ms. */
 const pipeLookMs = 20
 const pipeMsMax = 1000

@@ -1,6 +1,6 @@
 /**
  * Ends a call from outside. It has one listener at a time, and costs a tenth of an AbortController,
- * which counts where thousands of calls are made each second.
+ * which matters where thousands of calls are made each second.
  */
 export class Cancellation {
   #cause: Error | null = null

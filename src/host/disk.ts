@@ -15,7 +15,7 @@ export type SyncSpeed = {
 export type ProbeBounds = {
   readonly writes: number
   readonly writeBytes: number
-  /** No write begins after this time. */
+  /** Ms after the first write from which on no other write begins. */
   readonly msMax: number
 }
 

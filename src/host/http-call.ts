@@ -18,7 +18,8 @@ export type HttpCall = Call & {
   /** Reuses connections and holds the TLS keys. Unset: this call opens a connection of its own. */
   readonly agent?: Agent
   /**
-   * PEM, for a call without an agent. Unset: the authorities of the system, no client certificate.
+   * For a call without an agent; keys and certificates are PEM. Unset: the authorities that Node.js
+   * trusts, no client certificate.
    */
   readonly tls?: {
     readonly ca?: string
@@ -141,7 +142,7 @@ export async function pooledCall(server: HttpServer, call: PooledCall): Promise<
 /** How the connection of a call is made. */
 export type HttpConnection = {
   readonly isSecure: boolean
-  /** null: the agent connects directly. */
+  /** null: the agent does not report the connection that it makes. */
   readonly pending: PendingConnection | null
 }
 
@@ -190,7 +191,7 @@ class ResponseTooLarge extends Error {
 /** Where a call was when it failed: waiting for a free connection, for DNS, and so on. */
 export type HttpPhase = 'queue' | 'dns' | 'connect' | 'tls' | 'response'
 
-/** Follows a request, to report where it was when it timed out. */
+/** Follows a request, to report where it was when it failed. */
 export function followPhase(outgoing: ClientRequest, { isSecure, pending }: HttpConnection): () => HttpPhase {
   let phase: HttpPhase = 'queue'
   outgoing.once('socket', (socket) => {

@@ -1,7 +1,8 @@
 import { RealClock } from './clock.ts'
 
 /**
- * `performance.now()` begins at 0 in every thread; both are based on the same clock of the machine.
+ * Returns the time since the machine started. `performance.now()` advances with the same clock, but
+ * begins at 0 in every thread.
  */
 function sinceBootMs(): number {
   const [seconds, nanoseconds] = process.hrtime()

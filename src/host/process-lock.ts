@@ -11,7 +11,8 @@ export type ProcessLockOptions = Omit<HostLockOptions, 'owner'> & {
 
 /**
  * Makes this process the only user of a data directory, on this host and among the hosts that share
- * its file system. The server and every command that writes to a directory take this lock.
+ * its file system. The server takes this lock, and so do the commands that restore or recover a
+ * directory.
  *
  * @throws DirectoryTaken, or an error of the disk; then no lock is held
  */

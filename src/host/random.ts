@@ -3,8 +3,8 @@ import { assert } from '../../base/assert.ts'
 import type { Random } from '../../base/random.ts'
 
 /**
- * Bytes drawn from the system at once: a system call for each UID would cost more than the rest of
- * it.
+ * Bytes drawn from the system at once: a system call for each UID would cost more than all other
+ * work for the UID.
  */
 const poolBytes = 4096
 

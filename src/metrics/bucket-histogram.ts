@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client'
 /** The observations of one series of a `BucketHistogram`. */
 export class BucketCounts {
   readonly bounds: readonly number[]
-  /** Observations within each bound, and above all of them. */
+  /** Observations up to each bound and above the one before it; the last: above all bounds. */
   readonly counts: Float64Array
   sum = 0
 

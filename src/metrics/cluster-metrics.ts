@@ -37,7 +37,7 @@ export function registerClusterMetrics(
   gauge('orch_raft_term', 'Current Raft term of this member.', () => consensus.status.term)
   gauge(
     'orch_raft_commit_index',
-    'Commit index: log entries known to be committed.',
+    'Commit index: highest index of a log entry that is known to be committed.',
     () => consensus.status.commit,
   )
   gauge(
@@ -90,7 +90,7 @@ export function registerClusterMetrics(
   )
   gauge(
     'orch_raft_readers_waiting',
-    'Linearizable reads waiting for a ReadIndex round.',
+    'Linearizable reads waiting for a ReadIndex round, or until its index is applied.',
     () => node.load.readers,
   )
 }
@@ -124,7 +124,7 @@ function registerScrub(register: MetricsRegistry, counters: Readonly<ScrubCounte
 function registerUsageByResource(register: MetricsRegistry, store: Pick<ObjectStore, 'storage'>): void {
   new Gauge({
     name: 'orch_storage_resource_bytes',
-    help: 'Share of each resource in orch_storage_used_bytes.',
+    help: 'Part of orch_storage_used_bytes that belongs to each resource.',
     labelNames: ['resource'],
     registers: [register],
     collect() {

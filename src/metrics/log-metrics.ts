@@ -6,7 +6,7 @@ import type { StandardOutput } from '../host/standard-output.ts'
 export function registerLogMetrics(register: MetricsRegistry, output: Pick<StandardOutput, 'lost'>): void {
   new Counter({
     name: 'orch_log_lines_lost_total',
-    help: 'Lines of the log that were dropped because standard output was not read.',
+    help: 'Lines of the log that were dropped because standard output was not read or could not be written.',
     registers: [register],
     collect() {
       this.reset()

@@ -16,7 +16,7 @@ export type WatchMetricsDependencies = {
   }
 }
 
-/** Counts and times the events that watches send. */
+/** Counts the events that watches send, and times the first of those that are sent together. */
 export class WatchMetrics {
   readonly #dependencies: WatchMetricsDependencies
   readonly #series = new Map<string, Series>()

@@ -7,9 +7,9 @@ export type MeasuredQueue = {
   readonly depth: number
   readonly adds: number
   readonly retries: number
-  /** Ms since the beginning of each key that is processed. */
+  /** For each key in progress, the ms since its processing began. */
   workingMs(): readonly number[]
-  /** Sets the observer of each key that was taken, and of each that was processed. */
+  /** Sets what is called when a key was taken, with its wait, and when it was processed. */
   observe(observer: { readonly waited: (ms: number) => void; readonly worked: (ms: number) => void }): void
 }
 
@@ -42,13 +42,13 @@ export class WorkQueueMetrics {
     this.#gauge(
       register,
       'unfinished_work_seconds',
-      'Time since the beginning of the keys that are processed, all together, by queue.',
+      'Sum of the times for which the keys in progress have been processed, by queue.',
       (queue) => queue.workingMs().reduce((sum, ms) => sum + ms, 0) / 1000,
     )
     this.#gauge(
       register,
       'longest_running_processor_seconds',
-      'Time since the beginning of the key that is processed for the longest time, by queue.',
+      'Longest time for which a key in progress has been processed, by queue.',
       (queue) => queue.workingMs().reduce((most, ms) => Math.max(most, ms), 0) / 1000,
     )
     this.#counter(register, 'adds_total', 'Keys that were added, by queue.', ({ adds }) => adds)

@@ -2,7 +2,8 @@ import type { Cancellation } from '../host/cancellation.ts'
 
 /**
  * Bounds the calls that use connections at a time. Further calls wait here and not for a
- * connection, because Node.js ends a request that waits for a connection only when it gets one.
+ * connection, because Node.js can end a request that waits for a connection only once the request
+ * has one.
  */
 export class CallSlots {
   #free: number
@@ -34,7 +35,7 @@ export class CallSlots {
     })
   }
 
-  /** Passes the slot on to the call that has waited longest. */
+  /** Passes the slot on to the call that has waited longest, or frees it. */
   release(): void {
     const [next] = this.#waiting
     if (next === undefined) this.#free++

@@ -3,20 +3,20 @@ export type BreakerState = 'closed' | 'open' | 'half-open'
 export type BreakerOptions = {
   /** Consecutive failures that open it. */
   readonly failuresMin: number
-  /** Ms that it stays open at first; doubled after each failed probe. */
+  /** Ms that it stays open at first; doubled after each failed probe, up to `openMsMax`. */
   readonly openMsMin: number
   readonly openMsMax: number
 }
 
-/** Requesters that a breaker knows. Failures of further ones all count. */
+/** Requesters that a breaker remembers. All failures of further requesters count. */
 const REQUESTERS_MAX = 64
 
 /**
- * Stops calls of a server that keeps failing: without it, each request would wait for a timeout.
- * Open, it refuses calls; after a time a single call probes the server, and its result closes or
- * reopens the breaker. A failure that the request may have caused counts once for each requester:
- * otherwise one user could keep a webhook from deciding about the requests of all others. Pure: the
- * caller states the time.
+ * Stops calls to a server that keeps failing: without it, each request would wait for a timeout. An
+ * open breaker refuses calls; after a time a single call probes the server, and its result closes
+ * or reopens the breaker. A failure that the request may have caused counts once for each
+ * requester: otherwise one user could keep a webhook from deciding about the requests of all
+ * others. Pure: the caller passes the time.
  */
 export class CircuitBreaker {
   readonly #options: BreakerOptions
@@ -36,7 +36,7 @@ export class CircuitBreaker {
     return this.#state
   }
 
-  /** Consecutive failures. */
+  /** Consecutive failures that count. */
   get failures(): number {
     return this.#failures
   }
@@ -65,7 +65,7 @@ export class CircuitBreaker {
     this.#requesters.clear()
   }
 
-  /** @param requester the one whose request may have caused the failure; null: none can */
+  /** @param requester whose request may have caused the failure; null: no request has caused it */
   failed(nowMs: number, requester: string | null = null): void {
     const { failuresMin, openMsMin, openMsMax } = this.#options
     if (requester !== null) {

@@ -11,7 +11,7 @@ import type { Proxy } from './proxy.ts'
 export type ConnectionOptions = {
   readonly connectionsMax: number
   readonly idleMsMax: number
-  /** Ms until a proxy must have connected. */
+  /** Ms without progress after which a connection through a proxy fails. */
   readonly tunnelMsMax: number
   readonly tls: https.AgentOptions
   readonly proxy: Proxy | null
@@ -72,7 +72,7 @@ class TunnelAgent extends https.Agent {
         this.#isPlain ? tunnel : connectTls({ ...(options as ConnectionSettings), socket: tunnel }),
       )
     })
-    // The call that needs the connection may have less time than a proxy.
+    // The call that needs the connection may time out before the proxy does.
     pending?.begin(giveUp)
     return null
   }

@@ -17,13 +17,14 @@ export type FailureLogOptions = {
 }
 
 /**
- * Logs that calls of another server fail, and when they succeed again: at most one line of each per
- * `limits.outwardFailureLogMs`. Failures between two lines are counted in the later one.
+ * Logs that calls to another server fail, and when they succeed again: at most one line of each per
+ * `limits.outwardFailureLogMs`. Each line has the number of failures since the last line that
+ * reported success.
  */
 export class FailureLog {
   readonly #options: FailureLogOptions
   readonly #dependencies: FailureLogDependencies
-  /** Since the last line that calls succeed again. */
+  /** Failures since the last line that reported success. */
   #failures = 0
   #isReported = false
   #reportedMs = Number.NEGATIVE_INFINITY

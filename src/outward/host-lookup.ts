@@ -4,8 +4,8 @@ import type { LookupFunction } from 'node:net'
 
 /**
  * Lookups of the system run on the threads that also write files, and each may take many seconds.
- * No more than this many run at a time, so that a slow DNS server does not block writes of
- * the database and of the audit log.
+ * No more than this many run at a time, so that a slow DNS server does not block writes to the
+ * database and the audit log.
  */
 const LOOKUPS_MAX = 2
 /** Host names that wait. More: the lookup fails with `EAI_AGAIN`. */
@@ -18,7 +18,7 @@ const callers = new Map<string, Done[]>()
 const waiting: (() => void)[] = []
 let running = 0
 
-/** Resolves host names like the system, for all connections to other servers. */
+/** Resolves host names as the system does; all callers share the bounded number of lookups. */
 export const hostLookup: LookupFunction = (host, options, done) => {
   const family = options.family === 6 || options.family === 'IPv6' ? 6 : options.family ? 4 : 0
   addressesOf(host, family, (error, addresses) => {

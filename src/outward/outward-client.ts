@@ -54,7 +54,7 @@ export type OutwardResult =
   | { readonly kind: 'response'; readonly status: number; readonly body: Buffer }
   | {
       readonly kind: 'failed'
-      /** `busy`: too many calls wait. `closed`: this process shuts down. */
+      /** `busy`: too many calls wait. `closed`: this client was closed or retired. */
       readonly reason: HttpFailureReason | 'busy' | 'closed'
       /** One line, without credentials. */
       readonly why: string
@@ -66,8 +66,8 @@ export type OutwardFailure = Extract<OutwardResult, { readonly kind: 'failed' }>
 
 /**
  * The client of one other server, for every call that this server makes to a webhook or a provider.
- * It keeps a bounded number of connections, follows no redirects, and repeats a call whose
- * connection broke or whose server is overloaded, with increasing delays.
+ * It keeps a bounded number of connections, follows no redirects, and, unless an option prevents
+ * it, repeats a call whose connection broke or whose server is overloaded, with increasing delays.
  *
  * @source client-go `rest.Config`; apiserver `pkg/util/webhook/webhook.go`, `DefaultShouldRetry`
  */
@@ -117,7 +117,7 @@ export class OutwardClient {
     this.#headers = ['host', url.host, 'accept', 'application/json', ...user]
   }
 
-  /** Calls the URL of the configuration. Never rejects. */
+  /** Calls the server of the configuration. Never rejects. */
   async call(call: OutwardCall): Promise<OutwardResult> {
     const { connectionsMax, queueMax, callMsMax } = this.#options
     if (this.#closed || this.#retired) return closed
@@ -139,7 +139,7 @@ export class OutwardClient {
     }
   }
 
-  /** Calls in progress; when there are none, it can be closed without an effect on any. */
+  /** Number of calls in progress. At 0, closing the client affects no call. */
   get inProgress(): number {
     return this.#running.size
   }

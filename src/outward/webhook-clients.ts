@@ -26,9 +26,9 @@ export type WebhookClientsDependencies = {
 }
 
 /**
- * The connections to webhooks: one pool per server, authority and credentials, however many
- * webhooks that server has. A pool that no configuration needs any more closes when its calls have
- * ended.
+ * The connections to webhooks: one pool per purpose, server, authority and credentials, however
+ * many webhooks that server has. A pool closes, when its calls have ended, if no configured webhook
+ * uses it any more, or if there are too many pools and it was used least recently.
  */
 export class WebhookClients {
   readonly #dependencies: WebhookClientsDependencies
@@ -53,7 +53,7 @@ export class WebhookClients {
     type: WebhookPurpose,
     endpoint: WebhookEndpoint,
     call: Omit<Extract<OutwardCall, { readonly method: 'POST' }>, 'method' | 'path'> & {
-      /** Appended to the path. */
+      /** Sent instead of the query of the URL. */
       readonly query: string
     },
   ): Promise<OutwardResult> {

@@ -3,16 +3,16 @@ import { CircuitBreaker } from './circuit-breaker.ts'
 import type { BreakerState } from './circuit-breaker.ts'
 import type { WebhooksChange } from './webhook-clients.ts'
 
-/** The result of one call of a webhook. `skipped`: it was not made. */
+/** The result of one call to a webhook. `skipped`: the webhook was not called. */
 export type CallOutcome = 'allowed' | 'denied' | 'failed' | 'skipped'
 
-/** Intervals that rates are computed over, in ms, and how many of them. */
+/** Length of an interval in which calls are counted, in ms, and how many make up a rate. */
 const SLOT_MS = 10_000
 const SLOTS = 6
 /** Weight of the newest call in the average duration. */
 const NEWEST = 0.1
 
-/** The calls of one webhook by this member, and its circuit breaker. */
+/** The calls of this member to one webhook, and the circuit breaker of the webhook. */
 export class WebhookStatistics {
   readonly breaker = new CircuitBreaker({ failuresMin: 5, openMsMin: 1000, openMsMax: 10_000 })
   readonly #slots = new Float64Array(SLOTS)
@@ -57,7 +57,7 @@ export class WebhookStatistics {
   }
 }
 
-/** The calls of a webhook as operators see them. */
+/** The calls to a webhook as operators see them. */
 export type WebhookCalls = Omit<WebhookSummary, 'breaker' | 'lastFailure'> & {
   readonly state: BreakerState
   readonly lastFailure: { readonly why: string; readonly time: string } | null
@@ -75,10 +75,10 @@ export type WebhookSummary = {
   readonly allowed: number
   readonly denied: number
   readonly failed: number
-  /** Not called: its circuit breaker was open, it was busy, or it called itself. */
+  /** Not called: its circuit breaker was open, or its own calls led to this request. */
   readonly skipped: number
   readonly inFlight: number
-  /** Over the last minute. */
+  /** Over about the last minute, skipped calls included. */
   readonly perSecond: number
   /** null: no call yet. */
   readonly averageMs: number | null
@@ -87,8 +87,8 @@ export type WebhookSummary = {
 }
 
 /**
- * The statistics of all webhooks. Those of a webhook live as long as its configuration, in all its
- * versions.
+ * The statistics of all webhooks. Those of one webhook are kept while its configuration exists,
+ * also when the configuration changes.
  */
 export class AllWebhookStatistics {
   readonly #of = new WeakMap<Identified, WebhookStatistics>()

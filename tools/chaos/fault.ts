@@ -63,7 +63,7 @@ export type FaultSpec =
 export type Fault = {
   /** Earliest start, in ms from the start of the run; later if earlier faults took longer. */
   readonly atMs: number
-  /** Duration. */
+  /** Duration in ms. */
   readonly forMs: number
   /** Name of a member; `leader`: the leader at that time; `all`: all members. */
   readonly target: string

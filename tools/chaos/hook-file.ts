@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * File in the directory of a member with the faults of its hook. Its presence means that the member
- * runs with the hook.
+ * The file, in the directory of a member, that contains the faults of its hook. Its presence means
+ * that the member runs with the hook.
  */
 export const hookFile = 'chaos.json'
 

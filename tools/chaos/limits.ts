@@ -1,8 +1,8 @@
 /** Limits of chaos, each with the behavior when it is reached. */
 export const chaosLimits = Object.freeze({
   /**
-   * Duration of a plan in ms. Less is rejected, because no fault fits into it. More is rejected:
-   * use several runs with other seeds.
+   * Duration of a plan in ms. Less is rejected, because hardly any fault fits into it. More is
+   * rejected: use several runs with other seeds.
    */
   durationMsMin: 4000,
   durationMsMax: 24 * 3_600_000,

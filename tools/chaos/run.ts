@@ -16,7 +16,7 @@ export type CompletedFault = {
   /** Wall clock, ms since 1970. */
   readonly atMs: number
   readonly endMs: number
-  /** Ms until all targets were ready again; null: the run was interrupted before. */
+  /** Ms from its end until all targets were ready again; null: the run was interrupted before. */
   readonly readyMs: number | null
 }
 
@@ -43,7 +43,7 @@ const terminating: ReadonlySet<FaultKind> = new Set(['kill', 'stop', 'full-disk'
  * planned delay. All faults are reverted in the end: paused members continue, links recover, and
  * members that ended are started and awaited.
  *
- * @throws ChaosError `not-healed`: a member did not recover; `links`: the proxies failed
+ * @throws ChaosError `not-healed`, `links`, `disk`; CodedError when a membership change fails
  */
 export async function runChaos(options: RunOptions): Promise<void> {
   const run = new Run(options)
@@ -228,8 +228,8 @@ class Run {
   }
 
   /**
-   * Waits until the member is ready, and starts it when it has ended; after SIGTERM that may take a
-   * while.
+   * Waits until the member is ready, and starts it when it has ended. After SIGTERM a member may
+   * take a while to end.
    *
    * @param always also after the run was stopped
    * @returns false when the run was stopped while waiting

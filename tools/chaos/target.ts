@@ -19,8 +19,10 @@ export interface ChaosTarget {
   /** Replaces all link rules, until this process ends. @throws ChaosError `links` */
   setLinks(rules: readonly LinkRule[]): Promise<void>
   /**
+   * @param fault null: reverts an earlier fault
    * @param forMs planned duration: a slow disk ends some time after it even without a revert, a
-   * full one when this process ends
+   *   full one when this process ends
+   * @throws ChaosError `disk`
    */
   setDisk(member: string, fault: DiskFault | null, forMs: number): void
   setClock(member: string, skewMs: number, forMs: number): void

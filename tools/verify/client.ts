@@ -50,7 +50,8 @@ export class VerifyClient {
   }
 
   /**
-   * @param endMs on the monotonic clock, evaluated before each call; no call begins later
+   * @param endMs on the monotonic clock, evaluated before each call; no call is scheduled after it,
+   *   but the later pages of a list may follow
    * @throws VerifyError `history`
    */
   async run(endMs: () => number): Promise<void> {

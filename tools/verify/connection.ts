@@ -34,7 +34,7 @@ export type Reply =
 let sockets = 0
 const socketNumbers = new WeakMap<Socket, number>()
 
-/** Number of this connection among all that this process has opened. */
+/** Number of this connection among all that this process has opened; 0: none was opened. */
 function numberOf(socket: Socket | null): number {
   if (socket === null) return 0
   let number = socketNumbers.get(socket)

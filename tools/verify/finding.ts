@@ -28,7 +28,7 @@ export const anomalyDescriptions: Readonly<Record<AnomalyKind, string>> = Object
   'lost-update': 'a conditional write replaced a version other than its precondition',
   'not-linearizable': 'no order of the calls on one object explains their answers',
   'revision-order': 'revisions are not in the order of real time',
-  'two-versions': 'one revision has two contents',
+  'two-versions': 'one revision has two contents, or one uid belongs to two objects',
   phantom: 'a version was returned that was never written',
   'wrong-list': 'a list is not the state at its revision',
   'torn-pages': 'the pages of one list are not one state',
@@ -76,20 +76,20 @@ export type CheckReport = {
   /** Why it is undecided, or what limits the verdict. Empty: no remark. */
   readonly note: string
   readonly anomalies: readonly Anomaly[]
-  /** Number of anomalies beyond the limit. */
+  /** Number of anomalies beyond the limit; these are not deduplicated. */
   readonly unreported: number
 }
 
-/** Collects the anomalies of one check, deduplicated, up to the limit. */
+/** Collects the anomalies of one check, deduplicated, up to the limit. Counts those beyond it. */
 export class Findings {
   readonly #anomalies = new Map<string, Anomaly>()
   #omitted = 0
 
-  /** @param of key for deduplication @param make called only for anomalies that are kept */
-  add(of: string, make: () => Anomaly): void {
-    if (this.#anomalies.has(of)) return
+  /** @param key for deduplication @param make called only for anomalies that are kept */
+  add(key: string, make: () => Anomaly): void {
+    if (this.#anomalies.has(key)) return
     if (this.#anomalies.size >= verifyLimits.anomaliesMax) this.#omitted++
-    else this.#anomalies.set(of, make())
+    else this.#anomalies.set(key, make())
   }
 
   report(

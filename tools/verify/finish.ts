@@ -27,8 +27,9 @@ type FinishOptions = {
 }
 
 /**
- * Completes a recording: sends a few final writes, waits until each watch has reported them, and
- * records one most recent list and a copy of all objects of each member at one revision.
+ * Completes a recording: sends a few final writes, waits until each watch has reported those that
+ * it selects, and records two lists of each member: a most recent one, and a copy of all objects at
+ * one revision, the same for all members.
  *
  * @returns the revision of the last write; null: not all were acknowledged in time
  */

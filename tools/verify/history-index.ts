@@ -51,7 +51,7 @@ export class HistoryIndex {
   /** For each observation, the one with the highest revision so far. */
   readonly #newest: Observation[] = []
   readonly #byRevision = new Map<number, Change>()
-  /** By token: when something else than the writing call first returned the version. */
+  /** By token, the value of `firstReadAt`. */
   readonly #firstReadAt = new Map<string, number>()
 
   constructor(history: History) {
@@ -94,7 +94,8 @@ export class HistoryIndex {
   }
 
   /**
-   * Whether an object may be absent from the state at a revision that was returned by that time.
+   * Whether an object may be absent from the state at `revision`, if that state was returned at
+   * `moment`.
    */
   mayBeAbsent(name: string, revision: number, moment: number): boolean {
     const last = this.lastChangeUpTo(name, revision)
@@ -108,7 +109,7 @@ export class HistoryIndex {
     )
   }
 
-  /** Whether an object may have been deleted after a revision, by that time. */
+  /** Whether an object may have been deleted after `revision`, by a call that began by `moment`. */
   mayBeDeletedAfter(name: string, revision: number, moment: number): boolean {
     const object = this.objects.get(name)
     if (object === undefined) return true

@@ -72,7 +72,7 @@ export type Answer =
 export type Call = {
   readonly client: string
   readonly member: string
-  /** Number of the connection among all connections of the recording. */
+  /** Number of the connection among all connections of the recording; 0: there was none. */
   readonly connection: number
   readonly begin: number
   readonly end: number
@@ -146,7 +146,10 @@ export type History = {
   readonly calls: readonly Call[]
   readonly watches: readonly Watch[]
   readonly copies: readonly Copy[]
-  /** The revision that every watch should have reached; null: the recording did not complete. */
+  /**
+   * The revision that every watch without a selector should have reached; null: the recording did
+   * not complete.
+   */
   readonly lastRevision: number | null
   readonly endedMs: number
 }

@@ -28,7 +28,7 @@ export type Expectation =
 
 export type Verdict =
   | { readonly kind: 'linearizable' }
-  /** The longest prefix that has an order, and the calls that cannot follow it. */
+  /** `state`: at the end of the best order that was found. `stuck`: calls that cannot follow it. */
   | { readonly kind: 'not-linearizable'; readonly stuck: readonly RegisterCall[]; readonly state: State }
   /** The search exceeded its limit. */
   | { readonly kind: 'undecided' }
@@ -118,9 +118,9 @@ class Search {
 
   /** Returns the possible next calls, the best one last. */
   #choices(state: State): Choice[] {
-    // A call that had ended must not be placed after a call that began later.
+    // A call must not be placed after one that began when it had ended.
     const begun = this.#calls[this.#last]?.begin ?? -Infinity
-    // Likewise, no call may be placed before one that had ended before it began.
+    // Likewise, it must not be placed before an unplaced one that had ended when it began.
     let endMin = Infinity
     let openEndMin = Infinity
     for (let at = this.#first; at < this.#calls.length; at++) {
@@ -138,8 +138,8 @@ class Search {
       if (this.#done[at] || call.end < begun) continue
       const next = after(call.effect, state)
       if (next === undefined) stuck.push(call)
-      // A matching read does not change the state and excludes no other order, so it is always
-      // placed at once.
+      // A matching read does not change the state. It is placed at once, without alternatives,
+      // unless an unplaced write of unknown outcome had ended before the read began.
       else if (call.effect.kind === 'saw' && call.begin <= openEndMin) return [{ at, state }]
       else found.push({ choice: { at, state: next }, rank: rankOf(call) })
     }
@@ -177,7 +177,7 @@ function isDue(call: RegisterCall): boolean {
   return call.effect.kind !== 'may-write'
 }
 
-/** Calls that ended first are tried first; calls that may not have happened are tried last. */
+/** Writes that ended first are tried first; reads and possible writes are tried last. */
 function rankOf(call: RegisterCall): number {
   return call.effect.kind === 'wrote' ? call.end : Number.MAX_VALUE
 }

@@ -3,9 +3,9 @@ import { linearizable } from './linearizability.ts'
 import type { Expectation, RegisterCall } from './linearizability.ts'
 
 /**
- * Returns a smaller set of calls that has no valid order either. Only calls whose removal cannot
- * invalidate a valid history are removed: the end of the recording, reads, and writes on which no
- * remaining read depends.
+ * Returns a set of calls, if possible a smaller one, without a valid order. Only calls whose
+ * removal cannot invalidate a valid history are removed: the end of the recording, reads, and
+ * writes on which no remaining read depends.
  *
  * @param calls without a valid order
  */

@@ -19,9 +19,9 @@ export type VerifyOptions = {
   readonly seed: number
   /** Time limit of one call in ms. */
   readonly timeoutMs: number
-  /** An existing namespace to use; null: create one and remove it. */
+  /** A namespace to use, created if it is missing and not removed; null: one for this run only. */
   readonly namespace: string | null
-  /** Path of the history file, which is kept. */
+  /** Path of the history file. The run does not delete it. */
   readonly history: string
   /** An endpoint may be a load balancer in front of several servers. */
   readonly balanced: boolean

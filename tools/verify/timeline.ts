@@ -5,7 +5,7 @@ import { verifyLimits } from './limits.ts'
 /** The time between the ends of two consecutive successful calls. Ms since the start. */
 export type Gap = { readonly fromMs: number; readonly toMs: number }
 
-/** Availability and latency of one kind of call. Times in ms. */
+/** Availability and latency of the successful calls of one kind. Times in ms. */
 export type CallTimings = {
   readonly answered: number
   readonly p50Ms: number

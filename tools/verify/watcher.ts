@@ -22,8 +22,8 @@ export type WatcherOptions = {
   /** Label selector; null: all objects. */
   readonly side: Side | null
   /**
-   * Time limit of its lists and of the start of a watch. A watch without events for twice as long
-   * is closed.
+   * Time limit of its lists and of the start of a watch. A watch without events for two to three
+   * times as long is closed.
    */
   readonly timeoutMs: number
 }

@@ -8,7 +8,7 @@ import type { Recipe } from './recipe.ts'
 export type Job =
   /** Opens the connections of these clients, each to one endpoint. */
   | { readonly kind: 'open-calls'; readonly calls: CallsWanted }
-  /** Sends requests until `endMs` on the clock of the machine, and closes the connections. */
+  /** Sends requests until `endMs` on the clock of the machine, then closes the connections. */
   | { readonly kind: 'run-calls'; readonly endMs: number }
   | { readonly kind: 'open-watches'; readonly watches: WatchesWanted }
   /**

@@ -3,7 +3,7 @@ import type { ReadForm } from './requests.ts'
 /** The repeated operation of the clients of a load. */
 export type Recipe =
   | { readonly kind: 'path'; readonly path: string }
-  /** Existing objects in turn: `<prefix><n>`, n below `objects`. */
+  /** Existing objects in turn, at most 64 per client: `<prefix><n>`, n below `objects`. */
   | {
       readonly kind: 'get'
       readonly namespace: string

@@ -11,14 +11,14 @@ export type AlpnProtocol = 'http/1.1' | 'h2'
 export function openSocket(
   endpoint: ResolvedEndpoint,
   timeoutMs: number,
-  spoken: AlpnProtocol = 'http/1.1',
+  protocol: AlpnProtocol = 'http/1.1',
 ): Promise<Socket> {
   const url = new URL(endpoint.url)
   // Brackets around IPv6 addresses occur in URLs only.
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const isTls = url.protocol === 'https:'
   const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port)
-  const socket = isTls ? tlsSocket(endpoint, host, port, spoken) : connectTcp({ host, port, noDelay: true })
+  const socket = isTls ? tlsSocket(endpoint, host, port, protocol) : connectTcp({ host, port, noDelay: true })
   return new Promise((resolve, reject) => {
     const fail = (cause: Error): void => {
       socket.destroy()
@@ -28,7 +28,7 @@ export function openSocket(
     socket.setTimeout(timeoutMs, () => fail(new Error(`no connection within ${timeoutMs} ms`)))
     socket.once(isTls ? 'secureConnect' : 'connect', () => {
       // Without TLS or ALPN, the protocol is HTTP/1.1.
-      if (spoken === 'h2' && !(socket instanceof TLSSocket && socket.alpnProtocol === 'h2')) {
+      if (protocol === 'h2' && !(socket instanceof TLSSocket && socket.alpnProtocol === 'h2')) {
         fail(new Error('the server does not support HTTP/2 here'))
         return
       }
@@ -40,9 +40,14 @@ export function openSocket(
   })
 }
 
-function tlsSocket(endpoint: ResolvedEndpoint, host: string, port: number, spoken: AlpnProtocol): TLSSocket {
+function tlsSocket(
+  endpoint: ResolvedEndpoint,
+  host: string,
+  port: number,
+  protocol: AlpnProtocol,
+): TLSSocket {
   const socket = connectTls({
-    ...{ host, port, ALPNProtocols: [spoken] },
+    ...{ host, port, ALPNProtocols: [protocol] },
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ...tlsOptions(endpoint, endpoint.credentials),
   })

@@ -21,6 +21,7 @@ export type WatchTally = {
   delivered: number
   /** Events that were skipped, or not received before the end. */
   lost: number
+  /** Attempts to resume a watch that ended, including failed attempts. */
   resumed: number
 }
 

@@ -6,8 +6,8 @@ import type { Call } from '../history.ts'
 import { staleness } from './real-time.ts'
 
 /**
- * Bounded staleness: a read with a bound of N ms returns at least the newest revision that any
- * client had seen N ms before the read began. Uses the clock of the recording only. The server
+ * Bounded staleness: a read with a bound of N ms reflects at least the newest revision that any
+ * call had returned N ms before the read began. Uses the clock of the recording only. The server
  * measures from a later point in time, so a correct server passes.
  */
 export function checkBounds(index: HistoryIndex): CheckReport {

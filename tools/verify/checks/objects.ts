@@ -81,7 +81,7 @@ function anomalyKindOf(
   return { kind: 'not-linearizable', text: `no order of these calls on ${name} explains their answers` }
 }
 
-/** Returns whether both calls report that they replaced or deleted the same version. */
+/** Returns whether both calls succeeded with the same version as their precondition. */
 function replacesSameVersion(one: Call, other: Call): boolean {
   const [here, there] = [one, other].map(({ request, answer }) => {
     const isDone = answer.kind === 'object' || answer.kind === 'deleted'
@@ -91,8 +91,8 @@ function replacesSameVersion(one: Call, other: Call): boolean {
 }
 
 /**
- * Returns whether the call was acknowledged before the unexplained call ended, and its write was
- * never read.
+ * Returns whether the call was acknowledged before the unexplained call ended, and no client read
+ * its write, or no watch reported its deletion.
  */
 function isLost({ request, answer, end }: Call, bad: Call, index: HistoryIndex): boolean {
   if (end >= bad.end) return false

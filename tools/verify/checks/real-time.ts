@@ -18,7 +18,7 @@ export function checkRealTime(index: HistoryIndex): CheckReport {
     const wrong = staleness(call, reported.revision, index)
     if (wrong === undefined) continue
     examined++
-    if (wrong !== null) findings.add(wrong.of, () => anomalyOf(call, reported, wrong))
+    if (wrong !== null) findings.add(wrong.key, () => anomalyOf(call, reported, wrong))
   }
   return findings.report('revisions follow real time', {
     examined: count(examined, 'answer'),
@@ -31,7 +31,7 @@ type RealTimeAnomaly = {
   readonly text: string
   readonly object: string | null
   /** Key for deduplication: a change that many reads missed is one anomaly. */
-  readonly of: string
+  readonly key: string
 }
 
 function isBound({ request }: Call): boolean {
@@ -41,10 +41,10 @@ function isBound({ request }: Call): boolean {
 }
 
 /**
- * Returns how an answer is older than allowed.
+ * Returns the anomaly if an answer is older than allowed.
  *
  * @param floor the newest revision observed before the call
- * @returns null: it is not; undefined: the answer proves nothing
+ * @returns null: it is not older; undefined: the answer proves nothing
  */
 export function staleness(
   call: Call,
@@ -55,20 +55,20 @@ export function staleness(
   if (answer.kind === 'list') {
     if (answer.revision >= floor) return null
     const text = `${member} returned a list at revision ${answer.revision}, after ${floor} had been observed`
-    return { kind: 'stale-read', text, object: null, of: `list ${floor}` }
+    return { kind: 'stale-read', text, object: null, key: `list ${floor}` }
   }
   if (answer.kind === 'object') {
     const { name, revision } = answer.version
     if (request.kind !== 'get') {
       if (revision > floor) return null
       const text = `${member} gave a write of ${name} revision ${revision}, after ${floor} had been observed`
-      return { kind: 'revision-order', text, object: name, of: `write ${revision}` }
+      return { kind: 'revision-order', text, object: name, key: `write ${revision}` }
     }
     const next = index.nextChangeAfter(name, revision)
     if (next === null || next.revision > floor) return null
     const how = next.deleted ? 'deleted' : 'replaced'
     const text = `${member} showed ${name} as version ${revision}, ${how} at ${next.revision}, after ${floor} had been observed`
-    return { kind: 'stale-read', text, object: name, of: `get ${next.revision}` }
+    return { kind: 'stale-read', text, object: name, key: `get ${next.revision}` }
   }
   if (!isMissing(call) || request.kind === 'create' || request.kind === 'list') return undefined
   const last = index.lastChangeUpTo(request.name, floor)
@@ -77,7 +77,7 @@ export function staleness(
   if (index.mayBeDeletedAfter(request.name, last.revision, call.end)) return null
   const text = `${member} found no ${request.name}, but version ${last.revision} was created and never deleted`
   const seen = index.firstReadAt(last.version.token) !== null
-  return { kind: seen ? 'stale-read' : 'lost-write', text, object: request.name, of: `get ${last.revision}` }
+  return { kind: seen ? 'stale-read' : 'lost-write', text, object: request.name, key: `get ${last.revision}` }
 }
 
 function anomalyOf(call: Call, reported: Observation, wrong: RealTimeAnomaly): Anomaly {

@@ -7,8 +7,8 @@ import type { Call, Version } from '../history.ts'
 
 /**
  * Checks that every returned version was written: a revision belongs to one version of one object,
- * the call whose token the version carries wrote it, and a conditional update replaced the version
- * in its precondition. Applies to reads of every mode and to watches.
+ * a uid to one object, the call whose token the version carries wrote it, and a conditional update
+ * replaced the version in its precondition. Applies to reads of every mode and to watches.
  */
 export function checkVersions(index: HistoryIndex): CheckReport {
   const findings = new Findings()
@@ -17,10 +17,10 @@ export function checkVersions(index: HistoryIndex): CheckReport {
     // If only its writer saw one of the two, that write was lost and its revision was reused for
     // the other.
     const lost = [one, other].find(({ token }) => index.firstReadAt(token) === null)
-    const text = `revision ${revision} is ${versionText(one)} here and ${versionText(other)} there`
+    const text = `revision ${revision} belongs to both ${versionText(one)} and ${versionText(other)}`
     findings.add(`revision ${revision}`, () => ({
       kind: lost === undefined ? 'two-versions' : 'lost-write',
-      text: lost === undefined ? text : `${text}; only its writer was shown ${lost.token}`,
+      text: lost === undefined ? text : `${text}; write ${lost.token} was shown only to its writer`,
       object: one.name,
       ...shownBy(index, [one, other]),
     }))
@@ -47,7 +47,7 @@ export function checkVersions(index: HistoryIndex): CheckReport {
   })
 }
 
-/** A uid belongs to one incarnation of one object. */
+/** Checks that a uid belongs to one object; an object that is created again has a new uid. */
 function checkUids(index: HistoryIndex, findings: Findings): void {
   const owners = new Map<string, Version>()
   for (const { changes } of index.objects.values()) {

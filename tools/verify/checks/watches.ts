@@ -137,11 +137,11 @@ function addDropped(watch: Watch, change: Change, index: HistoryIndex, findings:
     ? `${what} was acknowledged by ${writer?.member}; ${watchText(watch)} continued to ${later?.revision} without it`
     : `${watchText(watch)} never sent ${what}${how}; it continued to ${later?.revision}`
   const kind = isLost ? 'lost-write' : 'dropped-event'
-  const of = isLost ? `${kind} ${revision}` : `${kind} ${revision} ${watch.id}`
-  findings.add(of, () => ({ kind, text, object: version.name, ...seenAt(watch, witnesses) }))
+  const key = isLost ? `${kind} ${revision}` : `${kind} ${revision} ${watch.id}`
+  findings.add(key, () => ({ kind, text, object: version.name, ...seenAt(watch, witnesses) }))
 }
 
-/** Returns the watches that had not caught up at the end of the run. */
+/** Returns why the last events of some watches could not be checked; empty: all were. */
 function noteOf({ history }: HistoryIndex): string {
   const { lastRevision, watches } = history
   if (lastRevision === null) return 'the recording is incomplete, so the last events are not checked'
