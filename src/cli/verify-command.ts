@@ -37,7 +37,7 @@ export function addVerify(
       lasting('--timeout <duration>', 'time limit of one call, 100ms to 60s', ms(100, 60_000), timeoutMs),
     )
     .option('--seed <number>', 'repeat the same calls', whole(0, 2 ** 31 - 1))
-    .option('--namespace <name>', 'existing namespace to use (default: create one and remove it)')
+    .option('--namespace <name>', 'namespace to use and keep (default: create one and remove it)')
     .option('--balanced', 'an endpoint is a load balancer in front of several servers')
   command
     .option('--save <file>', 'file to save the recording to')
