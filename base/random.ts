@@ -12,7 +12,7 @@ export interface Random {
 
 /**
  * Xoshiro128** from a 32-bit seed: small, fast, good enough for schedules, useless for secrets.
- * A seed in a bug report must keep its meaning, so a test fixes the first values of a seed.
+ * A seed in a bug report must keep its meaning, so a test checks the first values of some seeds.
  *
  * @source Blackman and Vigna, "Scrambled linear pseudorandom number generators"; splitmix32 seeds
  * the state.

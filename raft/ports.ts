@@ -80,7 +80,10 @@ export type RecoveredLog = {
   readonly logId: string
   /** The zero value for a new log. */
   readonly hardState: HardState
-  /** The effects of entries up to here are only in the state machine; `noSnapshot`: a new log. */
+  /**
+   * The effects of entries up to here are only in the state machine; `noSnapshot`: there are no
+   * such entries.
+   */
   readonly base: SnapshotMeta
   /** The latest configuration in the log; without one, that of the base. */
   readonly configuration: Configuration

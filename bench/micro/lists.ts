@@ -59,9 +59,9 @@ async function run(): Promise<void> {
   await measuredCpu(`full list, ${rate} writes/s`, () => read(path))
   await measuredCpu(`pages of 500, ${rate} writes/s`, pages)
   await server.send({ kind: 'update', namespace: 'listed', perSecond: 0, objects })
-  await slowly('HTTP/1.1', slowHttp1)
-  await slowly('HTTP/2, windows of 64 KiB', () => slowHttp2(smallWindow))
-  await slowly('HTTP/2, windows of 4 MiB', () => slowHttp2(4 * 2 ** 20))
+  await measuredSlowReaders('HTTP/1.1', slowHttp1)
+  await measuredSlowReaders('HTTP/2, windows of 64 KiB', () => slowHttp2(smallWindow))
+  await measuredSlowReaders('HTTP/2, windows of 4 MiB', () => slowHttp2(4 * 2 ** 20))
 }
 
 /** Calls `ask` once to warm up and once per round, and prints the median CPU time per object. */
@@ -110,7 +110,7 @@ async function firstEvents(): Promise<void> {
 }
 
 /** Measures the server's memory for clients that read only the first bytes of a full list. */
-async function slowly(over: string, begin: () => Promise<() => void>): Promise<void> {
+async function measuredSlowReaders(over: string, begin: () => Promise<() => void>): Promise<void> {
   const before = await server.printUsage(`before slow readers over ${over}`)
   const ends: (() => void)[] = []
   for (let at = 0; at < readers; at++) ends.push(await begin())

@@ -19,7 +19,7 @@ export type Order =
       readonly perSecond: number
       readonly objects: number
     }
-  /** Returns the resource usage since the last request. */
+  /** Returns the resource usage since the previous order of this kind. */
   | { readonly kind: 'usage' }
 
 export type Usage = {

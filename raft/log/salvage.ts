@@ -28,8 +28,8 @@ const windowBytes = 1024 * 1024
  * Reads a log that recovery refused. It changes nothing on disk.
  *
  * @param run numbers of the segments, consecutive, ascending
- * @returns null when nothing after the damage is intact, or when the intact parts contradict each
- *   other
+ * @returns null when it is not known what is missing: nothing after the damage is intact, the
+ *   newest writes may be lost, or the intact parts contradict each other
  * @throws LogError `io`; `foreign`, `newer-format`, `older-format` of a segment
  */
 export function salvage(disk: LogDisk, owner: LogOwner, run: readonly number[]): Salvage | null {

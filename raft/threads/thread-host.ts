@@ -12,7 +12,7 @@ export type ThreadHost = { readonly clock: Clock; readonly random: Random }
 /** @param url of a module of this program */
 export async function loadThreadHost(url: string): Promise<ThreadHost> {
   const loaded: unknown = await import(url)
-  assert(isModule(loaded), `${url} exports threadHost`)
+  assert(exportsThreadHost(loaded), `${url} exports threadHost`)
   return loaded.threadHost
 }
 
@@ -27,7 +27,7 @@ function exportsIsCommand(value: unknown): value is { readonly isCommand: (paylo
   return isRecord(value) && typeof value['isCommand'] === 'function'
 }
 
-function isModule(value: unknown): value is { readonly threadHost: ThreadHost } {
+function exportsThreadHost(value: unknown): value is { readonly threadHost: ThreadHost } {
   if (typeof value !== 'object' || value === null || !('threadHost' in value)) return false
   const { threadHost } = value
   return (

@@ -276,7 +276,7 @@ type Row = {
   readonly status: MemberStatus | null
 }
 
-/** Returns one row per member and per directory. @returns whether all members are ready */
+/** Prints one row per member and per directory. @returns whether all members are ready */
 export async function clusterStatus(terminal: Terminal, directory: string, format: Format): Promise<boolean> {
   const rows = await statusRows(openCluster(directory))
   if (format === 'json') {

@@ -28,7 +28,7 @@ export type FaultSpec =
   | { readonly kind: 'pause' }
   /** SIGTERM, restarted later. */
   | { readonly kind: 'stop' }
-  /** No bytes between `size` members, among them the target, and the others. */
+  /** Cuts `size` members, which include the target, off from the others. */
   | { readonly kind: 'partition'; readonly size: number }
   /**
    * Cuts one direction. `to`: the target receives nothing; `from`: its peers receive nothing from

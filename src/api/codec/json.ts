@@ -30,7 +30,7 @@ export function parseSpelledObject(text: string): Spelled & { readonly value: Js
 function checkedSpelling(text: string): Spelled {
   const value: unknown = JSON.parse(text)
   const isExact = checkTree(value, 1) && !SURROGATE.test(text)
-  // One pass for both, because it takes longer than `JSON.parse`.
+  // This slow pass finds the fractions and, like `parseExactly`, keeps all digits.
   if (mayHaveFractions(text)) return parseSpelled(text)
   return { value: isExact ? (value as Json) : parseExactly(text), fractions: NO_FRACTIONS }
 }
@@ -66,8 +66,7 @@ export function parseOwnJson(text: string): Json {
 
 /**
  * Returns whether the text may contain an integer beyond 2^53: a run of at least `DIGITS_MIN`
- * digits. Such a run covers at least one position that is a multiple of `DIGITS_MIN`, so only those
- * are checked.
+ * digits. Of any `DIGITS_MIN` consecutive positions one is checked, so no such run is missed.
  */
 export function mayLoseDigits(text: string): boolean {
   for (let at = DIGITS_MIN - 1; at < text.length; at += DIGITS_MIN) {

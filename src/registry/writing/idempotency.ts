@@ -49,8 +49,9 @@ export type OnceByKey = {
 /**
  * Makes a write take effect once for its idempotency key. The command of the write also creates a
  * record, which must be absent: so one of several requests wins, on whichever members they arrive,
- * and the record exists if and only if the change was made. A later request with the key finds the
- * record and returns the first response. Refused requests leave no record: they may be repeated.
+ * and the record exists if and only if the write took effect or had nothing to change. A later
+ * request with the key finds the record and returns the first response. Refused requests leave no
+ * record: they may be repeated.
  *
  * The record refers to the stored version where it can, because history keeps versions as long as
  * records are kept.
@@ -85,7 +86,7 @@ export function keyedWrite(
   const { definition, target, idempotencyKey } = request
   if (idempotencyKey === undefined || options.dryRun || definition.review !== undefined) return null
   const isOperation = options.kind === 'CreateOptions' && target.subresource !== null
-  // A token is not stored.
+  // The response has a token, which must not be stored.
   if (isOperation && operationOf(definition, target)?.returnsBody === true) return null
   if (definition.hooks.membershipChanges !== undefined)
     throw badRequest(

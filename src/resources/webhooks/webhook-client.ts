@@ -58,14 +58,14 @@ function checkUrl(text: string, field: string, found: Findings): void {
     return
   }
   const [, scheme = '', authority = '', , query = '', fragment = ''] = match
-  const sign = authority.lastIndexOf('@')
-  const host = authority.slice(sign + 1)
+  const userEnd = authority.lastIndexOf('@')
+  const host = authority.slice(userEnd + 1)
   if (scheme.toLowerCase() !== 'https') {
     found.add(invalid(field, scheme, `'https' is the only allowed URL scheme${form}`))
   }
   if (host === '') found.add(invalid(field, host, `host must be specified${form}`))
-  if (sign >= 0) {
-    const user = authority.slice(0, sign).replace(/:.*/s, ':xxxxx')
+  if (userEnd >= 0) {
+    const user = authority.slice(0, userEnd).replace(/:.*/s, ':xxxxx')
     found.add(invalid(field, user, 'user information is not permitted in the URL'))
   }
   if (fragment !== '') found.add(invalid(field, fragment, 'fragments are not permitted in the URL'))

@@ -21,8 +21,9 @@ export type RotRunOptions = {
 }
 
 /**
- * `harmless`: the member started normally. `healed`: it logged a repair or a fetch, and was intact
- * again. `refused`: it exited with one line that names the damage and the remedy.
+ * `harmless`: the member started normally. `healed`: it logged a repair, a fetch, or that it
+ * assumes the longest lease promise, and was intact again. `refused`: it exited with one line that
+ * names the damage and the remedy.
  */
 export type RotVerdict = 'harmless' | 'healed' | 'refused'
 
@@ -43,7 +44,7 @@ export async function runRot(options: RotRunOptions): Promise<{ changes: RotTabl
     config: {
       'log-retention-entries': 200,
       'log-retention-bytes': 1024 * 1024 * 1024,
-      // No election by itself: a restored directory must be what the member had.
+      // Long, so that no election begins by itself: it would append entries that the copy lacks.
       'election-timeout': `${electionMs}ms`,
       // From level 3 on a leader records the health of members at each start and end of the victim.
       'feature-level-max': 2,
@@ -69,8 +70,8 @@ export async function runRot(options: RotRunOptions): Promise<{ changes: RotTabl
 }
 
 /**
- * Traffic: small objects while the victim is away, until it needs a snapshot; then large ones,
- * updates, deletions.
+ * Traffic: small objects while the victim is away, until it needs a snapshot; then large ones, the
+ * deletion of all but two of these, and small ones again.
  */
 async function prepare(
   leader: MemberProcess,

@@ -17,7 +17,7 @@ function quorumGuard(unsound: readonly number[], voteless: readonly number[]): Q
   })
 }
 
-for (const [title, unsound, voteless, member, spared] of [
+for (const [title, unsound, voteless, member, mayLose] of [
   ['one of three may be', [], [], 2, true],
   ['a second one may not', [], [2], 3, false],
   ['a member that has lost everything may be damaged again', [], [2], 2, true],
@@ -26,6 +26,6 @@ for (const [title, unsound, voteless, member, spared] of [
   ['the only one with a right state may not be', [2], [], 1, false],
 ] as const) {
   void test(`the quorum guard decides which members may be damaged: ${title}`, () => {
-    assert.equal(quorumGuard(unsound, voteless).canLose(member), spared)
+    assert.equal(quorumGuard(unsound, voteless).canLose(member), mayLose)
   })
 }

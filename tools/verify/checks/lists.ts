@@ -22,15 +22,15 @@ type ListedState = {
  */
 export function checkLists(index: HistoryIndex): CheckReport {
   const findings = new Findings()
-  const claims: ListedState[] = []
-  let pages = 0
+  const states: ListedState[] = []
+  let paged = 0
   for (const calls of listsOf(index.history.calls)) {
-    if (calls.length > 1) pages++
+    if (calls.length > 1) paged++
     const listed = listedStateOf(calls, findings)
-    if (listed !== null) claims.push(listed)
+    if (listed !== null) states.push(listed)
   }
   const whole = new Map<number, ListedState>()
-  for (const listed of claims) {
+  for (const listed of states) {
     checkState(listed, index, findings)
     if (listed.upTo !== null) continue
     const other = whole.get(listed.revision)
@@ -38,8 +38,8 @@ export function checkLists(index: HistoryIndex): CheckReport {
     else checkEqual(listed, other, findings)
   }
   return findings.report('lists are the state at their revision', {
-    examined: `${count(claims.length, 'list')}, ${pages.toLocaleString('en-US')} of them in pages`,
-    count: claims.length,
+    examined: `${count(states.length, 'list')}, ${paged.toLocaleString('en-US')} of them in pages`,
+    count: states.length,
   })
 }
 
@@ -90,7 +90,7 @@ function inconsistentPages(
   for (const [at, { versions: own, foreign, remaining }] of answers.entries()) {
     shown += own.length + foreign
     const member = calls[at]?.member ?? ''
-    // Lists have no selector, so that each page after the first has an object.
+    // Lists have no selector, so each page after the first has an object.
     if (at > 0 && own.length + foreign === 0)
       return `${calls[at - 1]?.member} announced another page after page ${at}, but ${member} returned an empty one`
     if (remaining !== null && remaining !== total - shown)

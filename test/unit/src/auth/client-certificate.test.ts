@@ -53,7 +53,7 @@ void test('spec 5: names of a certificate count with every character that its si
   const { authority, client, bundle, trust, ask } = open()
   const ca = authority('ca')
   trust.replace({ client: bundle(ca), 'front-proxy': null })
-  // A decoder that removes a byte order mark makes another group of the one that was approved.
+  // A decoder that removes a byte order mark would turn the approved group into another one.
   const organizations = ['\uFEFFsystem:masters', 'system:masters\u200B']
   assert.deepEqual(ask({}, client(ca, '\uFEFFadmin', { organizations })), {
     kind: 'user',

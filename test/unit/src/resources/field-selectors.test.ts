@@ -1,7 +1,7 @@
 /*
- * Goal: each kind can be selected by the fields that the facts of the 1.24 API list for it, and by
- * no others.
- * Method: the table of the facts against all kinds of both domains; fields that objects do not set.
+ * Goal: each kind can be selected by the fields that release 1.24 supports for it, and by no
+ * others.
+ * Method: the table `fieldsOf` against all kinds of both domains; fields that objects do not set.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,8 @@ const reference = ['apiVersion', 'fieldPath', 'kind', 'name', 'namespace', 'reso
 /**
  * Fields other than name and namespace.
  *
- * @source facts validation-notes: `_generic.fieldSelectors`, `fieldSelectors` of each kind
+ * @source the notes on the 1.24 API that this server was written from, `validation-notes`:
+ * `_generic.fieldSelectors`, and `fieldSelectors` of each kind
  */
 const fieldsOf: { readonly [kind: string]: readonly string[] } = {
   'certificates/v1/CertificateSigningRequest': ['spec.signerName'],
