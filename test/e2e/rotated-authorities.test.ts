@@ -67,6 +67,11 @@ function load(t: TestContext, cluster: ProcessCluster): Load {
   const writers = [0, 1, 2].map((at) => new RepeatingClient(`w${at}`, clients, 'default', at))
   const informer = new RelistingInformer(clients, path)
   const kubectl = new KubectlReads(cluster)
+  const stop = async (): Promise<void> => {
+    await Promise.all([...writers.map((writer) => writer.stop()), informer.stop(), kubectl.stop()])
+  }
+  // A failed test would otherwise go on until the time limit of its file.
+  t.after(stop)
   const proceed = async (): Promise<void> => {
     const goals = writers.map(({ calls }) => calls + 20)
     const reads = kubectl.reads + 2

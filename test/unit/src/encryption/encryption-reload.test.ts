@@ -235,7 +235,7 @@ void test('a file that changes while the state is quarantined is checked and use
   await until('the objects were counted in vain', () => counted > 2)
   isQuarantined = false
   await until('one line', () => lines.length > 0)
-  assert.match(lines.join('\n'), /is refused.*1 of secrets with the aesgcm key \\"one/)
+  assert.match(lines.join('\n'), /is refused.*1 object of secrets with the aesgcm key \\"one/)
   assert.equal(encryption.store.keys, present)
 })
 
