@@ -37,6 +37,7 @@ const neverSet = [
   ...['FirstTimestamp', 'LastTimestamp', 'Count'].map((name) => `events.v1.Event.deprecated${name}`),
   'apps.v1.RollingUpdateStatefulSetStrategy.maxUnavailable',
   'batch.v1.CronJobSpec.timeZone',
+  'core.v1.TopologySpreadConstraint.minDomains',
   'autoscaling.v2.MetricSpec.containerResource',
   // `insecureSkipTLSVerify` must not be set together with `caBundle`.
   'apiregistration.v1.APIServiceSpec.insecureSkipTLSVerify',

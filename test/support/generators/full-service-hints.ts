@@ -48,4 +48,7 @@ export const serviceHints: Hints = {
   'discovery.v1beta1.EndpointSlice.addressType': one('IPv6'),
   'discovery.v1.Endpoint.addresses': one(['2001:db8::1', '2001:db8::2']),
   'discovery.v1beta1.Endpoint.addresses': one(['2001:db8::1', '2001:db8::2']),
+  // Otherwise the server adds the label of the node.
+  'discovery.v1beta1.Endpoint.nodeName': one('node-1'),
+  'discovery.v1beta1.Endpoint.topology': ({ names }) => ({ [names.label('hostname')]: 'node-1', rack: 'r7' }),
 }
