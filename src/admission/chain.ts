@@ -7,8 +7,8 @@ import type { AnyObject } from '../registry/kinds/definition.ts'
 export type AdmissionPlugin = LocalPlugin | RemotePlugin
 
 /**
- * A plugin whose result depends only on the request and on the objects that it reads through the
- * request. It is synchronous and has no side effects, so it may be called again.
+ * A synchronous plugin. It may be called several times for one request, so side effects, such as
+ * the count of a rate limit, happen once per request.
  */
 export type LocalPlugin = {
   readonly name: string

@@ -4,7 +4,7 @@ import type { ReadSet } from '../registry/shared/read-set.ts'
 import { prefixOf } from '../store/key.ts'
 import type { StoredObject } from '../store/object-store.ts'
 
-/** Each version is parsed once; the entry lives as long as the version. */
+/** The annotations of each version are parsed once; the entry lives as long as the version. */
 const annotations = new WeakMap<StoredObject, Readonly<Record<string, string>>>()
 
 export type DefaultClass =

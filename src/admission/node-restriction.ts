@@ -21,8 +21,8 @@ type NodeWrite = {
 }
 
 /**
- * Lets nodes write only their own objects: their Node, Pods that are bound to them, the tokens of
- * these Pods, their lease and their CSINode.
+ * Restricts how nodes write some kinds: only their own objects (their Node, Pods that are bound to
+ * them, the tokens of these Pods, their lease and their CSINode), and of claims only the status.
  *
  * @source upstream `plugin/pkg/admission/noderestriction`; the owners of a Node as in later
  * releases

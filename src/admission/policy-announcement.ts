@@ -16,8 +16,8 @@ export function policiesPrefix({ plural }: PolicyKind, namespace: string): KeyPr
  * Returns the operation that a new policy, or one with another spec, carries in addition: it writes
  * the namespace unchanged, so that the namespace gets a new revision. A member that has not applied
  * the policy yet does not know that revision either, so its writes fail their condition
- * (`whileAnnounced`). The first policy of a namespace needs none: writes before it carry the
- * condition that there is no policy.
+ * (`whileAnnounced`). The first policy of a namespace needs no such operation: the writes of a
+ * member that has not applied it carry the condition that there is no policy.
  */
 export function policyAnnouncement(kind: PolicyKind, request: AdmissionRequest): readonly Operation[] {
   const { definition, target, operation, object, oldObject, reads } = request

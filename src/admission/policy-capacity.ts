@@ -45,7 +45,7 @@ function isLonger(object: AnyObject, oldObject: AnyObject): boolean {
   return lengthOf(object) > lengthOf(oldObject)
 }
 
-/** @returns the length of an object without metadata that the server sets */
+/** @returns the length of an object without the metadata that the server changes by itself */
 function lengthOf(object: AnyObject): number {
   const metadata = withoutMembers(object.metadata, 'managedFields', 'resourceVersion', 'generation')
   return jsonText({ ...object, metadata }).length

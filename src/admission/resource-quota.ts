@@ -174,7 +174,10 @@ function refusalOf({ definition, target }: AdmissionRequest, object: AnyObject):
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** Refuses a new object that lacks amounts that the quota limits. */
+/**
+ * Refuses a new object that lacks amounts that the quota limits, and any new object while the usage
+ * of a limited resource is not known.
+ */
 function checkSpecified({ quota, hard }: Limit, unspecified: ReadonlySet<string>, refuse: Refusal): void {
   const limited = [...hard.keys()].sort()
   const missing = limited.filter((one) => unspecified.has(one))
@@ -221,9 +224,9 @@ function checkHard({ quota, more }: Limit, refuse: Refusal): void {
 }
 
 /**
- * Returns the operation that stores the new usage with the write. A quota that is not in force only
- * gets a new revision: if its controller has counted without the object, the condition of its
- * status update fails, and it counts again.
+ * Returns the operation that stores the new usage with the write. A quota that is not in force gets
+ * a new revision even if its usage stays the same: if its controller has counted without the
+ * object, the condition of its status update fails, and it counts again.
  */
 function usagePut({ quota, more }: Limit): Operation {
   const { stored, object } = quota

@@ -21,7 +21,8 @@ export type RoleEscalationDependencies = {
 /**
  * To write a role, a user needs all permissions that it grants, or the verb `escalate` on it. To
  * write a binding, a user needs all permissions of its role, or the verb `bind` on that role. To
- * write an aggregated role, which may gather any rules, a user needs all permissions.
+ * write an aggregated role, which may gather any rules, a user needs all permissions there are, or
+ * the verb `escalate` on it.
  *
  * @source spec 5.7; upstream `pkg/registry/rbac/*\/policybased`
  */

@@ -36,7 +36,7 @@ export function defaultStorageClass({ names }: { readonly names: Names }): Admis
 }
 
 /**
- * Lets only those claims grow whose class allows it.
+ * Lets only bound claims grow, and only if their class allows it.
  *
  * @source upstream `plugin/pkg/admission/storage/persistentvolume/resize`
  */

@@ -20,9 +20,9 @@ export function wantsToken(pod: AnyObject, account: JsonObject | null): boolean 
 }
 
 /**
- * Adds the volume with the token of the account, the CA certificates of the server and the
- * namespace, and mounts it in each container that has nothing at that path. A volume of this kind
- * that the Pod already has is used.
+ * Mounts the volume with the token of the account, the CA certificates of the server and the
+ * namespace in each container that has nothing mounted at `serviceAccountMountPath`. Adds the
+ * volume unless the Pod has one whose name begins like that of such a volume.
  *
  * @param suffix makes the name of the volume unlikely to be taken
  * @source spec 2.5, 5.6; upstream `plugin/pkg/admission/serviceaccount/admission.go`

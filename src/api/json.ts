@@ -1,7 +1,7 @@
 /**
  * A JSON value. Objects from requests may have members such as `__proto__`: look members up with
- * `Object.hasOwn`. An integer is a bigint if, and only if, it is beyond 2^53; `jsonText` writes
- * such values, `JSON.stringify` throws.
+ * `Object.hasOwn`. An integer is a bigint if it is beyond 2^53, except one from 1e21 on that was
+ * spelled with a decimal point or an exponent. `jsonText` writes bigints, `JSON.stringify` throws.
  */
 export type Json = string | number | bigint | boolean | null | readonly Json[] | JsonObject
 export type JsonObject = { readonly [name: string]: Json }

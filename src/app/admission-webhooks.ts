@@ -81,7 +81,7 @@ export class AdmissionWebhooks {
     return validatingWebhooks(this.#parts())
   }
 
-  /** @param registry stores the events about webhooks */
+  /** @param registry stores the events about webhooks, and the suspensions */
   reportTo(registry: Registry): void {
     this.#registry = registry
   }

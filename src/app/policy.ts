@@ -155,7 +155,7 @@ export function allowsAnonymous(config: Config): boolean {
   return config['anonymous-auth'] && !config['authorization-mode'].includes('AlwaysAllow')
 }
 
-/** Returns warnings about users with broad access, one line each. */
+/** Returns warnings about flags that are ignored, as access would be too broad: one line each. */
 export function accessWarnings(config: Config): readonly string[] {
   if (allowsAnonymous(config) === config['anonymous-auth']) return []
   return [

@@ -62,7 +62,7 @@ export type ServingDependencies = {
   readonly watch: StateWatch
   /** See `RaftNode.renewPeerKeys`. */
   readonly renewPeerKeys: (credentials: PeerCredentials) => void
-  /** Called with renewed keys once they are in force. */
+  /** Called with renewed keys once the client port uses them. */
   readonly onRenewedKeys: (keys: MemberKeys) => void
 }
 

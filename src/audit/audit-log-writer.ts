@@ -28,8 +28,8 @@ type Waiter = { readonly upTo: number; readonly wake: (written: boolean) => void
 
 /**
  * Writes lines in the background, so that no disk blocks the thread: all lines that arrive during a
- * write are the next write. Lines that cannot be written are dropped, counted and logged; later
- * lines are tried again, on a newly opened file.
+ * write are written next. Lines that cannot be written are dropped, counted and logged; the next
+ * write opens the file again.
  *
  * Bounded in lines and bytes. When full: the line is dropped and counted. Callers that must not
  * lose lines wait while `isFull`, which is at half of the bound, so that calls in progress still

@@ -6,8 +6,9 @@ export const AUDIT_LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse'] a
 export type AuditLevel = (typeof AUDIT_LEVELS)[number]
 
 /**
- * The stages of a request that are recorded. `ResponseStarted` is for watches, and for requests
- * that fail authentication; `Panic` replaces `ResponseComplete` if the server fails.
+ * The stages of a request that are recorded. `ResponseStarted` is for watches, for connections to
+ * other servers, and for requests that fail authentication; `Panic` replaces `ResponseComplete` if
+ * the server fails.
  */
 export const AUDIT_STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const
 export type AuditStage = (typeof AUDIT_STAGES)[number]

@@ -13,8 +13,9 @@ export const AUDIT_MODES = ['blocking', 'blocking-strict', 'batch'] as const
 
 /**
  * How a request waits for its first event:
- * - `blocking`: until the event is written or dropped; also while the buffer is full
- * - `blocking-strict`: likewise, and the request is rejected when the event is dropped
+ * - `blocking`: until the event is written or dropped; a request without an event waits for the
+ *   events of others if the buffer is full
+ * - `blocking-strict`: likewise, and the request is rejected when its event is dropped
  * - `batch`: not at all
  *
  * No request waits for a webhook.

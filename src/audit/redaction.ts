@@ -3,9 +3,12 @@ import { jsonText } from '../api/codec/json-text.ts'
 import { isJsonObject, memberOf } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
 
-/** Fields that are removed from bodies whatever the policy. */
+/** The fields that are removed from a body before it is recorded. */
 export type RedactionOptions = {
-  /** Bearer tokens that are reviewed or issued: a reader of the log could use them. */
+  /**
+   * Bearer tokens that are reviewed or issued, whatever the policy is: a reader of the log could
+   * use them.
+   */
   readonly tokens: boolean
   readonly managedFields: boolean
 }

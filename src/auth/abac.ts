@@ -54,7 +54,7 @@ export function abac(text: string, source: string, apiVersion: string): Authoriz
 class PolicyIndex {
   readonly #byUser = new Map<string, AbacPolicy[]>()
   readonly #byGroup = new Map<string, AbacPolicy[]>()
-  /** `*` stands for users with credentials: a policy for anonymous ones names their group. */
+  /** `*` stands for users with credentials: a policy for anonymous ones has their name or group. */
   readonly #ofAll: AbacPolicy[] = []
 
   constructor(policies: readonly AbacPolicy[]) {

@@ -32,7 +32,7 @@ export function rulesOfMode(mode: Authorizer, user: UserInfo, namespace: string)
   return mode.rulesOf?.(user, namespace) ?? { rules: [], unlisted: [mode.name] }
 }
 
-/** The modes that need a file, another server or the stored objects. */
+/** The authorizers of those modes that the caller has to build. */
 export type ConfiguredAuthorizers = {
   readonly [mode in 'Node' | 'ABAC' | 'Webhook']?: Authorizer
 }

@@ -24,7 +24,8 @@ export type Impersonation = {
  *
  * @param rawHeaders names and values in turn, as sent: a group may be repeated
  * @returns null: there are none
- * @throws ApiError `BadRequest` when they do not name a user, or are too many
+ * @throws ApiError `BadRequest` when they do not name a user, are too many, or one of them is
+ * unknown, repeated without being a list, or not UTF-8
  * @source spec 5.4; apiserver `pkg/endpoints/filters/impersonation.go`
  */
 export function impersonationOf(rawHeaders: readonly string[], names: Names): Impersonation | null {

@@ -34,7 +34,10 @@ export function storedBinding(object: AnyObject): StoredBinding {
   return { namespace, name, role: roleReference(object), subjects: [...new Set(subjects)] }
 }
 
-/** @returns null for a subject of another kind, which nothing matches */
+/**
+ * @returns null for a subject that nothing matches: one of another kind, or a service account
+ * without a namespace
+ */
 function subjectOf(subject: JsonObject, bindingNamespace: string): string | null {
   const name = textMember(subject, 'name')
   switch (textMember(subject, 'kind')) {

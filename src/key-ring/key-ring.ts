@@ -69,14 +69,14 @@ export class KeyRing {
     this.#timer?.cancel()
   }
 
-  /** Returns the keys after everything that was acknowledged before. @throws StoreError */
+  /** Returns the keys with each change that was acknowledged before the call. @throws StoreError */
   async read(deadlineMs: number): Promise<SigningKeys> {
     await this.#dependencies.store.barrier(deadlineMs)
     return this.#stored().keys ?? { rotationMs: rotationMsDefault, keys: [] }
   }
 
   /**
-   * Adds a key, which signs once all members can verify with it.
+   * Adds a key, which signs `signingKeyPublicationMs` later, so that members can learn it before.
    *
    * @throws KeyRingError; StoreError
    */
@@ -88,7 +88,7 @@ export class KeyRing {
 
   /**
    * Removes a key: its tokens are invalid on each member as soon as the member has applied the
-   * change. A new key replaces the newest one at once.
+   * change. If it was the newest key, a new one takes its place and signs at once.
    *
    * @throws KeyRingError; StoreError
    */

@@ -11,7 +11,7 @@ export type SharedKey = {
   /** In PEM. */
   readonly publicKey: string
   readonly createdMs: number
-  /** From then on it signs: by then every member can verify with it. */
+  /** From then on it signs. Before, there is time for members and clients to learn it. */
   readonly signsFromMs: number
   /** The private key. null: a later key signs, this one only verifies */
   readonly sealed: Sealed | null

@@ -18,7 +18,7 @@ export type Mode = (typeof MODES)[number]
 export type Policies = { readonly [mode in Mode]: Policy }
 
 export const PRIVILEGED: Policy = Object.freeze({ level: 'privileged', minor: null })
-/** The policy of an unreadable label. */
+/** Its level is that of `enforce` if the label cannot be read. */
 const RESTRICTED: Policy = Object.freeze({ level: 'restricted', minor: null })
 
 export function spellPolicy({ level, minor }: Policy): string {
@@ -39,7 +39,9 @@ export function parseVersion(text: string): { readonly minor: number | null } | 
 /**
  * Returns the policies of a namespace.
  *
- * @param found gets a finding for each label that cannot be read; `enforce` is restricted then
+ * @param found gets a finding for each label that cannot be read. An unreadable level counts as
+ * `restricted` for `enforce` and as `privileged` for the other modes, an unreadable version as the
+ * latest
  * @source upstream `k8s.io/pod-security-admission/api`, PolicyToEvaluate
  */
 export function policiesOf(

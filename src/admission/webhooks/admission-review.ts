@@ -33,7 +33,7 @@ const encoded = new WeakMap<AdmissionRequest, EncodedReview>()
 
 /**
  * Returns the body of the call of a webhook. The objects may be large, and several webhooks get the
- * same: each gets a copy of one encoded review, with a uid of its own.
+ * same: those after the first get copies of its encoded review, each with a uid of its own.
  *
  * @source spec 4.6; apiserver `pkg/admission/plugin/webhook/request/admissionreview.go`
  */

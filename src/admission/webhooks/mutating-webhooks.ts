@@ -27,8 +27,8 @@ export type MutatingWebhooksDependencies = {
 
 /**
  * Calls mutating webhooks one after another, each with the object as the earlier ones left it. If
- * one changed the object, the plugins before them and the webhooks with the policy `IfNeeded` run
- * once more.
+ * one changed the object, the plugins before them run once more, and so do the webhooks with the
+ * policy `IfNeeded` that were called before the change.
  *
  * @source spec 4.6; apiserver `pkg/admission/plugin/webhook/mutating`
  */

@@ -11,7 +11,7 @@ import type { ReviewVersion, WebhookType } from './compiled-webhook.ts'
 /** The verdict of a webhook. */
 export type WebhookVerdict = {
   readonly allowed: boolean
-  /** The `status` of a denial; null: none. */
+  /** The `status` of the response, which explains a denial; null: none. */
   readonly status: JsonObject | null
   /** Operations of a JSON patch; null: none. */
   readonly patch: readonly Json[] | null
@@ -23,7 +23,7 @@ export type WebhookVerdict = {
 
 export type ReadVerdict =
   | { readonly kind: 'verdict'; readonly verdict: WebhookVerdict }
-  /** `why` is one line, in upstream's words. */
+  /** `why` is one line, in upstream's words if upstream makes the same check. */
   | { readonly kind: 'invalid'; readonly why: string }
 
 export type ExpectedResponse = {
@@ -83,7 +83,7 @@ function invalid(why: string): ReadVerdict {
   return { kind: 'invalid', why }
 }
 
-/** @returns the reason why it is not an object */
+/** @returns the object, or a text: why there is none */
 function parsed(body: Uint8Array): JsonObject | string {
   if (!isUtf8(body)) return 'the response is not valid UTF-8'
   const value = jsonIn(body)

@@ -48,9 +48,10 @@ function isRepeatable(read: ReadVerdict, { version }: ExpectedResponse): boolean
 }
 
 /**
- * Returns the text before and after the uid, which an accepted response has as `response.uid`; null
- * if the uid is not there alone. Without escapes, each string is in the text literally: the only
- * occurrence is that member, and another uid in its place changes nothing else.
+ * Returns the text before and after the uid, which an accepted response has as `response.uid`;
+ * null: the text may have escapes, or has the uid more than once. Without escapes, each string is
+ * in the text literally: the only occurrence is that member, and another uid in its place changes
+ * nothing else.
  */
 function partsOf(text: string, uid: string): Pick<Answer, 'before' | 'after'> | null {
   if (!PLAIN_TEXT.test(text) || !PLAIN_UID.test(uid)) return null

@@ -27,7 +27,7 @@ export type WebhookCallerDependencies = {
   readonly statistics: AllWebhookStatistics
   /** Unset: nothing is counted. */
   readonly metrics?: Pick<AdmissionMetrics, 'webhook' | 'rejected' | 'failedOpen'>
-  /** Called when the circuit breaker of a webhook changes its state. */
+  /** Called when the circuit breaker of a webhook opens, and when it closes again. */
   readonly onBreaker?: (webhook: CompiledWebhook, state: BreakerState, why: string) => void
 }
 
@@ -44,7 +44,7 @@ export type WebhookCall = {
 /**
  * A failed call.
  *
- * @param why one line, in upstream's words
+ * @param why one line, in upstream's words if upstream has the same failure
  * @param breaker whether the circuit breaker counts it
  */
 export type CallFailed = {
@@ -81,7 +81,8 @@ export class WebhookCaller {
   /**
    * @param use takes the verdict of a webhook that allows the request; it may find the response
    * invalid
-   * @throws ApiError the webhook denied the request, or failed with the policy `Fail`
+   * @throws ApiError the webhook denied the request, failed with the policy `Fail`, or does not
+   * support dry run; or it failed and the time of the request is over
    */
   async call<T>(
     call: WebhookCall,
@@ -259,8 +260,8 @@ function failed(why: string, code: number): CallFailed {
 }
 
 /**
- * For a failure that may be due to the request: users could otherwise keep the webhook
- * from deciding the requests of others.
+ * For a failure that may be due to the request, or to this member: users could otherwise keep the
+ * webhook from deciding the requests of others.
  */
 const IGNORED = { breaker: 'ignores' } as const
 

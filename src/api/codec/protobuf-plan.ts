@@ -53,8 +53,8 @@ function makePlan(schema: ObjectSchema): MessagePlan {
 
 /**
  * Returns whether a zero read from a message is kept. Messages contain the zero of unset members. A
- * zero counts as set if JSON requires the number, boolean or struct, or if zero and absent differ;
- * not if the member has a default.
+ * zero counts as set if zero and absent differ. Otherwise it does not count if the member has a
+ * default, and counts if JSON always has the member, or requires the number, boolean or struct.
  */
 function doesKeepZero(schema: Schema, required: boolean): boolean {
   if (schema.zeroMatters === true) return true

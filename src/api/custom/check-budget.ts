@@ -13,7 +13,7 @@ export type CheckBudget = {
    * The constant regular expressions that were compiled while checking rules, with their errors.
    */
   readonly constantPatterns: Map<string, string | null>
-  /** How many more rules that are expressions, characters and nodes of them may be checked. */
+  /** How many more rules, characters of rules and nodes of their expressions may be checked. */
   rulesLeft: number
   ruleCharactersLeft: number
   ruleNodesLeft: number

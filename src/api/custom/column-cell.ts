@@ -10,7 +10,8 @@ export type ColumnType = 'integer' | 'number' | 'string' | 'boolean' | 'date'
  * Returns a table cell: the value converted to the type of its column, or null if it has another
  * type.
  *
- * @returns for a date, the time itself; the printer computes the age
+ * @returns for a date, the time itself, of which the printer computes the age; `<invalid>` for
+ * another text
  * @source apiextensions `pkg/registry/customresource/tableconvertor`
  */
 export function columnCell(

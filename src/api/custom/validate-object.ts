@@ -64,8 +64,9 @@ export function validateObject(
 }
 
 /**
- * Returns whether an update only removes finalizers of an object that is being deleted. Such an
- * update does not fail for any rule, or the object could never be deleted.
+ * Returns whether an update removes finalizers of an object that is being deleted, and changes
+ * nothing outside of the metadata. Such an update does not fail for any rule, or the object could
+ * never be deleted.
  */
 function isFinalized(object: JsonObject, { object: before, isUnchanged }: Replaced): boolean {
   const metadata = objectMember(before, 'metadata')

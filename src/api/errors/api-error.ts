@@ -60,7 +60,7 @@ export type ApiErrorDetails = {
   readonly retryAfterSeconds?: number
   /** Allowed methods; sent as `Allow`, and not part of the `Status`. */
   readonly allow?: readonly string[]
-  /** Code and reason that an admission webhook chose for its denial, in place of the usual ones. */
+  /** Used in place of the usual code and reason, as when an admission webhook chose them. */
   readonly chosen?: ChosenStatus
 }
 

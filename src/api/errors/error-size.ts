@@ -8,8 +8,8 @@ export function jsonBytes(text: string): number {
 }
 
 /**
- * Returns a copy of the longest prefix of a text that takes at most `bytesMax` bytes as JSON, with
- * `...` appended if it was cut.
+ * Returns a text that takes at most `bytesMax` bytes as JSON: the text itself, or a copy of its
+ * beginning with `...` appended.
  */
 export function cutToJsonBytes(text: string, bytesMax: number): string {
   let left = bytesMax - QUOTES_AND_DOTS

@@ -2,7 +2,7 @@ import type { Json } from '../json.ts'
 import { isJsonList, isJsonObject } from '../json.ts'
 
 /**
- * Returns the text, or its beginning and `...` if it is longer. The result is a copy: in V8 a
+ * Returns the text, or its beginning and `...` if it is longer. The beginning is a copy: in V8 a
  * substring references the whole string, so an error would keep a body of 3 MiB alive.
  *
  * @param lengthMax UTF-16 code units, without the dots

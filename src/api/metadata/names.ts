@@ -1,9 +1,7 @@
 /** The domain of the API group names that the cluster uses; fixed when the cluster is created. */
 export type ApiDomain = 'orch.io' | 'k8s.io'
 
-/**
- * Every name that contains the vendor's domain, and the few behaviours that differ between domains.
- */
+/** The names that differ between the domains, and the few behaviors that do. */
 export type Names = {
   readonly domain: ApiDomain
   /**
@@ -90,7 +88,7 @@ export type Names = {
    */
   readonly identity: { readonly label: string; readonly component: string }
   /**
-   * A PUT to a missing object creates it for all kinds, not only for those that upstream allows.
+   * Whether a PUT to a missing object creates it for all kinds, not only where upstream allows it.
    */
   readonly putCreates: boolean
   /** Whether each service account has a Secret with a token without an expiry (spec 5.6). */

@@ -9,7 +9,7 @@ export function malformedPatch(why: string): ApiError {
 /**
  * The error for a well-formed patch that does not fit the current object: 422.
  *
- * @source apiserver `pkg/endpoints/handlers/patch.go`, whose message ends at the colon
+ * @source apiserver `pkg/endpoints/handlers/patch.go`, whose message ends before the colon
  */
 export function patchDoesNotApply(why: string): ApiError {
   return new ApiError('Invalid', `the server rejected our request due to an error in our request: ${why}`)

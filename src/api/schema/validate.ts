@@ -73,7 +73,7 @@ function isEmpty(value: Json | undefined): boolean {
   return isJsonObject(value) && Object.keys(value).length === 0
 }
 
-/** Returns whether values of the type have constraints; those of other types are skipped. */
+/** Returns whether values of the type may have constraints; those of other types are skipped. */
 function hasRules(schema: Schema): boolean {
   switch (schema.type) {
     case 'object':

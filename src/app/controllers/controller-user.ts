@@ -37,7 +37,7 @@ const accounts: { readonly [name in ControllerName]: string | null } = {
 
 /**
  * Controllers that act as cluster administrators, because admission compares their writes with
- * their permissions: they write rules that they do not have, or use signers, even before the
+ * their permissions: they grant permissions that they do not have, or use signers, even before the
  * default roles are stored and whatever authorizers are configured.
  */
 const privileged: readonly ControllerName[] = ['clusterrole-aggregation', 'csrapproving', 'csrsigning']

@@ -87,7 +87,10 @@ const pathRoles: readonly DefaultClusterRole[] = [
   plainRole('system:joining', [{ verbs: ['post'], nonResourceURLs: ['/cluster/v1/join'] }]),
 ]
 
-/** Returns `admin`, `edit` and `view`, each of which is aggregated into the one before. */
+/**
+ * Returns `admin`, `edit` (aggregated into `admin`) and `view` (aggregated into `edit`), and for
+ * each the role that has its rules.
+ */
 function userRoles(names: Names): readonly DefaultClusterRole[] {
   const parts = rolesOf(names, aggregatedRoles)
   return [

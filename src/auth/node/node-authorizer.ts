@@ -19,8 +19,9 @@ export type NodeAuthorizerDependencies = {
 
 /**
  * Allows nodes (`system:node:NAME` in the group `system:nodes`) the actions that they need to run
- * their Pods. Of Secrets, ConfigMaps, claims, volumes, attachments and tokens it allows only those
- * of these Pods. It has no opinion on other users, or on anything that it does not allow.
+ * their Pods. Of Secrets, ConfigMaps, claims, volumes and tokens it allows only those of these
+ * Pods, and of attachments, leases and CSINodes only those of the node. It has no opinion on other
+ * users, or on anything that it does not allow.
  *
  * @source spec 5.7; upstream `plugin/pkg/auth/authorizer/node/node_authorizer.go`, release 1.24
  */

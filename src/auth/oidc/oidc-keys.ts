@@ -42,7 +42,7 @@ export class OidcKeys {
     )
   }
 
-  /** Returns the known keys, or fetches them; null: the provider cannot be reached. */
+  /** Returns the known keys, or fetches them; null: no keys could be fetched so far. */
   async current(): Promise<OidcKeySet | null> {
     if (this.#keys === null) return this.newer(null)
     if (this.#dependencies.clock.monotonicMs() - this.#fetchedMs > limits.oidcKeysMsMax) void this.#fetch()
@@ -120,7 +120,7 @@ async function documentOf(client: Pick<OutwardClient, 'call'>): Promise<Document
   }
 }
 
-/** Leaves out keys that are not for signatures, and symmetric ones. */
+/** Keeps the RSA and EC keys that are not for encryption. @returns a text: why there are no keys */
 function keySetOf({ keys }: Document): OidcKeySet | string {
   if (!Array.isArray(keys)) return 'keys: the response has no keys'
   if (keys.length > limits.oidcKeysMax) return `keys: there are more than ${limits.oidcKeysMax}`

@@ -6,7 +6,7 @@ import { authenticatedUser } from '../user.ts'
 export type OidcClaims = {
   readonly usernameClaim: string
   readonly usernamePrefix: string
-  /** Empty: tokens name no groups. */
+  /** Empty: the groups that tokens name are ignored. */
   readonly groupsClaim: string
   readonly groupsPrefix: string
   /** Claims that a token must have, by name. */

@@ -131,7 +131,7 @@ function problemOf(cause: unknown): string {
   return 'the token cannot be verified'
 }
 
-/** Difference between the clocks of the provider and of this server. */
+/** Maximum difference between the clocks of the provider and of this server. */
 const CLOCK_SKEW_SECONDS = 30
 
 const PROBLEM_CHARACTERS_MAX = 200

@@ -17,8 +17,9 @@ export type BoundObjectsDependencies = {
 
 /**
  * Looks up the objects that a token depends on, in the state that this member has applied. Deleting
- * one revokes the token, and creating another one of the same name does not restore it. Nothing is
- * cached but the digest of the token in a version of a Secret.
+ * one revokes the token, and another one of the same name does not restore it, unless it is a
+ * Secret that contains the token. Nothing is cached but the digest of the token in a version of a
+ * Secret.
  *
  * @source spec 5; core `pkg/serviceaccount/claims.go`, `legacy.go`
  */

@@ -39,7 +39,7 @@ export type TokenClaims = BoundClaims | SecretClaims
 /**
  * Returns the claims of a payload.
  *
- * @returns null: a claim is missing or has another type, or the subject is another account
+ * @returns null: a required claim is missing or has another type, or the subject is another account
  * @source core `pkg/serviceaccount/claims.go`, `legacy.go`
  */
 export function readClaims(payload: JsonObject, names: Names): TokenClaims | null {

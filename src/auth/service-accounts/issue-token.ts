@@ -29,7 +29,7 @@ export type TokenIssuerOptions = {
 }
 
 /**
- * Issues bound tokens. A lifetime beyond the maximum is shortened.
+ * Issues bound tokens, of which a lifetime beyond the maximum is shortened, and tokens for Secrets.
  *
  * @source core `pkg/registry/core/serviceaccount/storage/token.go`
  */

@@ -133,7 +133,7 @@ type UnverifiedParts = {
   readonly issuer: string
 }
 
-/** Returns the header and the issuer of a JWT in compact form. @returns null: not a JWT */
+/** Returns the header and the issuer of a JWT. @returns null: it is not a JWT with an issuer */
 function unverifiedParts(token: string): UnverifiedParts | null {
   try {
     const { iss } = decodeJwt(token)
@@ -144,7 +144,7 @@ function unverifiedParts(token: string): UnverifiedParts | null {
   }
 }
 
-/** @returns null: the key did not sign the token */
+/** @returns null: the key did not sign the token, or the payload is not JSON */
 async function verifiedPayload(token: string, key: VerificationKey): Promise<unknown> {
   try {
     const { payload } = await compactVerify(token, key.publicKey, { algorithms: [key.algorithm] })

@@ -92,8 +92,8 @@ function rejected(reason: string): Recognition {
 }
 
 /**
- * Returns null unless all members have the right types: an incomplete user would have wrong
- * permissions.
+ * Returns null unless there is a name, and groups and extras have the right types: an incomplete
+ * user would have wrong permissions.
  */
 function userIn(user: JsonObject): UserInfo | null {
   const name = textMember(user, 'username')

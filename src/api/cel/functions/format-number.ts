@@ -3,8 +3,8 @@ import type { CelValue } from '../values/value.ts'
 import { CelUint } from '../values/value.ts'
 
 /**
- * Formats a value with a verb for numbers: `d`, `f`, `e`, `b`, `o`, `x` or `X`. Hexadecimal texts
- * and bytes show their bytes.
+ * Formats a value with a verb for numbers: `d`, `f`, `e`, `b`, `o`, `x` or `X`. For a text or
+ * bytes, `x` and `X` show the bytes.
  *
  * @param precision digits after the point
  * @returns undefined if the verb is not for the value

@@ -27,8 +27,9 @@ const LEVELS: readonly (readonly string[])[] = [
   ['*', '/', '%'],
 ]
 
-/** Words that cannot be names of variables and functions. */
+/** Words that cannot be names. */
 const KEYWORDS: ReadonlySet<string> = new Set(['true', 'false', 'null', 'in'])
+/** Words that can be names of fields and methods, but not of variables and functions. */
 const RESERVED: ReadonlySet<string> = new Set(
   'as break const continue else for function if import let loop package namespace return var void while'.split(
     ' ',

@@ -3,8 +3,8 @@ import type { CelValue } from './value.ts'
 import { CelList } from './value.ts'
 
 /**
- * A list that an expression built. Appending to the longest list over an array shares the array, so
- * that a loop appends in constant time.
+ * A list that an expression built. Several lists may be beginnings of one array. An append to the
+ * longest of them extends the array in place, so that a loop appends in constant time.
  */
 export class ArrayList extends CelList {
   readonly size: number
