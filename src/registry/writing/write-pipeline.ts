@@ -186,7 +186,7 @@ export type Draft = {
   /** Sets the owners of fields. Unset: those of the stored object stay. */
   readonly manage?: ManageFields
   readonly validate?: (object: AnyObject) => void
-  /** Asynchronous only for reviews and issued tokens, which are not stored. */
+  /** Asynchronous only for reviews, issued tokens, and operations with a joint change. */
   readonly plan: (object: AnyObject) => Plan | Promise<Plan>
 }
 
