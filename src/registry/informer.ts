@@ -25,10 +25,7 @@ export type InformerDependencies<T> = {
    * anything may have been deleted.
    */
   readonly onDeleted?: (deleted: StoredObject | null) => void
-  /**
-   * Called for each event, also for objects that `keeps` leaves out, but not for changes that a
-   * list in slices contains already.
-   */
+  /** Called for each event that no slice contains, also for objects that `keeps` leaves out. */
   readonly onEvent?: (event: StoreEvent) => void
   /**
    * Lists in slices and yields between them, for large collections. Until the list is complete the

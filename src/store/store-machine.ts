@@ -63,9 +63,8 @@ export class StoreMachine implements StateMachine<Outcome> {
   #failure: Error | null = null
 
   /**
-   * Opens, verifies and loads the live database; removes leftovers. If the database is damaged or
-   * missing, a log that still has its first entry rebuilds the state; with any other log, the
-   * machine begins in quarantine.
+   * Opens, verifies and loads the live database; removes leftovers. Without an undamaged one, a log
+   * that has its first entry rebuilds the state; with any other log, the machine is in quarantine.
    *
    * @throws DatabaseError `beyond-log`, `unsupported`, `io`, `full`
    */
@@ -116,7 +115,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     return hashText(digestOf(this.state))
   }
 
-  /** The current or last state, trusted or not: for diagnostics, never served. */
+  /** The current or last state, trusted or not. Its objects are never served. */
   get lastState(): MachineState {
     return this.#live.machine.state
   }

@@ -93,7 +93,7 @@ type LostRace = {
 /** Nothing was proposed: a write of the object that is in flight decides about it. */
 type AwaitedWrite = { readonly kind: 'awaits'; readonly key: Key }
 
-/** How an attempt evaluates, and the lock that it holds. */
+/** How an attempt evaluates, and the shared object whose lock it holds; null: none. */
 type Turn = { readonly evaluated: typeof evaluateConfirmed; readonly held: Key | null }
 
 const firstTurn = { evaluated: evaluateConfirmed, held: null } as const

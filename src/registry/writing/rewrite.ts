@@ -38,8 +38,8 @@ export type Rewrite = {
   readonly subresource: PartSubresource | null
   readonly options: AdmissionOptions
   /**
-   * Returns the wanted object. Its resourceVersion is the one that the client requires; the write
-   * fails if that is not the one of `current`. Throws `ApiError`.
+   * Returns the wanted object. Its resourceVersion is the one that the client requires, if any; the
+   * write fails if `current` has another one. Throws `ApiError`.
    */
   readonly change: (current: AnyObject) => AnyObject
   /**
