@@ -25,7 +25,7 @@ export type InformerDependencies<T> = {
    * anything may have been deleted.
    */
   readonly onDeleted?: (deleted: StoredObject | null) => void
-  /** Called for each event, also for objects that `keeps` leaves out. */
+  /** Called for each event that no slice contains, also for objects that `keeps` leaves out. */
   readonly onEvent?: (event: StoreEvent) => void
   /**
    * Lists in slices and yields between them, for large collections. Until the list is complete the
@@ -121,7 +121,8 @@ export class Informer<T> {
 
   /**
    * Processes everything that this member has applied by now, without waiting for later turns of
-   * the event loop. Once this resolves, the listeners have been notified.
+   * the event loop unless a list is in progress or events must be read from disk. Once this
+   * resolves, the listeners have been notified.
    *
    * @throws StoreError there is no state to follow; `stopped` if the store has closed the cursor
    */
@@ -311,8 +312,8 @@ export class Informer<T> {
   }
 
   /**
-   * Lists again: at once after compaction, after a pause for other errors of the store, never once
-   * the store has stopped.
+   * Lists again: immediately after compaction, after a pause for other errors of the store, and not
+   * at all when the store has stopped.
    */
   #recover(cause: unknown): void {
     if (!(cause instanceof StoreError)) throw cause

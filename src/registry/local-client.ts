@@ -50,7 +50,8 @@ export class LocalClient {
   }
 
   /**
-   * Returns at most `limit` objects, and whether there are more.
+   * Returns at most `limit` objects, or all if the operator has disabled paging, and whether there
+   * are more.
    *
    * @param namespace null: all namespaces, or a cluster-scoped kind
    */

@@ -6,9 +6,9 @@ const retryMsMin = 1000
 const retryMsMax = 60_000
 
 /**
- * The keys of objects that an informer cannot read, because they are encrypted with a key that this
- * member lacks. The first retry comes after 1 s; the pause then doubles up to a minute, and ends
- * when the keys of this member change. As bounded as the collection.
+ * The keys of objects that an informer cannot read, because this member cannot decrypt them. The
+ * first retry comes after 1 s; the pause then doubles up to a minute, and ends when the encryption
+ * keys of this member change. As bounded as the collection.
  */
 export class SealedRetries {
   readonly #clock: Clock

@@ -41,7 +41,10 @@ import type { ServerLimits } from './load/server-limits.ts'
 import type { TlsFiles } from './http/tls-policy.ts'
 import { answerError } from './responses/error-reply.ts'
 
-/** Builds the HTTP server of one member from its parts, in order. */
+/**
+ * Builds the HTTP server of one member from its parts. The hooks of a request run in the order in
+ * which they are added here.
+ */
 export async function createServer(dependencies: ServerDependencies): Promise<ApiServer> {
   const { registry, served, limits, clock } = dependencies
   const slots = new RequestSlots(limits)

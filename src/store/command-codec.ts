@@ -105,7 +105,10 @@ function fields(command: Command): unknown[] {
   }
 }
 
-/** Fields that feature level 1 lacks come last and are omitted while unset. */
+/**
+ * Fields that feature level 1 lacks come last. One is omitted while it and all fields after it are
+ * unset.
+ */
 function settingsFields(value: Settings): unknown[] {
   const { historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax, leaseReads, staleAccessMs } =
     value

@@ -40,7 +40,7 @@ export type Command =
   | { readonly kind: 'expire-sessions'; readonly before: number }
 
 /**
- * Initial members and their addresses. No log entry contains them, because the initial
+ * Initial members and their addresses. No configuration entry contains them, because the initial
  * configuration is not an entry. Since feature level 3; below it, members cannot be added or
  * removed.
  */
@@ -115,7 +115,7 @@ export const staleAccessMsDefault = 30_000
 export type Settings = {
   /** Revisions stay readable at least this long after they were superseded, in ms. */
   readonly historyWindowMs: number
-  /** At least this many of the newest events are kept. */
+  /** At least this many of the newest events are kept, unless space is tight; see `eventsKept`. */
   readonly historyEventsMin: number
   /** Maximum bytes of an object. Checked at apply since feature level 2. */
   readonly objectBytesMax: number

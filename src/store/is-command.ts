@@ -2,9 +2,9 @@ import { decodeCommand } from './command-codec.ts'
 import { MalformedCommandError } from './malformed-command-error.ts'
 
 /**
- * Whether a command can be decoded. The raft thread of the leader loads this module by its path:
- * commands forwarded by other members are checked before they are proposed, because a command that
- * cannot be decoded cannot be applied.
+ * Whether a command can be decoded. The raft thread of each member loads this module by its path: a
+ * leader checks the commands that other members forward before it proposes them, because a command
+ * that cannot be decoded cannot be applied.
  */
 export function isCommand(payload: Uint8Array): boolean {
   try {

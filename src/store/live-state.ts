@@ -56,7 +56,7 @@ export class LiveState {
     return this.#appliedDisk
   }
 
-  /** null once it was quarantined. */
+  /** null: there is none, or it was quarantined. */
   get database(): Database | null {
     return this.#database
   }
@@ -86,7 +86,7 @@ export class LiveState {
     this.#persister?.logPersisted(index)
   }
 
-  /** Resolves once the database has everything that the log had on disk when this was called. */
+  /** Resolves once everything applied is written, except batches that the log lacks on disk. */
   async flush(): Promise<void> {
     await this.#persister?.flush()
   }
@@ -132,7 +132,7 @@ export class LiveState {
     await this.#options.home.quarantine(database.name)
   }
 
-  /** Writes everything that the log has on disk, then closes. */
+  /** Flushes, then closes. */
   async close(): Promise<void> {
     await this.flush()
     await this.stop()

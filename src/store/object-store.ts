@@ -5,7 +5,8 @@ import type { Revision } from './revision.ts'
 
 /**
  * Read and write interface of the replicated state on one member, for verbs, auth and controllers.
- * While the state is quarantined, every method throws StoreError `quarantined`.
+ * While the state is quarantined, every method except `onReadable` throws StoreError
+ * `quarantined`, and so does reading `settings`.
  */
 export interface ObjectStore {
   /** null before the cluster's first command was applied, and in quarantine. */
@@ -29,7 +30,10 @@ export interface ObjectStore {
    * @throws StoreError `compacted`, `future`
    */
   viewAt(revision: Revision): PastView
-  /** Resolves when memory has reached `revision`. @throws StoreError `future` at `deadlineMs` */
+  /**
+   * Resolves when memory has reached `revision`.
+   * @throws StoreError `future` at `deadlineMs`; `overloaded`, `stopped`
+   */
   waitFor(revision: Revision, deadlineMs: number): Promise<void>
   /**
    * Proposes a command and waits until this member applied it: a later read here sees it.
@@ -40,7 +44,7 @@ export interface ObjectStore {
    * Returns a cursor over events under `prefix` after `after`.
    * @param interest events that wake a waiting cursor; it may return others too. Unset: all under
    * the prefix
-   * @throws StoreError `compacted`
+   * @throws StoreError `compacted`, `overloaded`, `stopped`
    */
   watch(prefix: KeyPrefix, after: Revision, interest?: WatchInterest | null): WatchCursor
   /**
@@ -168,8 +172,8 @@ export type WatchInterest =
 /** Index of events by value. All watches that use it share one object. */
 export type EventIndex = {
   /**
-   * Values of the object before and after the event. Called once per event, while a watch waits by
-   * this index.
+   * Values of the object before and after the event. Called for each event under a prefix while a
+   * watch of that prefix waits by this index.
    */
   readonly valuesOf: (event: StoreEvent) => readonly string[]
 }
@@ -179,7 +183,7 @@ export type EventIndex = {
  * before the history window fails; one before the events in memory reads from disk.
  */
 export interface WatchCursor {
-  /** Everything up to here was returned, or concerned other keys. */
+  /** Each event up to here was returned, or does not concern the watch. */
   readonly revision: Revision
   /**
    * Returns the next events in order, whole commands, at most about `limit`. Empty: caught up. A

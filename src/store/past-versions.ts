@@ -9,7 +9,7 @@ import type { StoreMachine } from './store-machine.ts'
  * @param options `since`: the versions are needed by readers of the state at this revision, or of
  * the events after it
  * @returns null when a snapshot was installed in between: look them up again
- * @throws StoreError `compacted`; DatabaseError
+ * @throws StoreError `compacted`, `quarantined`; DatabaseError
  */
 export async function resolveVersions(
   machine: StoreMachine,

@@ -12,14 +12,14 @@ import type { MachineState } from './machine/state.ts'
 export type QuarantineCause = 'damaged' | 'disagreement' | 'operator'
 
 /**
- * - `outvoted`: a majority of the voters has another state, the same one
+ * - `outvoted`: a majority of the voters agrees on another state
  * - `undecided`: some member has another state, and no majority is known to have one
  */
 export type Disagreement = 'outvoted' | 'undecided'
 
 /** The state of this member is not served. */
 export type Quarantine =
-  /** The database was moved away, and another member's state is fetched. */
+  /** The database is moved away, and another member's state is fetched. */
   | {
       readonly cause: 'damaged' | 'operator'
       /** One line for the operator. */
@@ -30,8 +30,8 @@ export type Quarantine =
        */
       readonly atLeast: LogIndex
       /**
-       * Number of consecutive states that were found damaged, each within `repairRowMs` after it
-       * became trusted; from 1.
+       * Number of consecutive states that were found damaged, each after the first within
+       * `repairRowMs` after it became trusted; from 1. Always 1 for `operator`.
        */
       readonly times: number
       /** How long to wait before another member's state is requested. */

@@ -25,13 +25,13 @@ export type ScrubReport = { readonly records: number; readonly bytes: number; re
 
 /** Counters since the start. */
 export type ScrubCounters = {
-  /** Completed rounds. */
+  /** Rounds that completed without a finding. */
   rounds: number
   /** Records read, by incomplete rounds too. */
   records: number
   /** Rounds that found damage. */
   findings: number
-  /** End of the last round in monotonic ms; null: no round yet. */
+  /** End of the last round without a finding, in monotonic ms; null: none yet. */
   lastDoneMs: number | null
 }
 

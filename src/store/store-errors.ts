@@ -2,7 +2,7 @@ import { CodedError } from '../../base/coded-error.ts'
 
 /**
  * - `compacted`: the revision is older than the history kept
- * - `future`: the revision was not reached within the wait
+ * - `future`: the revision was not reached yet, or not within the wait
  * - `timed-out`: no quorum answered in time; for a write see `StoreError.applied`
  * - `overloaded`: a bound was reached, nothing was done, try later
  * - `stopped`: this member is shutting down
@@ -43,7 +43,7 @@ export class StoreError extends CodedError<StoreErrorCode> {
  * - `unsupported`: written by a newer program
  * - `full`: the disk is full
  * - `io`: the disk refused for another reason
- * - `stale`: a snapshot older than the state of this member
+ * - `stale`: a snapshot is older than the state of this member, or than what is required
  * - `unconfirmed`: other members have another state than the one to be sent
  * - `suspect`: other members have another state, so this one is kept until an operator decides
  */

@@ -16,7 +16,10 @@ export type StoreMachineOptions = {
   readonly logLast: LogIndex
   /** Highest feature level of this member; unset: the program's newest. */
   readonly featureLevelMax?: number
-  /** The database cannot be written anymore: the member must stop. Called at most once. */
+  /**
+   * The database cannot be written, entries cannot be applied, or no snapshot can be received: the
+   * member must stop. Called at most once.
+   */
   readonly onFailure: (cause: unknown) => void
   /** Called after another member's state was installed. */
   readonly onInstalled?: (snapshot: SnapshotMeta) => void

@@ -63,8 +63,8 @@ export class StoreMachine implements StateMachine<Outcome> {
   #failure: Error | null = null
 
   /**
-   * Opens, verifies and loads the live database; removes leftovers. If the database is damaged, a
-   * log that has its first entry rebuilds the state; otherwise, the machine begins in quarantine.
+   * Opens, verifies and loads the live database; removes leftovers. Without an undamaged one, a log
+   * that has its first entry rebuilds the state; with any other log, the machine is in quarantine.
    *
    * @throws DatabaseError `beyond-log`, `unsupported`, `io`, `full`
    */
@@ -115,7 +115,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     return hashText(digestOf(this.state))
   }
 
-  /** The current or last state, trusted or not: for diagnostics, never served. */
+  /** The current or last state, trusted or not. Its objects are never served. */
   get lastState(): MachineState {
     return this.#live.machine.state
   }
@@ -129,7 +129,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     return this.#live.machine.applied.configuration
   }
 
-  /** The live database, for the scrub; null in quarantine. */
+  /** The live database, for the scrub and `removeTrimmed`; null in quarantine. */
   get database(): KeyValueStore | null {
     return this.#quarantine === null ? (this.#live.database?.store ?? null) : null
   }
@@ -307,12 +307,12 @@ export class StoreMachine implements StateMachine<Outcome> {
     if (this.#quarantine === null) await this.#quarantined.remove()
   }
 
-  /** Resolves once the database has everything that the log had on disk when this was called. */
+  /** Resolves once everything applied is written, except batches that the log lacks on disk. */
   async flushed(): Promise<void> {
     await this.#live.flush()
   }
 
-  /** Writes what the log has on disk, then closes. The log has the rest. */
+  /** Flushes the database, then closes it. The log has the rest. */
   async close(): Promise<void> {
     await this.#quarantining
     await this.#staging.leave()

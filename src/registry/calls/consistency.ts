@@ -8,7 +8,7 @@ import type { Query, WantedRevision } from './query-options.ts'
  * - `most-recent` (`linearizable`): everything acknowledged before the request, confirmed by a
  *   quorum
  * - `lease`: the same without a quorum round, if the contacted member is a leader with a lease;
- *   otherwise like `most-recent`
+ *   otherwise like `most-recent`. Refused where the settings disable lease reads
  * - `bounded`: at most the given number of ms stale, proven without synchronized clocks
  * - `any`: the state of this member, however stale
  * - `log`: after a log entry that is appended for this read, for comparison

@@ -66,7 +66,7 @@ export const allSwitchesOn: RegistrySwitches = Object.freeze({
   fieldValidation: true,
 })
 
-/** Returns the request without the query parameters that are disabled. */
+/** Returns the request in which the disabled query parameters are absent or have no effect. */
 export function applySwitches<Request extends { readonly query: Query }>(
   request: Request,
   switches: RegistrySwitches,

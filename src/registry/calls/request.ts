@@ -13,7 +13,10 @@ export type RequestContext = {
   readonly userAgent: string
   /** On the monotonic clock. */
   readonly deadlineMs: number
-  /** Aborted when the client has disconnected. A proposed write is still committed. */
+  /**
+   * Aborted when the client has disconnected or the time is up. A write that was proposed before
+   * may still be committed.
+   */
   readonly signal: AbortSignal
   /**
    * The server makes this call for itself: a controller, its bootstrap. Unset: a client makes it.

@@ -89,8 +89,8 @@ export class Catalog {
    * Replaces all custom kinds, in all catalogs that share them.
    *
    * @param objects placeholders, one for each definition
-   * @returns the kinds left out, because their path or storage location belongs to a built-in kind
-   * or an earlier one
+   * @returns the kinds left out: those of the core group, those whose path or storage location
+   * belongs to a built-in kind, and those whose path belongs to an earlier kind
    */
   setCustom(
     kinds: readonly ResourceDefinition[],

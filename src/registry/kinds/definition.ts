@@ -247,8 +247,8 @@ export type ResourceHooks = {
   /** Locations of dependent objects: the object is removed only when they are empty. */
   readonly contains?: (object: AnyObject) => readonly { readonly group: string; readonly plural: string }[]
   /**
-   * Whether something besides `metadata.finalizers` prevents the removal of an object that is being
-   * deleted.
+   * Whether something besides `metadata.finalizers` prevents the removal of an object whose
+   * deletion is requested or has begun.
    */
   readonly blocksDeletion?: (object: AnyObject) => boolean
 }

@@ -35,8 +35,8 @@ export function withRevision(encoded: EncodedObject, version: Revision | null): 
 }
 
 /**
- * Returns the stored bytes with another revision, for a watch event of an object that leaves the
- * selection.
+ * Returns the stored bytes with another revision, such as for a watch event of an object that
+ * leaves the selection.
  */
 export function atRevision(stored: StoredObject, version: Revision): Uint8Array {
   const { buffer, byteOffset, byteLength } = stored.bytes

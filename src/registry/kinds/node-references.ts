@@ -40,8 +40,9 @@ export type VolumeReferences = {
 }
 
 /**
- * Returns the objects that a Pod refers to; those of a mirror Pod do not count, because its node
- * creates it for a static Pod, and could name any Secret in it.
+ * Returns the objects that a Pod refers to; none for a Pod that is not bound to a node. Those of a
+ * mirror Pod do not count, because its node creates it for a static Pod, and could name any Secret
+ * in it.
  *
  * @param mirrorAnnotation marks a mirror Pod; null: mirror Pods count too
  * @source upstream `pkg/api/v1/pod/util.go`; `plugin/pkg/auth/authorizer/node/graph.go`, AddPod

@@ -36,7 +36,7 @@ export function countName({ group, plural }: Place): string {
   return `count/${plural}${group === '' ? '' : `.${group}`}`
 }
 
-/** Returns the kind whose objects a resource counts; null: the resource counts no objects. */
+/** Returns the kind whose objects a resource counts; null: it counts none, or it is `pods`. */
 export function countedPlace(name: string): Place | null {
   if (COUNTED_BY_PLURAL.has(name)) return { group: '', plural: name }
   if (!name.startsWith('count/')) return null
@@ -88,7 +88,7 @@ export function usageOf(place: Place, object: AnyObject, names: Names): ObjectUs
   return { amounts, scopes: null, countedUntilMs: null }
 }
 
-/** Returns the amounts that count at a time. */
+/** Returns the amounts that count at the given time. */
 export function amountsAt({ amounts, countedUntilMs }: ObjectUsage, nowMs: number): Amounts {
   if (countedUntilMs === null || nowMs <= countedUntilMs) return amounts
   return new Map([[POD_OBJECT_COUNT, ONE]])

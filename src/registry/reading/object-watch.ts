@@ -79,7 +79,7 @@ export class ObjectWatch implements WatchStream {
     if (cursor === null) this.#openLater(revision(parts.after))
   }
 
-  /** Called when the connection has taken the last piece. */
+  /** Called when the connection has taken the previous piece. */
   next(): Uint8Array | null | Promise<Uint8Array | null> {
     this.#noteTaken(this.#firstTaking)
     if (this.#closed) return null
@@ -228,7 +228,10 @@ export class ObjectWatch implements WatchStream {
     return this.#closed ? null : piece
   }
 
-  /** There are no events: returns a bookmark if one is due, null if the watch has ended. */
+  /**
+   * There are no events. Returns a bookmark if one is due or the watch ends, else nothing; null:
+   * the watch has ended, and there is no bookmark to send.
+   */
   #quiet(cursor: WatchCursor | null): Uint8Array | null {
     const { bookmarks, framing } = this.#options
     const ends = this.#timedOut || this.#ending

@@ -51,7 +51,7 @@ export async function* protobufPieces(
     const first = kept.shift()
     if (first === undefined) piece.addFirst(head)
     else yield Buffer.concat([head, first])
-    // Release each piece once it was sent, however slow the client is.
+    // Each of these pieces is released when it is passed on, however slow the client is.
     for (let next = kept.shift(); next !== undefined; next = kept.shift()) {
       keptBytes -= next.length
       byteBudget.release(next.length)

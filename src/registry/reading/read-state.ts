@@ -12,7 +12,10 @@ import { fromRead, notReached, readErrorOf } from '../shared/store-error-mapping
 /** The synchronous part of a read, once memory is new enough. */
 export type ReadAction<T> = {
   readonly take: () => T
-  /** Releases a value that turned out to be too old. Unset: nothing to release. */
+  /**
+   * Releases a value that turned out to be too old, or to be taken after the lease had ended.
+   * Unset: nothing to release.
+   */
   readonly drop?: (value: T) => void
 }
 

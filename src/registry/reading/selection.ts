@@ -20,7 +20,7 @@ export type Selection = {
   readonly key: Key | null
   /** Whether every object under the prefix matches. */
   readonly everything: boolean
-  /** Whether an object must be parsed to decide if it matches. */
+  /** Whether an object must be parsed to decide if it matches, unless its values are known. */
   readonly parsesObjects: boolean
   readonly matches: (stored: StoredObject) => boolean
   /** As `matches`, without parsing. null: the object must be parsed. */

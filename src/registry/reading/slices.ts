@@ -83,8 +83,8 @@ async function readAndSelected(
 }
 
 /**
- * Returns the objects in parts, each of which one call of a webhook converts; in one part, if there
- * is no webhook.
+ * Returns the objects in parts that one call of a webhook converts, unless they have too many JSON
+ * values for one; in one part, if there is no webhook.
  */
 export function* batchesToConvert(
   { conversions }: ConvertibleStore,

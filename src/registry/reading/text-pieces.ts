@@ -24,8 +24,8 @@ export type TextList = {
 }
 
 /**
- * Returns a list in pieces of about `pieceBytes`. Yields after a bounded number of parsed bytes and
- * a bounded time.
+ * Returns a list in pieces of about `pieceBytes`. Yields to the event loop after a bounded number
+ * of parsed bytes or a bounded time.
  */
 export async function* textPieces(
   list: TextList,

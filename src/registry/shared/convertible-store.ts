@@ -12,8 +12,8 @@ import type { Revision } from '../../store/revision.ts'
 /** A store in one version of a kind. */
 export interface ConvertibleStore extends ObjectStore {
   /**
-   * Unset: the bytes of all objects can be read at once. Set: a webhook converts objects, so they
-   * must be made readable first; until then, their `bytes` throw `ApiError`.
+   * Unset: the bytes of each object can be read immediately. Set: a webhook converts objects, so
+   * they must be made readable first; until then, their `bytes` throw `ApiError`.
    */
   readonly conversions?: StoreConversions
 }

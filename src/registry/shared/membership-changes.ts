@@ -8,7 +8,7 @@ import type { ApiErrorDetails } from '../../api/errors/api-error.ts'
 export type MembershipChange =
   | { readonly kind: 'remove-member'; readonly id: string }
   | { readonly kind: 'set-member-role'; readonly id: string; readonly voter: boolean }
-  /** null: unchanged. */
+  /** An address that is null stays as it is. */
   | {
       readonly kind: 'move-member'
       readonly id: string
@@ -25,8 +25,8 @@ export interface MembershipChanges {
    */
   apply(change: MembershipChange, deadlineMs: number): Promise<void>
   /**
-   * Checks after a barrier whether the change would be refused, according to this member's memory.
-   * Changes nothing. @throws ApiError
+   * Checks whether the change would be refused, according to this member's memory; to be called
+   * after a barrier. Changes nothing. @throws ApiError
    */
   dryRun(change: MembershipChange): void
 }

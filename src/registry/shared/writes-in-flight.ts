@@ -33,7 +33,8 @@ export class WritesInFlight {
   }
 
   /**
-   * Resolves when the first write of an object has ended; at once if none is in flight.
+   * Resolves when one of the writes of an object that are in flight has ended; at once if there is
+   * none.
    *
    * @throws ApiError `Timeout` at the deadline
    */

@@ -144,7 +144,7 @@ async function removeOne(
       ...{ definition, context, query, body, contentType, target, admission },
       ...(onlyWhile === undefined ? {} : { onlyWhile }),
     }
-    // A later object of the same name is not deleted.
+    // With an idempotency key, a later object of the same name is not deleted.
     const uid = isIncluded === null ? options.uid : (options.uid ?? stored.uid)
     await removeWith(dependencies, one, { ...options, uid })
   } catch (cause) {

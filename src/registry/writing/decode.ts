@@ -282,7 +282,7 @@ export function withValueLimit<T>(
   read: (valuesMax: number) => T | Promise<T>,
 ): T | Promise<T> {
   const { valuesMax } = bodyLimits
-  // More values need more bytes.
+  // A body has at most as many values as bytes.
   return request.body.byteLength <= valuesMax ? read(valuesMax) : readLarge(dependencies, request, read)
 }
 

@@ -8,7 +8,7 @@ import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { storedKinds } from '../kinds/stored-kinds.ts'
 
-/** Whether finalizers or the kind keep an object that is being deleted. @source spec 3.1 */
+/** Whether finalizers or the kind keep an object that is to be removed. @source spec 3.1 */
 export function hasFinalizers(definition: ResourceDefinition, object: AnyObject): boolean {
   const { finalizers } = object.metadata
   return (

@@ -129,9 +129,10 @@ function recordName({ definition, target }: WriteRequest, { kind }: AdmissionOpt
 const formParameters: ReadonlySet<string> = new Set(['pretty', 'timeout'])
 
 /**
- * The key of the client is not stored, so a body of a few possible values, such as a small Secret,
- * cannot be guessed from the digest with the files of a member alone. A secret of the cluster would
- * not help, because it is in the same files.
+ * The digest depends on the key that the client sent, which is not stored. So a body that has only
+ * a few possible values, such as a small Secret, cannot be guessed from the digest with the files
+ * of a member alone. A secret of the cluster instead of the key would not help, because it is in
+ * the same files.
  */
 function digestOf({ query, contentType, body }: WriteRequest, key: string): string {
   const parameters = [...query].filter(([name]) => !formParameters.has(name)).sort()
@@ -242,7 +243,7 @@ function responseOfWrite(
   if (value.isStatus === true) return plain({ code, document: parsedJson(bytes), isStatus: true, back })
   // The response of a deletion is the version before the deletion.
   if (isDeletion) return plain({ code, key: first.key, back: back + 1 })
-  // The object was changed and deleted at once: no stored version is as the response shows it.
+  // One write changed and deleted the object: no stored version is as the response shows it.
   const kept = keyOfKeptResponse(write.key, first.key)
   const object = { ...encode(parseBytes(bytes)), terminating: false }
   return {
@@ -299,8 +300,8 @@ async function replay(write: KeyedWrite, stored: StoredObject): Promise<Document
 }
 
 /**
- * Returns the kept response. It is deleted with its record, but not in the same command: then
- * history has it. @throws ApiError `Expired`
+ * Returns the kept response. It is deleted when its record is, but not in the same command: if only
+ * the record is left, history has the response. @throws ApiError `Expired`
  */
 async function keptResponse(
   write: KeyedWrite,

@@ -6,7 +6,7 @@ import { listIndex, mapKey, member } from '../../api/schema/path.ts'
 import type { Path } from '../../api/schema/path.ts'
 import type { ObjectSchema, Schema } from '../../api/schema/schema.ts'
 
-/** The field of an object that has most of its bytes. */
+/** The field that makes an object large. */
 export type LargestField = { readonly path: Path; readonly bytes: number }
 
 /**

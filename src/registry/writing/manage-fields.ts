@@ -62,9 +62,8 @@ export type GivenOwners = {
 }
 
 /**
- * Sets the owners that an apply determined, but for fields that the server sets itself: the applier
- * does not own them. If nothing but times changes, the stored owners stay, so that nothing is
- * written.
+ * Sets the owners that an apply determined; the applier does not own the fields that the server
+ * sets itself. If nothing but times changes, the stored owners stay, so that nothing is written.
  */
 export function giveManagedFields({ type, entries, applier, current }: GivenOwners): ManageFields {
   return (object, { shaped }) => {

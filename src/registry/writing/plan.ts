@@ -12,7 +12,7 @@ export type Plan =
   | { readonly kind: 'dry-run'; readonly operations: readonly Operation[]; readonly value: VerbResponse }
   | {
       readonly kind: 'write'
-      /** The object's own operation comes first. */
+      /** The operation on the object itself comes first, if there is one. */
       readonly operations: readonly Operation[]
       /** Returns the response from the revisions of the operations. */
       readonly done: (revisions: readonly Revision[]) => VerbResponse

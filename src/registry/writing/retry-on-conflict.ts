@@ -15,11 +15,11 @@ import { fromStore } from '../shared/store-error-mapping.ts'
 import type { Evaluate, Plan } from './plan.ts'
 
 export type RetryOptions = {
-  /** Maximum number of evaluations that lose a race. */
+  /** Maximum number of evaluations that lose a race for the written object. */
   readonly attemptsMax: number
   /**
    * Returns the key of the written object: requests that lost a race for it are serialized. null:
-   * each evaluation creates another object. Called after a lost race only.
+   * each evaluation creates another object. Called only after an evaluation has returned a plan.
    */
   readonly key: (() => Key) | null
   /**
@@ -86,14 +86,14 @@ type Attempt = { readonly kind: 'answer'; readonly value: VerbResponse } | LostR
 type LostRace = {
   readonly kind: 'lost'
   readonly shared: Key | null
-  /** Another request is about to change the shared object, so nothing was proposed. */
+  /** Nothing was proposed, because another request is about to change the object. */
   readonly isBusy: boolean
 }
 
 /** Nothing was proposed: a write of the object that is in flight decides about it. */
 type AwaitedWrite = { readonly kind: 'awaits'; readonly key: Key }
 
-/** How an attempt evaluates, and the lock that it holds. */
+/** How an attempt evaluates, and the shared object whose lock it holds; null: none. */
 type Turn = { readonly evaluated: typeof evaluateConfirmed; readonly held: Key | null }
 
 const firstTurn = { evaluated: evaluateConfirmed, held: null } as const

@@ -37,7 +37,10 @@ export type Rewrite = {
   /** null: all of the object. */
   readonly subresource: PartSubresource | null
   readonly options: AdmissionOptions
-  /** Returns the wanted object for `current`, including its resourceVersion. Throws `ApiError`. */
+  /**
+   * Returns the wanted object. Its resourceVersion is the one that the client requires, if any; the
+   * write fails if `current` has another one. Throws `ApiError`.
+   */
   readonly change: (current: AnyObject) => AnyObject
   /**
    * Identity of the applier: the change sets the owners of fields too. Unset: the writer owns what

@@ -106,8 +106,8 @@ function checkReviewMetadata(metadata: ObjectMeta, namespace: string | null, fou
 }
 
 /**
- * Sends the warnings about a valid object to the client, at most `fieldWarningsMax`: the hook
- * generates them lazily, so the cost is bounded.
+ * Sends the warnings about a valid object to the client. At most `fieldWarningsMax` of them are
+ * from the hook of the kind, which generates them lazily, so the cost is bounded.
  *
  * @param current null: the object is new
  */

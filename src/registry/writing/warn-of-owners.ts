@@ -8,7 +8,7 @@ import type { AnyObject } from '../kinds/definition.ts'
 import { distinctOwners, isElsewhere, ownerPlace, ownersOf } from '../kinds/owner-reference.ts'
 import type { OwnerReference } from '../kinds/owner-reference.ts'
 
-/** Maximum number of references that are examined: for each, every namespace may be searched. */
+/** Maximum number of references that are examined: for each, many namespaces may be searched. */
 const examinedMax = 20
 
 /**

@@ -116,7 +116,7 @@ export async function evaluateDraft(
  * Whether the steps of a write take so long that it yields between them. What was read may change
  * in between, as during calls of admission: apply decides whether it still holds.
  *
- * @param readBytes bytes of the objects that it changes
+ * @param readBytes bytes of the single objects that it has read
  */
 function isLong({ limits }: VerbDependencies, { body }: WriteRequest, readBytes: number): boolean {
   return body.byteLength + readBytes > limits.writeTurnBytes
@@ -172,7 +172,7 @@ export type Draft = {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE'
   /** The object with defaults and server-set fields. DELETE: the stored object. */
   readonly object: AnyObject
-  /** The stored object. null: it is new. */
+  /** The stored object. null: the object is new, or cannot be read. */
   readonly current: AnyObject | null
   /** See `AdmissionRequest`. */
   readonly objectKind?: BodyKind
@@ -186,7 +186,7 @@ export type Draft = {
   /** Sets the owners of fields. Unset: those of the stored object stay. */
   readonly manage?: ManageFields
   readonly validate?: (object: AnyObject) => void
-  /** Asynchronous only for reviews and issued tokens, which are not stored. */
+  /** Asynchronous only for reviews, issued tokens, and operations with a joint change. */
   readonly plan: (object: AnyObject) => Plan | Promise<Plan>
 }
 

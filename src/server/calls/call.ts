@@ -136,7 +136,7 @@ export class Call implements RequestContext, Credentials {
     return this.#revoked
   }
 
-  /** Ends a stream now, or as soon as it begins; a response in one piece continues. */
+  /** Ends a stream now, or as soon as it begins; other responses continue. */
   revoke(): void {
     this.#revoked = true
     this.endStream?.()

@@ -46,7 +46,8 @@ export class HeavyWork {
       // time that the task took.
       this.#pause(tookMs < LONG_MS ? 0 : Math.min(tookMs / 4, PAUSE_MS_MAX))
     }
-    // After that time the task waits for something other than this thread, such as a quorum.
+    // After that time the task most likely waits for something other than this thread, such as a
+    // quorum.
     const timer = this.#clock.after(limits.heavyWorkMsMax, release)
     try {
       return await task()

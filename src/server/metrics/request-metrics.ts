@@ -26,7 +26,7 @@ class RequestSeries {
   readonly durations = new BucketCounts(durationBounds)
   /** As `durations`, without the time of webhooks; null: no webhook was called. */
   #withoutWebhooks: BucketCounts | null = null
-  /** null: not a read. */
+  /** null: neither a get nor a list. */
   readonly sizes: BucketCounts | null
   /** Requests that the server ended to protect itself, by HTTP code. */
   readonly terminations = new Map<number, number>()

@@ -94,7 +94,7 @@ function hasHeaders(headers: Readonly<Record<string, unknown>>): boolean {
 /**
  * Rejects writes that a page of another origin makes a browser send: the browser adds its user's
  * client certificate, whatever the page. A bearer token, which no browser adds by itself, proves
- * intent. Programs send none of the headers that are checked here.
+ * intent. Other programs usually send neither of the headers that show a browser.
  *
  * @source W3C Fetch Metadata Request Headers; WHATWG Fetch, "CORS-safelisted request-header"
  */

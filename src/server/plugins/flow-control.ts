@@ -167,7 +167,7 @@ function expectedBytes({ raw }: Request, { requestBytesMax }: ServerLimits): num
 
 /** Methods whose body fastify does not read. */
 const BODIES_UNREAD: ReadonlySet<string> = new Set(['GET', 'HEAD'])
-/** Whether the whole body has to arrive within a second after its grace period. */
+/** Whether a body takes at most a second at the minimum rate. */
 function isSmall({ raw }: Request): boolean {
   return Number(raw.headers['content-length'] ?? Infinity) <= constants.uploadBytesPerSecondMin
 }

@@ -14,8 +14,9 @@ export type ParserError = Error & { readonly code?: string; readonly reason?: un
 export type Exchange = { readonly request: IncomingMessage; readonly reply: ServerResponse }
 
 /**
- * Answers HTTP/1.1 bytes that the parser rejected, for which there is neither a request nor a
- * reply, and closes the connection. A broken connection gets no answer.
+ * Answers HTTP/1.1 bytes that the parser rejected, and closes the connection. Unless they are in
+ * the body of a request, there is neither a request nor a reply for them. A broken connection gets
+ * no answer.
  *
  * @param last null: no request was read yet
  */
@@ -45,7 +46,7 @@ export function answerUnreadable(error: ParserError, socket: Duplex, last: Excha
  * Answers a client that sends plain HTTP to the TLS port. OpenSSL recognizes the first bytes (of
  * GET, HEAD, POST and PUT) when it fails on them, so this costs other connections nothing.
  *
- * @param socket below TLS; closed by the caller of the handler
+ * @param socket below TLS; Node closes it after the event of the failed handshake
  * @source the text of `net/http`, which upstream's server uses
  */
 export function answerWithoutTls(error: ParserError, socket: Socket): void {

@@ -56,7 +56,7 @@ type DispatchDependencies = ErrorParts & {
   readonly compressor: Compressor
   readonly heavy: HeavyWork
   readonly authorizer: Authorizer
-  /** Returns the connection of a WebSocket request, or null. */
+  /** Returns the connection of a request with `Upgrade`, or null. */
   readonly upgradeOf: (raw: RawRequest) => WebSocketUpgrade | null
   readonly connecting: Omit<ConnectDependencies, keyof ErrorParts | 'upgradeOf' | 'connect'>
 }

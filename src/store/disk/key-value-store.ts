@@ -5,7 +5,7 @@
 
 /** Several databases, distinguished by name: a live one, and one being staged. */
 export interface KeyValueDatabases {
-  /** Returns the names of all databases that were opened and not destroyed, unordered. */
+  /** Returns the names of all databases that were opened, and neither destroyed nor quarantined. */
   list(): Promise<readonly string[]>
   /**
    * Opens or creates a database. A name can be open once at a time.
@@ -76,10 +76,10 @@ export interface KeyValueSnapshot {
 }
 
 export interface KeyValueRange {
-  /** Returns some of the next pairs: about 256 KiB, but at least one. Empty at the end. */
+  /** Returns some of the next pairs: at most about 256 KiB, but at least one. Empty at the end. */
   next(): Promise<readonly KeyValuePair[]>
   close(): Promise<void>
 }
 
-/** Approximate bytes that `KeyValueRange.next` returns at a time. */
+/** Approximate maximum of the bytes that `KeyValueRange.next` returns at a time. */
 export const rangeBytesMax = 256 * 1024

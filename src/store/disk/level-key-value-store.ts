@@ -232,9 +232,9 @@ class LevelKeyValueStore implements KeyValueStore {
 
   /**
    * Compacts twice. One compaction of LevelDB leaves the files of the lowest level as they are, and
-   * it may write the newest values there, together with those that they replaced. So the first one
-   * only moves everything to the lowest level. Then two values are written whose keys enclose all
-   * others, and the second one merges every file with them.
+   * it may write the newest values there, together with those that they replaced. So the first
+   * compaction only moves everything to the lowest level. Then two values are written whose keys
+   * enclose all others, and the second compaction merges every file with them.
    */
   async compact(): Promise<boolean> {
     const level = this.#level

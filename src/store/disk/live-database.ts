@@ -24,7 +24,10 @@ export type LiveDatabaseOptions = {
   readonly featureLevelMax: number
 }
 
-/** Result of opening. `damaged`: why the existing database was quarantined; null: none was. */
+/**
+ * Result of opening. `damaged`: why the existing database was quarantined or, if there was none,
+ * why `open` is null. null: neither.
+ */
 export type LiveDatabase = {
   /**
    * The verified state and its database; null: none is usable, and the log alone cannot rebuild
@@ -143,7 +146,7 @@ export function isDamage({ code }: DatabaseError): boolean {
 }
 
 /**
- * Returns the applied index of a database; -1 for one without a head, which is incomplete.
+ * Returns the applied index of a database; -1 for one without a head, which is new or incomplete.
  * @throws DatabaseError
  */
 async function appliedIn(home: KeyValueDatabases, name: string): Promise<number> {

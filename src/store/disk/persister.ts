@@ -27,9 +27,9 @@ export type PersisterOptions = {
  *
  *   apply ──> open ──seal──> sealed, sealed ──log has it──> writing ──> on disk
  *
- * The open batch changes with memory. Sealing copies it, the singular values and the digest at the
- * applied index; the sealed batch is written once this member's log has everything up to there on
- * disk.
+ * The open batch changes with memory. Sealing copies the batch together with the singular values
+ * and the digest at the applied index; the sealed batch is written once this member's log has
+ * everything up to that index on disk.
  */
 export class Persister {
   readonly #options: PersisterOptions
@@ -74,7 +74,10 @@ export class Persister {
     this.#write()
   }
 
-  /** Writes everything that the log has on disk now. */
+  /**
+   * Seals what was applied, and writes the sealed batches whose entries are all on disk in this
+   * member's log.
+   */
   async flush(): Promise<void> {
     if (this.#stopped) return
     this.#seal()

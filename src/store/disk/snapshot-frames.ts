@@ -59,7 +59,8 @@ export class FrameParser {
   }
 
   /**
-   * Returns the frames that are complete. Their bytes are views of the chunks.
+   * Returns the frames that are complete. Their bytes are views of the chunk, or of a copy that
+   * also has the rest of earlier chunks.
    * @throws DatabaseError `damaged`, `unsupported`
    */
   push(chunk: Uint8Array): SnapshotFrame[] {

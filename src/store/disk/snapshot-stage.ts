@@ -52,7 +52,7 @@ export class SnapshotStage implements SnapshotSink {
     this.snapshot = options.snapshot
   }
 
-  /** @throws DatabaseError `damaged`, `unsupported`, `io`; the stage is unusable then */
+  /** @throws DatabaseError `damaged`, `unsupported`, `io`, `full`; the stage is unusable then */
   chunk(bytes: Uint8Array): Promise<void> {
     return this.#reportTooNew(async () => {
       for (const frame of this.#parser.push(bytes)) this.#take(frame)

@@ -43,7 +43,7 @@ export type KeyDeletions = {
  *
  * A record takes about 50 bytes, mostly in typed arrays, so the whole window is searched in memory.
  * A version is removed (from memory, disk and digest) when its successor's event is trimmed; the
- * last version of a deletion is removed with its own event.
+ * version that a deletion creates is removed with its own event.
  */
 export class History {
   #segments: Segment[] = []

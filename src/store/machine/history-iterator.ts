@@ -49,7 +49,7 @@ export class HistoryIterator {
   /**
    * Returns the next versions.
    * @param most maximum number
-   * @param stepsMax maximum number of visited keys and events
+   * @param stepsMax number of visited keys and events after which no further key is visited
    */
   take(most: number, stepsMax: number): VersionRef[] {
     const places: VersionRef[] = []

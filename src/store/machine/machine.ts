@@ -71,7 +71,7 @@ export class Machine {
       assert(entry.index === this.state.appliedIndex + 1, 'entries are applied without gaps')
       assert(entry.term >= this.state.appliedTerm, 'terms never go back')
       const proposal = entry.kind === 'command' ? this.#read(entry) : null
-      // First, because commands use the current index.
+      // Nothing changes before `#read`, which may throw.
       this.state.appliedIndex = entry.index
       this.state.appliedTerm = entry.term
       if (entry.kind === 'configuration') this.state.configuration = entry.configuration
@@ -109,6 +109,7 @@ export class Machine {
    * A leader proposes no command that it cannot decode. Should one be committed nevertheless, it
    * has no effect on any member: otherwise, no member could apply the entries after it.
    * @returns null: it cannot be decoded
+   * @throws MalformedCommandError for such a command below feature level 3
    */
   #decode(payload: Uint8Array): Command | null {
     try {
@@ -281,8 +282,9 @@ export class Machine {
   }
 
   /**
-   * Keeps the minimum number of events even if the proposer ignored it. Readers rely on the history
-   * window, which holds even while the storage is full; an operator may shorten it.
+   * Keeps the events that `eventsKept` requires, even if the proposer ignored it. Readers rely on
+   * the history window, which the proposer respects even while the storage is full; an operator may
+   * shorten it.
    */
   #trim(upTo: Revision): Outcome {
     const { history, settings, usage, storageAlarm: alarm } = this.state

@@ -111,7 +111,7 @@ function withMember(object: JsonSpans, member: MemberInfo, configuration: Config
 
 const roleWord = { voter: 'Voter', learner: 'Learner' } as const
 
-/** The leader reports `Ready`; until then a member that has its role counts as `NotReady`. */
+/** The leader reports `Ready`; until then a member that has its wanted role is `NotReady`. */
 function phaseOf(phase: unknown, { id, role, wantedRole }: MemberInfo, configuration: Configuration): string {
   const { voters, votersOutgoing, learnersNext } = configuration
   const leaves = votersOutgoing?.includes(id) === true && !voters.includes(id) && !learnersNext.includes(id)

@@ -44,7 +44,7 @@ export function writeOutcome(writer: ByteWriter, outcome: Outcome): void {
   }
 }
 
-/** @throws DatabaseError `unsupported` */
+/** @throws DatabaseError `unsupported`, `damaged` */
 export function readOutcome(reader: ByteReader): Outcome {
   const number = reader.u8()
   switch (number) {

@@ -92,7 +92,7 @@ export class Sessions {
     return records
   }
 
-  /** @throws DatabaseError `damaged` */
+  /** @throws DatabaseError `damaged`, `unsupported` */
   load(id: number, record: Uint8Array): void {
     const session = decode(id, record)
     this.#sessions.set(id, session)
@@ -177,7 +177,7 @@ function encode(session: Session): Uint8Array {
     writer.number(sequence)
     writeOutcome(writer, outcome)
   }
-  // Includes the id, which is the record's key and not part of it.
+  // The id is also in the key of the record: so a record under another key is noticed.
   writer.number(session.id)
   const record = writer.take()
   writeHash(hash128(record, hashBytes, computed), record, 0)

@@ -2,9 +2,9 @@
  * Texts that many stored objects have in common, in memory once: the `managedFields` of objects of
  * one shape differ only in times. Sharing affects only memory.
  *
- * A text is shared from the second time it is seen, so texts that no two objects have cost nothing.
- * A shared text is forgotten once no object refers to it. Texts seen once are remembered up to a
- * number of bytes.
+ * A text is shared from the second time it is seen. A shared text is forgotten once no object
+ * refers to it. Texts seen once are remembered up to a number of bytes; the memory of texts that no
+ * two objects have is limited by that.
  */
 export class SharedTexts {
   readonly #shared = new Map<string, WeakRef<SharedText>>()

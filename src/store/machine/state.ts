@@ -30,8 +30,8 @@ export type MachineState = {
   /** Bytes of all readable versions. Recomputed when the state is loaded. */
   readonly usage: StorageUsage
   /**
-   * Usage exceeded the quota, or a write was refused when usage was at nine tenths of it or more.
-   * Ends when usage falls below nine tenths.
+   * Usage exceeded the quota, or the quota refused a write when usage was at nine tenths of it or
+   * more. Ends when usage falls below nine tenths.
    */
   storageAlarm: boolean
 }

@@ -146,8 +146,8 @@ export function eventsKept(
 }
 
 /**
- * Returns the initial quota: large enough that writes are not refused at once that were accepted
- * before.
+ * Returns the initial quota: large enough that writes like those accepted before are not refused
+ * immediately.
  */
 export function firstQuota(usedBytes: number): number {
   return Math.max(storageBytesDefault, 2 * usedBytes)

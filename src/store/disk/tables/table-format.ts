@@ -66,7 +66,7 @@ function readPlace(reader: VarintReader): BlockPlace {
 }
 
 const CHECKSUM_BYTES = 4
-/** Maximum bytes of an uncompressed index. A table of 8 MiB with keys of 1 KiB has one of 2 MiB. */
+/** Maximum bytes of a decompressed index. A table of 8 MiB with keys of 1 KiB has one of 2 MiB. */
 const INDEX_BYTES_MAX = 64 * 1024 * 1024
 const NOT_COMPRESSED = 0
 const SNAPPY = 1
