@@ -63,7 +63,7 @@ export function claimOf(key: Key): Reference {
   return referenceTo('persistentvolumeclaims', namespace, name)
 }
 
-/** Returns the claims that no Pod uses after a change. @param index contains the change */
+/** Returns the claims that no Pod uses since this change of one. @param index contains it */
 export function releasedClaims(index: PodIndex, { previous }: InformerChange<PodSummary>): readonly Key[] {
   const claims = previous?.claims ?? []
   return claims.filter((claim) => !index.isUsed(claim)).map(keyOfReference)

@@ -15,7 +15,7 @@ import type { SealingKey } from './sealing-key.ts'
 export type Decryption = {
   readonly keys: EncryptionKeys
   readonly cache: PlainCache
-  /** Called each time that an object cannot be decrypted. */
+  /** Called when an object cannot be decrypted; not for a data key that is still wrapped. */
   readonly onSealed: (failure: SealedFailure) => void
 }
 
