@@ -24,7 +24,10 @@ export type EphemeralVolumesDependencies = {
   /** All claims. */
   readonly claims: Pick<Informer<unknown>, 'get' | 'subscribe'>
   readonly events: Pick<EventRecorder, 'record'>
-  /** Attempts to create a claim since the start of this member, and failures but lost races. */
+  /**
+   * Calls since the start of this member to create a claim, and those that failed, apart from lost
+   * races.
+   */
   readonly counts: EphemeralVolumeCounts
   readonly onError: (key: string, cause: unknown) => void
 }
