@@ -67,7 +67,7 @@ type ClaimState = {
   readonly claim: StoredObject | null
   /** The oldest first. */
   readonly holders: readonly ClaimedService[]
-  /** The Service that the claim belongs to. null: it is gone or lacks the value, or no claim */
+  /** The Service of the claim. null: no claim, or its Service is gone or lacks the value */
   readonly owner: ClaimedService | null
   /** The conditions of a repair: the Services that it is based on have not changed. */
   readonly conditions: readonly Condition[]

@@ -24,7 +24,7 @@ export function objectsOf({
   }
 }
 
-/** Keeps everything but the metadata as stored, including the API version, and the generation. */
+/** Keeps all but the metadata as stored, such as the API version, and also the generation. */
 function withMetadata({ metadata }: AnyObject, current: AnyObject): AnyObject {
   const { generation } = current.metadata
   return { ...current, metadata: { ...metadata, ...(generation === undefined ? {} : { generation }) } }

@@ -25,7 +25,7 @@ export type ServerServiceDependencies = {
   readonly members: Informer<MemberEndpoint>
   /** The Service, its Endpoints and its slices: whatever may be one of them; see `isOwnObject`. */
   readonly own: readonly Informer<string>[]
-  /** Called with the members that cannot be endpoints, when these change and are not empty. */
+  /** Called with the members that cannot be endpoints, when these change and there are some. */
   readonly onUnlisted: (members: readonly string[]) => void
   readonly onError: (name: string, cause: unknown) => void
 }

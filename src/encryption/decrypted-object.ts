@@ -15,7 +15,7 @@ import type { SealingKey } from './sealing-key.ts'
 export type Decryption = {
   readonly keys: EncryptionKeys
   readonly cache: PlainCache
-  /** Called when an object cannot be decrypted; not for a data key that is still wrapped. */
+  /** Called when an object cannot be decrypted; not while a service has yet to decrypt its key. */
   readonly onSealed: (failure: SealedFailure) => void
 }
 

@@ -126,7 +126,7 @@ function secretKey({ systemNamespace }: Names, id: string): Key {
 }
 
 /**
- * Returns the data with the signatures of these tokens, and of others only those that `isKept`.
+ * Returns the data with the signatures of these tokens, and of others only the kept ones.
  *
  * @param of.isKept whether the signature of the token of that ID stays
  */
