@@ -25,9 +25,9 @@ export type ApiServiceRegistrationDependencies = {
 }
 
 /**
- * Keeps an APIService for each group and version that definitions of custom kinds serve, and
- * deletes it with the last one. Only those with the label of managed ones are changed or deleted:
- * without it they are the administrator's. Those of built-in groups are initial objects.
+ * Keeps an APIService for each group and version that a definition of a custom kind serves, and
+ * deletes it when none does. Only APIServices with the label of managed ones are changed or
+ * deleted: without it they are the administrator's. Those of built-in groups are initial objects.
  *
  * @source kube-aggregator `pkg/controllers/autoregister`; upstream
  * `pkg/controlplane/controller/crdregistration`

@@ -139,7 +139,7 @@ function unexpired(text: string, nowMs: number): string {
   return [...found].join('')
 }
 
-/** Returns the texts of a list in JSON; none when it is no such list. */
+/** Returns the texts in a JSON list; an empty list if the text is not one. */
 function textsIn(text: string): readonly string[] {
   try {
     const list = JSON.parse(text) as Json

@@ -42,7 +42,7 @@ export class Bootstrap {
     })
   }
 
-  /** Resolves when this member has applied the cluster's first command. */
+  /** Resolves when this member has applied the command that gives the cluster its identity. */
   get identity(): Promise<ClusterIdentity> {
     return this.#known
   }

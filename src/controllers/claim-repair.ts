@@ -67,7 +67,7 @@ type ClaimState = {
   readonly claim: StoredObject | null
   /** The oldest first. */
   readonly holders: readonly ClaimedService[]
-  /** The Service that the claim belongs to. null: it is gone, or does not have the value */
+  /** The Service of the claim. null: no claim, or its Service is gone or lacks the value */
   readonly owner: ClaimedService | null
   /** The conditions of a repair: the Services that it is based on have not changed. */
   readonly conditions: readonly Condition[]
@@ -75,7 +75,7 @@ type ClaimState = {
 
 class ClaimRepair {
   readonly #dependencies: ClaimRepairDependencies
-  /** The Events about values that cannot be repaired, by claim; bounded by those. */
+  /** The recorded Events about values that cannot be repaired, by claim. Bounded by the claims. */
   readonly #reported = new Map<Key, ReadonlySet<string>>()
 
   constructor(dependencies: ClaimRepairDependencies) {
@@ -151,7 +151,7 @@ class ClaimRepair {
     return outcome.kind === 'done'
   }
 
-  /** Records what only a user can repair, once while this member leads. */
+  /** Records each problem that only a user can repair, once until the next call of `suspects`. */
   #report(key: Key, holders: readonly ClaimedService[], rightful: ClaimedService | null): void {
     const { ranges, events } = this.#dependencies
     const value = valueOf(key)

@@ -4,9 +4,9 @@ import { KeyWalk } from './key-walk.ts'
 import { WorkQueue } from './work-queue.ts'
 
 /**
- * The result of one reconciliation. A throw means: retry later, however often that has failed,
- * because what a key waits for, such as the finalizer of another object or a quota, may change
- * without an event about the key.
+ * The result of one reconciliation. `again` and a throw mean: retry later, however often that has
+ * failed, because what a key waits for, such as the finalizer of another object or a quota, may
+ * change without an event about the key.
  */
 export type Reconciled = { readonly kind: 'done' } | { readonly kind: 'again' }
 

@@ -35,9 +35,9 @@ export type NamesDecision<T extends DefinitionSummary = DefinitionSummary> = {
 
 /**
  * Decides which definitions of a group get which of the names they request. A definition keeps a
- * name until it requests another one or is gone; a free name goes to the oldest definition that
- * requests it, and of two created in one second to the first by name. So the decision follows from
- * the objects alone.
+ * name until it gets another one in its place, or is gone; a free name goes to the oldest
+ * definition that requests it, and of two created in one second to the first by name. Short names
+ * are accepted all together or not at all. So the decision follows from the objects alone.
  *
  * @param taken by built-in kinds
  * @param vacancies how many more definitions may be established
@@ -74,7 +74,7 @@ const refusedListedMax = 10
 
 type Conflict = { readonly reason: string; readonly message: string }
 
-/** Returns the names that are free; for the others the accepted ones stay. */
+/** Returns the names that are free; in place of the others the accepted ones stay. */
 function accept(
   { requested, accepted }: DefinitionSummary,
   claims: Claims,

@@ -116,7 +116,7 @@ async function decided(
 
 /**
  * Writes a decision, with a precondition on what it was based on.
- * @returns false: the definition has changed
+ * @returns false: the definition has changed, or another leader has taken the fencing token
  */
 async function writeStatus(
   { client, catalog, names, fence }: Dependencies,

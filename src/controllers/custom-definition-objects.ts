@@ -2,8 +2,8 @@ import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition
 import type { DefinitionSummary } from './custom-definition-summary.ts'
 
 /**
- * Returns a kind for deleting the objects of a definition and for changing their metadata: in
- * whatever versions they are, served or not, and whatever its schemas are.
+ * Returns a kind for deleting the objects of a definition and for changing their metadata, whatever
+ * API version they are stored in, whether it is served, and whatever the schemas are.
  */
 export function objectsOf({
   group,
@@ -24,7 +24,7 @@ export function objectsOf({
   }
 }
 
-/** Keeps everything but the metadata as stored, including the version and the generation. */
+/** Keeps all but the metadata as stored, such as the API version, and also the generation. */
 function withMetadata({ metadata }: AnyObject, current: AnyObject): AnyObject {
   const { generation } = current.metadata
   return { ...current, metadata: { ...metadata, ...(generation === undefined ? {} : { generation }) } }

@@ -20,7 +20,7 @@ export type DefinitionNames = {
 
 /**
  * The part of a definition that the controllers use. Every member keeps one per definition, so it
- * does not contain the schemas, which are large.
+ * does not contain the parsed schemas, which are large.
  */
 export type DefinitionSummary = {
   readonly name: string

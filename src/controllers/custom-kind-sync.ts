@@ -31,9 +31,9 @@ type Made = {
 
 /**
  * Keeps this member's catalog in sync with the definitions it has applied. The kinds of a
- * definition are rebuilt once per change of its spec; an invalid definition is logged and not
- * served: stored data never stops a member. The number of definitions is bounded by the controller
- * of their names.
+ * definition are rebuilt once per change of its spec or of its accepted names; an invalid
+ * definition is logged and not served: stored data never stops a member. The number of served
+ * definitions is bounded by the controller of their names.
  */
 export class CustomKindSync {
   readonly #dependencies: CustomKindSyncDependencies

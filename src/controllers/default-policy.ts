@@ -40,8 +40,8 @@ const everything = 'default roles and bindings'
 
 /**
  * Stores the default roles and bindings, and adds what they lack, each time a member begins to
- * lead: a role that was deleted by mistake is back after a restart. In between, changes of an
- * operator stay as they are. Writes nothing where nothing is missing.
+ * lead: a role that was deleted by mistake is back after a restart of the leader. In between,
+ * changes of an operator stay as they are. Writes nothing where nothing is missing.
  *
  * @source upstream `pkg/registry/rbac/rest/storage_rbac.go`: poststarthook/rbac/bootstrap-roles
  */
@@ -90,7 +90,7 @@ async function reconcile(dependencies: DefaultPolicyDependencies): Promise<Recon
 /** Roles come before the bindings that refer to them. */
 const PLURALS = ['clusterroles', 'roles', 'clusterrolebindings', 'rolebindings'] as const
 
-/** Writes in progress at the same time: a new cluster is ready after all of them. */
+/** Maximum number of concurrent writes. A new cluster is ready only after all writes. */
 const WRITES_AT_ONCE = 32
 
 function stepOf(

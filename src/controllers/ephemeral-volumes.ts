@@ -24,7 +24,10 @@ export type EphemeralVolumesDependencies = {
   /** All claims. */
   readonly claims: Pick<Informer<unknown>, 'get' | 'subscribe'>
   readonly events: Pick<EventRecorder, 'record'>
-  /** Calls since the start of this member to create a claim, and those that failed. */
+  /**
+   * Calls since the start of this member to create a claim, and those that failed, apart from lost
+   * races.
+   */
   readonly counts: EphemeralVolumeCounts
   readonly onError: (key: string, cause: unknown) => void
 }
@@ -68,7 +71,7 @@ export function ephemeralVolumes(dependencies: EphemeralVolumesDependencies): Co
   return controller
 }
 
-/** The claims that a Pod needs. None if it is being deleted. */
+/** Returns the claims of the ephemeral volumes of a Pod; none if it is being deleted. */
 function claimsOf(pod: Key, summary: PodSummary | null): readonly Key[] {
   if (summary === null || summary.terminating) return []
   const { namespace, name } = partsOf(pod)

@@ -66,7 +66,7 @@ export class FencingToken {
     this.#held = null
   }
 
-  /** The object has no references, so a name is all it needs. */
+  /** Nothing refers to the object, so its name serves as its uid. */
   #tokenObject(): Parameters<typeof encode>[0] {
     const { name } = this.#dependencies
     return { kind: 'Fence', apiVersion: 'internal/v1', metadata: { name, uid: name } }

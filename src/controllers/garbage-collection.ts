@@ -138,7 +138,7 @@ async function needsWork(collector: Collector, key: Key, object: OwnedObject): P
   return states.includes('misplaced') && invalidOwners(collector, key, object).length > 0
 }
 
-/** Whether the owner is gone, or waits for this dependent to be gone. */
+/** Whether the owner is gone, or its foreground deletion waits for its dependents. */
 function isLeaving(state: OwnerState): boolean {
   return state === 'absent' || state === 'waits-for-dependents'
 }
@@ -238,7 +238,7 @@ async function processDependent(collector: Collector, key: Key, object: OwnedObj
   return { kind: 'done' }
 }
 
-/** Whether the object blocks an owner, and a dependent of it is in a foreground deletion. */
+/** Whether the object blocks an owner, and one of its own dependents is deleted in foreground. */
 function closesCycle({ graph, objects }: Collector, { uid, owners }: OwnedObject): boolean {
   if (!owners.some(({ blocks }) => blocks)) return false
   const uids = graph.dependentsOf(uid).map((dependent) => objects.get(dependent)?.uid ?? '')

@@ -67,7 +67,8 @@ function tagsOf(role: AnyObject): readonly string[] {
 }
 
 /**
- * Returns tags that few roles have, so that each role that the selector selects has one of them.
+ * Returns tags such that every role that the selector selects has one of them: as rare ones as its
+ * requirements allow.
  */
 function wantedBy({ requirements }: LabelSelector): readonly string[] {
   const equal = requirements.find(({ operator }) => ['=', '==', 'in'].includes(operator))

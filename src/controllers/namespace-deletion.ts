@@ -127,7 +127,7 @@ function contentKinds(catalog: Catalog): readonly ResourceDefinition[] {
 
 /**
  * Deletes all objects of a kind in the namespace.
- * @returns those that finalizers keep
+ * @returns those that are left, such as objects with finalizers and Pods in their grace period
  */
 async function empty(
   dependencies: NamespaceDeletionDependencies,

@@ -102,8 +102,8 @@ export class ObjectExpiry {
   }
 
   /**
-   * Called when this member no longer leads: the command in progress continues to its end, no other
-   * begins.
+   * Called when this member no longer leads: the batch in progress continues to its end, including
+   * retries; no other begins.
    */
   follow(): void {
     this.#leading = false

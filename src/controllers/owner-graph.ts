@@ -17,7 +17,7 @@ export class OwnerGraph {
   /** Objects that are being deleted and wait for their dependents, by uid. */
   readonly #waiting = new Map<string, { readonly key: Key; readonly policy: Propagation }>()
 
-  /** Replaces what is known of an object. @param after null: it has no owners and does not wait */
+  /** Replaces what is known of an object. @param after null: it is gone, or need not be known */
   change(key: Key, before: OwnedObject | null, after: OwnedObject | null): void {
     if (before !== null) this.#remove(key, before)
     if (after !== null) this.#add(key, after)

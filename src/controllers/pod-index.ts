@@ -63,7 +63,7 @@ export function claimOf(key: Key): Reference {
   return referenceTo('persistentvolumeclaims', namespace, name)
 }
 
-/** Returns the claims that no Pod uses after a change. @param index contains the change */
+/** Returns the claims of a changed Pod that no Pod uses now. @param index contains the change */
 export function releasedClaims(index: PodIndex, { previous }: InformerChange<PodSummary>): readonly Key[] {
   const claims = previous?.claims ?? []
   return claims.filter((claim) => !index.isUsed(claim)).map(keyOfReference)

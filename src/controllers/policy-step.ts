@@ -23,7 +23,8 @@ export type PolicyStepOptions = {
 
 /**
  * Compares a role or a binding with what is expected. Adds what is missing, and removes nothing
- * that others added, except for an aggregation that would replace the rules.
+ * that others added, with two exceptions: an aggregation that would replace the rules, and a
+ * binding to another role, which is replaced with all its subjects.
  *
  * @param existing null: there is no such object
  * @returns null: nothing is missing

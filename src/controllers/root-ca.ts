@@ -75,7 +75,7 @@ async function reconcile(dependencies: RootCaDependencies, namespace: string): P
   return { kind: 'done' }
 }
 
-/** Returns the ConfigMap with the certificates; its other labels and annotations stay. */
+/** Returns the ConfigMap with only the certificates; its labels and annotations stay. */
 function configMapWith(
   found: AnyObject | null,
   { names, namespace, pem }: { readonly names: Names; readonly namespace: string; readonly pem: string },

@@ -33,7 +33,7 @@ export function portOf({ clientAddress }: MemberEndpoint): number | null {
 
 /**
  * Returns the endpoint of a member. @returns null: its host is a name, or an address that endpoints
- * may not have, such as a loopback address
+ * may not have, such as a loopback address; or it has no port
  */
 export function endpointOf(member: MemberEndpoint): Endpoint | null {
   const port = portOf(member)

@@ -25,7 +25,7 @@ export type ServerServiceDependencies = {
   readonly members: Informer<MemberEndpoint>
   /** The Service, its Endpoints and its slices: whatever may be one of them; see `isOwnObject`. */
   readonly own: readonly Informer<string>[]
-  /** Called with the members that other machines cannot connect to, whenever these change. */
+  /** Called with the members that cannot be endpoints, when these change and there are some. */
   readonly onUnlisted: (members: readonly string[]) => void
   readonly onError: (name: string, cause: unknown) => void
 }
@@ -126,7 +126,7 @@ class ServerService {
     await client.update(definition, target, { ...found, spec: { ...spec, type: 'ClusterIP', ports } })
   }
 
-  /** Returns the lowest port of a member: nodes use the ports of the endpoints. */
+  /** Returns the lowest port of all members; nodes use the ports of the endpoints instead. */
   #targetPort(): number | null {
     const ports = this.#members().flatMap(([, member]) => portOf(member) ?? [])
     return ports.length === 0 ? null : Math.min(...ports)
@@ -242,8 +242,8 @@ class ServerService {
   /**
    * Returns the endpoints of the ready members.
    *
-   * @returns null: those that are stored stay, because no member has joined, or none of those that
-   *   clients can connect to is ready
+   * @returns null: those that are stored stay, because no member has joined, or none of the members
+   *   with an endpoint is ready
    * @throws StoreError
    */
   async #endpoints(): Promise<readonly Endpoint[] | null> {

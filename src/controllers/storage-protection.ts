@@ -25,7 +25,7 @@ export type StorageProtectionDependencies = {
    * decrypt what may use it
    */
   readonly isInUse: (key: Key, object: AnyObject) => Promise<boolean | 'unknown'>
-  /** Calls the listener with each object that may not be in use any more. */
+  /** Calls the listener with each object whose use may have ended. */
   readonly onReleased?: (listener: (key: Key) => void) => void
   readonly onError: (key: string, cause: unknown) => void
 }

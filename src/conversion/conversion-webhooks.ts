@@ -180,7 +180,7 @@ type Made =
  * converting the objects of others.
  *
  * - `closes`: the webhook responded properly, but cannot convert these objects
- * - `ignores`: the failure is due to single objects, or to this server
+ * - `ignores`: the failure is due to the objects of this call, or to this server
  * - `counts`: the webhook cannot be reached
  * - `counts-once`: the failure may be due to the objects of this call or of other calls; it counts
  *   once for each origin, see `originOf`

@@ -7,8 +7,8 @@ const macBytes = 32
 const purpose = 'orch encryption at rest aescbc v1'
 
 /**
- * AES-256-CBC, then HMAC-SHA-256 over the result, with two keys that HKDF-SHA-256 derives from the
- * configured one. CBC alone does not detect changed texts.
+ * AES-256-CBC, then HMAC-SHA-256 over the context and the result, with two keys that HKDF-SHA-256
+ * derives from the configured one. CBC alone does not detect changed texts.
  *
  *   | iv (16) | encrypted, PKCS #7 | mac (32) |
  */

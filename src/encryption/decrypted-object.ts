@@ -15,7 +15,7 @@ import type { SealingKey } from './sealing-key.ts'
 export type Decryption = {
   readonly keys: EncryptionKeys
   readonly cache: PlainCache
-  /** Called each time that an object cannot be decrypted. */
+  /** Called when an object cannot be decrypted; not while a service has yet to decrypt its key. */
   readonly onSealed: (failure: SealedFailure) => void
 }
 

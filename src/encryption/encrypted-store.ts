@@ -86,7 +86,7 @@ export class EncryptedStore extends ForwardingStore {
 
   /**
    * Whether a write would store the object in another form: with another key, encrypted instead
-   * of plain, or plain instead of encrypted.
+   * of plain, or plain instead of encrypted. False if its resource is not configured.
    */
   isStale(stored: StoredObject): boolean {
     const keys = this.keys.of(stored.key)

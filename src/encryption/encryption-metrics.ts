@@ -5,11 +5,11 @@ import type { SurveyEntry } from './survey.ts'
 
 export type EncryptionFigures = {
   readonly entries: readonly SurveyEntry[]
-  /** Reads of objects that this member could not decrypt. */
+  /** Reads of objects that this member could not decrypt; see `Decryption.onSealed`. */
   readonly sealedReads: number
   /** The key management services, by the name of the key. */
   readonly kms: ReadonlyMap<string, KmsHealth>
-  /** Whether the files of database and log have no plain text; null: nothing is encrypted. */
+  /** Whether the files of database and log have no plain text; null: no configuration. */
   readonly plainTextRemoved: boolean | null
   readonly reloads: { readonly taken: number; readonly refused: number }
   /** Whether a start could use the file of the configuration; null: there is none. */

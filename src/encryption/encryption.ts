@@ -129,7 +129,7 @@ export class Encryption {
     }))
   }
 
-  /** Whether no file has plain text, as far as is known. null: nothing is encrypted. */
+  /** Whether no file has plain text, as far as is known. null: there is no configuration. */
   get isPlainTextRemoved(): boolean | null {
     return this.#removal?.isDone ?? null
   }
@@ -201,8 +201,8 @@ export class Encryption {
   }
 
   /**
-   * Takes a changed file into use, or keeps the present keys; while the objects cannot be counted,
-   * until the next attempt. Never rejects.
+   * Takes a changed file into use, or refuses it and keeps the present keys. If the objects cannot
+   * be counted, the decision is left to a later attempt. Never rejects.
    */
   async #reload(): Promise<void> {
     const { log } = this.#options

@@ -14,7 +14,7 @@ export type KmsKeyOptions = {
   readonly service: KmsService
   readonly clock: Clock
   readonly random: Random
-  /** Called when the service becomes unhealthy or healthy again; null: it is healthy. */
+  /** Called when the failure of the service changes; null: it is healthy again. */
   readonly onHealth: (failure: string | null) => void
 }
 

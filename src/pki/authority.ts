@@ -81,7 +81,8 @@ export function loadAuthority(certificatePem: string, keys: KeyPair): Authority 
 /**
  * Issues a certificate that is not an authority, in PEM. It expires no later than its issuer.
  *
- * @throws PkiError `refused` when the issuer has expired
+ * @throws PkiError `refused` when the issuer expires before the certificate would become valid, or
+ * a name cannot be encoded
  * @source RFC 5280 section 4.2
  */
 export function issueCertificate(authority: Authority, request: CertificateRequest, random: Random): string {
@@ -100,7 +101,7 @@ export function issueCertificate(authority: Authority, request: CertificateReque
   return issueEncoded(authority, encoded, random)
 }
 
-/** A request whose names and usages are encoded. */
+/** A request whose subject and usages are encoded. */
 export type EncodedRequest = Validity & {
   readonly subject: DerNode
   readonly names: AlternativeNames & { readonly emails?: readonly string[] }

@@ -48,7 +48,7 @@ export function readCertificate(pem: string): Certificate {
 }
 
 /**
- * The last certificates that were read, by fingerprint. The same files are read for several
+ * The certificates that were parsed last, by fingerprint. The same files are read for several
  * purposes, above all during a start, and parsing is slow. Certificates are immutable.
  */
 const recent = new Map<string, Certificate>()

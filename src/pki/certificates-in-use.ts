@@ -153,7 +153,10 @@ function outwardOf(outward: readonly OutwardCertificate[]): readonly Certificate
   })
 }
 
-/** Returns an entry for each certificate of a PEM text; none if the text cannot be read. */
+/**
+ * Returns an entry for each certificate of a PEM text, or of a leaf only for the first one; none if
+ * the text cannot be read.
+ */
 function listed(
   use: CertificateUse,
   source: string,

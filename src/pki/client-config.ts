@@ -30,7 +30,7 @@ export type ClientCredentials = {
   readonly identity: ClientIdentity | null
   /** Value of the `Authorization` header; null: none. */
   readonly authorization: string | null
-  /** The file with the bearer token, which another program may renew; null: the token is fixed. */
+  /** The file with the bearer token, which another program may renew; null: there is no file. */
   readonly tokenFile: string | null
 }
 
@@ -83,9 +83,9 @@ function identityFilesOf(user: Readonly<Record<string, unknown>>, path: string):
 }
 
 /**
- * Reads the users of a kubeconfig whose names are those of servers, and returns the credentials for
- * a server: those of its name, then of `*.` and the rest of the name after a dot, then of `*`, then
- * of the current context; null: none.
+ * Reads a kubeconfig whose users have the names of servers. Returns a function that finds the
+ * credentials for a server: those of the user with its name, else with `*.` and the rest of its
+ * name after a dot, else with `*`, else those of the current context; null: none.
  *
  * @throws PkiError `malformed`, `unusable`
  * @source apiserver `pkg/util/webhook/authentication.go`

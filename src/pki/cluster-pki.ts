@@ -81,7 +81,7 @@ export function memberDnsName(member: string): string {
  * run changes nothing; a run with an additional member adds its files.
  *
  * @throws PkiError `half-present` when one file of a pair is missing, `mismatched` when files do
- * not match or have expired, `malformed`, `refused`
+ * not match or have expired, `malformed`, `refused`, `exists`, `unusable`
  */
 export function ensureClusterPki(options: ClusterPkiOptions): ClusterPkiReport {
   for (const member of options.members) checkMember(member)

@@ -23,7 +23,8 @@ const soon = { ms: 30 * dayMs, share: 1 / 3 }
 const urgent = { ms: 7 * dayMs, share: 1 / 10 }
 
 /**
- * Returns whether a certificate needs attention. Those that are going to be renewed in time do not.
+ * Returns how urgently a certificate needs attention; null: it does not, for example because it is
+ * going to be renewed in time.
  */
 export function urgencyOf({ certificate, plan }: CertificateInUse, nowMs: number): Urgency | null {
   if (plan.kind === 'by-itself' && plan.atMs !== null && nowMs < certificate.notAfterMs) return null

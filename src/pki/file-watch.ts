@@ -79,7 +79,7 @@ export class FileWatch {
 
 const missing = 'missing'
 
-/** Identifies the version of a file; to be called before reading it. @returns null: no such file */
+/** Identifies the version of a file; call it before reading. @returns null: no regular file */
 export function versionOf(path: string): string | null {
   try {
     return textOf(statSync(path))

@@ -47,7 +47,7 @@ export function writeNewFile(path: string, text: string, secrecy: Secrecy): void
   syncDirectory(dirname(path))
 }
 
-/** Replaces a file atomically and durably. For derived files only. @throws PkiError `unusable` */
+/** Replaces a file atomically and durably. @throws PkiError `unusable` */
 export function replaceFile(path: string, text: string, secrecy: Secrecy): void {
   renameSync(writeAside(path, text, secrecy), path)
   syncDirectory(dirname(path))

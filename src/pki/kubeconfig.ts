@@ -64,7 +64,7 @@ export function ensureKubeconfig(path: string, content: KubeconfigContent): 'mad
 
 /**
  * Removes the context of a server that `ensureKubeconfig` wrote, and the server unless another
- * context uses it. Entries that a user wrote or changed stay, whatever their name. If it was the
+ * context uses it. Contexts that a user wrote or changed stay, whatever their name. If it was the
  * current context, another one of the same cluster becomes current, or none.
  *
  * @param authorityPem of its cluster, because another cluster may have a server of the same name

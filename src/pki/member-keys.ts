@@ -42,11 +42,11 @@ export type MemberKeys = {
   readonly server: ServerKeys
   /** null: a single member without peers. */
   readonly peer: PeerKeys | null
-  /** Path of the admin kubeconfig that was created; null when the keys came from files. */
+  /** Path of the admin kubeconfig of a member that made its keys; null: flags name the keys. */
   readonly kubeconfig: string | null
   /** Whether the keys were created at this start. */
   readonly madeNow: boolean
-  /** SHA-256 of the keys that all members must share, by name; see `ClusterIdentity`. */
+  /** SHA-256 of the public keys of the authorities that all members must share, by name. */
   readonly fingerprints: Readonly<Record<string, string>>
 }
 

@@ -35,6 +35,7 @@ export function encodeSubject(subject: Subject): DerNode {
  * Returns the text of a name's value.
  *
  * @returns null for an obsolete type or a BMPString of odd length
+ * @throws TypeError for invalid UTF-8
  */
 export function textOf(type: number, bytes: Uint8Array): string | null {
   switch (type) {

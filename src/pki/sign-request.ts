@@ -17,7 +17,7 @@ export type Lifetime = {
 /** Certificates are valid from this long before their issue, because clocks differ. */
 const backdateMs = 5 * 60 * 1000
 const lifetimeMsMin = 2 * backdateMs
-/** A shorter lifetime begins now; a longer one includes the backdating. */
+/** A shorter lifetime is counted from now; a longer one includes the backdating. */
 const shortMs = 8 * 60 * 60 * 1000
 
 /**

@@ -32,7 +32,7 @@ export function endpointSliceV1beta1Definition(names: Names): ResourceDefinition
       conversion: { toStored, fromStored },
     },
     hooks: {
-      // A client that omits the node label sends what it would read.
+      // Adds the node label, which a client may omit, because a read returns it.
       fillDefaults: (object) => fromStored(toStored(object)),
       validate: (object, found) => validate?.(toStored(object), found),
       ...(validateUpdate === undefined ? {} : { validateUpdate }),

@@ -57,9 +57,9 @@ export function endpointSliceDefinition(names: Names): ResourceDefinition {
 }
 
 /**
- * Returns a slice without the topology of `v1beta1`, which clients of this version cannot set.
- * Unchanged endpoints keep it. Where changed endpoints have a node in the topology that they had
- * there before, it becomes their `nodeName`.
+ * Returns a slice without the topology of `v1beta1`, which clients of this version cannot set. If
+ * the list of endpoints is unchanged, it keeps its topology. Otherwise all endpoints lose theirs,
+ * and a node in it that the slice had in its topology before becomes their `nodeName`.
  *
  * @param current null: the slice is new
  * @source upstream `pkg/registry/discovery/endpointslice/strategy.go`, dropTopologyOnV1

@@ -38,7 +38,7 @@ export function horizontalPodAutoscalerDefinition(names: Names): ResourceDefinit
   } satisfies ResourceDefinition)
 }
 
-/** The version for older clients, whose status always has all members. Stored as `v2`. */
+/** The version for older clients; its status always has counts and lists. Stored as `v2`. */
 export function horizontalPodAutoscalerV2beta2Definition(names: Names): ResourceDefinition {
   const stable = horizontalPodAutoscalerDefinition(names)
   const { group, version, kind } = stable

@@ -73,7 +73,7 @@ function answer(object: AnyObject, { user, reviewers }: ReviewContext): AnyObjec
   return { ...object, status }
 }
 
-/** Empty lists are omitted. */
+/** Empty lists are omitted, except for the verbs. */
 function filled(rule: { readonly [name: string]: readonly string[] }): Json {
   return Object.fromEntries(
     Object.entries(rule).filter(([name, list]) => name === 'verbs' || list.length > 0),

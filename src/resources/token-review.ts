@@ -10,7 +10,7 @@ import { reviewBasics } from './reviews/review-basics.ts'
 import { userInfoObject, userInfoSchema } from './reviews/user-info.ts'
 
 /**
- * Authenticates a token for another service. The token itself is never returned.
+ * Authenticates a token for another service. As upstream, the response repeats the token.
  * @source spec 2.12, 5.2
  */
 export function tokenReviewDefinition(names: Names, version: 'v1' | 'v1beta1'): ResourceDefinition {

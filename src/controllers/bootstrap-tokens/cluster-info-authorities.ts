@@ -8,9 +8,9 @@ const lengthMax = 64 * 1024
 const authorityData = /(certificate-authority-data"?:[ \t]*"?)([A-Za-z0-9+/]+={0,2})/g
 
 /**
- * Returns a kubeconfig with the authorities of this cluster, wherever it has one of them already.
- * Earlier ones, which have the subject of their successors, are removed; everything else stays,
- * such as the authority of a load balancer.
+ * Returns the kubeconfig in which every entry that already trusts an authority of this cluster
+ * trusts all of them. Earlier authorities, which have the subject of their successors, are removed
+ * from these entries; everything else stays, such as the authority of a load balancer.
  *
  * @param pem the authorities of this cluster
  */

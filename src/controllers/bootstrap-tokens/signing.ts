@@ -44,8 +44,8 @@ const signedBytesMax = 64 * 1024 * 1024
 
 /**
  * Signs the kubeconfig of `cluster-info` with each bootstrap token that allows it. A node that has
- * the token verifies the signature, and so that the kubeconfig is that of the right cluster. Keeps
- * the authorities in the kubeconfig equal to those of the cluster.
+ * the token verifies the signature, which proves that the kubeconfig is that of the right cluster.
+ * Keeps the authorities in the kubeconfig equal to those of the cluster.
  *
  * @source spec 2.4, 3.3; upstream `pkg/controller/bootstrap/bootstrapsigner.go`
  */
@@ -75,7 +75,7 @@ export function clusterInfoSigner(dependencies: ClusterInfoSigningDependencies):
   return periodicController(controller, { clock, due })
 }
 
-/** The tokens that sign now, by ID. */
+/** Returns the tokens that sign now, sorted by ID. */
 function signing({ clock, tokens }: ClusterInfoSigningDependencies): readonly BootstrapToken[] {
   const nowMs = clock.wallMs()
   const found: BootstrapToken[] = []
@@ -126,7 +126,7 @@ function secretKey({ systemNamespace }: Names, id: string): Key {
 }
 
 /**
- * Returns the data with the signatures of these tokens, and without others.
+ * Returns the data with the signatures of these tokens, and of others only the kept ones.
  *
  * @param of.isKept whether the signature of the token of that ID stays
  */

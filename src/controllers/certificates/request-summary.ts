@@ -46,8 +46,8 @@ const pendingMs = 24 * hourMs
 const decidedMs = hourMs
 
 /**
- * Returns the time after which a request is not needed: some time after its last change, or the end
- * of its certificate.
+ * Returns the time after which a request is not needed: a fixed time after its creation or its last
+ * decision, or the end of its certificate if that comes first.
  *
  * @source spec 3.2, 8; upstream `pkg/controller/certificates/cleaner/cleaner.go`
  */

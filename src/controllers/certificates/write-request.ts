@@ -23,7 +23,7 @@ export function requestDefinition({ names, catalog }: RequestAccess): ResourceDe
   return catalog.find(names.group('certificates'), 'v1', 'certificatesigningrequests')
 }
 
-/** Reads the most recent version. @returns null: there is no such request */
+/** Reads the most recent version. @returns null: there is no such request, or no such kind */
 export async function readRequest(access: RequestAccess, key: Key): Promise<AnyObject | null> {
   const definition = requestDefinition(access)
   if (definition === null) return null
@@ -52,8 +52,8 @@ export function recordEvent(access: RequestAccess, object: AnyObject, event: Req
 
 /**
  * Writes the decision or the result of a request. The write has a precondition on the version that
- * was judged, so it never overwrites that of another leader or approver. Records `event` once it is
- * written.
+ * was judged, so it never overwrites a write of another leader or approver. Records `event` after
+ * the write.
  */
 export async function writeRequest(
   access: RequestAccess,

@@ -27,8 +27,8 @@ export function lifetimeMsOf({ notBeforeMs, notAfterMs }: Certificate): number {
 }
 
 /**
- * Decides when a certificate that this product issued is renewed: after two thirds of its lifetime,
- * or at once if another authority signs now.
+ * Decides when a certificate that this product issued is renewed: after two thirds of its lifetime
+ * and the jitter, or at once if another authority signs now or the certificate is not valid yet.
  */
 export function renewalState(leaf: Certificate, facts: RenewalFacts): RenewalState {
   const { trusted, signer, nowMs, jitter } = facts

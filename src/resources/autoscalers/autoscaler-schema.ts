@@ -105,7 +105,7 @@ const statusSchema = struct(
   },
 )
 
-/** Returns the members of a status before version 2, which are always present. */
+/** Returns the members of a status before version 2: its counts and lists are always present. */
 export function olderStatusFields(metrics: ObjectSchema): { readonly [name: string]: Field } {
   return {
     ...observedFields,

@@ -2,8 +2,8 @@ import { int32, int64, struct } from '../../api/schema/build.ts'
 import { probeHandlerSchema } from './handler.ts'
 
 /**
- * A periodic health check of a container. The container checks the members that only some types of
- * probes may have.
+ * A periodic health check of a container. The schema of containers has the rules for members that
+ * only some types of probes may have.
  */
 export const probeSchema = struct(
   'core.v1.Probe',

@@ -4,7 +4,11 @@ import type { AnyObject } from '../../registry/kinds/definition.ts'
 import { keeping } from '../common/status-subresource.ts'
 import { withCondition } from './definition-conditions.ts'
 
-/** Fills in defaults that depend on other members. @source apiextensions/v1 `defaults.go` */
+/**
+ * Fills in the names that follow from the kind, and the conversion.
+ *
+ * @source apiextensions/v1 `defaults.go`
+ */
 export function fillDefaults(definition: AnyObject): AnyObject {
   const spec = objectMember(definition, 'spec')
   const given = objectMember(spec, 'names')

@@ -9,7 +9,7 @@ import type { Path } from '../../api/schema/path.ts'
 import { utf8Length } from '../../api/utf8.ts'
 import { parseMemberPath } from './member-path.ts'
 
-/** Validates a version, except for its name and schema. */
+/** Validates a version, except for its name, selectable fields and schema. */
 export function checkVersion(version: JsonObject, at: Path, found: Findings): void {
   checkWarning(version, fieldAt(at, 'deprecationWarning'), found)
   checkScale(objectMember(version, 'subresources'), member(at, 'subresources'), found)

@@ -10,8 +10,8 @@ import { eventSchema } from './event-schema.ts'
 import { checkImmutable, isChanged } from '../common/immutable.ts'
 
 /**
- * Validation of events in any version. Causes use the field names of the core group, as upstream's
- * do.
+ * Validation of events in any version. Causes use the field names of the core group, except for
+ * `reportingController`, as upstream's do.
  *
  * @source upstream's `pkg/apis/core/validation/events.go` of release 1.24
  */
@@ -75,8 +75,8 @@ function checkLength(event: JsonObject, name: string, bytesMax: number, found: F
 }
 
 /**
- * Additional rules for new events of the events group: all members are set, and deprecated ones are
- * not.
+ * Additional rules for new events of the events group: `eventTime` is set, which lets `checkEvent`
+ * require further members, the type is a known one, and no deprecated member is set.
  */
 export function checkNewGroupedEvent(event: AnyObject, found: Findings): void {
   checkSeries(event, found)

@@ -2,7 +2,7 @@ import { ageColumn, cellAt, nameColumn } from '../../registry/kinds/columns.ts'
 import type { Cell, Column } from '../../registry/kinds/definition.ts'
 import { lagDescription } from './member-schema.ts'
 
-/** Columns of `kubectl get members`; the addresses are shown with `-o wide`. */
+/** Columns of `kubectl get members`; phase and addresses are shown only with `-o wide`. */
 export const memberColumns: readonly Column[] = [
   nameColumn,
   {

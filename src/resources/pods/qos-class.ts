@@ -5,7 +5,7 @@ import type { Quantity } from '../../api/schema/quantity.ts'
 
 /**
  * Returns the QoS class of a Pod, which determines the order of evictions: Guaranteed has equal
- * requests and limits, BestEffort has neither.
+ * requests and limits of CPU and memory for each container, BestEffort has neither.
  *
  * @source core `pkg/apis/core/helper/qos`, ComputePodQOS
  */

@@ -34,7 +34,7 @@ export class FreeOffsets {
     this.#random = random
   }
 
-  /** @returns null: the range is full */
+  /** @returns null: the range is full, or counts as full; see `SCAN_MAX` */
   pick(): number | null {
     const { from, count } = this.#range
     if (count <= from) return null

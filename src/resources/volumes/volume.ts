@@ -174,7 +174,7 @@ export function checkVolumes(
   }
 }
 
-/** Keys under the vendor's domains are reserved for the server. @param field path of the source */
+/** Keys under the domains of the platform are reserved. @param field path of the source */
 export function checkFlexOptions(source: JsonObject, field: string, names: Names, found: Findings): void {
   const reserved = [names.domain, names.label('').slice(0, -1)]
   const isReserved = (key: string): boolean => {
