@@ -55,8 +55,8 @@ export const limits = Object.freeze({
   outgoingPerConnectionBytesMax: 16 * MiB,
   slowClientMsMin: 5000,
   /**
-   * Parsed bytes from which a request is heavy; heavy requests evaluated at once; and the time
-   * after which one is no longer counted. When full: they wait.
+   * Parsed bytes from which a request is heavy; bytes of the heavy requests that are evaluated at
+   * once; and the ms after which one is no longer counted. When full: they wait.
    */
   heavyWorkBytesMin: 256 * KiB,
   heavyWorkBytesMax: 4 * MiB,

@@ -108,7 +108,7 @@ export class Members {
    * @param to name of a voter; null: the most up to date of those in touch, as far as this member
    * knows
    * @param deadlineMs on the monotonic clock
-   * @throws MembersError; ConsensusError `not-a-voter`, `no-leader`, `timed-out`
+   * @throws MembersError, ConsensusError
    */
   async transferLeadership(to: string | null, deadlineMs: number, from: string | null = null): Promise<void> {
     const { status } = this.#consensus

@@ -143,7 +143,9 @@ export class StateRepair {
     }
   }
 
-  /** Returns its latest report. */
+  /**
+   * Returns its latest report. @throws MembersError `no-state` when it has none or is not healthy
+   */
   #checkState({ id, name }: MemberInfo): DigestReport {
     const report = this.#reportOf({ id })
     if (report === undefined)
