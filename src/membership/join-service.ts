@@ -64,8 +64,8 @@ export type JoinServiceDependencies = {
   readonly applied: () => LogIndex
   readonly cluster: () => JoinCluster
   /**
-   * SHA-256 of the public key of the authority of the client port, hex; null: the certificate of
-   * the port is of another authority than the cluster's, which a token could not name.
+   * SHA-256 of the public key of the authority of the client port, hex; null: its certificate is
+   * not of the authority in `--client-ca-file`, which is the one that tokens name.
    */
   readonly authority: () => string | null
   /** Whether this member can have peers. */

@@ -144,7 +144,9 @@ export class StateRepair {
   }
 
   /**
-   * Returns its latest report. @throws MembersError `no-state` when it has none or is not healthy
+   * Returns its latest report.
+   *
+   * @throws MembersError `no-state` when there is none, or it is not healthy
    */
   #checkState({ id, name }: MemberInfo): DigestReport {
     const report = this.#reportOf({ id })
