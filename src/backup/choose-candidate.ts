@@ -38,9 +38,9 @@ export type DroppedEntries = {
 
 /**
  * Chooses the candidate from which the cluster continues: an intact one that has every entry known
- * to be committed, with the highest last term, then the highest last index, as in an election.
- * Between equal logs, a state that no other member disagreed with is preferred, but never over a
- * better log.
+ * to be committed (if none has them all, any intact one), with the highest last term, then the
+ * highest last index, as in an election. Between equal logs, a state that no other member disagreed
+ * with is preferred, but never over a better log.
  *
  * The committed index comes first. A lost leader may have committed an entry without reaching some
  * candidate whose last entry is newer, so the last term alone could choose a log that lacks the

@@ -7,7 +7,9 @@ export class RealFileBytes implements FileBytes {
   readonly #file: number
   readonly #size: number
 
-  /** @throws BackupError `not-a-snapshot` when the file does not exist or cannot be read */
+  /**
+   * @throws BackupError `not-a-snapshot` when it does not exist, is not a file or cannot be read
+   */
   constructor(path: string) {
     const file = withReason(path, () => openSync(path, 'r'))
     try {

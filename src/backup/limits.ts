@@ -1,7 +1,7 @@
 const KiB = 1024
 const MiB = 1024 * KiB
 
-/** Limits of backups, each with the behavior when it is reached. */
+/** Limits of backups, with the behavior when one is reached where it is not obvious. */
 export const backupLimits = Object.freeze({
   /** Bytes of the header of a snapshot file. Larger: damaged. */
   headerBytesMax: 64 * KiB,
@@ -13,7 +13,10 @@ export const backupLimits = Object.freeze({
   secretBytesMax: 64 * KiB,
   /** A shorter key could be guessed. */
   keyBytesMin: 32,
-  /** Scrypt parameters that a file may request: memory is 128 * blocks * cost bytes. */
+  /**
+   * Scrypt parameters that a file may request: memory is 128 * blocks * cost bytes. Larger:
+   * damaged.
+   */
   scryptCostMax: 2 ** 20,
   scryptBlocksMax: 32,
   scryptParallelMax: 16,

@@ -71,8 +71,8 @@ export class NewStateBuilder {
   }
 
   /**
-   * Writes the pending batch if it is full. The caller calls this after each object or every few
-   * objects.
+   * Writes the pending batch if it is full. The caller calls this after each object, or after each
+   * chunk of a snapshot file.
    */
   async flush(): Promise<void> {
     if (this.#changesBytes >= backupLimits.batchBytesMax) await this.#write([])

@@ -22,7 +22,7 @@ export class PartialFile {
   #open = true
   #bytes = 0
 
-  /** @throws BackupError `refused` when the file exists */
+  /** @throws BackupError `refused` when the file exists, or cannot be created */
   constructor(path: string, random: Random) {
     this.#path = resolve(path)
     this.#partial = `${this.#path}.${Buffer.from(random.bytes(6)).toString('hex')}.partial`
@@ -46,7 +46,7 @@ export class PartialFile {
   /**
    * Publishes the file.
    *
-   * @throws BackupError `refused` when another file has been created at its path
+   * @throws BackupError `refused` when another file has been created at its path, or the disk fails
    */
   commit(): void {
     this.#try('write', () => {

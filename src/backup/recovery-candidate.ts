@@ -65,9 +65,8 @@ export type UnprovenWrite = { readonly index: number; readonly keys: readonly st
 
 /**
  * Inspects a directory that the caller has locked; after an interrupted recovery, its original
- * files, wherever they are. The only changes are those that LevelDB makes
- * when it opens a database, and the completed removal of databases that a process had begun to
- * remove.
+ * files, wherever they are. The only changes are those that LevelDB makes when it opens a database,
+ * and the completed removal of databases that a process had begun to remove.
  *
  * @returns also the state after the last entry; null when it is damaged
  * @throws BackupError `refused` when it is not the directory of a member, or its mark is damaged
@@ -116,7 +115,10 @@ export async function inspectDataDir(
   }
 }
 
-/** @returns null when the directory has no record, or a damaged one */
+/**
+ * Returns the cluster ID in the record of the directory; without an intact record, the one that the
+ * member received when it joined.
+ */
 function clusterIdIn(directory: string, { joined }: MemberIdentity): string | null {
   try {
     const record = new FileClusterRecord(directory).read()

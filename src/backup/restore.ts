@@ -108,8 +108,8 @@ function incarnationFor({ summary, trailer }: VerifiedSnapshot, options: Restore
  * directory, and a second attempt replaces its content.
  *
  * @param directory locked by the caller
- * @throws BackupError `refused` when it is not empty; StorageFailure, LogError, PkiError of the
- * disk
+ * @throws BackupError `refused` when it is not empty, `damaged` when the file has changed since
+ * `planRestore`; DatabaseError, LogError, PkiError of the disk
  */
 export async function restoreInto(
   directory: string,

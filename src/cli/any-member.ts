@@ -211,7 +211,7 @@ function inSeconds(ms: number): string {
 /** Status codes after which another member may be able to make the change, or find it made. */
 export const undecidedCodes: ReadonlySet<number> = new Set([429, 503, 504])
 
-/** @returns null when no member responded */
+/** @returns null when the status cannot be read */
 export async function orNull(status: Promise<MemberStatus>): Promise<MemberStatus | null> {
   try {
     return await status

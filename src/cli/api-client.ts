@@ -58,7 +58,7 @@ export class ApiClient {
   /**
    * Returns any reply but those that are `RETRIED`.
    *
-   * @throws CliError `failed`: no member answers, or a reply is too large
+   * @throws CliError `failed`: no member answers, or a reply is too large or not a JSON object
    */
   async call(call: ApiCall): Promise<ApiReply> {
     let why = ''

@@ -138,8 +138,8 @@ async function create(of: Cluster, { ttl, description, groups, output }: CreateO
       ...(description === '' ? {} : { description }),
     },
   }
-  // The token is created last: if this failed after it, the token would stay valid without
-  // having been printed.
+  // In the other order, a failure to create cluster-info would leave a valid token that was never
+  // printed.
   await ensureClusterInfo(of)
   await client.object({ method: 'POST', path: secretsPath(names), body })
   const token = `${id}.${secret}`

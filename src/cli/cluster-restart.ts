@@ -9,7 +9,7 @@ import type { Terminal } from './terminal.ts'
 /**
  * Restarts a member, or all of them one after the other, each when the previous one is ready, so
  * that a cluster of three or more stays available. A stopped member is started; a member that was
- * removed from the cluster is skipped.
+ * removed from the cluster ends again by itself, which is not a failure.
  *
  * @param name null: all
  * @throws CliError `failed`

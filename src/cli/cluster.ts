@@ -268,8 +268,8 @@ type Row = {
   readonly name: string
   readonly pid: number | null
   /**
-   * `removed`: its directory is here, but the cluster has no such member. `elsewhere`: the
-   * opposite.
+   * `removed`: its directory is here and it does not run, and the cluster has no such member.
+   * `elsewhere`: a member of the cluster without a directory here.
    */
   readonly process: ProcessState['kind'] | 'removed' | 'elsewhere'
   /** null: no response */

@@ -39,8 +39,8 @@ export type LocalClusterOptions = {
   /** null: the existing domain; orch.io for a new cluster. */
   readonly domain: Domain | null
   /**
-   * Ports of the first member; the others follow. null: the existing ones; 6443 and 7443 for a new
-   * cluster.
+   * Ports of the first member; the others follow. null: the existing ones; for a new cluster 6443,
+   * and for peers the client port plus 1000, or minus 1000 where that is too high.
    */
   readonly clientPort: number | null
   readonly peerPort: number | null
@@ -62,8 +62,8 @@ export function prepareHook(directory: string): void {
 }
 
 /**
- * Creates missing keys and configuration files. Existing ones stay, so that an operator may edit
- * them; they must match.
+ * Creates the keys and configuration files of a new cluster. Those of an existing cluster stay, so
+ * that an operator may edit them; they must match.
  *
  * @throws CliError `failed`; PkiError
  */

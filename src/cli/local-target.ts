@@ -51,7 +51,8 @@ export class LocalTarget implements ChaosTarget {
   readonly #terminal: Terminal
   readonly #faults = new Map<string, HookFaults>()
   /**
-   * Helper processes that continue a paused member, or end a full disk, if this program is killed.
+   * Helper processes that continue a paused member, or lift the limit that simulates a full disk,
+   * if this program is killed.
    */
   readonly #guards = new Map<string, ChildProcess>()
   readonly #full = new Set<string>()

@@ -79,7 +79,7 @@ function checkCluster(directory: string, { token }: JoinToken): void {
   throw new CliError('failed', `${certificate} is the authority of another cluster: ${remedy}`)
 }
 
-/** Adds the context of the member if `--pki` has its keys. */
+/** Adds the context of the member if `--pki` is given. */
 function keepContext(
   terminal: Terminal,
   requested: RequestedMember,

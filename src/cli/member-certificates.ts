@@ -25,7 +25,11 @@ export type MemberCertificates = {
   readonly unreachable: readonly string[]
 }
 
-/** Returns the certificates that each member uses. @throws CliError `failed`: no member responds */
+/**
+ * Returns the certificates that each member uses.
+ *
+ * @throws CliError `failed`: no member responds, or one responds without certificates
+ */
 export async function memberCertificates(kubeconfig: string): Promise<MemberCertificates> {
   const cluster = new AnyMember(kubeconfig)
   const status = await cluster.status()

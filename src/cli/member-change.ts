@@ -26,7 +26,7 @@ type MemberChange = {
 
 /**
  * Makes a change to a member by ID, so that a retry after a lost response does not affect a new
- * member with a reused name. A change that is found complete counts as made by this command.
+ * member with a reused name. A change that a retry finds complete counts as made by this command.
  *
  * @param differs whether a member still needs the change
  */

@@ -24,7 +24,7 @@ const pollMs = 200
 /**
  * Replaces the state of a member by that of the leader, as the operator decides. With `--from`,
  * that member is trusted and made the leader first. Each step is sent to the member concerned,
- * since others may not serve, and may be repeated.
+ * since others may not serve. Each may be repeated.
  */
 export async function memberRepair(terminal: Terminal, name: string, flags: RepairFlags): Promise<void> {
   const { from = null } = flags

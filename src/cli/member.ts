@@ -9,10 +9,10 @@ import { formatTable, sleep } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
 const transferTimeoutMs = 15_000
-/** Typical time until a new leader is elected. */
+/** Ms to look for a new leader: more than an election takes as a rule. */
 const electionMs = 3000
 
-/** Prints the members as the leader knows them, with the status of each. */
+/** Prints the members as the leader knows them, and whether each is ready. */
 export async function memberList(terminal: Terminal, kubeconfig: string, format: Format): Promise<void> {
   const cluster = new AnyMember(kubeconfig)
   const status = await cluster.status()

@@ -16,7 +16,8 @@ export function renewalIn({ clock, random }: Terminal, directory: string): Certi
 }
 
 /**
- * Renews every certificate of a directory that `orchctl pki init` made.
+ * Renews every certificate of a directory that `orchctl pki init` made, except those of the
+ * authorities.
  *
  * @returns false: some could not be renewed
  * @throws CliError `failed` without certificates there

@@ -98,7 +98,10 @@ async function takeStep(terminal: Terminal, options: RotateOptions, paths: PairP
   }
 }
 
-/** Issues the certificates of the directory with the new authority, and reports failures. */
+/**
+ * Issues the certificates of the directory with the new authority, and reports those that cannot be
+ * issued.
+ */
 function reissue(terminal: Terminal, directory: string): void {
   const outcomes = renewalIn(terminal, directory).check()
   for (const [path, outcome] of outcomes) {
@@ -158,7 +161,7 @@ function checkReissued({ directory, authority }: RotateOptions, retired: readonl
   throw new CliError('failed', `${left.join(', ')} is still of the old authority: ${remedy}`)
 }
 
-/** @throws CliError `failed`: a member shows another certificate than the one in the directory */
+/** @throws CliError `failed`: a member shows a certificate that is not in the directory */
 async function checkShown({ directory, authority, kubeconfig }: RotateOptions): Promise<void> {
   if (kubeconfig === null || authority === 'front-proxy') return
   const use = authority === 'client' ? 'server' : 'peer'

@@ -26,9 +26,10 @@ export type PkiStatusOptions = {
 const urgentMs = 7 * 24 * 60 * 60 * 1000
 
 /**
- * Returns the kubeconfig to find the members with: a given one, or that of the directory.
+ * Returns the kubeconfig to find the members with: a given one, that of the directory or its
+ * parent, or without a directory the default one.
  *
- * @returns null: there is none
+ * @returns null: there is none for the directory
  */
 export function kubeconfigOf(path: string, isGiven: boolean, directory: string | null): string | null {
   if (isGiven || directory === null) return path

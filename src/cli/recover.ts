@@ -198,7 +198,8 @@ function lossOf({
     const range = `entries ${missed.from} to ${missed.to}`
     lines.push(`lost: ${range}, which were acknowledged: only ${missed.member} has them, and it is damaged`)
   }
-  // If the lost voters could decide alone, such writes need no further change of members.
+  // Without a majority among the lost voters, such writes exist only if the members were changed
+  // since.
   const after = lostDecide ? '' : ', after a change of members unknown here'
   lines.push(`lost, if there were any: writes after entry ${certain} that only ${others} had${after}`)
   return lines

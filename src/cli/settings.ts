@@ -8,7 +8,7 @@ import type { Reply } from './member-client.ts'
 import { formatTable } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
-/** New values; undefined: unchanged. Bytes, ms. */
+/** New values, in the units of their names; `leaseReads` is 1 for on. undefined: unchanged. */
 export type SettingsChange = { readonly [Name in SettingName]: number | undefined }
 
 const path = '/cluster/v1/settings'

@@ -65,7 +65,7 @@ export class StorageMigration {
   readonly #target: StorageTarget
   readonly #options: MigrationOptions
   readonly #dependencies: MigrationDependencies
-  /** uids of the objects that were updated. */
+  /** uids of the objects whose update was answered, even with an error. */
   readonly #done = new Set<string>()
   readonly #failures: string[] = []
   readonly #counts = { objects: 0, written: 0, gone: 0, failed: 0 }
@@ -77,7 +77,10 @@ export class StorageMigration {
     this.#dependencies = dependencies
   }
 
-  /** @throws CliError `failed`: objects cannot be listed, or the definition changed */
+  /**
+   * @throws CliError `failed`: objects cannot be listed, the definition changed, its status cannot
+   * be changed, or every pass finds new objects
+   */
   async run(): Promise<MigrationResult> {
     const { definition } = this.#target
     const { clock, isInterrupted } = this.#dependencies
@@ -117,7 +120,10 @@ export class StorageMigration {
     return updated
   }
 
-  /** Returns whether every object so far has failed, most probably for the same reason. */
+  /**
+   * Returns whether every object so far, at least ten, has failed, most probably for the same
+   * reason.
+   */
   #isHopeless(): boolean {
     return this.#counts.failed >= FAILURES_SHOWN_MAX && this.#counts.failed === this.#counts.objects
   }

@@ -20,7 +20,7 @@ export type EndpointFlags = {
   readonly insecureSkipTlsVerify?: boolean
 }
 
-/** Limit of members to compare. */
+/** Maximum number of endpoints. */
 const endpointsMax = 16
 
 /**

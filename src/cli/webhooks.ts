@@ -113,7 +113,7 @@ export type WebhookRow = {
   readonly isSelective: boolean
   readonly suspendedUntil: string | null
   readonly perSecond: number
-  /** Average over all members; null: no call yet. */
+  /** Average, weighted by the rate on each member; null: no call yet. */
   readonly averageMs: number | null
   readonly denied: number
   readonly failed: number

@@ -1,7 +1,10 @@
 import type { Flag } from './flag.ts'
 import type { FlagName, flags } from './flags.ts'
 
-/** The complete, frozen configuration of a server. Durations in ms; empty text: not set. */
+/**
+ * The complete, frozen configuration of a server. Flags with the placeholder `duration` have values
+ * in ms; empty text: not set.
+ */
 export type Config = {
   readonly [Name in FlagName]: (typeof flags)[Name] extends Flag<infer Value> ? Value : never
 }

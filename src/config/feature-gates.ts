@@ -10,7 +10,7 @@ type GateFacts = {
   readonly fallback: boolean
   /** Release of the API in which it reached this stage. */
   readonly since: string
-  /** Effect of the gate; unset for stage GA. */
+  /** Effect of the gate; empty for stage GA. */
   readonly words: string
 }
 

@@ -4,8 +4,8 @@ const KiB = 1024
 const MiB = 1024 * KiB
 
 /**
- * Limits of the server that are not of one module alone: name = subject, unit, extreme. Other
- * modules have a file `limits.ts` or constants of their own.
+ * Limits of the server: name = subject, unit, extreme. Some modules have a file `limits.ts` or
+ * constants of their own, too.
  */
 export const limits = Object.freeze({
   /**
@@ -21,8 +21,8 @@ export const limits = Object.freeze({
   /** Bytes of one message between peers. The default of gRPC is 4 MiB. */
   messageBytesMax: 8 * MiB,
   /**
-   * Requests in progress, by kind, without watches and health checks. When full: 429, `Retry-After:
-   * 1`.
+   * Requests in progress, by kind, without watches, backend streams and health checks. When full:
+   * 429, `Retry-After: 1`.
    */
   requestsReadingMax: 400,
   requestsWritingMax: 200,
@@ -55,8 +55,8 @@ export const limits = Object.freeze({
   outgoingPerConnectionBytesMax: 16 * MiB,
   slowClientMsMin: 5000,
   /**
-   * Parsed bytes from which a request is heavy; heavy requests evaluated at once; and the time
-   * after which one is no longer counted. When full: they wait.
+   * Parsed bytes from which a request is heavy; bytes of the heavy requests that are evaluated at
+   * once; and the ms after which one is no longer counted. When full: they wait.
    */
   heavyWorkBytesMin: 256 * KiB,
   heavyWorkBytesMax: 4 * MiB,
@@ -83,8 +83,8 @@ export const limits = Object.freeze({
   /** Ms without contact to a quorum after which a member ends its watches. */
   watchWithoutQuorumMsMax: 10_000,
   /**
-   * Minimum size of compressed responses; cached documents are compressed from the second request
-   * on.
+   * Minimum size of compressed responses, and of compressed documents, whose compressed form is
+   * kept.
    */
   compressedBytesMin: 128 * KiB,
   documentCompressedBytesMin: 4 * KiB,

@@ -1,7 +1,7 @@
 import { ConfigError } from './errors.ts'
 import type { Flag } from './flag.ts'
 
-/** The enabled parts of the API. A more specific key takes precedence. */
+/** Which parts of the API are enabled. A more specific key takes precedence. */
 export type RuntimeConfig = {
   /** `api/all`, and `api/ga`, `api/beta`, `api/alpha` by the maturity of a version. */
   readonly stages: ReadonlyMap<'all' | 'ga' | 'beta' | 'alpha', boolean>

@@ -14,13 +14,13 @@ export const settingsBounds = Object.freeze({
   /** At most a request body; at least the largest object that every cluster creates. */
   objectBytesMax: { min: 16 * 1024, max: limits.requestBytesMax },
   /**
-   * The minimum holds one large object with its history; the maximum exceeds the memory of any
-   * machine.
+   * The minimum holds one large object with its history; the maximum exceeds the memory of common
+   * machines.
    */
   storageBytesMax: { min: 16 * MiB, max: 16 * 1024 * 1024 * MiB },
   /** 1: on. */
   leaseReads: { min: 0, max: 1 },
-  /** At least a few elections. */
+  /** At least a few elections with the default timeout. */
   staleAccessMs: { min: 5000, max: 24 * hourMs },
 })
 

@@ -36,7 +36,7 @@ export function signingFilesOf(signer: FlagSigner): SigningFiles {
 
 type SigningPaths = { readonly [flag in SigningFiles['certificate'] | SigningFiles['key']]: string }
 
-/** Whether there are flags of single signers. */
+/** Returns whether a flag of a single signer is set. */
 export function hasSignerFiles(config: SigningPaths): boolean {
   return Object.values(signerFiles).some(
     (files) => config[files.certificate] !== '' || config[files.key] !== '',

@@ -52,7 +52,7 @@ export function tlsMinVersionFlag() {
   })
 }
 
-/** `--tls-cipher-suites`. @returns null: not set */
+/** `--tls-cipher-suites`; the value null: not set. */
 export function tlsCipherSuitesFlag() {
   return custom<readonly string[] | null>({
     fallback: null,

@@ -17,14 +17,14 @@ export type CatchUpLogDependencies = {
 const periodMs = 1000
 const reportAgeMsMax = 5000
 /**
- * Interval at which a member that reaches no other one logs this, and the delay before the first
- * time.
+ * Interval at which a member that knows no leader logs this, and the delay before the first time.
  */
 const unansweredMs = 30_000
 
 /**
  * Logs the progress of a member that joined, until it votes or, as a pinned learner, is up to date;
- * and every `unansweredMs` that no member responds. Logs nothing for a member that votes already.
+ * and a warning every `unansweredMs` without a leader. Logs no progress of a voter that was only
+ * restarted.
  * @returns a function that stops it
  */
 export function logCatchUp(dependencies: CatchUpLogDependencies): () => void {

@@ -24,9 +24,9 @@ const periodMs = 1000
 const proposalMsMax = 5000
 
 /**
- * Completes an upgrade: the leader raises the cluster's feature level once every member supports
- * the next one. From then on no older program can take part, so keep one member on the old
- * version while a downgrade must stay possible.
+ * Completes an upgrade: the leader raises the cluster's feature level once every member supports a
+ * newer one. From then on no older program can take part, so keep one member on the old version
+ * while a downgrade must stay possible.
  */
 export class FeatureLevelRaiser {
   readonly #dependencies: FeatureLevelRaiserDependencies

@@ -31,11 +31,11 @@ const [firstPauseMs, pauseMsMax] = [250, 2000]
 /**
  * Sends a join request to the members that `--join` names, until one accepts it, and claims the
  * directory with the identity in its answer. The order of the steps lets the same command complete
- * a join that a crash interrupted: the nonce of this attempt is durable before it is sent, the
- * claim before any other file is written.
+ * a join that a crash interrupted: the nonce of this join is durable before it is sent, and the
+ * claim before the files of the member are written.
  *
- * @throws StartError `usage`: the request is rejected, with the reason; `join`: no member
- * accepted it in time; `data-directory`: it has a log, or is damaged
+ * @throws StartError `usage`: the request is rejected, with the reason; `join`: no member accepted
+ * it in time, or an answer is not understood; `data-directory`: it has a log, or is damaged
  */
 export async function joinCluster(
   options: JoinOptions,

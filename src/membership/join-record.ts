@@ -6,7 +6,7 @@ import { idOf } from '../data-dir/joining-codec.ts'
 /** The member that a token is for, with all that the configuration will contain about it. */
 export type JoinSeat = {
   readonly name: string
-  /** `learner`: pinned, never promoted. */
+  /** `learner`: pinned, not promoted before an operator requests it. */
   readonly role: MemberRole
   readonly peerAddress: string
   readonly clientAddress: string

@@ -156,8 +156,8 @@ export type SeatProblem =
 
 /**
  * Returns the member that matches the request exactly: a repeated request, or one that was carried
- * out without the caller's knowledge, is done. The member that it replaces is being removed, or is
- * gone.
+ * out without the caller's knowledge, is done. The member to replace is removed once the new one
+ * has caught up, or is gone.
  *
  * @param replaces name
  * @returns null: none, or a different member

@@ -64,8 +64,8 @@ export type JoinServiceDependencies = {
   readonly applied: () => LogIndex
   readonly cluster: () => JoinCluster
   /**
-   * SHA-256 of the public key of the authority of the client port, hex; null: that is not the
-   * cluster's own authority, so a token could not name it.
+   * SHA-256 of the public key of the authority of the client port, hex; null: its certificate is
+   * not of the authority in `--client-ca-file`, which is the one that tokens name.
    */
   readonly authority: () => string | null
   /** Whether this member can have peers. */
@@ -102,14 +102,14 @@ export type IssuedToken = {
 export type EnrolledMember = {
   readonly kind: 'member'
   readonly member: MemberInfo
-  /** Name of the voter that it is going to replace. */
+  /** Name of the voter that it is going to replace; null: none. */
   readonly replaces: string | null
 }
 
 /**
  * Why no token was made: `taken`: another member has the name or an address; `unknown`: there is no
  * such voter; `unready`: this cluster cannot add members in its current state; `full`: too many
- * tokens are pending; `busy`: concurrent writes.
+ * tokens are pending, or the storage quota is used up; `busy`: concurrent writes.
  */
 export type IssueErrorCode = 'taken' | 'unknown' | 'unready' | 'full' | 'busy'
 
@@ -186,7 +186,7 @@ export class JoinService {
    *
    * @param tokenId of a token whose secret was verified
    * @param deadlineMs on the monotonic clock
-   * @throws JoinError, ConsensusError, or an error of `records`
+   * @throws JoinError, MembershipError, ConsensusError, IssueError `busy`, or an error of `records`
    */
   async join(tokenId: string, request: JoinRequest, deadlineMs: number): Promise<JoinAnswer> {
     this.#foundedCluster()
@@ -248,7 +248,8 @@ export class JoinService {
    * Records that the process receives this id. From then on its absence from the configuration
    * means that it was removed.
    *
-   * @returns false: another id was drawn for the process by a concurrent attempt
+   * @returns false: another id was drawn for the process by a concurrent attempt, or the record was
+   * written concurrently again and again
    * @throws JoinError `unknown-token`
    */
   async #confirm(
@@ -272,7 +273,7 @@ export class JoinService {
   }
 
   /**
-   * Draws the id and records its owner.
+   * Draws the id and records its owner, or returns the id that an earlier attempt drew.
    *
    * @param spent an id that cannot be added any more: if the record still has it, another one is
    * drawn

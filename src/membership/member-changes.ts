@@ -140,7 +140,8 @@ const fieldOf = {
 } as const satisfies Record<MembershipChange['kind'], string>
 
 /**
- * 503 where waiting helps; 409 where another change was made; 403 where the change is not allowed.
+ * 503 where a retry soon helps; 409 where the current members do not permit the change; 403 where
+ * the change is not allowed.
  */
 const refusalError: Readonly<Record<ChangeRefusal, typeof conflict>> = {
   'name-taken': conflict,

@@ -9,11 +9,14 @@ export type MemberStatus = {
   readonly leader: boolean
   /** Whether it responded within an election timeout, or this leader has not led for that long. */
   readonly isResponding: boolean
-  /** The term of the leader, if it has responded in it; null: it has not, the earlier one stays. */
+  /**
+   * The term of the leader, if the member has responded in it and still does; null: the earlier one
+   * stays.
+   */
   readonly term: Term | null
   /**
-   * Committed entries that it lacks, a lower bound; 0 while they are only in transit. null: not
-   * known yet.
+   * Committed entries that the leader does not know it to have; 0 while they are only in transit.
+   * For a member that never responded to this leader a lower bound. null: not known yet.
    */
   readonly lag: number | null
   /** null: not known yet, so the earlier judgement stays. */

@@ -45,11 +45,12 @@ export type StateSummary = {
 }
 
 /**
- * - `unknown-member`: no member has that name
+ * - `unknown-member`: no member has that name, or one with another ID has it
  * - `no-candidate`: there is no other voter to lead
  * - `silent`: the target has not responded lately
  * - `elsewhere`: only the named member can do it
- * - `no-state`: the member that a state would be fetched from has no trusted one
+ * - `no-state`: no member is known to have a trusted state that this one can fetch, or this one has
+ *   no state that could be trusted
  */
 export type MembersErrorCode = 'unknown-member' | 'no-candidate' | 'silent' | 'elsewhere' | 'no-state'
 
@@ -108,7 +109,7 @@ export class Members {
    * @param to name of a voter; null: the most up to date of those in touch, as far as this member
    * knows
    * @param deadlineMs on the monotonic clock
-   * @throws MembersError; ConsensusError `not-a-voter`, `no-leader`, `timed-out`
+   * @throws MembersError, ConsensusError
    */
   async transferLeadership(to: string | null, deadlineMs: number, from: string | null = null): Promise<void> {
     const { status } = this.#consensus

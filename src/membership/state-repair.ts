@@ -143,7 +143,11 @@ export class StateRepair {
     }
   }
 
-  /** Returns its latest report. */
+  /**
+   * Returns its latest report.
+   *
+   * @throws MembersError `no-state` when there is none, or it is not healthy
+   */
   #checkState({ id, name }: MemberInfo): DigestReport {
     const report = this.#reportOf({ id })
     if (report === undefined)

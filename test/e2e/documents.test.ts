@@ -1,8 +1,8 @@
 /*
  * Goal: the commands of the documents produce the documented results.
  * Method: a copy of the sources and of what was built of them in an empty directory with an empty
- * home, and one shell that runs every block of commands unchanged, in order. Only PORT is set, as
- * documented.
+ * home, and one shell that runs every block of commands unchanged, in order. Of the variables that
+ * the documents name, only PORT is set.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

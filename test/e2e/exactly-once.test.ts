@@ -48,7 +48,7 @@ void test('a key that is sent through all members, with lost answers and a kille
     for (let n = 0; n < keysPerClient; n++) {
       const key = `c${at}-${n}`
       const impatient = clients[n % clients.length] ?? assert.fail('a client')
-      // This answer is lost.
+      // As a rule this answer is lost: its time limit is a few ms.
       await create(impatient, key, 1 + (n % 5)).catch(() => null)
       const names = await Promise.all(clients.map((client) => nameOf(client, key)))
       assert.equal(new Set(names).size, 1, key)

@@ -1,6 +1,6 @@
 /*
  * Goal: when a leader is killed, paused, partitioned or stopped, acknowledged writes, watch events
- * and their order are kept. Method: three real processes; writers, a reader and watchers use all
+ * and their order are kept. Method: three real processes; writers, readers and watchers use all
  * members while the current leader is killed (-9), paused (SIGSTOP), cut off from its peers by
  * proxies and stopped (SIGTERM), twice each (FAILOVER_ROUNDS); then the recorded history is
  * checked.

@@ -2,8 +2,9 @@
  * Goal: in an upgrade of the apply rules, the level rises only after the last member is upgraded,
  * members of both versions have equal states until then, no acknowledged write is lost, and an
  * older program is refused afterwards.
- * Method: for each level, three real members held back below it, under traffic restarted one by one
- * without the flag; at the end one is restarted with the flag.
+ * Method: three real members held back below a level (the newest one; in the long suite each),
+ * under traffic restarted one by one with that level as the limit; at the end one is restarted with
+ * the old limit.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -55,7 +55,7 @@ class Alone {
     await this.#ended
   }
 
-  /** Returns the output of a process that exits by itself. */
+  /** Returns the exit code and the standard error of a process that exits by itself. */
   async ends(): Promise<readonly [code: number | null, lines: readonly string[]]> {
     const code = await this.#ended
     return [code, this.errors]

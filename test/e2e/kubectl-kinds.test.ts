@@ -253,7 +253,7 @@ function manifest(maker: FullObjects, definition: ResourceDefinition): JsonObjec
   return printable({ ...object, metadata: without(objectMember(object, 'metadata'), others) })
 }
 
-/** An event about the object, in the form that programs have always sent. */
+/** An event about the object, in the form of the core group. */
 function event({ kind, scope }: ResourceDefinition, object: JsonObject, uid: string): JsonObject {
   const now = '2026-01-02T03:04:05Z'
   const namespace = scope === 'Namespaced' ? { namespace: 'default' } : {}

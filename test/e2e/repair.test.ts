@@ -3,8 +3,8 @@
  * then on; damage heals by itself while the cluster serves, and a state that others contradict by
  * one command; what was acknowledged stays.
  * Method: three real processes under writes. The database of a stopped member is destroyed in
- * several ways; the memory of a running one is spoiled by a test-only main program. A log cut early
- * makes the database the only local copy.
+ * several ways; the memory of a running one is spoiled by a test-only main program. A log that is
+ * compacted early makes the database the only local copy.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'

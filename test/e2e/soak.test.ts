@@ -3,7 +3,7 @@
  * another user.
  * Method: a real durable member; large creates, dry runs, refusals, slow and stalled uploads,
  * watches and lists that are not read, patches, in every encoding and both protocols, from a seed;
- * concurrently a small create, get and delete, repeatedly. `SOAK_SEED=n` repeats a run; ten
+ * concurrently a small create, get, list and delete, repeatedly. `SOAK_SEED=n` repeats a run; ten
  * minutes of it are `node dist/test/run.js --long --only soak`.
  */
 import { test } from 'node:test'

@@ -52,7 +52,7 @@ async function setHistory(member: MemberProcess, windowMs: number, eventsMin: nu
   assert.equal(reply.status, 200, reply.text)
 }
 
-/** Objects whose history is compacted after the third. */
+/** Objects whose history is compacted once the third of them exists. */
 function factsOf(cluster: ProcessCluster): Promise<Facts> {
   const first = cluster.member('n1')
   return tableFacts(askedOf(first), {

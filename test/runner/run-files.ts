@@ -20,7 +20,7 @@ export type FileOptions = {
   readonly graceMs?: number
   /** Ends the files early. */
   readonly signal: AbortSignal
-  /** Called with each line that the files print after `# `. */
+  /** Called with the text after `# ` of each line that the files print with this prefix. */
   readonly say: (line: string) => void
 }
 

@@ -398,7 +398,7 @@ export class ProcessCluster {
   }
 }
 
-/** @returns null: there is no value, or no response */
+/** @returns null: it does not run, does not respond, or knows no leader */
 async function leaderNamedBy(member: MemberProcess): Promise<string | null> {
   if (!member.running) return null
   try {

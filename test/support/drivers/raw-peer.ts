@@ -129,7 +129,7 @@ export class RawPeer {
 
   /**
    * Opens silent connections in batches, as the kernel drops those not accepted in time. Resolves
-   * when all are connected, with a function that waits until all are closed.
+   * when all are connected, with a promise that resolves once all are closed.
    */
   async silence(to: MemberProcess, count: number): Promise<{ readonly closed: Promise<unknown> }> {
     const [host, port] = hostAndPort(peerAddressOf(to))

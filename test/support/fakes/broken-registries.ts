@@ -7,7 +7,10 @@ import type { Store } from '../../../src/store/store.ts'
  * guarantee. Only ConfigMaps are affected, so that the server itself keeps working.
  */
 
-/** Every second most recent get returns the result of the one before it. */
+/**
+ * Every second most recent get returns the result of an earlier get of the object, if there was
+ * one.
+ */
 export function staleReads(registry: Registry): Registry {
   const shown = new Map<string, VerbResponse>()
   let gets = 0

@@ -10,7 +10,7 @@ export type BrokenMessage = { readonly body: Uint8Array; readonly field: string;
 type Around = (write: (writer: BinaryWriter) => void) => (writer: BinaryWriter) => void
 
 /**
- * Yields bodies in which each member of each struct has a value of a wrong wire type, once.
+ * Returns bodies, one for each member of each struct, in which that member has a wrong wire type.
  *
  * @param seen members that were broken already
  */

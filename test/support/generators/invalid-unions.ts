@@ -20,7 +20,7 @@ const mayBeEmpty = [
 const mayBeTwo = ['core.v1.ContainerState']
 
 /**
- * Yields each union once, at its first place in the object.
+ * Returns the object with each union broken, once, at its first place in the object.
  *
  * @param seen what was broken already, in other objects of the kind
  */

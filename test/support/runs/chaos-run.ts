@@ -18,7 +18,7 @@ export type ChaosRun = {
 const restMs = 5000
 
 /**
- * Fewer answers prove too little. A slow machine gives a call no answer in time, so that the
+ * Fewer answers prove too little. On a slow machine many calls get no answer in time: then the
  * traffic continues after the faults, for `lateMs` at most.
  */
 const enough = { answers: 200, lateMs: 120_000 }

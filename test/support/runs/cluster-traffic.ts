@@ -211,8 +211,8 @@ export class Reader {
 }
 
 /**
- * Lists once, then watches on one member until the watch ends, and resumes at the last version on
- * the next member.
+ * Watches on one member, first from the given version on, until the watch ends, and resumes at the
+ * last version on the next member.
  */
 export class Watcher {
   readonly events: { readonly type: string; readonly name: string; readonly revision: number }[] = []

@@ -57,7 +57,7 @@ export class DigestMonitor {
     }
   }
 
-  /** @returns index and digest; null: no answer */
+  /** @returns index and digest; null: no answer, or no digest in it */
   async #ask(member: MemberProcess): Promise<string | null> {
     if (!member.running) return null
     try {

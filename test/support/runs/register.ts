@@ -39,7 +39,7 @@ export async function writeRegister(client: ApiClient, value: number): Promise<v
 
 export type RegisterSeen = {
   readonly value: number
-  /** The proof of freshness in the response. */
+  /** The mode of the read, as the response proves it. */
   readonly mode: string
 }
 

@@ -148,8 +148,8 @@ class RotBench {
     for (const [at, rot] of rots.entries()) {
       if (at > 0 && at % 50 === 0) console.log(`# ${at} of ${rots.length} places`)
       const verdict = await this.#try(rot)
-      // The others have the state: only what may have been a promise of this member is beyond
-      // repair.
+      // Databases are fetched from the others, and a damaged lease promise counts as the longest
+      // possible one. Damage to other files may be beyond repair.
       const mayRefuse = !rot.kind.startsWith('database') && rot.kind !== 'lease promise'
       assert.ok(verdict !== 'refused' || mayRefuse, `seed ${this.#seed}: ${describeRot(rot)}: it heals`)
       const row = table.get(rot.kind) ?? { harmless: 0, healed: 0, refused: 0 }

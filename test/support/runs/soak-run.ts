@@ -116,7 +116,8 @@ async function soak(
 }
 
 /**
- * The second user: creates, reads, lists and deletes a small object, one request after the other.
+ * The second user: creates, reads and deletes a small object, and lists the namespaces, one request
+ * after the other.
  */
 class Others {
   count = 0
@@ -134,7 +135,7 @@ class Others {
     const name = `small-${this.count}`
     await this.#note('create', 201, () => client.post(path, { metadata: { name }, data: { k: 'v' } }))
     await this.#note('get', 200, () => client.get(`${path}/${name}`))
-    // Tables are produced piece by piece, like the heavy requests of others.
+    // Tables are produced piece by piece, as for the heavy requests of the first user.
     const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io'
     await this.#note('table', 200, () => client.get('/api/v1/namespaces', { headers: { accept } }))
     await this.#note('delete', 200, () => client.delete(`${path}/${name}`))

@@ -49,8 +49,8 @@ export function watchedOf(answer: Text): Watched {
 }
 
 /**
- * Four objects, created one after the other. The history starts after the second one, so that the
- * first version is compacted.
+ * Four objects, created one after the other. The history is compacted up to the third one, so that
+ * the version of the first is gone.
  */
 export type Facts = {
   /** Path and query of a list of exactly these objects. */

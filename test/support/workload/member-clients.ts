@@ -54,7 +54,8 @@ export function isRefusedWith(cause: unknown, ...codes: readonly number[]): bool
 
 /**
  * One user's clients of all members, of @kubernetes/client-node. One member is used at a time, the
- * next one after a request without an answer, as by a load balancer. Connections are kept.
+ * next one after a request without an answer or with a code from 500 on, as by a load balancer.
+ * Connections are kept.
  */
 export class MemberClients {
   /** Its current context is the member in use. */
@@ -92,7 +93,10 @@ export class MemberClients {
     this.config.setCurrentContext(this.#names[this.#at] ?? '')
   }
 
-  /** Calls the member in use. After a failure that is not an answer the next one is used. */
+  /**
+   * Calls the member in use. After a request without an answer, or with a code from 500 on, the
+   * next one is used.
+   */
   async call<Result>(act: (apis: Apis) => Promise<Result>): Promise<Result> {
     const at = this.#at
     try {

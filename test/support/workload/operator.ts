@@ -4,7 +4,10 @@ import type { ApiClient, Reply } from '../drivers/api-client.ts'
 import { until } from '../tools/until.ts'
 import type { Journal } from './journal.ts'
 
-/** An administrator that uses any member: the next one after a request without an answer. */
+/**
+ * An administrator that uses any member: the next one after a request without an answer, or that
+ * failed.
+ */
 export class Operator {
   readonly #clients: readonly ApiClient[]
   readonly #journal: Journal
