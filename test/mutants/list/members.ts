@@ -91,7 +91,7 @@ export const memberMutants: readonly Mutant[] = [
     edits: [
       {
         find: 'if (peers !== null) transport.setPeers(peers, decided.index)',
-        replace: 'if (peers !== null && this.#reportedIndex === 0) transport.setPeers(peers, decided.index)',
+        replace: 'if (peers !== null && this.#refreshedIndex === 0) transport.setPeers(peers, decided.index)',
       },
     ],
     breaks: 'peer links are never updated: new members get none, and removed members keep theirs',
