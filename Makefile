@@ -30,7 +30,7 @@ build-info:
 
 lint: install ## Check style and formatting
 	@$(NODE_BIN)/prettier --check --log-level warn base raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js record-compiled.js record-compiled-hook.js remove-stale.js & formatted=$$!; \
-	  $(NODE_BIN)/eslint --concurrency 2 base raft src tools bench fixtures test; checked=$$?; \
+	  $(NODE_BIN)/eslint base raft src tools bench fixtures test; checked=$$?; \
 	  wait $$formatted && exit $$checked
 
 fix: install ## Format, and fix what can be fixed automatically
