@@ -3,7 +3,7 @@ import type { Action } from '../api/action.ts'
 import type { PolicyRule } from './rules.ts'
 
 export type Decision =
-  /** `reason` is for the audit log. Unset: there is none. */
+  /** `reason` is for the audit log. Unset: no reason is known. */
   | { readonly kind: 'allow'; readonly reason?: string }
   | { readonly kind: 'deny'; readonly reason: string }
   | { readonly kind: 'no-opinion'; readonly reason: string }

@@ -2,57 +2,33 @@ import { createSecureContext } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
 import { limits } from '../config/limits.ts'
 import type { ClientIdentity, ClientIdentityFiles } from '../pki/client-config.ts'
+import { RenewedCredentials } from './renewed-credentials.ts'
 import { readSmallFile } from './small-file.ts'
 
 /**
- * A client certificate and its key in files, which another program renews. While they are missing
- * or do not belong together, the last pair stays in use.
+ * Returns a client certificate and its key in files: the same object until the files have changed.
+ * While they are missing or do not belong together, the last pair stays in use.
  *
+ * @param identity the content of the files now
  * @source client-go `transport/cert_rotation.go`
  */
-export class ClientCertificateFiles {
-  readonly #files: ClientIdentityFiles
-  readonly #clock: Clock
-  #identity: ClientIdentity
-  #readMs: number
-  #reading: Promise<void> | null = null
-
-  /** @param identity the content of the files now */
-  constructor(files: ClientIdentityFiles, identity: ClientIdentity, clock: Clock) {
-    this.#files = files
-    this.#identity = identity
-    this.#clock = clock
-    this.#readMs = clock.monotonicMs()
-  }
-
-  /** Returns the pair to use; the same object until the files have changed. Never rejects. */
-  async identity(): Promise<ClientIdentity> {
-    const nowMs = this.#clock.monotonicMs()
-    if (nowMs - this.#readMs >= limits.outwardCredentialFileMs) {
-      this.#reading ??= this.#read(nowMs).finally(() => {
-        this.#reading = null
-      })
-      await this.#reading
-    }
-    return this.#identity
-  }
-
-  async #read(nowMs: number): Promise<void> {
-    this.#readMs = nowMs
+export function clientCertificateFiles(
+  files: ClientIdentityFiles,
+  identity: ClientIdentity,
+  clock: Clock,
+): RenewedCredentials<ClientIdentity> {
+  return new RenewedCredentials(clock, identity, async (current) => {
     const [certificate, key] = await Promise.all(
-      [this.#files.certificate, this.#files.key].map((path) =>
-        readSmallFile(path, limits.outwardCertificateBytesMax),
-      ),
+      [files.certificate, files.key].map((path) => readSmallFile(path, limits.outwardCertificateBytesMax)),
     )
-    if (typeof certificate !== 'string' || typeof key !== 'string') return
-    const known = this.#identity
-    if (certificate === known.certificate && key === known.key) return
+    if (typeof certificate !== 'string' || typeof key !== 'string') return current
+    if (certificate === current.certificate && key === current.key) return current
     try {
       createSecureContext({ cert: certificate, key })
     } catch {
       // Only one of the files was replaced so far, or they cannot be used.
-      return
+      return current
     }
-    this.#identity = { ...known, certificate, key }
-  }
+    return { ...current, certificate, key }
+  })
 }

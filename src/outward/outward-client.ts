@@ -10,10 +10,11 @@ import { failureInQueue, pooledCall } from '../host/http-call.ts'
 import type { HttpFailureReason, HttpPhase, HttpResult, HttpServer } from '../host/http-call.ts'
 import type { ClientConfig, ClientIdentity } from '../pki/client-config.ts'
 import { CallSlots } from './call-slots.ts'
-import { ClientCertificateFiles } from './client-certificate-files.ts'
+import { clientCertificateFiles } from './client-certificate-files.ts'
 import { connectionsTo } from './connections.ts'
 import { proxyFor } from './proxy.ts'
-import { TokenFile } from './token-file.ts'
+import type { RenewedCredentials } from './renewed-credentials.ts'
+import { tokenFile } from './token-file.ts'
 
 export type OutwardOptions = {
   /** Ms for a call with all its attempts and its time in the queue. Longer: `timeout`. */
@@ -80,8 +81,8 @@ export class OutwardClient {
   #former: HttpServer | null = null
   readonly #path: string
   readonly #headers: readonly string[]
-  readonly #token: TokenFile | null
-  readonly #certificate: ClientCertificateFiles | null
+  readonly #token: RenewedCredentials<string> | null
+  readonly #certificate: RenewedCredentials<ClientIdentity> | null
   #identity: ClientIdentity | null
   readonly #running = new Set<Cancellation>()
   readonly #slots: CallSlots
@@ -94,17 +95,17 @@ export class OutwardClient {
     this.#options = options
     this.#slots = new CallSlots(options.connectionsMax)
     this.#dependencies = dependencies
-    const { url, authorization, tokenFile, identity } = config
+    const { url, authorization, identity } = config
     if (authorization !== null) validateHeaderValue('authorization', authorization)
     this.#token =
-      tokenFile === null || authorization === null
+      config.tokenFile === null || authorization === null
         ? null
-        : new TokenFile(tokenFile, authorization, dependencies.clock)
+        : tokenFile(config.tokenFile, authorization, dependencies.clock)
     this.#identity = identity
     this.#certificate =
       identity?.files === undefined
         ? null
-        : new ClientCertificateFiles(identity.files, identity, dependencies.clock)
+        : clientCertificateFiles(identity.files, identity, dependencies.clock)
     // Node.js takes a text without certificates for an empty list of authorities.
     if (config.authority?.includes('-----BEGIN ') === false) {
       throw new Error('unable to load root certificates: the CA bundle has no certificate in PEM')
@@ -173,7 +174,7 @@ export class OutwardClient {
 
   /** Opens new connections from now on if the certificate was renewed. Calls in progress go on. */
   async #renew(): Promise<void> {
-    const identity = (await this.#certificate?.identity()) ?? null
+    const identity = (await this.#certificate?.get()) ?? null
     if (identity === null || identity === this.#identity || this.#closed) return
     this.#identity = identity
     this.#former?.agent.destroy()
@@ -214,7 +215,7 @@ export class OutwardClient {
 
   async #send(call: OutwardCall, cancellation: Cancellation): Promise<HttpResult> {
     if (this.#certificate !== null) await this.#renew()
-    const authorization = this.#token === null ? this.#config.authorization : await this.#token.header()
+    const authorization = this.#token === null ? this.#config.authorization : await this.#token.get()
     const isPost = call.method === 'POST'
     const headers = [...this.#headers]
     if (authorization !== null) headers.push('authorization', authorization)

@@ -1,45 +1,20 @@
 import type { Clock } from '../../base/clock.ts'
 import { limits } from '../config/limits.ts'
+import { RenewedCredentials } from './renewed-credentials.ts'
 import { readSmallFile } from './small-file.ts'
 
 /**
- * A bearer token in a file, which another program renews. While the file is missing or unusable the
- * last token stays in use.
+ * Returns the value of the `Authorization` header with a bearer token in a file. While the file is
+ * missing or unusable the last token stays in use.
  *
+ * @param header the value with the token that the file has now
  * @source client-go `transport/token_source.go`
  */
-export class TokenFile {
-  readonly #path: string
-  readonly #clock: Clock
-  #header: string
-  #readMs: number
-  #reading: Promise<void> | null = null
-
-  /** @param header value of the `Authorization` header with the token that the file has now */
-  constructor(path: string, header: string, clock: Clock) {
-    this.#path = path
-    this.#header = header
-    this.#clock = clock
-    this.#readMs = clock.monotonicMs()
-  }
-
-  /** Returns the value of the `Authorization` header. Never rejects. */
-  async header(): Promise<string> {
-    const nowMs = this.#clock.monotonicMs()
-    if (nowMs - this.#readMs >= limits.outwardCredentialFileMs) {
-      this.#reading ??= this.#read(nowMs).finally(() => {
-        this.#reading = null
-      })
-      await this.#reading
-    }
-    return this.#header
-  }
-
-  async #read(nowMs: number): Promise<void> {
-    this.#readMs = nowMs
-    const token = await tokenIn(this.#path)
-    if (token !== null) this.#header = `Bearer ${token}`
-  }
+export function tokenFile(path: string, header: string, clock: Clock): RenewedCredentials<string> {
+  return new RenewedCredentials(clock, header, async (current) => {
+    const token = await tokenIn(path)
+    return token === null ? current : `Bearer ${token}`
+  })
 }
 
 /** Returns null unless the file holds a token that fits a header. */

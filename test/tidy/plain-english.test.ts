@@ -49,7 +49,7 @@ void test('a marker of several words is found across the line break of a comment
   assert.deepEqual(found("const a = '// so'\n// many\n"), [])
 })
 
-void test('what looks like a comment in a text, a template or a regular expression is none', () => {
+void test('what looks like a comment in a text, a template or a regular expression is not one', () => {
   const sample = "const a = 'x//who'\nconst b = /\\/*who/\nconst c = `/*who${a /* told */}//who`\n"
   const found = proseOf('x.ts', sample).map(({ line, text, kind }) => [line, text.trim(), kind])
   assert.deepEqual(found, [[3, 'told', 'comment']])

@@ -20,7 +20,7 @@ export type MutatingWebhooksDependencies = {
   readonly freshness: Freshness
   /**
    * Runs the mutating plugins that come before this one again, on an object that a webhook changed.
-   * Unset: there are none.
+   * Unset: no plugin comes before it.
    */
   readonly reinvoke?: Admission['mutate']
 }

@@ -83,7 +83,7 @@ function invalid(why: string): ReadVerdict {
   return { kind: 'invalid', why }
 }
 
-/** @returns the object, or a text: why there is none */
+/** @returns the object, or the reason why the response has no usable one */
 function parsed(body: Uint8Array): JsonObject | string {
   if (!isUtf8(body)) return 'the response is not valid UTF-8'
   const value = jsonIn(body)

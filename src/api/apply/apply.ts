@@ -101,7 +101,7 @@ type Pruning = {
 
 /**
  * Removes the fields that the applier no longer applies and that have no other owner. Returns the
- * identical object if there are none.
+ * identical object if nothing is removed.
  */
 function prune(versions: KindVersions, merged: JsonObject, { last, entry, managers }: Pruning): JsonObject {
   const { requested } = versions

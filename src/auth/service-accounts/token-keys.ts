@@ -24,9 +24,9 @@ export type SigningKey = { readonly verification: VerificationKey; readonly priv
 export interface TokenKeys {
   /** The keys that verify tokens. */
   readonly verification: readonly VerificationKey[]
-  /** The key that signs new tokens. null: there is none, or none yet. */
+  /** The key that signs new tokens. null: no key signs, or not yet. */
   readonly signing: SigningKey | null
-  /** The key that signs tokens of Secrets. null: there is none, or none yet. */
+  /** The key that signs tokens of Secrets. null: no key signs, or not yet. */
   readonly signingForSecrets: SigningKey | null
 }
 

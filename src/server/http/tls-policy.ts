@@ -11,10 +11,10 @@ export const defaultTlsPolicy: TlsPolicy = Object.freeze({ minVersion: 'TLSv1.2'
 export type TlsFiles = {
   readonly certificate: string
   readonly key: string
-  /** The authorities of client certificates; null: there are none. */
+  /** The authorities of client certificates; null: not configured. */
   readonly clientAuthorities: string | null
   /**
-   * The authorities of the certificates of authenticating proxies. Unset or null: there are none.
+   * The authorities of the certificates of authenticating proxies. Unset or null: not configured.
    */
   readonly proxyAuthorities?: string | null
 }
