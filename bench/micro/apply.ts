@@ -32,11 +32,11 @@ const limits = defaultStoreLimits
 const value = 'v'.repeat(900)
 
 const directory = mkdtempSync(join(tmpdir(), 'orch-bench-'))
-const home: KeyValueDatabases = options.level
+const databases: KeyValueDatabases = options.level
   ? new LevelKeyValueDatabases(directory)
   : new MemoryKeyValueDatabases()
 try {
-  await run(home)
+  await run(databases)
 } finally {
   rmSync(directory, { recursive: true, force: true })
 }
@@ -69,7 +69,7 @@ function open(database: KeyValueDatabases): Promise<StoreMachine> {
     throw cause
   }
   const logLast = logIndex(Number.MAX_SAFE_INTEGER)
-  return StoreMachine.open({ home: database, clock, limits, logBase: noSnapshot, logLast, onFailure })
+  return StoreMachine.open({ databases: database, clock, limits, logBase: noSnapshot, logLast, onFailure })
 }
 
 function logOfPuts(): LogWriter {

@@ -62,7 +62,7 @@ function entriesOf(count: number): readonly Entry[] {
 async function cpuUsOfOne(gatherMs: number): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'orch-database-bench-'))
   const machine = await StoreMachine.open({
-    home: new LevelKeyValueDatabases(directory),
+    databases: new LevelKeyValueDatabases(directory),
     clock: systemClock,
     limits: { ...defaultStoreLimits, batchGatherMs: gatherMs },
     logBase: noSnapshot,

@@ -145,8 +145,11 @@ type Api = {
   readonly close: () => Promise<void>
 }
 
-async function open(plural: string, home?: KeyValueDatabases): Promise<Api> {
-  const { registry, store, close } = await realRegistry('k8s.io', home === undefined ? {} : { home })
+async function open(plural: string, databases?: KeyValueDatabases): Promise<Api> {
+  const { registry, store, close } = await realRegistry(
+    'k8s.io',
+    databases === undefined ? {} : { databases },
+  )
   const definition = registry.catalog.find('', 'v1', plural)
   if (definition === null) throw new Error(`the catalog has no ${plural}`)
   const request = (

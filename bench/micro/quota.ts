@@ -75,8 +75,8 @@ function counted(): number {
   })
   const usage = new StorageUsage()
   return cpuUs(() => {
-    for (const version of versions) usage.made(version, null)
-    for (const version of versions) usage.made(version, version)
+    for (const version of versions) usage.put(version, null)
+    for (const version of versions) usage.put(version, version)
     if (usage.largestPlaces().length === 0) throw new Error('nothing was counted')
   })
 }

@@ -20,7 +20,7 @@ import type { Outcome } from '../store/command.ts'
 import { FileClusterRecord } from '../data-dir/cluster-record-file.ts'
 import { fingerprintOf, foundingOf, hasLog } from '../data-dir/founding.ts'
 import type { MemberKeys } from '../pki/member-keys.ts'
-import { forgetPromise, promisedMs } from '../data-dir/lease-promise.ts'
+import { lowerPromise, promisedMs } from '../data-dir/lease-promise.ts'
 import { FilePeerBook } from '../data-dir/peer-book-file.ts'
 import { withPeerPortAdvice } from './peer-port-advice.ts'
 import { withReplacement } from './replacement-advice.ts'
@@ -120,7 +120,7 @@ export function openConsensus(config: Config, dependencies: ConsensusDependencie
       // clocks.
       if (owedMs === electionMs || clock.monotonicMs() < startedMs + 2 * owedMs) return
       owedMs = electionMs
-      forgetPromise(dependencies.directory, electionMs, log)
+      lowerPromise(dependencies.directory, electionMs, log)
     },
   })
   return opened

@@ -53,16 +53,16 @@ export async function openReplica(site: MemberContext, dependencies: ReplicaDepe
   })
   const { base, lastIndex, repaired, damage } = await node.recovered
   if (repaired !== null) log.warn({ repaired }, 'the log was repaired')
-  const home = config['in-memory']
+  const databases = config['in-memory']
     ? new MemoryKeyValueDatabases()
     : await onDisk(join(directory, databaseFolder))
-  if (damage !== null && (await hasNewerDatabase(home, base.index))) {
+  if (damage !== null && (await hasNewerDatabase(databases, base.index))) {
     throw new StartError('data-directory', withReplacement(damage, config))
   }
   let judge: StateGuard | null = null
   const machine = await openStore(
     {
-      home,
+      databases,
       clock,
       limits: storeLimits,
       logBase: base,

@@ -25,7 +25,7 @@ import { backupLimits } from './limits.ts'
 export type NewStateOptions = Omit<IncarnationOptions, 'usedBytes' | 'objects'> & {
   /** Identity of the copied state. */
   readonly old: Head
-  readonly home: KeyValueDatabases
+  readonly databases: KeyValueDatabases
 }
 
 /** The created state. */
@@ -50,7 +50,7 @@ export class NewStateBuilder {
 
   static async open(options: NewStateOptions): Promise<NewStateBuilder> {
     const name = databaseName(options.old.appliedIndex)
-    return new NewStateBuilder(options, name, await options.home.open(name))
+    return new NewStateBuilder(options, name, await options.databases.open(name))
   }
 
   private constructor(options: NewStateOptions, name: string, store: KeyValueStore) {
@@ -97,7 +97,7 @@ export class NewStateBuilder {
   /** Closes a database that will not be completed. */
   async abandon(): Promise<void> {
     await this.#store.close()
-    await this.#options.home.destroy(this.#name)
+    await this.#options.databases.destroy(this.#name)
   }
 
   async #write(more: readonly KeyValueChange[]): Promise<void> {

@@ -71,7 +71,7 @@ export async function recoverInto(
   const info: MemberInfo = { ...own, id, role: 'voter', wantedRole: 'voter', replaces: null, addedMs: 0 }
   const builder = await NewStateBuilder.open({
     old: headOf(state),
-    home: new LevelKeyValueDatabases(join(directory, databaseFolder)),
+    databases: new LevelKeyValueDatabases(join(directory, databaseFolder)),
     incarnation,
     digest,
     configuration: initialConfiguration([info]),

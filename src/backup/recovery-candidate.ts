@@ -156,12 +156,12 @@ async function stateOf(
   readonly damage: string | null
   readonly suspect: string | null
 }> {
-  const home = new LevelKeyValueDatabases(join(directory, databaseFolder))
+  const databases = new LevelKeyValueDatabases(join(directory, databaseFolder))
   let damage: string | null = null
   let best: MachineState | null = null
   let suspect: string | null = null
-  const marks = await home.quarantineMarks()
-  for (const name of await home.list()) {
+  const marks = await databases.quarantineMarks()
+  for (const name of await databases.list()) {
     const index = indexOfDatabase(name)
     if (index === null || index > base.index) continue
     if (marks.has(name)) {
@@ -169,7 +169,7 @@ async function stateOf(
       continue
     }
     try {
-      const { state, disagreement } = await loaded(home, name)
+      const { state, disagreement } = await loaded(databases, name)
       if (state.appliedIndex > lastIndex) {
         damage ??= `database ${name} is at index ${state.appliedIndex}, the log ends at ${lastIndex}`
       } else if (state.appliedIndex >= base.index && (best?.appliedIndex ?? -1) < state.appliedIndex) {
@@ -192,10 +192,10 @@ async function stateOf(
 }
 
 async function loaded(
-  home: KeyValueDatabases,
+  databases: KeyValueDatabases,
   name: string,
 ): Promise<{ readonly state: MachineState; readonly disagreement: DisagreementRecord | null }> {
-  const store = await home.open(name)
+  const store = await databases.open(name)
   try {
     const state = await loadState(store, defaultStoreLimits, featureLevelMax)
     return { state, disagreement: await readDisagreement(store) }

@@ -135,14 +135,21 @@ export async function restoreInto(
 }
 
 async function buildState(
-  databases: string,
+  folder: string,
   { summary, superseded, incarnation }: RestorePlan,
   { file, name, secret, cluster, membersOf, newKeys }: RestoreOptions,
 ): Promise<NewState> {
   const { head, digest } = summary
-  const home = new LevelKeyValueDatabases(databases)
+  const databases = new LevelKeyValueDatabases(folder)
   const configuration = initialConfiguration(membersOf(peerCluster(cluster, incarnation.id)))
-  const builder = await NewStateBuilder.open({ old: head, home, incarnation, digest, configuration, newKeys })
+  const builder = await NewStateBuilder.open({
+    old: head,
+    databases,
+    incarnation,
+    digest,
+    configuration,
+    newKeys,
+  })
   try {
     const verifier = new SnapshotVerifier(name, (version: Version) => {
       if (!superseded.has(version.revision)) builder.take(version)

@@ -47,7 +47,7 @@ function addComing(member: Command, terminal: Terminal, shared: SharedOptions): 
     )
     .option('--replaces <name>', 'voter that is removed in the change that makes the new member a voter')
     .option('--wait', 'wait until it has joined and caught up', false)
-  seated(add, shared).action((name: string, flags: AddFlags) => memberAdd(terminal, name, flags))
+  withMemberOptions(add, shared).action((name: string, flags: AddFlags) => memberAdd(terminal, name, flags))
   const replace = member
     .command('replace')
     .description(
@@ -56,12 +56,12 @@ function addComing(member: Command, terminal: Terminal, shared: SharedOptions): 
     .argument('<old>', 'member to remove')
     .argument('<new>', 'new member, under another name')
     .option('--no-wait', 'only create the token')
-  seated(replace, shared).action((old: string, next: string, flags: ReplaceFlags) =>
+  withMemberOptions(replace, shared).action((old: string, next: string, flags: ReplaceFlags) =>
     memberReplace(terminal, { old, next }, flags),
   )
 }
 
-function seated(command: Command, shared: SharedOptions): Command {
+function withMemberOptions(command: Command, shared: SharedOptions): Command {
   return command
     .requiredOption('--peer-address <host:port>', 'address that the other members connect to')
     .requiredOption('--client-address <host:port>', 'address that clients connect to')

@@ -45,7 +45,7 @@ export function promisedMs({ directory, electionMs, hasLog, log }: LeasePromiseO
  * Lowers the record to `electionMs`, once every promise of an earlier process has expired. If that
  * cannot be written, the next start waits longer than necessary, with no other effect.
  */
-export function forgetPromise(directory: string, electionMs: number, log: Pick<Logger, 'warn'>): void {
+export function lowerPromise(directory: string, electionMs: number, log: Pick<Logger, 'warn'>): void {
   try {
     record(join(directory, leasePromiseFileName), electionMs)
   } catch (cause) {

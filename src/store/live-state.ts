@@ -12,7 +12,7 @@ import type { MachineState } from './machine/state.ts'
 import type { Revision } from './revision.ts'
 
 export type LiveStateOptions = {
-  readonly home: KeyValueDatabases
+  readonly databases: KeyValueDatabases
   readonly clock: Clock
   readonly limits: StoreLimits
   /** Highest feature level of this member. */
@@ -106,7 +106,7 @@ export class LiveState {
     const database = this.#database
     if (database === null) return
     await database.store.close()
-    await this.#options.home.destroy(database.name)
+    await this.#options.databases.destroy(database.name)
   }
 
   /**
@@ -123,13 +123,13 @@ export class LiveState {
     this.#persister = null
     // If the disk refuses the mark, renaming may still succeed and has the same effect.
     if (database !== null)
-      await this.#options.home.markQuarantined(database.name, reason).catch(() => undefined)
+      await this.#options.databases.markQuarantined(database.name, reason).catch(() => undefined)
     await persister?.stop()
     await this.#noting
     if (database === null) return
     await database.store.close()
     await free
-    await this.#options.home.quarantine(database.name)
+    await this.#options.databases.quarantine(database.name)
   }
 
   /** Flushes, then closes. */

@@ -9,7 +9,7 @@ import type { StoreLimits } from './store-limits.ts'
 
 /** Interface of the state machine for staging. */
 export interface StagingOptions {
-  readonly home: KeyValueDatabases
+  readonly databases: KeyValueDatabases
   readonly limits: StoreLimits
   /** See `loadState`. */
   readonly featureLevelMax: number
@@ -80,11 +80,11 @@ export class Staging {
     if (snapshot.index < lowest) {
       throw new DatabaseError('stale', `a snapshot at ${snapshot.index} is behind ${options.appliedMemory}`)
     }
-    const { home, limits, featureLevelMax } = options
+    const { databases, limits, featureLevelMax } = options
     const name = databaseName(snapshot.index)
-    await home.destroy(name)
+    await databases.destroy(name)
     this.#staged = await SnapshotStage.open({
-      ...{ home, name, limits, snapshot, featureLevelMax },
+      ...{ databases, name, limits, snapshot, featureLevelMax },
       // Later snapshots would have the same feature level and format, or newer ones.
       onTooNew: (cause) => options.failed(cause),
     })

@@ -7,7 +7,7 @@ import type { StoreLimits } from './store-limits.ts'
 import type { Quarantine } from './quarantine.ts'
 
 export type StoreMachineOptions = {
-  readonly home: KeyValueDatabases
+  readonly databases: KeyValueDatabases
   readonly clock: Clock
   readonly limits: StoreLimits
   /** The recovered log begins after this index: it determines which database is the live one. */

@@ -83,7 +83,7 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   private constructor(options: StoreMachineOptions, { open }: LiveDatabase) {
     this.#options = options
-    this.#quarantined = new QuarantinedDatabase(options.home, (news) => options.onQuarantinedDatabase?.(news))
+    this.#quarantined = new QuarantinedDatabase(options.databases, options.onQuarantinedDatabase)
     this.#staging = this.#newStaging()
     this.#live = this.#newLive(open?.state ?? emptyAt(options.logBase), open?.database ?? null)
     this.#trustedSinceMs = options.clock.monotonicMs()
@@ -354,10 +354,10 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   #newLive(state: MachineState, database: Database | null): LiveState {
-    const { home, clock, limits } = this.#options
+    const { databases, clock, limits } = this.#options
     return new LiveState(
       {
-        ...{ home, clock, limits, featureLevelMax: levelMaxOf(this.#options) },
+        ...{ databases, clock, limits, featureLevelMax: levelMaxOf(this.#options) },
         onDisk: (applied) => {
           this.#quarantined.durable(applied)
           if (this.capacity > 0) this.#onCapacity()
@@ -370,11 +370,11 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   #newStaging(): Staging {
-    const { home, limits } = this.#options
+    const { databases, limits } = this.#options
     const appliedMemory = (): LogIndex => this.appliedMemory
     const wanted = (): LogIndex | null => this.wanted
     return new Staging({
-      ...{ home, limits, featureLevelMax: levelMaxOf(this.#options) },
+      ...{ databases, limits, featureLevelMax: levelMaxOf(this.#options) },
       get appliedMemory() {
         return appliedMemory()
       },

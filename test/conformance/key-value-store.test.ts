@@ -14,10 +14,10 @@ import { SimKeyValueDisk } from '../simulation/kv.ts'
 import { World } from '../simulation/world.ts'
 import type { Owner } from '../simulation/world.ts'
 import { keyValueStoreSuite } from './key-value-store.ts'
-import type { KeyValueHomeUnderTest } from './key-value-store.ts'
+import type { KeyValueDatabasesUnderTest } from './key-value-store.ts'
 
 keyValueStoreSuite('memory', async () => ({
-  home: new MemoryKeyValueDatabases(),
+  databases: new MemoryKeyValueDatabases(),
   act: (body) => body(),
   destroy: async () => undefined,
 }))
@@ -25,7 +25,7 @@ keyValueStoreSuite('memory', async () => ({
 keyValueStoreSuite('LevelDB', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'orch-kv-'))
   return {
-    home: new LevelKeyValueDatabases(join(directory, 'databases')),
+    databases: new LevelKeyValueDatabases(join(directory, 'databases')),
     act: (body) => body(),
     destroy: () => rm(directory, { recursive: true, force: true }),
   }
@@ -34,11 +34,11 @@ keyValueStoreSuite('LevelDB', async () => {
 keyValueStoreSuite('simulated', async () => simulated(0))
 keyValueStoreSuite('simulated with delays', async () => simulated(20))
 
-function simulated(msMax: number): KeyValueHomeUnderTest {
+function simulated(msMax: number): KeyValueDatabasesUnderTest {
   const world = new World({ seed: 11, trace: null })
   const disk = new SimKeyValueDisk(world, { writeMsMax: msMax, readMsMax: msMax })
   return {
-    home: disk.mount(owner()),
+    databases: disk.mount(owner()),
     act: async (body) => {
       let ended = false
       const run = body().finally(() => {
@@ -58,13 +58,13 @@ function owner(): Owner {
 
 void test('LevelDB: a database whose removal crashed is removed and never listed', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'orch-kv-'))
-  const home = new LevelKeyValueDatabases(directory)
-  await (await home.open('db-0')).close()
-  await (await home.open('db-5')).close()
+  const databases = new LevelKeyValueDatabases(directory)
+  await (await databases.open('db-0')).close()
+  await (await databases.open('db-5')).close()
   await rename(join(directory, 'db-5'), join(directory, 'db-5.removed'))
-  assert.deepEqual(await home.list(), ['db-0'])
+  assert.deepEqual(await databases.list(), ['db-0'])
   assert.deepEqual(await readdir(directory), ['db-0'])
-  await home.destroy('db-0')
+  await databases.destroy('db-0')
   assert.deepEqual(await readdir(directory), [])
   await rm(directory, { recursive: true, force: true })
 })

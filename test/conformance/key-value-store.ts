@@ -11,19 +11,19 @@ import type {
  * The implementation under test. `act` runs a test in an environment in which its promises make
  * progress.
  */
-export type KeyValueHomeUnderTest = {
-  readonly home: KeyValueDatabases
+export type KeyValueDatabasesUnderTest = {
+  readonly databases: KeyValueDatabases
   readonly act: (body: () => Promise<void>) => Promise<void>
   readonly destroy: () => Promise<void>
 }
 
 /** The tests that every implementation of KeyValueStore passes. */
-export function keyValueStoreSuite(name: string, make: () => Promise<KeyValueHomeUnderTest>): void {
-  const check = (sentence: string, body: (home: KeyValueDatabases) => Promise<void>): void => {
+export function keyValueStoreSuite(name: string, make: () => Promise<KeyValueDatabasesUnderTest>): void {
+  const check = (sentence: string, body: (databases: KeyValueDatabases) => Promise<void>): void => {
     void test(`${name}: ${sentence}`, async () => {
-      const { home, act, destroy } = await make()
+      const { databases, act, destroy } = await make()
       try {
-        await act(() => body(home))
+        await act(() => body(databases))
       } finally {
         await destroy()
       }
@@ -31,21 +31,21 @@ export function keyValueStoreSuite(name: string, make: () => Promise<KeyValueHom
   }
   suiteOfReads(check)
   suiteOfWrites(check)
-  suiteOfHomes(check)
+  suiteOfDatabases(check)
 }
 
-type Check = (sentence: string, body: (home: KeyValueDatabases) => Promise<void>) => void
+type Check = (sentence: string, body: (databases: KeyValueDatabases) => Promise<void>) => void
 
 function suiteOfReads(check: Check): void {
-  check('a missing key is read as null, at its position among the requested keys', async (home) => {
-    const store = await home.open('db-0')
+  check('a missing key is read as null, at its position among the requested keys', async (databases) => {
+    const store = await databases.open('db-0')
     await store.write([{ kind: 'put', key: bytes(1), value: bytes(9) }])
     assert.deepEqual(plain(await store.getMany([bytes(2), bytes(1), bytes(3)])), [null, [9], null])
     await store.close()
   })
 
-  check('a range includes its start but not its end, ascending by bytes', async (home) => {
-    const store = await home.open('db-0')
+  check('a range includes its start but not its end, ascending by bytes', async (databases) => {
+    const store = await databases.open('db-0')
     for (const key of [[255], [1], [1, 0], [2], [0, 200], [128]]) {
       await store.write([{ kind: 'put', key: bytes(...key), value: bytes(7) }])
     }
@@ -54,8 +54,8 @@ function suiteOfReads(check: Check): void {
     await store.close()
   })
 
-  check('a range of large values is returned in pieces without gaps', async (home) => {
-    const store = await home.open('db-0')
+  check('a range of large values is returned in pieces without gaps', async (databases) => {
+    const store = await databases.open('db-0')
     const value = new Uint8Array(100_000).fill(5)
     const keys = Array.from({ length: 20 }, (_, at) => bytes(3, at))
     await store.write(keys.map((key) => ({ kind: 'put', key, value })))
@@ -71,8 +71,8 @@ function suiteOfReads(check: Check): void {
     await store.close()
   })
 
-  check('a snapshot does not see what is written after it', async (home) => {
-    const store = await home.open('db-0')
+  check('a snapshot does not see what is written after it', async (databases) => {
+    const store = await databases.open('db-0')
     await store.write([
       { kind: 'put', key: bytes(1), value: bytes(1) },
       { kind: 'put', key: bytes(2), value: bytes(1) },
@@ -98,8 +98,8 @@ function suiteOfReads(check: Check): void {
 }
 
 function suiteOfWrites(check: Check): void {
-  check('the last change of a key in a batch takes effect', async (home) => {
-    const store = await home.open('db-0')
+  check('the last change of a key in a batch takes effect', async (databases) => {
+    const store = await databases.open('db-0')
     await store.write([
       { kind: 'put', key: bytes(1), value: bytes(1) },
       { kind: 'delete', key: bytes(1) },
@@ -110,8 +110,8 @@ function suiteOfWrites(check: Check): void {
     await store.close()
   })
 
-  check('a read during a batch sees all of it or nothing', async (home) => {
-    const store = await home.open('db-0')
+  check('a read during a batch sees all of it or nothing', async (databases) => {
+    const store = await databases.open('db-0')
     const changes = Array.from({ length: 40 }, (_, at) => {
       return { kind: 'put', key: bytes(at), value: new Uint8Array(2_000).fill(at) } as const
     })
@@ -126,8 +126,8 @@ function suiteOfWrites(check: Check): void {
     await store.close()
   })
 
-  check('batches take effect in the order of the calls', async (home) => {
-    const store = await home.open('db-0')
+  check('batches take effect in the order of the calls', async (databases) => {
+    const store = await databases.open('db-0')
     const writes = Array.from({ length: 30 }, (_, at) =>
       store.write([{ kind: 'put', key: bytes(1), value: bytes(at) }]),
     )
@@ -136,8 +136,8 @@ function suiteOfWrites(check: Check): void {
     await store.close()
   })
 
-  check('a compaction keeps every value, and waits for open snapshots', async (home) => {
-    const store = await home.open('db-0')
+  check('a compaction keeps every value, and waits for open snapshots', async (databases) => {
+    const store = await databases.open('db-0')
     for (const at of [1, 2, 3]) await store.write([{ kind: 'put', key: bytes(at), value: bytes(at) }])
     await store.write([{ kind: 'delete', key: bytes(2) }])
     await store.write([{ kind: 'put', key: bytes(3), value: bytes(4) }])
@@ -148,22 +148,22 @@ function suiteOfWrites(check: Check): void {
     assert.equal(await store.compact(), true)
     assert.deepEqual(await keysBetween(store, bytes(0), bytes(255)), [[1], [3]])
     await store.close()
-    const again = await home.open('db-0')
+    const again = await databases.open('db-0')
     assert.deepEqual(plain(await again.getMany([bytes(1), bytes(2), bytes(3)])), [[1], null, [4]])
     await again.close()
   })
 
-  check('written data is readable after close and open', async (home) => {
-    const store = await home.open('db-0')
+  check('written data is readable after close and open', async (databases) => {
+    const store = await databases.open('db-0')
     await store.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])
     await store.close()
-    const again = await home.open('db-0')
+    const again = await databases.open('db-0')
     assert.deepEqual(plain(await again.getMany([bytes(1)])), [[1]])
     await again.close()
   })
 
-  check('only the bytes of a view into a larger buffer are written', async (home) => {
-    const store = await home.open('db-0')
+  check('only the bytes of a view into a larger buffer are written', async (databases) => {
+    const store = await databases.open('db-0')
     const large = Uint8Array.from({ length: 50 }, (_, at) => at)
     await store.write([{ kind: 'put', key: large.subarray(10, 12), value: large.subarray(20, 23) }])
     assert.deepEqual(plain(await store.getMany([bytes(10, 11)])), [[20, 21, 22]])
@@ -171,63 +171,66 @@ function suiteOfWrites(check: Check): void {
   })
 }
 
-function suiteOfHomes(check: Check): void {
-  check('databases with different names are separate', async (home) => {
-    const [first, second] = [await home.open('db-0'), await home.open('db-5')]
+function suiteOfDatabases(check: Check): void {
+  check('databases with different names are separate', async (databases) => {
+    const [first, second] = [await databases.open('db-0'), await databases.open('db-5')]
     await first.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])
     assert.deepEqual(plain(await second.getMany([bytes(1)])), [null])
-    assert.deepEqual([...(await home.list())].sort(), ['db-0', 'db-5'])
+    assert.deepEqual([...(await databases.list())].sort(), ['db-0', 'db-5'])
     await first.close()
     await second.close()
   })
 
-  check('a quarantined database is not listed, and its name can be used again', async (home) => {
-    const first = await home.open('db-0')
+  check('a quarantined database is not listed, and its name can be used again', async (databases) => {
+    const first = await databases.open('db-0')
     await first.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])
     await first.close()
-    await home.quarantine('db-0')
-    await home.quarantine('db-9')
-    assert.deepEqual(await home.list(), [])
-    const again = await home.open('db-0')
+    await databases.quarantine('db-0')
+    await databases.quarantine('db-9')
+    assert.deepEqual(await databases.list(), [])
+    const again = await databases.open('db-0')
     assert.deepEqual(plain(await again.getMany([bytes(1)])), [null])
     await again.write([{ kind: 'put', key: bytes(1), value: bytes(2) }])
     await again.close()
-    await home.quarantine('db-0')
-    await home.discardQuarantined()
-    await home.discardQuarantined()
-    assert.deepEqual(await home.list(), [])
+    await databases.quarantine('db-0')
+    await databases.discardQuarantined()
+    await databases.discardQuarantined()
+    assert.deepEqual(await databases.list(), [])
   })
 
   check(
     'a quarantine mark is removed with its database and does not mark the next database of that name',
-    async (home) => {
-      assert.deepEqual(await home.quarantineMarks(), new Map())
-      const store = await home.open('db-7')
-      await home.markQuarantined('db-7', 'first')
-      await home.markQuarantined('db-7', 'again')
-      await home.markQuarantined('db-8', 'not there')
-      assert.deepEqual([...(await home.quarantineMarks())].sort(), [
+    async (databases) => {
+      assert.deepEqual(await databases.quarantineMarks(), new Map())
+      const store = await databases.open('db-7')
+      await databases.markQuarantined('db-7', 'first')
+      await databases.markQuarantined('db-7', 'again')
+      await databases.markQuarantined('db-8', 'not there')
+      assert.deepEqual([...(await databases.quarantineMarks())].sort(), [
         ['db-7', 'again'],
         ['db-8', 'not there'],
       ])
-      assert.deepEqual(await home.list(), ['db-7'])
+      assert.deepEqual(await databases.list(), ['db-7'])
       await store.close()
-      for (const name of ['db-7', 'db-8', 'db-9']) await home.quarantine(name)
-      assert.deepEqual([...(await home.list()), ...(await home.quarantineMarks())], [])
+      for (const name of ['db-7', 'db-8', 'db-9']) await databases.quarantine(name)
+      assert.deepEqual([...(await databases.list()), ...(await databases.quarantineMarks())], [])
     },
   )
 
-  check('a destroyed database is not listed, and destroying a missing one is not an error', async (home) => {
-    const store = await home.open('db-0')
-    await store.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])
-    await store.close()
-    await home.destroy('db-0')
-    await home.destroy('db-9')
-    assert.deepEqual(await home.list(), [])
-    const again = await home.open('db-0')
-    assert.deepEqual(plain(await again.getMany([bytes(1)])), [null])
-    await again.close()
-  })
+  check(
+    'a destroyed database is not listed, and destroying a missing one is not an error',
+    async (databases) => {
+      const store = await databases.open('db-0')
+      await store.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])
+      await store.close()
+      await databases.destroy('db-0')
+      await databases.destroy('db-9')
+      assert.deepEqual(await databases.list(), [])
+      const again = await databases.open('db-0')
+      assert.deepEqual(plain(await again.getMany([bytes(1)])), [null])
+      await again.close()
+    },
+  )
 }
 
 function bytes(...values: number[]): Uint8Array {

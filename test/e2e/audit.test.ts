@@ -21,11 +21,11 @@ import type { MemberProcess } from '../support/drivers/process-cluster.ts'
 import { serverProgram } from '../support/drivers/programs.ts'
 import { patienceMs, until } from '../support/tools/until.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'orch-audit-'))
-after(() => rmSync(home, { recursive: true, force: true }))
+const scratch = mkdtempSync(join(tmpdir(), 'orch-audit-'))
+after(() => rmSync(scratch, { recursive: true, force: true }))
 
 function policyFile(name: string, text: string): string {
-  const path = join(home, name)
+  const path = join(scratch, name)
   writeFileSync(path, `apiVersion: audit.k8s.io/v1\nkind: Policy\n${text}`)
   return path
 }
@@ -57,7 +57,7 @@ async function found(path: string, wanted: (event: LoggedEvent) => boolean): Pro
 }
 
 void test('spec 6.2: kubectl reads a deprecated kind, and the audit log names the user and the deprecation', async (t) => {
-  const path = join(home, 'deprecated.log')
+  const path = join(scratch, 'deprecated.log')
   const rules = [
     'rules:',
     '- {level: Metadata, resources: [{resources: [secrets]}]}',
@@ -92,7 +92,7 @@ void test('spec 6.2: kubectl reads a deprecated kind, and the audit log names th
 })
 
 void test('an audit log rotated under load loses only the files beyond the retention', async (t) => {
-  const directory = join(home, 'rotated')
+  const directory = join(scratch, 'rotated')
   const { member } = await start(t, {
     'audit-policy-file': policyFile(
       'rotated.yaml',
@@ -200,7 +200,7 @@ void test('a webhook receives all events, including those that it rejected first
   t.after(() => receiver.close())
   const address = receiver.address()
   if (address === null || typeof address === 'string') throw new Error('a TCP server has a port')
-  const kubeconfig = join(home, 'hook.kubeconfig')
+  const kubeconfig = join(scratch, 'hook.kubeconfig')
   const cluster = { server: `http://127.0.0.1:${address.port}/events` }
   const config = {
     clusters: [{ name: 'c', cluster }],
@@ -239,9 +239,9 @@ void test('a webhook receives all events, including those that it rejected first
 void describe('impossible audit options fail with a one-line error', () => {
   const good = policyFile('good.yaml', 'rules: [{level: None}]')
   const bad = policyFile('bad.yaml', 'rules: [{level: Metadata, verb: [get]}]')
-  const log = join(home, 'never.log')
+  const log = join(scratch, 'never.log')
   const noAuthority = (): string => {
-    const path = join(home, 'spoiled.kubeconfig')
+    const path = join(scratch, 'spoiled.kubeconfig')
     const data = Buffer.from('-----BEGIN CERTIFICATE-----\nnone\n-----END CERTIFICATE-----').toString(
       'base64',
     )
@@ -259,7 +259,7 @@ void describe('impossible audit options fail with a one-line error', () => {
     ],
     [
       'an audit policy file that does not exist is refused',
-      ['--audit-policy-file', join(home, 'none.yaml'), '--audit-log-path', log],
+      ['--audit-policy-file', join(scratch, 'none.yaml'), '--audit-log-path', log],
       /--audit-policy-file: .*none\.yaml cannot be read \(ENOENT\)/,
     ],
     [

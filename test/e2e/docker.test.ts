@@ -56,24 +56,25 @@ function cannotRun(): string | false {
 }
 
 void test('the image and the compose file run three members', { skip: cannotRun() }, async (t) => {
-  const home = mkdtempSync(join(tmpdir(), 'orch-docker-'))
-  cpSync(folder, home, { recursive: true })
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-docker-'))
+  cpSync(folder, scratch, { recursive: true })
   const run = (program: string, cwd: string, ...args: readonly string[]): string => {
     const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8' })
     assert.equal(status, 0, `${program} ${args.join(' ')}:\n${stdout}${stderr}`)
     return stdout
   }
-  const orchctl = (...args: readonly string[]): string => run(process.execPath, home, orchctlProgram, ...args)
+  const orchctl = (...args: readonly string[]): string =>
+    run(process.execPath, scratch, orchctlProgram, ...args)
   const compose = (...args: readonly string[]): string =>
-    run('docker', home, 'compose', '-p', 'orch-test', ...args)
+    run('docker', scratch, 'compose', '-p', 'orch-test', ...args)
   t.after(() => {
-    spawnSync('docker', ['compose', '-p', 'orch-test', 'down', '--volumes'], { cwd: home })
-    rmSync(home, { recursive: true, force: true })
+    spawnSync('docker', ['compose', '-p', 'orch-test', 'down', '--volumes'], { cwd: scratch })
+    rmSync(scratch, { recursive: true, force: true })
   })
-  run('npm', root, 'pack', '--pack-destination', home)
+  run('npm', root, 'pack', '--pack-destination', scratch)
   const members = 'n1=127.0.0.1+n1:6443,n2=127.0.0.1+n2:6444,n3=127.0.0.1+n3:6445'
   orchctl('pki', 'init', '--dir', 'pki', '--members', members)
-  const keys = join(home, 'pki/members')
+  const keys = join(scratch, 'pki/members')
   chownSync(keys, 10001, 10001)
   for (const path of readdirSync(keys, { recursive: true, encoding: 'utf8' })) {
     chownSync(join(keys, path), 10001, 10001)

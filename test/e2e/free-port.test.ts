@@ -80,8 +80,8 @@ async function recordedAddress(kubeconfig: string): Promise<unknown> {
 }
 
 void test('a server with port 0 reports its port everywhere and keeps it after a restart', async () => {
-  const home = mkdtempSync(join(tmpdir(), 'orch-port-'))
-  const data = `--data-dir=${join(home, 'data')}`
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-port-'))
+  const data = `--data-dir=${join(scratch, 'data')}`
   try {
     const urls: string[] = []
     for (let start = 0; start < 2; start++) {
@@ -98,7 +98,7 @@ void test('a server with port 0 reports its port everywhere and keeps it after a
     }
     assert.equal(urls[0], urls[1])
 
-    const path = join(home, 'data', 'client-port')
+    const path = join(scratch, 'data', 'client-port')
     writeFileSync(path, `${readFileSync(path, 'utf8').trim()}x`)
     const [code, lines] = await new Alone(data).ends()
     assert.deepEqual([code, lines.length], [1, 1], lines.join('\n'))
@@ -109,7 +109,7 @@ void test('a server with port 0 reports its port everywhere and keeps it after a
     assert.deepEqual([known, words.length], [2, 1], words.join('\n'))
     assert.match(words[0] ?? '', /the cluster knows this member by the port it had before: give that one$/)
   } finally {
-    rmSync(home, { recursive: true })
+    rmSync(scratch, { recursive: true })
   }
 })
 

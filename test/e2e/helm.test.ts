@@ -63,10 +63,10 @@ function writeChart(directory: string): string {
 }
 
 void test('helm manages a release as a user with the role admin in one namespace', async (t) => {
-  const home = mkdtempSync(join(tmpdir(), 'orch-helm-'))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
-  const helm = Helm.find(home)
-  const chart = writeChart(home)
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-helm-'))
+  t.after(() => rmSync(scratch, { recursive: true, force: true }))
+  const helm = Helm.find(scratch)
+  const chart = writeChart(scratch)
   const cluster = await ProcessCluster.start({ members: 1, domain: 'k8s.io' })
   t.after(() => cluster.remove())
   const admin = (args: readonly string[]): Promise<string> => kubectl.ok(cluster.kubeconfig, args)
@@ -75,7 +75,7 @@ void test('helm manages a release as a user with the role admin in one namespace
   const binding = ['create', 'rolebinding', 'deployer', '-n', 'shop', '--clusterrole=admin']
   await admin([...binding, '--serviceaccount=shop:deployer'])
   const token = (await admin(['create', 'token', 'deployer', '-n', 'shop'])).trim()
-  const kubeconfig = join(home, 'deployer.kubeconfig')
+  const kubeconfig = join(scratch, 'deployer.kubeconfig')
   const ca = Buffer.from(cluster.credentials.ca).toString('base64')
   const server = cluster.member('n1').url
   writeFileSync(

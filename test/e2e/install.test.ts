@@ -41,25 +41,25 @@ type Packed = {
 }
 
 void test('npm pack without a build fails with a one-line error', (t) => {
-  const home = mkdtempSync(join(tmpdir(), 'orch-unbuilt-'))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
-  copyFileSync(join(root, 'package.json'), join(home, 'package.json'))
-  const { status, stderr } = spawnSync('npm', ['pack'], { cwd: home, encoding: 'utf8' })
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-unbuilt-'))
+  t.after(() => rmSync(scratch, { recursive: true, force: true }))
+  copyFileSync(join(root, 'package.json'), join(scratch, 'package.json'))
+  const { status, stderr } = spawnSync('npm', ['pack'], { cwd: scratch, encoding: 'utf8' })
   assert.notEqual(status, 0)
   assert.match(stderr, /^nothing is built: run make build first$/m)
 })
 
 void test('the npm package puts both commands on the PATH, and they run a cluster of three', async (t) => {
-  const home = mkdtempSync(join(tmpdir(), 'orch-install-'))
-  const empty = join(home, 'empty')
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-install-'))
+  const empty = join(scratch, 'empty')
   const orchctl = join(empty, 'node_modules/.bin/orchctl')
   t.after(() => {
     spawnSync(orchctl, ['cluster', 'down', '--force', '--timeout', '10'], { cwd: empty })
-    rmSync(home, { recursive: true, force: true, maxRetries: 10 })
+    rmSync(scratch, { recursive: true, force: true, maxRetries: 10 })
   })
   mkdirSync(empty)
   writeFileSync(join(empty, 'package.json'), '{"private":true}')
-  const printed = run(root, 'npm', 'pack', '--json', '--pack-destination', home)
+  const printed = run(root, 'npm', 'pack', '--json', '--pack-destination', scratch)
   // Some versions of npm print the name of the prepack script first.
   const [packed] = JSON.parse(printed.slice(printed.indexOf('[\n'))) as Packed[]
   assert.ok(packed !== undefined)
@@ -74,7 +74,7 @@ void test('the npm package puts both commands on the PATH, and they run a cluste
     )
   assert.deepEqual(unneeded, [])
   const options = ['--prefer-offline', '--no-audit', '--no-fund', '--engine-strict']
-  run(empty, 'npm', 'install', ...options, join(home, packed.filename))
+  run(empty, 'npm', 'install', ...options, join(scratch, packed.filename))
   const installed = readdirSync(join(empty, 'node_modules'))
   assert.ok(installed.includes('level') && !installed.includes('fastify'), installed.join(' '))
   const { version } = JSON.parse(

@@ -19,7 +19,7 @@ const maps = '/api/v1/namespaces/work/configmaps'
 
 void test('after the loss of two of three members the third recovers alone, and the old ones are rejected', async (t) => {
   const cluster = await ProcessCluster.start()
-  const home = mkdtempSync(join(tmpdir(), 'orch-recover-'))
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-recover-'))
   const [n1, n2, n3] = cluster.members
   assert.ok(n1 && n2 && n3)
   const clients = cluster.members.map(({ client }) => client)
@@ -33,7 +33,7 @@ void test('after the loss of two of three members the third recovers alone, and 
     await informer.stop()
     for (const writer of writing) await writer.stop()
     await cluster.remove()
-    rmSync(home, { recursive: true, force: true })
+    rmSync(scratch, { recursive: true, force: true })
   })
   const created = (): string[] => writing.flatMap(({ record }) => [...record.created.keys()])
   await until(
@@ -52,7 +52,7 @@ void test('after the loss of two of three members the third recovers alone, and 
   assert.match((await orchctl(...words, '--yes')).err, /member n[23] answers at 127\.0\.0\.1:\d+: stop it/)
   for (const lost of [n2, n3]) {
     await lost.stop('SIGKILL')
-    renameSync(data(lost), join(home, lost.name))
+    renameSync(data(lost), join(scratch, lost.name))
   }
   const requested = await orchctl(...words)
   assert.equal(requested.code, 1)
@@ -82,7 +82,7 @@ void test('after the loss of two of three members the third recovers alone, and 
   )
   assert.equal(informer.gone, goneBefore + 1)
 
-  renameSync(join(home, n3.name), data(n3))
+  renameSync(join(scratch, n3.name), data(n3))
   n3.start()
   const refusal = /belongs to cluster \\?"test\\?", not \\?"test@\d{8}T\d{6}Z(-[0-9a-f]{12}){2}\\?"/
   await until(

@@ -14,10 +14,10 @@ import { freePorts } from '../../fixtures/port-range.ts'
 import { patienceMs } from '../support/tools/until.ts'
 
 void test('a local cluster continues from a snapshot of another one', async () => {
-  const home = mkdtempSync(join(tmpdir(), 'orch-local-'))
-  const [first, second] = [join(home, 'first'), join(home, 'second')]
-  const secret = join(home, 'passphrase')
-  const file = join(home, 'b.snap')
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-local-'))
+  const [first, second] = [join(scratch, 'first'), join(scratch, 'second')]
+  const secret = join(scratch, 'passphrase')
+  const file = join(scratch, 'b.snap')
   writeFileSync(secret, 'correct horse\n')
   const done = async (...args: readonly string[]): Promise<Ran> => {
     const ran = await orchctl(...args)
@@ -68,6 +68,6 @@ void test('a local cluster continues from a snapshot of another one', async () =
     assert.match((await orchctl(...restored)).err, /data is not empty \(.*\): give another directory/)
   } finally {
     for (const directory of [first, second]) await orchctl('cluster', 'down', '--force', '--dir', directory)
-    rmSync(home, { recursive: true, force: true })
+    rmSync(scratch, { recursive: true, force: true })
   }
 })

@@ -73,7 +73,7 @@ async function kill(members: readonly MemberProcess[]): Promise<void> {
 
 void test('after two rounds of save, destroy and restore informers get 410 and recover', async (t) => {
   const cluster = await ProcessCluster.start()
-  const home = mkdtempSync(join(tmpdir(), 'orch-restore-'))
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-restore-'))
   const clients = cluster.members.map(({ client }) => client)
   const [client] = clients as [ApiClient]
   const informers: RelistingInformer[] = []
@@ -82,7 +82,7 @@ void test('after two rounds of save, destroy and restore informers get 410 and r
     for (const informer of informers) await informer.stop()
     for (const writer of writers) await writer.stop()
     await cluster.remove()
-    rmSync(home, { recursive: true, force: true })
+    rmSync(scratch, { recursive: true, force: true })
   })
   assert.equal((await client.post('/api/v1/namespaces', { metadata: { name: 'work' } })).status, 201)
   const window = ['--history-window', '1h', '--kubeconfig', cluster.kubeconfig]
@@ -113,7 +113,7 @@ void test('after two rounds of save, destroy and restore informers get 410 and r
   const leader = await cluster.leader()
   const follower = cluster.members.find((member) => member !== leader)
   assert.ok(follower)
-  const file = join(home, 'b.snap')
+  const file = join(scratch, 'b.snap')
   const reported: string[] = ['--kubeconfig', cluster.kubeconfig, '--endpoint', follower.name, '-o', 'json']
   const saving = await orchctl('snapshot', 'save', file, ...reported)
   assert.equal(saving.code, 0, saving.err)
@@ -138,7 +138,7 @@ void test('after two rounds of save, destroy and restore informers get 410 and r
   for (const life of [1, 2]) {
     await kill(cluster.members)
     for (const { directory, name } of cluster.members)
-      renameSync(join(directory, 'data'), join(home, `${name}-before-${life}`))
+      renameSync(join(directory, 'data'), join(scratch, `${name}-before-${life}`))
     const goneBefore = informers.map(({ gone }) => gone)
     const digests = await restored(cluster, file)
     assert.equal(new Set(digests).size, 1, digests.join(' '))
@@ -185,8 +185,8 @@ void test('after two rounds of save, destroy and restore informers get 410 and r
   const [, , third] = cluster.members
   assert.ok(third)
   await kill([third])
-  renameSync(join(third.directory, 'data'), join(home, 'n3-of-now'))
-  renameSync(join(home, 'n3-before-2'), join(third.directory, 'data'))
+  renameSync(join(third.directory, 'data'), join(scratch, 'n3-of-now'))
+  renameSync(join(scratch, 'n3-before-2'), join(third.directory, 'data'))
   third.start()
   const refusal = /belongs to cluster \\?"test@\d{8}T\d{6}Z(-[0-9a-f]{12}){2}\\?", not \\?"test@/
   await until(

@@ -100,8 +100,8 @@ class Robot {
 void test('an informer runs as a service account through a failover and a token renewal, until it loses its role', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3, domain: 'k8s.io' })
   t.after(() => cluster.remove())
-  const home = mkdtempSync(join(tmpdir(), 'orch-robot-'))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-robot-'))
+  t.after(() => rmSync(scratch, { recursive: true, force: true }))
   const leader = await cluster.leader()
   const members = [leader, ...cluster.members.filter((member) => member !== leader)]
   // kubectl asks a member that is not killed.
@@ -111,7 +111,7 @@ void test('an informer runs as a service account through a failover and a token 
   await ok('create', 'serviceaccount', 'robot')
   await ok('create', 'role', 'reader', '--verb=get,list,watch', '--resource=configmaps')
   await ok('create', 'rolebinding', 'robot', '--role=reader', '--serviceaccount=default:robot')
-  const tokenPath = join(home, 'token')
+  const tokenPath = join(scratch, 'token')
   /** Gives the robot a token that is valid as long as the Secret. */
   const renew = async (secret: string): Promise<void> => {
     await ok('create', 'secret', 'generic', secret)

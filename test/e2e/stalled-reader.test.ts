@@ -22,13 +22,13 @@ import { patienceMs, until } from '../support/tools/until.ts'
 const changes = 400
 
 void test('a stalled reader of standard output blocks neither requests nor the shutdown', async (t) => {
-  const home = mkdtempSync(join(tmpdir(), 'orch-stalled-'))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
-  const policy = join(home, 'policy.yaml')
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-stalled-'))
+  t.after(() => rmSync(scratch, { recursive: true, force: true }))
+  const policy = join(scratch, 'policy.yaml')
   writeFileSync(policy, 'apiVersion: audit.orch.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n')
   const [port = 0] = await freePorts(1)
   const audit = [`--audit-policy-file=${policy}`, '--audit-log-path=-', '--audit-log-mode=batch']
-  const place = [`--data-dir=${home}/data`, '--bind-address=127.0.0.1', `--secure-port=${port}`]
+  const place = [`--data-dir=${scratch}/data`, '--bind-address=127.0.0.1', `--secure-port=${port}`]
   const child = spawn(process.execPath, [serverProgram, ...place, ...audit], {
     stdio: ['ignore', 'pipe', 'inherit'],
     // A stopped process handles no other signal.
@@ -36,7 +36,7 @@ void test('a stalled reader of standard output blocks neither requests nor the s
     timeout: 2 * patienceMs,
   })
   t.after(() => child.kill('SIGKILL'))
-  const kubeconfig = join(home, 'data/admin.kubeconfig')
+  const kubeconfig = join(scratch, 'data/admin.kubeconfig')
   await until('it has made its kubeconfig', () => existsSync(kubeconfig))
   const [endpoint] = readEndpoints(kubeconfig)
   assert.ok(endpoint)

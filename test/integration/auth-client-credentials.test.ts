@@ -37,15 +37,15 @@ cat output.$n 2>/dev/null || cat output
 class Plugin {
   readonly kubeconfig: string
   readonly clock = new ManualClock()
-  readonly #home: string
+  readonly #scratch: string
   readonly #host: CredentialHost
 
   constructor(t: TestContext, api: AccessServer, exec: object = {}) {
-    this.#home = mkdtempSync(join(tmpdir(), 'orch-plugin-'))
-    t.after(() => rmSync(this.#home, { recursive: true, force: true }))
-    this.kubeconfig = join(this.#home, 'config')
-    writeFileSync(join(this.#home, 'login'), script)
-    chmodSync(join(this.#home, 'login'), 0o700)
+    this.#scratch = mkdtempSync(join(tmpdir(), 'orch-plugin-'))
+    t.after(() => rmSync(this.#scratch, { recursive: true, force: true }))
+    this.kubeconfig = join(this.#scratch, 'config')
+    writeFileSync(join(this.#scratch, 'login'), script)
+    chmodSync(join(this.#scratch, 'login'), 0o700)
     const cluster = {
       server: api.url,
       'certificate-authority-data': Buffer.from(api.serverAuthority.pem).toString('base64'),
@@ -70,15 +70,15 @@ class Plugin {
   }
 
   prints(text: string, run?: number): void {
-    writeFileSync(join(this.#home, run === undefined ? 'output' : `output.${run}`), text)
+    writeFileSync(join(this.#scratch, run === undefined ? 'output' : `output.${run}`), text)
   }
 
   get runs(): number {
-    return readFileSync(join(this.#home, 'runs'), 'utf8').split('\n').length - 1
+    return readFileSync(join(this.#scratch, 'runs'), 'utf8').split('\n').length - 1
   }
 
   input(run: number): unknown {
-    return JSON.parse(readFileSync(join(this.#home, `input.${run}`), 'utf8'))
+    return JSON.parse(readFileSync(join(this.#scratch, `input.${run}`), 'utf8'))
   }
 
   endpoint(): Endpoint {

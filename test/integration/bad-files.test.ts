@@ -33,16 +33,16 @@ import { readTextFile } from '../../src/pki/files.ts'
 import { noOutput } from '../support/fakes/no-output.ts'
 import { freePorts } from '../../fixtures/port-range.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'orch-bad-files-'))
-after(() => rmSync(home, { recursive: true, force: true }))
-const [kept, data, keptPki, pki] = ['kept', 'data', 'kept-pki', 'pki'].map((name) => join(home, name)) as [
+const scratch = mkdtempSync(join(tmpdir(), 'orch-bad-files-'))
+after(() => rmSync(scratch, { recursive: true, force: true }))
+const [kept, data, keptPki, pki] = ['kept', 'data', 'kept-pki', 'pki'].map((name) => join(scratch, name)) as [
   string,
   string,
   string,
   string,
 ]
 const paths = clusterPkiPaths(pki)
-const configFile = join(home, 'config.yaml')
+const configFile = join(scratch, 'config.yaml')
 
 type Flags = Readonly<Record<string, string>>
 
@@ -130,7 +130,7 @@ void test('a data directory is created and then damaged', async () => {
     hosts: ['127.0.0.1'],
     serverUrl: 'https://127.0.0.1:1',
   }))
-  ensureClusterPki({ directory: pki, kubeconfigPath: join(home, 'admin.kubeconfig'), members, ...parts })
+  ensureClusterPki({ directory: pki, kubeconfigPath: join(scratch, 'admin.kubeconfig'), members, ...parts })
   replaced(configFile, (path) => writeFileSync(path, membersOf('n1', 'n2', 'n3')))
   assert.equal(await start(flags), null)
   assert.ok(existsSync(join(data, 'log', 'end')) && existsSync(join(data, 'member.json')))

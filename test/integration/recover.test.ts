@@ -40,8 +40,8 @@ import { freePorts } from '../../fixtures/port-range.ts'
 import { fileOf, streamOf } from '../support/fixtures/snapshot-file.ts'
 import { configMapKey, put, write } from '../../fixtures/store-kit.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'orch-recover-'))
-after(() => rmSync(home, { recursive: true, force: true }))
+const databases = mkdtempSync(join(tmpdir(), 'orch-recover-'))
+after(() => rmSync(databases, { recursive: true, force: true }))
 
 const names = ['n1', 'n2', 'n3', 'n4', 'n5']
 const ports = await freePorts(10)
@@ -50,11 +50,11 @@ const list = names
   .join(',')
 
 /** The directories of five members after the failure; a fresh copy for each test. */
-const kept = join(home, 'kept')
+const kept = join(databases, 'kept')
 {
   const { machine, chunks } = await streamOf(4, 100)
   await machine.close()
-  writeFileSync(join(home, 'b.snap'), fileOf(chunks, null))
+  writeFileSync(join(databases, 'b.snap'), fileOf(chunks, null))
   let id: readonly string[] = []
   for (const name of names) {
     const directory = join(kept, name)
@@ -68,7 +68,7 @@ const kept = join(home, 'kept')
       '--initial-members',
       list,
     ]
-    const ran = await orchctl('snapshot', 'restore', join(home, 'b.snap'), ...args, '-o', 'json', ...id)
+    const ran = await orchctl('snapshot', 'restore', join(databases, 'b.snap'), ...args, '-o', 'json', ...id)
     assert.equal(ran.code, 0, ran.err)
     id = ['--restore-id', String((JSON.parse(ran.out) as Record<string, unknown>)['restoreId'])]
   }
@@ -100,7 +100,7 @@ function append(directory: string, inTerm: number, keys: readonly string[], comm
 
 let copies = 0
 function scene(): (name: string) => string {
-  const directory = join(home, `scene-${++copies}`)
+  const directory = join(databases, `scene-${++copies}`)
   cpSync(kept, directory, { recursive: true })
   return (name) => join(directory, name)
 }
@@ -195,9 +195,9 @@ void test('a damaged survivor is reported and not chosen', async () => {
 void test('a disputed state is reported, and a survivor with the same log is preferred', async () => {
   const of = scene()
   for (const name of ['n1', 'n2']) append(of(name), first, ['a'], base + 1)
-  const home = new LevelKeyValueDatabases(join(of('n1'), 'db'))
-  const [name = ''] = await home.list()
-  const store = await home.open(name)
+  const databases = new LevelKeyValueDatabases(join(of('n1'), 'db'))
+  const [name = ''] = await databases.list()
+  const store = await databases.open(name)
   const reason = 'n2 and n3 have another state at index 99'
   await store.write([disagreementChange({ disagreement: 'outvoted', reason })])
   await store.close()
@@ -263,7 +263,7 @@ void test('an interrupted recovery leaves its input for the next one, which undo
   for (let moved = 0; moved <= parts.length; moved++) {
     for (const step of ['moving', 'making'] as const) {
       if (step === 'making' && moved < parts.length) continue
-      const directory = join(home, `ended-${step}-${moved}`)
+      const directory = join(databases, `ended-${step}-${moved}`)
       cpSync(before('n1'), directory, { recursive: true })
       const aside = 'before-20261121T000000Z-000000000000'
       writeFileSync(join(directory, 'unfinished'), JSON.stringify({ command: 'recover', step, aside }))
@@ -287,10 +287,10 @@ void test('an interrupted recovery leaves its input for the next one, which undo
 })
 
 void test('half of the voters cannot know whether the members were changed without them', async () => {
-  const directory = join(home, 'half')
+  const directory = join(databases, 'half')
   const two = list.split(',').slice(0, 2).join(',')
   const args = ['--data-dir', directory, '--name', 'n1', '--cluster-name', 'lost', '--initial-members', two]
-  assert.equal((await orchctl('snapshot', 'restore', join(home, 'b.snap'), ...args)).code, 0)
+  assert.equal((await orchctl('snapshot', 'restore', join(databases, 'b.snap'), ...args)).code, 0)
   const { out } = await orchctl('recover', '--data-dir', directory)
   assert.match(
     out,
@@ -316,9 +316,9 @@ void test('directories that need no recovery or belong to no cluster are refused
   )
   const other = scene()
   await one(/are both member n1: give the one that ran last/, '--data-dir', of('n1'), other('n1'))
-  const foreign = join(home, 'foreign')
+  const foreign = join(databases, 'foreign')
   const args = ['--data-dir', foreign, '--name', 'n2', '--cluster-name', 'lost', '--initial-members', list]
-  assert.equal((await orchctl('snapshot', 'restore', join(home, 'b.snap'), ...args)).code, 0)
+  assert.equal((await orchctl('snapshot', 'restore', join(databases, 'b.snap'), ...args)).code, 0)
   await one(/belong to different clusters, or incarnations of one/, '--data-dir', of('n1'), foreign)
   const apart = scene()('n2')
   const clusterId = 'c1'.repeat(16)
@@ -335,11 +335,11 @@ void test('directories that need no recovery or belong to no cluster are refused
   )
   rmSync(join(apart, 'cluster.json'))
   assert.doesNotMatch((await orchctl('recover', '--data-dir', of('n1'), apart)).err, /separately founded/)
-  await one(/does not exist: give the directories/, '--data-dir', join(home, 'none'))
+  await one(/does not exist: give the directories/, '--data-dir', join(databases, 'none'))
   await one(/is no member's data directory/, '--data-dir', kept)
-  await one(/b\.snap is not a directory: give the data directories/, '--data-dir', join(home, 'b.snap'))
+  await one(/b\.snap is not a directory: give the data directories/, '--data-dir', join(databases, 'b.snap'))
   await one(/n1 is given twice: give each directory once/, '--data-dir', of('n1'), of('n1'))
-  const linked = join(home, 'linked')
+  const linked = join(databases, 'linked')
   symlinkSync(of('n1'), linked)
   await one(/n1 and .*linked are one directory, which is given twice/, '--data-dir', of('n1'), linked)
   const lock = await lockDirectory(of('n1'), 4242)

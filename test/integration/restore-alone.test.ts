@@ -49,8 +49,8 @@ async function ready({ kubeconfig }: Running): Promise<void> {
 }
 
 void test('a member that is alone is restored with keys of its own', async () => {
-  const home = mkdtempSync(join(tmpdir(), 'orch-alone-'))
-  const file = join(home, 'b.snap')
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-alone-'))
+  const file = join(scratch, 'b.snap')
   const restored = async (directory: string, ...more: readonly string[]): Promise<void> => {
     const ran = await orchctl('snapshot', 'restore', file, '--data-dir', directory, ...more)
     assert.equal(ran.code, 0, ran.err)
@@ -59,14 +59,14 @@ void test('a member that is alone is restored with keys of its own', async () =>
     assert.equal(warned, more.length === 0, ran.err)
   }
   try {
-    const first = await started(join(home, 'first'))
+    const first = await started(join(scratch, 'first'))
     await ready(first)
     const saved = await orchctl('snapshot', 'save', file, '--kubeconfig', first.kubeconfig)
     assert.equal(saved.code, 0, saved.err)
     await first.app.stop()
 
-    await restored(join(home, 'same'))
-    const other = await started(join(home, 'same'))
+    await restored(join(scratch, 'same'))
+    const other = await started(join(scratch, 'same'))
     for (let attempt = 0; other.fatal.length === 0; attempt++) {
       assert.ok(attempt < 3000, 'keys of another authority were accepted')
       await sleep(20)
@@ -74,13 +74,13 @@ void test('a member that is alone is restored with keys of its own', async () =>
     await other.app.stop()
     assert.match(other.fatal[0] ?? '', /the client-ca of this member is not the cluster's/)
 
-    await restored(join(home, 'new'), '--new-keys')
-    const second = await started(join(home, 'new'))
+    await restored(join(scratch, 'new'), '--new-keys')
+    const second = await started(join(scratch, 'new'))
     await ready(second)
     const again = await orchctl(
       'snapshot',
       'save',
-      join(home, 'c.snap'),
+      join(scratch, 'c.snap'),
       '--kubeconfig',
       second.kubeconfig,
       '-o',
@@ -89,12 +89,12 @@ void test('a member that is alone is restored with keys of its own', async () =>
     assert.equal(again.code, 0, again.err)
     await second.app.stop()
     assert.deepEqual([...first.fatal, ...second.fatal], [])
-    const sizes = [file, join(home, 'c.snap')].map((path) => readFileSync(path).length)
+    const sizes = [file, join(scratch, 'c.snap')].map((path) => readFileSync(path).length)
     assert.ok(
       sizes.every((size) => size > 1000),
       sizes.join(),
     )
   } finally {
-    rmSync(home, { recursive: true, force: true })
+    rmSync(scratch, { recursive: true, force: true })
   }
 })

@@ -38,13 +38,13 @@ import { fileOf, streamOf } from '../support/fixtures/snapshot-file.ts'
 import { MemoryKeyValueDatabases } from '../../src/store/disk/memory-key-value-store.ts'
 import { applyUpTo, chunksOf, openMachine } from '../support/fixtures/store-machines.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'orch-restore-'))
+const scratch = mkdtempSync(join(tmpdir(), 'orch-restore-'))
 const { machine: old, chunks } = await streamOf(4, 200)
-const file = join(home, 'b.snap')
+const file = join(scratch, 'b.snap')
 writeFileSync(file, fileOf(chunks, null))
 after(async () => {
   await old.close()
-  rmSync(home, { recursive: true, force: true })
+  rmSync(scratch, { recursive: true, force: true })
 })
 
 const list = 'n1=127.0.0.1:7443/127.0.0.1:6443,n2=127.0.0.1:7444/127.0.0.1:6444'
@@ -73,7 +73,7 @@ function membersFilesIn(directory: string): readonly string[] {
 }
 
 void test('members restored with one restore id are one cluster, each with a log that begins after the snapshot', async () => {
-  const [one, two] = [join(home, 'one'), join(home, 'two')]
+  const [one, two] = [join(scratch, 'one'), join(scratch, 'two')]
   const first = await restored('n1', one)
   const id = first['restoreId'] ?? ''
   const second = await restored('n2', two, '--restore-id', id)
@@ -102,7 +102,7 @@ void test('members restored with one restore id are one cluster, each with a log
     assert.equal(base.configuration.voters.length, 2)
     const databases = new LevelKeyValueDatabases(join(directory, 'db'))
     const state = await openMachine({
-      home: databases,
+      databases,
       clock: new ManualClock(),
       logBase: base,
       logLast: lastIndex,
@@ -111,17 +111,17 @@ void test('members restored with one restore id are one cluster, each with a log
     assert.equal(state.state.objects.size, old.state.objects.size)
     await state.close()
   }
-  const other = await restored('n1', join(home, 'other'))
+  const other = await restored('n1', join(scratch, 'other'))
   assert.notEqual(other['clusterId'], first['clusterId'])
 })
 
 void test('a restore id depends on the file, the members, the cluster name and the keys', async () => {
-  const again = join(home, 'again.snap')
+  const again = join(scratch, 'again.snap')
   const { machine, chunks: others } = await streamOf(5, 200)
   await machine.close()
   writeFileSync(again, fileOf(others, null))
-  const id = (await restored('n1', join(home, 'bound-1')))['restoreId'] ?? ''
-  const directory = join(home, 'bound-2')
+  const id = (await restored('n1', join(scratch, 'bound-1')))['restoreId'] ?? ''
+  const directory = join(scratch, 'bound-2')
   const words2 = [...words('n2', directory), '--restore-id', id]
   const moved = list.replaceAll('6444', '6445')
   const cases: readonly (readonly [string, readonly string[]])[] = [
@@ -136,24 +136,24 @@ void test('a restore id depends on the file, the members, the cluster name and t
     assert.match(ran.err, /--restore-id \d{8}T\S+ is not of \S+\.snap, or not of these members/, what)
     assert.ok(!ran.err.includes('\n') && !existsSync(directory), what)
   }
-  const copied = join(home, 'copied.snap')
+  const copied = join(scratch, 'copied.snap')
   writeFileSync(copied, readFileSync(file))
   const ran = await orchctl(...words2.map((word) => (word === file ? copied : word)))
   assert.equal(ran.code, 0, ran.err)
 })
 
 void test('a restore does not overwrite existing data', async () => {
-  const directory = join(home, 'full')
+  const directory = join(scratch, 'full')
   mkdirSync(directory)
   writeFileSync(join(directory, 'precious'), 'mine')
   const ran = await orchctl(...words('n1', directory))
   assert.equal(ran.code, 1)
   assert.match(ran.err, /full is not empty \(precious\): give another directory, or move away what is there$/)
   assert.equal(readFileSync(join(directory, 'precious'), 'utf8'), 'mine')
-  const own = join(home, 'own')
+  const own = join(scratch, 'own')
   await restored('n1', own)
   assert.match((await orchctl(...words('n1', own))).err, /own is not empty/)
-  const held = join(home, 'held')
+  const held = join(scratch, 'held')
   mkdirSync(held)
   const lock = await lockDirectory(held, 4242)
   assert.match((await orchctl(...words('n1', held))).err, /in use by process 4242/)
@@ -161,7 +161,7 @@ void test('a restore does not overwrite existing data', async () => {
 })
 
 void test('an interrupted restore lets no server start, and a second one completes it', async () => {
-  const directory = join(home, 'half')
+  const directory = join(scratch, 'half')
   for (let fails = 2; ; fails++) {
     const real = new RealRandom()
     let drawn = 0
@@ -186,14 +186,14 @@ void test('an interrupted restore lets no server start, and a second one complet
     assert.equal(fails, 2)
   }
   assert.ok(!existsSync(join(directory, 'unfinished')))
-  const marking = join(home, 'marking')
+  const marking = join(scratch, 'marking')
   mkdirSync(marking)
   writeFileSync(join(marking, 'unfinished.new'), '{"comm')
   await restored('n1', marking)
   assert.deepEqual(membersFilesIn(marking), [
     ...['cluster.json', 'db', 'founding', 'lease-promise', 'log', 'member.json'],
   ])
-  const locked = join(home, 'locked')
+  const locked = join(scratch, 'locked')
   mkdirSync(join(locked, 'db'), { recursive: true })
   writeFileSync(join(locked, 'unfinished'), 'noise')
   assert.match((await orchctl(...words('n1', locked))).err, /unfinished is damaged/)
@@ -201,19 +201,19 @@ void test('an interrupted restore lets no server start, and a second one complet
 })
 
 void test('an invalid restore fails with a one-line error and creates nothing', async () => {
-  const directory = join(home, 'none')
-  const altered = join(home, 'altered.snap')
+  const directory = join(scratch, 'none')
+  const altered = join(scratch, 'altered.snap')
   const bytes = readFileSync(file)
   bytes.writeUInt8(bytes.readUInt8(bytes.length - 400) ^ 1, bytes.length - 400)
   writeFileSync(altered, bytes)
-  const cut = join(home, 'cut.snap')
+  const cut = join(scratch, 'cut.snap')
   writeFileSync(cut, readFileSync(file).subarray(0, -1))
   const base = words('n1', directory)
   const with2 = (path: string): string[] => base.map((word) => (word === file ? path : word))
   const cases: readonly (readonly [readonly string[], RegExp, number])[] = [
     [with2(altered), /altered\.snap is damaged: chunk 1 at byte \d+ is not as it was written/, 1],
     [with2(cut), /cut\.snap is truncated/, 1],
-    [with2(join(home, 'no')), /no cannot be read: it does not exist/, 1],
+    [with2(join(scratch, 'no')), /no cannot be read: it does not exist/, 1],
     [
       [...base, '--api-domain', 'k8s.io'],
       /with API domain orch\.io, not k8s\.io: give --api-domain orch\.io/,
@@ -249,7 +249,7 @@ type Writing = Record<'put' | 'write', (...args: readonly unknown[]) => unknown>
  * written at a time. Each write takes an additional turn of the event loop.
  */
 async function batchesFrom(t: TestContext): Promise<{ readonly bytes: number[]; atOnce: number }> {
-  const other = new Level(join(home, 'other-level'))
+  const other = new Level(join(scratch, 'other-level'))
   await other.open()
   const batch = other.batch()
   const prototype = Object.getPrototypeOf(batch) as Writing
@@ -278,14 +278,14 @@ void test('a restore holds about one batch in memory, however large the snapshot
   log.command(bootstrapOf('c1', { featureLevel: 2 }))
   for (let at = 0; at < 45; at++) log.command(write(put(configMapKey(`m${at}`), 'x'.repeat(200_000))))
   const clock = new ManualClock()
-  const large = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
+  const large = await openMachine({ databases: new MemoryKeyValueDatabases(), clock })
   applyUpTo(large, log, log.last)
   await clock.advance(1000)
-  const largeFile = join(home, 'large.snap')
+  const largeFile = join(scratch, 'large.snap')
   writeFileSync(largeFile, fileOf(await chunksOf(await large.produceSnapshot(null)), null))
   await large.close()
   const seen = await batchesFrom(t)
-  const args = words('n1', join(home, 'large')).map((word) => (word === file ? largeFile : word))
+  const args = words('n1', join(scratch, 'large')).map((word) => (word === file ? largeFile : word))
   const ran = await orchctl(...args)
   assert.equal(ran.code, 0, ran.err)
   const written = seen.bytes.filter((bytes) => bytes > 0)

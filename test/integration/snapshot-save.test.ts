@@ -20,14 +20,14 @@ import { GapMeter, Writer } from '../support/runs/cluster-traffic.ts'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 
 const cluster = await ProcessCluster.start()
-const home = mkdtempSync(join(tmpdir(), 'orch-save-'))
+const scratch = mkdtempSync(join(tmpdir(), 'orch-save-'))
 after(async () => {
   await cluster.remove()
-  rmSync(home, { recursive: true, force: true })
+  rmSync(scratch, { recursive: true, force: true })
 })
 
 function partialsLeft(): boolean {
-  return readdirSync(home).some((name) => name.endsWith('.partial'))
+  return readdirSync(scratch).some((name) => name.endsWith('.partial'))
 }
 
 type Ran = { readonly code: number; readonly out: string; readonly err: string }
@@ -68,7 +68,7 @@ void test('every member saves all acknowledged writes under load, and the file v
   t.after(() => Promise.all(writers.map((writer) => writer.stop())))
   for (const { name } of cluster.members) {
     const before = writers.reduce((sum, { record }) => sum + record.created.size, 0)
-    const file = join(home, `${name}.snap`)
+    const file = join(scratch, `${name}.snap`)
     const given = await save(file, '--endpoint', name)
     const maps = given.resources.find(({ resource }) => resource === 'configmaps')
     assert.ok((maps?.objects ?? 0) >= before, `${name}: ${maps?.objects} of ${before} objects`)
@@ -85,7 +85,7 @@ void test('at rest all members save the same state', async () => {
   for (let attempt = 0; attempt < 20; attempt++) {
     digests.clear()
     const given = await Promise.all(
-      cluster.members.map(({ name }) => save(join(home, `rest-${attempt}-${name}`), '--endpoint', name)),
+      cluster.members.map(({ name }) => save(join(scratch, `rest-${attempt}-${name}`), '--endpoint', name)),
     )
     for (const { revision, digest } of given) digests.add(`${revision} ${digest}`)
     if (digests.size === 1) return
@@ -94,9 +94,9 @@ void test('at rest all members save the same state', async () => {
 })
 
 void test('a passphrase or a key encrypts the snapshot, and an unencrypted one gets a warning', async () => {
-  const words = join(home, 'passphrase')
+  const words = join(scratch, 'passphrase')
   writeFileSync(words, 'correct horse\n')
-  const file = join(home, 'secret.snap')
+  const file = join(scratch, 'secret.snap')
   assert.equal((await save(file, '--passphrase-file', words)).encryption, 'AES-256-GCM, passphrase')
   assert.ok(!readFileSync(file).includes('ConfigMap'))
   const open = await orchctl('snapshot', 'verify', file, '--passphrase-file', words)
@@ -109,7 +109,7 @@ void test('a passphrase or a key encrypts the snapshot, and an unencrypted one g
   const clear = await orchctl(
     'snapshot',
     'save',
-    join(home, 'clear.snap'),
+    join(scratch, 'clear.snap'),
     '--kubeconfig',
     cluster.kubeconfig,
   )
@@ -118,25 +118,29 @@ void test('a passphrase or a key encrypts the snapshot, and an unencrypted one g
 
 void test('an invalid save fails with a one-line error', async () => {
   const kubeconfig = ['--kubeconfig', cluster.kubeconfig]
-  const there = join(home, 'there')
+  const there = join(scratch, 'there')
   writeFileSync(there, 'mine')
   const cases: readonly (readonly [readonly string[], RegExp, number])[] = [
     [['save', there, ...kubeconfig], /there already exists: give another name/, 1],
     [
-      ['save', join(home, 'no/such/x'), ...kubeconfig],
+      ['save', join(scratch, 'no/such/x'), ...kubeconfig],
       /cannot create .*no\/such\/x \(ENOENT\): the directory .*no\/such does not exist: create it/,
       1,
     ],
-    [['save', join(home, 'x'), ...kubeconfig, '--endpoint', 'n9'], /has no member n9: it has n1, n2, n3/, 1],
     [
-      ['save', join(home, 'x'), ...kubeconfig, '--key-file', there],
+      ['save', join(scratch, 'x'), ...kubeconfig, '--endpoint', 'n9'],
+      /has no member n9: it has n1, n2, n3/,
+      1,
+    ],
+    [
+      ['save', join(scratch, 'x'), ...kubeconfig, '--key-file', there],
       /there has 4 bytes, a key has at least 32/,
       1,
     ],
-    [['save', join(home, 'x'), ...kubeconfig, '--key-file', 'a', '--passphrase-file', 'b'], /not both/, 2],
+    [['save', join(scratch, 'x'), ...kubeconfig, '--key-file', 'a', '--passphrase-file', 'b'], /not both/, 2],
     [['verify', there], /there is not a snapshot/, 1],
-    [['verify', join(home, 'none')], /none cannot be read: it does not exist/, 1],
-    [['verify', home], /is not a file/, 1],
+    [['verify', join(scratch, 'none')], /none cannot be read: it does not exist/, 1],
+    [['verify', scratch], /is not a file/, 1],
   ]
   for (const [args, line, code] of cases) {
     const ran = await orchctl('snapshot', ...args)
@@ -158,10 +162,10 @@ void test('only administrators may save snapshots', async () => {
 })
 
 void test('a snapshot stream that ends early causes a one-line error and leaves no file', async () => {
-  const saved = join(home, 'whole')
+  const saved = join(scratch, 'whole')
   await save(saved)
   const paths = clusterPkiPaths(join(cluster.directory, 'pki'))
-  const file = join(home, 'broken')
+  const file = join(scratch, 'broken')
   for (const end of ['cut', 'short'] as const) {
     const server = createServer(
       {
@@ -177,7 +181,7 @@ void test('a snapshot stream that ends early causes a one-line error and leaves 
     )
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
-    const kubeconfig = join(home, `kubeconfig-${end}`)
+    const kubeconfig = join(scratch, `kubeconfig-${end}`)
     const [first] = cluster.members
     writeFileSync(
       kubeconfig,

@@ -69,13 +69,13 @@ export class SimKeyValueDisk {
 
   /** Returns the databases as a process of this member sees them. Quarantining one destroys it. */
   mount(owner: Owner): KeyValueDatabases {
-    const home = this.#mount(owner)
+    const databases = this.#mount(owner)
     const setAside = async (name: string): Promise<void> => {
-      await home.destroy(name)
+      await databases.destroy(name)
       if (!this.quarantineMarks.has(name)) return
       await this.#later(owner, 'destroy', () => this.quarantineMarks.delete(name))
     }
-    return { ...home, quarantine: setAside, discardQuarantined: async () => null }
+    return { ...databases, quarantine: setAside, discardQuarantined: async () => null }
   }
 
   #mount(owner: Owner): Omit<KeyValueDatabases, 'quarantine' | 'discardQuarantined'> {

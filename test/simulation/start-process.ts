@@ -228,10 +228,10 @@ async function openMachine(
     if (api.alive) dependencies.database.user?.report(event)
   }
   dependencies.state.begins()
-  const home = database.mount(api)
-  if (logDamage !== null && (await hasNewerDatabase(home, base.index))) throw new Error(logDamage)
+  const databases = database.mount(api)
+  if (logDamage !== null && (await hasNewerDatabase(databases, base.index))) throw new Error(logDamage)
   const machine = await StoreMachine.open({
-    home,
+    databases,
     clock: instance.clock,
     limits: swarm.storeLimits,
     logBase: base,

@@ -14,7 +14,7 @@ import { decodeStoredHead } from './stored-head.ts'
 export type Database = { readonly name: string; readonly store: KeyValueStore }
 
 export type LiveDatabaseOptions = {
-  readonly home: KeyValueDatabases
+  readonly databases: KeyValueDatabases
   readonly limits: StoreLimits
   /** The recovered log begins after this index: a database behind it cannot catch up. */
   readonly logBase: SnapshotMeta
@@ -59,23 +59,23 @@ export type LiveDatabase = {
  * @throws DatabaseError `beyond-log`, `unsupported`, and `io` or `full` when the disk is at fault
  */
 export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<LiveDatabase> {
-  const { home, logBase } = options
+  const { databases, logBase } = options
   const candidates: Candidate[] = []
   let damaged: string | null = null
   const quarantine = async (name: string, cause: unknown): Promise<void> => {
     damaged ??= distrustReason(name, cause)
-    await home.quarantine(name)
+    await databases.quarantine(name)
   }
-  for (const [name, reason] of await home.quarantineMarks()) {
+  for (const [name, reason] of await databases.quarantineMarks()) {
     damaged ??= `database ${name} was quarantined before this start: ${reason === '' ? 'no reason noted' : reason}`
-    await home.quarantine(name)
+    await databases.quarantine(name)
   }
-  for (const name of await home.list()) {
+  for (const name of await databases.list()) {
     const index = indexOfDatabase(name)
     if (index === null) continue
     try {
-      if (index > logBase.index) await home.destroy(name)
-      else candidates.push({ name, applied: await appliedIn(home, name) })
+      if (index > logBase.index) await databases.destroy(name)
+      else candidates.push({ name, applied: await appliedIn(databases, name) })
     } catch (cause) {
       await quarantine(name, cause)
     }
@@ -84,7 +84,7 @@ export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<Li
   for (const [at, { name }] of candidates.entries()) {
     try {
       const open = await openWhole(name, options)
-      for (const other of candidates.slice(at + 1)) await home.destroy(other.name)
+      for (const other of candidates.slice(at + 1)) await databases.destroy(other.name)
       return { open, damaged, missing: false }
     } catch (cause) {
       await quarantine(name, cause)
@@ -104,8 +104,8 @@ async function openWhole(
   name: string,
   options: LiveDatabaseOptions,
 ): Promise<NonNullable<LiveDatabase['open']>> {
-  const { home, limits, logBase, logLast, featureLevelMax } = options
-  const store = await home.open(name)
+  const { databases, limits, logBase, logLast, featureLevelMax } = options
+  const store = await databases.open(name)
   try {
     const state = await loadState(store, limits, featureLevelMax)
     if (state.appliedIndex < logBase.index) {
@@ -149,8 +149,8 @@ export function isDamage({ code }: DatabaseError): boolean {
  * Returns the applied index of a database; -1 for one without a head, which is new or incomplete.
  * @throws DatabaseError
  */
-async function appliedIn(home: KeyValueDatabases, name: string): Promise<number> {
-  const store = await home.open(name)
+async function appliedIn(databases: KeyValueDatabases, name: string): Promise<number> {
+  const store = await databases.open(name)
   try {
     const [stored] = await store.getMany([headKey])
     return stored === null || stored === undefined ? -1 : decodeStoredHead(stored).head.appliedIndex

@@ -7,6 +7,6 @@ import type { KeyValueDatabases } from './key-value-store.ts'
  * made it the live one may be in the damaged part, so it can neither be used nor be removed as a
  * leftover.
  */
-export async function hasNewerDatabase(home: KeyValueDatabases, base: LogIndex): Promise<boolean> {
-  return (await home.list()).some((name) => (indexOfDatabase(name) ?? 0) > base)
+export async function hasNewerDatabase(databases: KeyValueDatabases, base: LogIndex): Promise<boolean> {
+  return (await databases.list()).some((name) => (indexOfDatabase(name) ?? 0) > base)
 }

@@ -7,17 +7,17 @@ export type QuarantinedDatabaseEvent =
 
 /** The quarantined database: kept until its replacement is durable, then removed. */
 export class QuarantinedDatabase {
-  readonly #home: Pick<KeyValueDatabases, 'discardQuarantined'>
+  readonly #databases: Pick<KeyValueDatabases, 'discardQuarantined'>
   readonly #report: (news: QuarantinedDatabaseEvent) => void
   /** null: no replacement is awaited. */
   #until: LogIndex | null = null
   #removal: Promise<void> = Promise.resolve()
 
   constructor(
-    home: Pick<KeyValueDatabases, 'discardQuarantined'>,
-    report: (news: QuarantinedDatabaseEvent) => void,
+    databases: Pick<KeyValueDatabases, 'discardQuarantined'>,
+    report: (news: QuarantinedDatabaseEvent) => void = () => undefined,
   ) {
-    this.#home = home
+    this.#databases = databases
     this.#report = report
   }
 
@@ -49,7 +49,7 @@ export class QuarantinedDatabase {
 
   async #remove(): Promise<void> {
     try {
-      const discarded = await this.#home.discardQuarantined()
+      const discarded = await this.#databases.discardQuarantined()
       if (discarded !== null) this.#report({ kind: 'removed', ...discarded })
     } catch (cause) {
       this.#report({ kind: 'left', cause: cause instanceof Error ? cause.message : String(cause) })

@@ -121,7 +121,7 @@ function addVersion(state: MachineState, version: Version): void {
   } else if (old !== null || version.kind === 'deleted') {
     throw new DatabaseError('damaged', `the version ${version.revision} should have been removed`)
   }
-  usage.made(version, old)
+  usage.put(version, old)
   if (version.kind !== 'deleted') objects.set(version)
   else if (old !== null) objects.delete(version.key)
 }

@@ -11,7 +11,7 @@ import type { SnapshotFrame } from './snapshot-frames.ts'
 import { decodeStoredHead } from './stored-head.ts'
 
 export type SnapshotStageOptions = {
-  readonly home: KeyValueDatabases
+  readonly databases: KeyValueDatabases
   /** Name of a database that does not exist yet. */
   readonly name: string
   readonly limits: StoreLimits
@@ -43,7 +43,7 @@ export class SnapshotStage implements SnapshotSink {
   #discarded: Promise<void> | null = null
 
   static async open(options: SnapshotStageOptions): Promise<SnapshotStage> {
-    return new SnapshotStage(options, await options.home.open(options.name))
+    return new SnapshotStage(options, await options.databases.open(options.name))
   }
 
   private constructor(options: SnapshotStageOptions, store: KeyValueStore) {
@@ -125,7 +125,7 @@ export class SnapshotStage implements SnapshotSink {
     this.#store = null
     this.#state = null
     await store.close()
-    await this.#options.home.destroy(this.#options.name)
+    await this.#options.databases.destroy(this.#options.name)
   }
 
   #take(frame: SnapshotFrame): void {

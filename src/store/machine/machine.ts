@@ -223,7 +223,7 @@ export class Machine {
     this.state.revision = version.revision
     this.state.history.append(version, old)
     addHash(this.state.versionsSum, hashOf(version, scratch))
-    this.state.usage.made(version, old)
+    this.state.usage.put(version, old)
     this.#made.push(version)
     this.#madeBytes += recordBytes(version)
   }

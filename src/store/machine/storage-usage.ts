@@ -26,7 +26,7 @@ export class StorageUsage {
   }
 
   /** @param old the replaced version; null: there was no object */
-  made(version: Version, old: Version | null): void {
+  put(version: Version, old: Version | null): void {
     const objects = version.kind === 'deleted' ? -1 : old === null ? 1 : 0
     this.#add(version.key, recordBytes(version), objects)
   }

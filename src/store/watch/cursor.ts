@@ -25,7 +25,7 @@ export interface CursorHost {
 
 export type CursorOptions = {
   readonly machine: StoreMachine
-  readonly home: CursorHost
+  readonly host: CursorHost
   /** Prefix of a resource, of a namespace in one, or of all objects. */
   readonly prefix: KeyPrefix
   readonly after: Revision
@@ -48,7 +48,7 @@ export class Cursor implements WatchCursor {
     this.#options = options
     this.scope = scopeOf(options.prefix)
     this.#position = options.after
-    this.#era = options.home.era
+    this.#era = options.host.era
   }
 
   get closed(): boolean {
@@ -57,7 +57,7 @@ export class Cursor implements WatchCursor {
 
   get revision(): Revision {
     // No event up to `seen` matched a waiting cursor.
-    const { seen } = this.#options.home
+    const { seen } = this.#options.host
     return this.#state === 'waiting' && seen > this.#position ? seen : this.#position
   }
 
@@ -83,22 +83,22 @@ export class Cursor implements WatchCursor {
     if (this.#state === 'closed') return
     this.#wake = wake
     if (this.#state === 'woken' || this.#state === 'waiting') return
-    const { home, machine } = this.#options
-    if (home.era !== this.#era) {
+    const { host, machine } = this.#options
+    if (host.era !== this.#era) {
       // The next read reports the error.
       this.#state = 'woken'
-      return home.wake(this)
+      return host.wake(this)
     }
     const { history } = machine.state
     this.#state = 'waiting'
     const first = this.#position < history.trimmed ? this.#position : this.#seek(history, this.#position)
     if (first === null) {
       this.#position = history.last > this.#position ? history.last : this.#position
-      home.wait(this)
+      host.wait(this)
       return
     }
     this.#state = 'woken'
-    home.wake(this)
+    host.wake(this)
   }
 
   get interest(): WatchInterest | null {
@@ -123,7 +123,7 @@ export class Cursor implements WatchCursor {
     this.#leave()
     this.#state = 'closed'
     this.#wake = () => undefined
-    this.#options.home.forget(this)
+    this.#options.host.forget(this)
   }
 
   /**
@@ -131,7 +131,7 @@ export class Cursor implements WatchCursor {
    * @throws StoreError `quarantined`
    */
   #checkEra(): void {
-    if (this.#options.home.era !== this.#era) throw quarantinedError()
+    if (this.#options.host.era !== this.#era) throw quarantinedError()
   }
 
   /** Stops waiting, and keeps the progress made while waiting. */
@@ -142,7 +142,7 @@ export class Cursor implements WatchCursor {
     }
     this.#position = this.revision
     this.#state = 'idle'
-    this.#options.home.forget(this)
+    this.#options.host.forget(this)
   }
 
   /**

@@ -57,7 +57,7 @@ export class WatchHub implements CursorHost {
 
     const cursor = new Cursor({
       machine,
-      home: this,
+      host: this,
       prefix,
       after,
       interest,

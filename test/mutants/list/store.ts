@@ -69,8 +69,8 @@ export const storeMutants: readonly Mutant[] = [
     file: 'src/store/disk/live-database.ts',
     edits: [
       {
-        find: 'if (index > logBase.index) await home.destroy(name)',
-        replace: 'if (index < 0) await home.destroy(name)',
+        find: 'if (index > logBase.index) await databases.destroy(name)',
+        replace: 'if (index < 0) await databases.destroy(name)',
       },
     ],
     breaks: 'a start opens a staged snapshot as the live database',
@@ -252,7 +252,7 @@ export const storeMutants: readonly Mutant[] = [
     file: 'src/store/live-state.ts',
     edits: [
       {
-        find: 'await this.#options.home.markQuarantined(database.name, reason).catch(() => undefined)',
+        find: 'await this.#options.databases.markQuarantined(database.name, reason).catch(() => undefined)',
         replace: 'void reason',
       },
     ],

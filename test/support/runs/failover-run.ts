@@ -25,7 +25,7 @@ type Fault = (typeof everyFault)[number]
  * @param took called after the fault and before the member is started again, because a start takes
  *   all CPU time
  */
-async function strike(
+async function injectFault(
   fault: Fault,
   leader: MemberProcess,
   cluster: ProcessCluster,
@@ -131,7 +131,7 @@ export async function failoverRun(t: TestContext, roundsOfEach: number): Promise
       const leader = await cluster.leader()
       writeGap.take()
       readGap.take()
-      await strike(fault, leader, cluster, () => {
+      await injectFault(fault, leader, cluster, () => {
         gaps.get(fault)?.writes.push(writeGap.take())
         gaps.get(fault)?.reads.push(readGap.take())
       })

@@ -13,8 +13,8 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { DirectoryError, makeDirectories, makeDirectoriesSync } from '../../../base/make-directories.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'orch-directories-'))
-after(() => rmSync(home, { recursive: true, force: true }))
+const scratch = mkdtempSync(join(tmpdir(), 'orch-directories-'))
+after(() => rmSync(scratch, { recursive: true, force: true }))
 
 /** The synchronous and the asynchronous function, both as asynchronous ones. */
 const ways: readonly (readonly [string, (path: string) => Promise<string | null>])[] = [
@@ -23,7 +23,7 @@ const ways: readonly (readonly [string, (path: string) => Promise<string | null>
 ]
 
 for (const [way, make] of ways) {
-  const below = join(home, way)
+  const below = join(scratch, way)
 
   void test(`${way}: created with its parents, for the owner alone, and the first new one is returned`, async () => {
     const deep = join(below, 'b/c/d')
@@ -38,14 +38,14 @@ for (const [way, make] of ways) {
   })
 
   void test(`${way}: concurrent calls for one directory all succeed`, async () => {
-    const path = join(home, `several ${way}`, 'x/y')
+    const path = join(scratch, `several ${way}`, 'x/y')
     await Promise.all([make(path), makeDirectories(path), make(path)])
     assert.ok(statSync(path).isDirectory())
   })
 
   void test(`${way}: the error names the path that prevents the directory`, async () => {
-    writeFileSync(join(home, `file ${way}`), '')
-    symlinkSync(join(home, 'nowhere'), join(home, `dangling ${way}`))
+    writeFileSync(join(scratch, `file ${way}`), '')
+    symlinkSync(join(scratch, 'nowhere'), join(scratch, `dangling ${way}`))
     const refused: readonly (readonly [string, string, string])[] = [
       [`file ${way}`, 'ENOTDIR', `file ${way}`],
       [`file ${way}/x/y`, 'ENOTDIR', `file ${way}`],
@@ -53,8 +53,8 @@ for (const [way, make] of ways) {
       [`${'a'.repeat(300)}/x`, 'ENAMETOOLONG', `${'a'.repeat(300)}/x`],
     ]
     for (const [path, code, culprit] of refused) {
-      const named = join(home, culprit)
-      await assert.rejects(make(join(home, path)), (cause) => {
+      const named = join(scratch, culprit)
+      await assert.rejects(make(join(scratch, path)), (cause) => {
         assert.ok(cause instanceof DirectoryError)
         assert.equal(cause.message, `${code}: directory ${named} cannot be created`)
         assert.deepEqual([cause.code, cause.path], [code, named])

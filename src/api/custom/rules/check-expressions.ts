@@ -142,28 +142,29 @@ class ExpressionWalk {
     for (const [index, rule] of own.validations.entries()) {
       const at = listIndex(list, index)
       if (this.#only !== null && !this.#only.has(keyOf(rule, position.at))) continue
-      const say = (finding: Finding): void => this.#say(rule, position.at, finding)
+      const report = (finding: Finding): void => this.#report(rule, position.at, finding)
       if (declared === null) {
         const words = 'expressions cannot read values whose schema has no type; specify one'
-        say(invalid(fieldAt(at, 'rule'), rule.rule, words))
-      } else if (this.#spend(rule, at, say)) this.#checkRule(rule, schema, declared, { ...position, at }, say)
+        report(invalid(fieldAt(at, 'rule'), rule.rule, words))
+      } else if (this.#spend(rule, at, report))
+        this.#checkRule(rule, schema, declared, { ...position, at }, report)
       if (this.#isStopped) return
     }
   }
 
-  #say(rule: ValidationRule, schema: Path, finding: Finding): void {
+  #report(rule: ValidationRule, schema: Path, finding: Finding): void {
     this.problems.push({ key: keyOf(rule, schema), finding })
   }
 
   /** @returns whether the rule is within the limits of the definition */
-  #spend(rule: ValidationRule, at: Path, say: (finding: Finding) => void): boolean {
+  #spend(rule: ValidationRule, at: Path, report: (finding: Finding) => void): boolean {
     if (this.#budget === null) return true
     this.#budget.rulesLeft--
     this.#budget.ruleCharactersLeft -= rule.rule.length + rule.messageExpression.length
     const { rulesMax, ruleCharactersMax } = customLimits
     if (this.#budget.rulesLeft >= 0 && this.#budget.ruleCharactersLeft >= 0) return true
     const words = `a definition may have at most ${rulesMax} rules, of ${ruleCharactersMax} characters together`
-    say(fieldForbidden(at, words))
+    report(fieldForbidden(at, words))
     this.#isStopped = true
     return false
   }
@@ -173,7 +174,7 @@ class ExpressionWalk {
     rule: ValidationRule,
     compiled: readonly (Compiled | null)[],
     at: Path,
-    say: (finding: Finding) => void,
+    report: (finding: Finding) => void,
   ): boolean {
     if (this.#budget === null) return true
     for (const each of compiled) {
@@ -184,7 +185,7 @@ class ExpressionWalk {
     }
     if (this.#budget.ruleNodesLeft >= 0) return true
     const words = `the rules of a definition may have at most ${customLimits.ruleNodesMax} nodes together`
-    say(fieldForbidden(at, words))
+    report(fieldForbidden(at, words))
     this.#isStopped = true
     return false
   }
@@ -194,26 +195,26 @@ class ExpressionWalk {
     schema: Structural,
     declared: Declared,
     { at, occurrences, uncorrelated }: Position,
-    say: (finding: Finding) => void,
+    report: (finding: Finding) => void,
   ): void {
     const { condition, message, usesOldSelf } = compileRule(rule, declared, schema)
-    if (!this.#spendNodes(rule, [condition, message], at, say)) return
+    if (!this.#spendNodes(rule, [condition, message], at, report)) return
     const check = (name: 'rule' | 'messageExpression', compiled: Compiled, times: Occurrences): void => {
       const place = member(at, name)
       const words = compiled.kind === 'rejected' ? compiled.words : this.#patternWords(name, compiled)
-      if (words !== null) say(invalid(place, rule[name], words))
+      if (words !== null) report(invalid(place, rule[name], words))
       if (compiled.kind === 'compiled')
-        this.#checkCost(place, name, costOfAll(compiled.costMax, times, declared), say)
+        this.#checkCost(place, name, costOfAll(compiled.costMax, times, declared), report)
     }
     check('rule', condition, occurrences)
     // As upstream: a message is made once for the first value that violates the rule.
     if (message !== null) check('messageExpression', message, 1)
     if (usesOldSelf && uncorrelated !== null) {
       const words = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${spellPath(uncorrelated)}`
-      say(invalid(fieldAt(at, 'rule'), rule.rule, words))
+      report(invalid(fieldAt(at, 'rule'), rule.rule, words))
     } else if (condition.kind === 'compiled' && !usesOldSelf && rule.optionalOldSelf !== null) {
       const words = 'may not be set if oldSelf is not used in rule'
-      say(invalid(fieldAt(at, 'optionalOldSelf'), rule.optionalOldSelf, words))
+      report(invalid(fieldAt(at, 'optionalOldSelf'), rule.optionalOldSelf, words))
     }
   }
 
@@ -234,10 +235,10 @@ class ExpressionWalk {
     at: Path,
     name: 'rule' | 'messageExpression',
     cost: number,
-    say: (finding: Finding) => void,
+    report: (finding: Finding) => void,
   ): void {
     const { ruleCostMax, versionRuleCostMax } = customLimits
-    if (cost > ruleCostMax) say(fieldForbidden(at, costWords(`estimated ${name} cost`, cost, ruleCostMax)))
+    if (cost > ruleCostMax) report(fieldForbidden(at, costWords(`estimated ${name} cost`, cost, ruleCostMax)))
     this.#cost += cost
     // As upstream: the four most expensive ones, if they are at least a hundredth of the limit.
     if (cost < versionRuleCostMax / 100) return

@@ -61,10 +61,10 @@ function checkFieldPath(
 ): void {
   if (fieldPath === '') return
   const place = member(at, 'fieldPath')
-  const say = (words: string): void => findings.add(invalid(place, fieldPath, `fieldPath must ${words}`))
-  if (fieldPath.trim() === '') say('be non-empty if specified')
-  else if (hasLineBreak(fieldPath)) say('not contain line breaks')
-  else if (readFieldPath(fieldPath.trim(), schema) === null) say('be a valid path')
+  const report = (words: string): void => findings.add(invalid(place, fieldPath, `fieldPath must ${words}`))
+  if (fieldPath.trim() === '') report('be non-empty if specified')
+  else if (hasLineBreak(fieldPath)) report('not contain line breaks')
+  else if (readFieldPath(fieldPath.trim(), schema) === null) report('be a valid path')
 }
 
 function hasLineBreak(text: string): boolean {

@@ -23,10 +23,10 @@ const plugins = ['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook']
 type Files = (name: string, value: unknown) => string
 
 function directory(t: TestContext): Files {
-  const home = mkdtempSync(join(tmpdir(), 'orch-admission-'))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-admission-'))
+  t.after(() => rmSync(scratch, { recursive: true, force: true }))
   return (name, value) => {
-    const path = join(home, name)
+    const path = join(scratch, name)
     writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value))
     return path
   }

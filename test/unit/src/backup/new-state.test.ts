@@ -33,9 +33,9 @@ async function built(
   newKeys = false,
   as = incarnation,
 ): Promise<{ made: NewState; machine: StoreMachine }> {
-  const home = new MemoryKeyValueDatabases()
+  const databases = new MemoryKeyValueDatabases()
   const old = headOf(from.state)
-  const options = { old, home, incarnation: as, digest: from.digest, configuration, newKeys }
+  const options = { old, databases, incarnation: as, digest: from.digest, configuration, newKeys }
   const builder = await NewStateBuilder.open(options)
   const { objects } = from.state.objects.list('', null, null)
   for (const object of objects.toSorted((a, b) => a.revision - b.revision)) {
@@ -43,7 +43,7 @@ async function built(
     await builder.flush()
   }
   const made = await builder.finish()
-  const machine = await openMachine({ home, clock: new ManualClock(), logBase: made.base })
+  const machine = await openMachine({ databases, clock: new ManualClock(), logBase: made.base })
   return { made, machine }
 }
 
@@ -122,7 +122,7 @@ void test('join tokens of the copy are invalid in the new incarnation', async ()
   const log = new LogWriter()
   log.command(bootstrapOf('c1', { featureLevel: 2 }))
   for (const key of [configMapKey('before'), token, configMapKey('after')]) log.command(write(put(key, 'x')))
-  const old = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
+  const old = await openMachine({ databases: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(old, log, log.last)
   assert.ok(old.state.objects.get(token))
   const { machine } = await built(old)
@@ -134,10 +134,10 @@ void test('join tokens of the copy are invalid in the new incarnation', async ()
 
 void test('a state that is abandoned leaves no database behind', async () => {
   const { machine: old } = await streamOf(1, 40)
-  const home = new MemoryKeyValueDatabases()
+  const databases = new MemoryKeyValueDatabases()
   const options = {
     old: headOf(old.state),
-    home,
+    databases,
     incarnation,
     digest: old.digest,
     configuration,
@@ -145,9 +145,9 @@ void test('a state that is abandoned leaves no database behind', async () => {
   }
   const builder = await NewStateBuilder.open(options)
   for (const object of old.state.objects.list('', null, null).objects) builder.take(object)
-  assert.equal((await home.list()).length, 1)
+  assert.equal((await databases.list()).length, 1)
   await builder.abandon()
-  assert.deepEqual(await home.list(), [])
+  assert.deepEqual(await databases.list(), [])
   // The next attempt begins with an empty database of the same name.
   await (await NewStateBuilder.open(options)).finish()
 })
@@ -179,10 +179,10 @@ class SlowlyClosed extends MemoryKeyValueDatabases {
 
 void test('a database is closed before it is removed', async () => {
   const { machine: old } = await streamOf(1, 40)
-  const home = new SlowlyClosed()
-  const options = { old: headOf(old.state), home, incarnation, digest: old.digest, configuration }
+  const databases = new SlowlyClosed()
+  const options = { old: headOf(old.state), databases, incarnation, digest: old.digest, configuration }
   const builder = await NewStateBuilder.open({ ...options, newKeys: false })
   await builder.abandon()
-  assert.deepEqual(home.steps, ['closed', 'destroyed'])
+  assert.deepEqual(databases.steps, ['closed', 'destroyed'])
   await old.close()
 })

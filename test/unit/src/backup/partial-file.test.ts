@@ -12,9 +12,9 @@ import { SeededRandom } from '../../../../base/random.ts'
 import { BackupError } from '../../../../src/backup/errors.ts'
 import { PartialFile } from '../../../../src/backup/partial-file.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'orch-partial-'))
-after(() => rmSync(home, { recursive: true, force: true }))
-const path = join(home, 'b.snap')
+const scratch = mkdtempSync(join(tmpdir(), 'orch-partial-'))
+after(() => rmSync(scratch, { recursive: true, force: true }))
+const path = join(scratch, 'b.snap')
 beforeEach(() => rmSync(path, { force: true }))
 
 const random = new SeededRandom(1)
@@ -24,12 +24,12 @@ const text = (words: string): Uint8Array => Buffer.from(words)
 void test('a file appears once it is complete, readable by its owner only, and no other file remains', () => {
   const partial = opened()
   partial.write(text('all '))
-  assert.deepEqual(readdirSync(home).length, 1)
-  assert.match(readdirSync(home)[0] ?? '', /^b\.snap\.[0-9a-f]{12}\.partial$/)
+  assert.deepEqual(readdirSync(scratch).length, 1)
+  assert.match(readdirSync(scratch)[0] ?? '', /^b\.snap\.[0-9a-f]{12}\.partial$/)
   partial.write(text('of it'))
   partial.commit()
   partial.discard()
-  assert.deepEqual(readdirSync(home), ['b.snap'])
+  assert.deepEqual(readdirSync(scratch), ['b.snap'])
   assert.equal(readFileSync(path, 'utf8'), 'all of it')
   assert.equal(statSync(path).mode & 0o777, 0o600)
   assert.equal(partial.bytes, 9)
@@ -40,7 +40,7 @@ void test('a missing directory is named in the error', () => {
   const at =
     (...parts: readonly string[]): (() => PartialFile) =>
     () =>
-      new PartialFile(join(home, ...parts), random)
+      new PartialFile(join(scratch, ...parts), random)
   assert.throws(at('none', 'b.snap'), {
     message:
       /^cannot create [^ ]*none\/b\.snap \(ENOENT\): the directory [^ ]*none does not exist: create it/,
@@ -67,7 +67,7 @@ void test('of two writers to one path, one publishes its complete file, and the 
     loses.discard()
     wins.discard()
     assert.equal(readFileSync(path, 'utf8'), order === 'first' ? 'first, whole' : 'second, half and whole')
-    assert.deepEqual(readdirSync(home), ['b.snap'])
+    assert.deepEqual(readdirSync(scratch), ['b.snap'])
   }
 })
 

@@ -11,15 +11,15 @@ import { test } from 'node:test'
 import { staleDiscovery } from '../../../../src/cli/kubectl-cache.ts'
 
 void test('only cached discovery of another domain at that port is reported', (t) => {
-  const home = mkdtempSync(join(tmpdir(), 'orch-home-'))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
-  assert.deepEqual(staleDiscovery(6443, 'k8s.io', home), [])
-  const directory = join(home, '.kube/cache/discovery/127.0.0.1_6443')
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-scratch-'))
+  t.after(() => rmSync(scratch, { recursive: true, force: true }))
+  assert.deepEqual(staleDiscovery(6443, 'k8s.io', scratch), [])
+  const directory = join(scratch, '.kube/cache/discovery/127.0.0.1_6443')
   mkdirSync(directory, { recursive: true })
-  assert.deepEqual(staleDiscovery(6443, 'k8s.io', home), [], 'nothing was learned yet')
+  assert.deepEqual(staleDiscovery(6443, 'k8s.io', scratch), [], 'nothing was learned yet')
   const groups = (domain: string): string => JSON.stringify({ groups: [{ name: `authorization.${domain}` }] })
   writeFileSync(join(directory, 'servergroups.json'), groups('orch.io'))
-  assert.deepEqual(staleDiscovery(6443, 'k8s.io', home), [directory])
-  assert.deepEqual(staleDiscovery(6443, 'orch.io', home), [])
-  assert.deepEqual(staleDiscovery(6444, 'k8s.io', home), [])
+  assert.deepEqual(staleDiscovery(6443, 'k8s.io', scratch), [directory])
+  assert.deepEqual(staleDiscovery(6443, 'orch.io', scratch), [])
+  assert.deepEqual(staleDiscovery(6444, 'k8s.io', scratch), [])
 })

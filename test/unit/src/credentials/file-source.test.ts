@@ -14,12 +14,12 @@ import { credentialLimits } from '../../../../src/credentials/limits.ts'
 import { TestAuthority } from '../../../../fixtures/server-fixture.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'orch-credentials-'))
-after(() => rmSync(home, { recursive: true, force: true }))
+const scratch = mkdtempSync(join(tmpdir(), 'orch-credentials-'))
+after(() => rmSync(scratch, { recursive: true, force: true }))
 
 let files = 0
 function file(text: string): string {
-  const path = join(home, `file-${files++}`)
+  const path = join(scratch, `file-${files++}`)
   writeFileSync(path, text)
   return path
 }
@@ -65,7 +65,7 @@ void test('the last token stays in use while its file cannot be read', async () 
 })
 
 void test('a token file wins over a token, which is used while the file cannot be read', async () => {
-  const tokenFile = join(home, 'later')
+  const tokenFile = join(scratch, 'later')
   const { source, clock } = sourceOf({ token: 'fixed', tokenFile })
   assert.equal((await source.current()).token, 'fixed')
   writeFileSync(tokenFile, 'from-file')
@@ -100,7 +100,7 @@ void test('invalid credentials are refused with their place, without their conte
   })
   const empty = file('\n')
   const table: readonly (readonly [Partial<FileSourceOptions>, RegExp])[] = [
-    [{ tokenFile: join(home, 'none') }, /none cannot be read \(ENOENT\)/],
+    [{ tokenFile: join(scratch, 'none') }, /none cannot be read \(ENOENT\)/],
     [{ tokenFile: empty }, /is empty: give a file or text with one token$/],
     [{ token: 'a\nb' }, /user u: token has characters that a header cannot have/],
     [{ certificate: inline('x'), key: inline(one.key) }, /user u: the client certificate is not PEM$/],

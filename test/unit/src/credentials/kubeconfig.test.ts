@@ -19,8 +19,8 @@ import type { PluginRun } from '../../../../src/credentials/run-plugin.ts'
 import { TestAuthority } from '../../../../fixtures/server-fixture.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'orch-kubeconfig-'))
-after(() => rmSync(home, { recursive: true, force: true }))
+const scratch = mkdtempSync(join(tmpdir(), 'orch-kubeconfig-'))
+after(() => rmSync(scratch, { recursive: true, force: true }))
 
 const encoded = (text: string): string => Buffer.from(text).toString('base64')
 const trusted = new TestAuthority()
@@ -47,7 +47,7 @@ function hostWith(runs: PluginRun[] = []): CredentialHost {
 type Parts = { readonly cluster?: object; readonly user?: object | null }
 
 function config({ cluster = {}, user = {} }: Parts, host = hostWith()): Kubeconfig {
-  const path = join(home, 'config')
+  const path = join(scratch, 'config')
   const server = { 'certificate-authority-data': encoded(trusted.pem), ...cluster }
   const value = {
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'n1' },
@@ -68,9 +68,9 @@ function credentials(user: object | null): Promise<Credentials> {
 }
 
 void test('tokens, certificates and files of a user are used, and a user without any is anonymous', async () => {
-  writeFileSync(join(home, 'client.crt'), client.cert)
-  writeFileSync(join(home, 'client.key'), client.key)
-  writeFileSync(join(home, 'token'), 'from-file\n')
+  writeFileSync(join(scratch, 'client.crt'), client.cert)
+  writeFileSync(join(scratch, 'client.key'), client.key)
+  writeFileSync(join(scratch, 'token'), 'from-file\n')
   const identity = { certificate: client.cert, key: client.key }
   const none = { token: null, identity: null, impersonation: [] }
   assert.deepEqual(await credentials({ token: 'fixed' }), { ...none, token: 'fixed' })
@@ -128,7 +128,7 @@ void test('spec 5.5: cluster data: the extension and the server reach a plugin t
     informed.endpointsWith('n1').map(async (one) => (await one.credentials.current()).token),
   )
   assert.deepEqual(tokens, ['t1', 't2'], 'it runs for each server')
-  assert.equal(runs[0]?.command, join(home, 'login'))
+  assert.equal(runs[0]?.command, join(scratch, 'login'))
   assert.deepEqual(JSON.parse(runs[1]?.environment['KUBERNETES_EXEC_INFO'] ?? ''), {
     ...{ kind: 'ExecCredential', apiVersion },
     spec: {

@@ -13,11 +13,11 @@ import type { PluginEnd } from '../../../../src/credentials/run-plugin.ts'
 import { environment } from '../../../../src/host/environment.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'orch-plugin-'))
-after(() => rmSync(home, { recursive: true, force: true }))
+const scratch = mkdtempSync(join(tmpdir(), 'orch-plugin-'))
+after(() => rmSync(scratch, { recursive: true, force: true }))
 
 function script(text: string, mode = 0o700): string {
-  const path = join(home, 'plugin')
+  const path = join(scratch, 'plugin')
   writeFileSync(path, `#!/bin/sh\n${text}\n`)
   chmodSync(path, mode)
   return path
@@ -45,7 +45,7 @@ void test('arguments and environment reach the plugin, its input is empty, and i
 void test('the way a plugin fails is reported', async () => {
   assert.deepEqual(await run(script('exit 7')), { kind: 'failed', exitCode: 7 })
   assert.deepEqual(await run(script('kill -TERM $$')), { kind: 'killed', signal: 'SIGTERM' })
-  assert.deepEqual(await run(join(home, 'absent')), { kind: 'not-started', code: 'ENOENT' })
+  assert.deepEqual(await run(join(scratch, 'absent')), { kind: 'not-started', code: 'ENOENT' })
   assert.deepEqual(await run(script('exit 0', 0o600)), { kind: 'not-started', code: 'EACCES' })
   assert.equal((await run('a\0b')).kind, 'not-started')
 })

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { forgetPromise, promisedMs, recordNoPromise } from '../../../../src/data-dir/lease-promise.ts'
+import { lowerPromise, promisedMs, recordNoPromise } from '../../../../src/data-dir/lease-promise.ts'
 import { limits } from '../../../../src/config/limits.ts'
 import { leasePromiseFileName } from '../../../../src/data-dir/layout.ts'
 
@@ -38,9 +38,9 @@ void test('the longest election timeout of all starts is recorded until it was w
   assert.equal(promised(300), 5000)
   assert.match(kept(), /^5000 /)
   assert.deepEqual(lines, [])
-  forgetPromise(join(directory, 'gone'), 300, log)
+  lowerPromise(join(directory, 'gone'), 300, log)
   assert.equal(lines.length, 1)
-  forgetPromise(directory, 300, log)
+  lowerPromise(directory, 300, log)
   assert.equal(promised(300), 300)
 })
 

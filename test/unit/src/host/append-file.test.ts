@@ -14,11 +14,11 @@ import { after, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { appendedFiles } from '../../../../src/host/append-file.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'orch-append-'))
-after(() => rmSync(home, { recursive: true, force: true }))
+const scratch = mkdtempSync(join(tmpdir(), 'orch-append-'))
+after(() => rmSync(scratch, { recursive: true, force: true }))
 
 void test('existing content stays, an unfinished line is ended, and directories are created', async () => {
-  const path = join(home, 'logs', 'deep', 'audit.log')
+  const path = join(scratch, 'logs', 'deep', 'audit.log')
   const first = await appendedFiles.open(path)
   await first.append(Buffer.from('one\ntw'))
   assert.equal(first.size, 6)
@@ -32,7 +32,7 @@ void test('existing content stays, an unfinished line is ended, and directories 
 })
 
 void test('a file whose last line is complete is not changed when it is opened', async (t) => {
-  const path = join(home, 'complete.log')
+  const path = join(scratch, 'complete.log')
   writeFileSync(path, 'one\n')
   const handle = await open(path)
   const prototype = Object.getPrototypeOf(handle) as FileHandle
@@ -49,17 +49,17 @@ void test('a file whose last line is complete is not changed when it is opened',
 })
 
 void test('files are listed, renamed and removed; a missing one is no error', async () => {
-  const path = join(home, 'a')
+  const path = join(scratch, 'a')
   writeFileSync(path, '')
-  await appendedFiles.rename(path, join(home, 'b'))
-  assert.ok((await appendedFiles.list(home)).includes('b'))
-  await appendedFiles.remove(join(home, 'b'))
-  await appendedFiles.remove(join(home, 'b'))
-  assert.ok(!(await appendedFiles.list(home)).includes('b'))
+  await appendedFiles.rename(path, join(scratch, 'b'))
+  assert.ok((await appendedFiles.list(scratch)).includes('b'))
+  await appendedFiles.remove(join(scratch, 'b'))
+  await appendedFiles.remove(join(scratch, 'b'))
+  assert.ok(!(await appendedFiles.list(scratch)).includes('b'))
 })
 
 void test('a partial write is removed', () => {
-  const path = join(home, 'limited.log')
+  const path = join(scratch, 'limited.log')
   // A file may have 1 KiB: the second write ends in the middle.
   const program = `
     import { appendedFiles } from ${JSON.stringify(new URL('../../../../src/host/append-file.js', import.meta.url).href)}
@@ -83,12 +83,12 @@ void test('a full disk rejects, and so does a missing directory', async () => {
   await assert.rejects(() => full.append(Buffer.from('x\n')), /ENOSPC/)
   assert.equal(full.size, 0)
   await full.close()
-  writeFileSync(join(home, 'file'), '')
-  await assert.rejects(() => appendedFiles.open(join(home, 'file', 'audit.log')), /ENOTDIR|EEXIST/)
+  writeFileSync(join(scratch, 'file'), '')
+  await assert.rejects(() => appendedFiles.open(join(scratch, 'file', 'audit.log')), /ENOTDIR|EEXIST/)
 })
 
 void test('a pipe whose reader does not read times out, and the writing process can exit', () => {
-  const path = join(home, 'pipe')
+  const path = join(scratch, 'pipe')
   execFileSync('mkfifo', [path])
   const program = `
     import { openSync, readSync } from 'node:fs'

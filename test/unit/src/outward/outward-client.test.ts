@@ -165,9 +165,9 @@ void test('a broken connection and an overloaded server are tried again; other f
 
 void test('a token file is read again, and an unusable one leaves the last token in use', async (t) => {
   const server = await OutwardServer.start(t, () => ({ body: '' }))
-  const home = mkdtempSync(join(tmpdir(), 'orch-token-file-'))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
-  const tokenFile = join(home, 'token')
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-token-file-'))
+  t.after(() => rmSync(scratch, { recursive: true, force: true }))
+  const tokenFile = join(scratch, 'token')
   const clock = new ManualClock()
   const client = clientOf(t, server.config({ authorization: 'Bearer one', tokenFile }), {}, clock)
   const sent = async (): Promise<string | undefined> => {
@@ -190,9 +190,9 @@ void test('a token file is read again, and an unusable one leaves the last token
 
 void test('a renewed client certificate is used, and files that do not belong together leave the last one in use', async (t) => {
   const server = await OutwardServer.start(t, () => ({ body: '' }))
-  const home = mkdtempSync(join(tmpdir(), 'orch-client-certificate-'))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
-  const files = { certificate: join(home, 'tls.crt'), key: join(home, 'tls.key') }
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-client-certificate-'))
+  t.after(() => rmSync(scratch, { recursive: true, force: true }))
+  const files = { certificate: join(scratch, 'tls.crt'), key: join(scratch, 'tls.key') }
   const [one, two, three] = ['one', 'two', 'three'].map((name) => server.authority.client(name, []))
   assert.ok(one !== undefined && two !== undefined && three !== undefined)
   const clock = new ManualClock()

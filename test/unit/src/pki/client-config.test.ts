@@ -12,13 +12,13 @@ import { readClientConfig } from '../../../../src/pki/client-config.ts'
 import { PkiError } from '../../../../src/pki/errors.ts'
 import { TestAuthority } from '../../../../fixtures/server-fixture.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'orch-client-config-'))
-after(() => rmSync(home, { recursive: true, force: true }))
+const scratch = mkdtempSync(join(tmpdir(), 'orch-client-config-'))
+after(() => rmSync(scratch, { recursive: true, force: true }))
 
 type Parts = { readonly cluster?: object; readonly user?: object; readonly current?: string | null }
 
 function file({ cluster = {}, user, current = 'there' }: Parts): string {
-  const path = join(home, 'hook.kubeconfig')
+  const path = join(scratch, 'hook.kubeconfig')
   const config = {
     apiVersion: 'v1',
     kind: 'Config',
@@ -43,22 +43,22 @@ void test('entries are inline or in files that the kubeconfig refers to', () => 
   assert.equal(inside.authority, authority.pem)
   assert.deepEqual(inside.identity, { certificate: cert, key })
   assert.equal(inside.authorization, null)
-  writeFileSync(join(home, 'ca.pem'), authority.pem)
-  writeFileSync(join(home, 'token'), 'from-file\n')
+  writeFileSync(join(scratch, 'ca.pem'), authority.pem)
+  writeFileSync(join(scratch, 'token'), 'from-file\n')
   const beside = readClientConfig(
     file({
       cluster: { 'certificate-authority': 'ca.pem', 'tls-server-name': 'hook.example' },
       user: { tokenFile: 'token' },
     }),
   )
-  assert.deepEqual([beside.tokenFile, beside.serverName], [join(home, 'token'), 'hook.example'])
+  assert.deepEqual([beside.tokenFile, beside.serverName], [join(scratch, 'token'), 'hook.example'])
   assert.deepEqual([inside.tokenFile, inside.serverName], [null, null])
   assert.equal(beside.authority, authority.pem)
   assert.equal(beside.authorization, 'Bearer from-file')
   const both = readClientConfig(file({ user: { token: 't', tokenFile: 'token' } }))
-  assert.deepEqual([both.authorization, both.tokenFile], ['Bearer from-file', join(home, 'token')])
+  assert.deepEqual([both.authorization, both.tokenFile], ['Bearer from-file', join(scratch, 'token')])
   const missing = readClientConfig(file({ user: { token: 't', tokenFile: 'gone' } }))
-  assert.deepEqual([missing.authorization, missing.tokenFile], ['Bearer t', join(home, 'gone')])
+  assert.deepEqual([missing.authorization, missing.tokenFile], ['Bearer t', join(scratch, 'gone')])
   const basic = readClientConfig(file({ user: { username: 'a', password: 'b' } })).authorization
   assert.equal(basic, `Basic ${data('a:b')}`)
   const nobody = readClientConfig(file({}))
@@ -66,7 +66,7 @@ void test('entries are inline or in files that the kubeconfig refers to', () => 
 })
 
 void test('a user without credentials is anonymous; a user that does not exist is an error', () => {
-  const path = join(home, 'nobody.kubeconfig')
+  const path = join(scratch, 'nobody.kubeconfig')
   const read = (user: string, users: string): ReturnType<typeof readClientConfig> => {
     const clusters = 'clusters: [{name: c, cluster: {server: "https://10.0.0.9:8443/audit"}}]'
     const contexts = `contexts: [{name: there, context: {cluster: c, user: ${user}}}]`
@@ -110,6 +110,6 @@ void test('an invalid kubeconfig is rejected with the place of the error', () =>
       (cause) => cause instanceof PkiError && words.test(cause.message) && !cause.message.includes('\n'),
     )
   }
-  writeFileSync(join(home, 'bad'), '[')
-  assert.throws(() => readClientConfig(join(home, 'bad')), /bad is not YAML/)
+  writeFileSync(join(scratch, 'bad'), '[')
+  assert.throws(() => readClientConfig(join(scratch, 'bad')), /bad is not YAML/)
 })

@@ -30,17 +30,17 @@ void test('a directory that the file system cannot create is refused with one li
 })
 
 void test('a directory is created with all its parents, and a second call has no effect', (t) => {
-  const home = mkdtempSync(join(tmpdir(), 'orch-made-'))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
-  for (const path of [join(home, 'a'), join(home, 'b/c/d'), join(home, 'b/c/d')]) makeDirectory(path)
-  assert.ok(existsSync(join(home, 'a')) && existsSync(join(home, 'b/c/d')))
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-made-'))
+  t.after(() => rmSync(scratch, { recursive: true, force: true }))
+  for (const path of [join(scratch, 'a'), join(scratch, 'b/c/d'), join(scratch, 'b/c/d')]) makeDirectory(path)
+  assert.ok(existsSync(join(scratch, 'a')) && existsSync(join(scratch, 'b/c/d')))
 })
 
 void test('a file stays as it was when the system takes only the beginning of its replacement', (t) => {
   if (process.platform === 'win32') return t.skip('there is no ulimit')
-  const home = mkdtempSync(join(tmpdir(), 'orch-short-'))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
-  const path = join(home, 'admin.kubeconfig')
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-short-'))
+  t.after(() => rmSync(scratch, { recursive: true, force: true }))
+  const path = join(scratch, 'admin.kubeconfig')
   writeFileSync(path, 'the present one')
   const script = `import(${JSON.stringify(files)}).then((m) =>
     m.replaceFile(${JSON.stringify(path)}, 'x'.repeat(10_000), 'secret'))`

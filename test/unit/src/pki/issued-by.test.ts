@@ -12,10 +12,10 @@ import { clusterPkiPaths, ensureClusterPki } from '../../../../src/pki/cluster-p
 import { freshRandom, systemClock } from '../../../../fixtures/system.ts'
 
 void test('a certificate leads to its own authority, alone or among others, and to no other', (t) => {
-  const home = mkdtempSync(join(tmpdir(), 'orch-issued-'))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
+  const scratch = mkdtempSync(join(tmpdir(), 'orch-issued-'))
+  t.after(() => rmSync(scratch, { recursive: true, force: true }))
   const made = ['a', 'b'].map((name) => {
-    const directory = join(home, name)
+    const directory = join(scratch, name)
     ensureClusterPki({
       ...{
         directory,

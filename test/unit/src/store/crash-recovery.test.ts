@@ -37,7 +37,7 @@ async function life(
 ): Promise<Life> {
   const owner: Owner = { name: 'n1', alive: true, pausedUntil: 0, caught: null, waiting: [] }
   const clock = new SimClock(world, owner, 'api')
-  const opening = openMachine({ home: disk.mount(owner), clock, logBase })
+  const opening = openMachine({ databases: disk.mount(owner), clock, logBase })
   opening.catch((cause: unknown) => world.fail(cause))
   let machine: StoreMachine | null = null
   void opening.then((opened) => {
@@ -81,7 +81,7 @@ for (let seed = 1; seed <= 30; seed++) {
 }
 
 void test('a crash at any moment of receiving a snapshot leaves the old state or the new one', async () => {
-  const sender = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
+  const sender = await openMachine({ databases: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(sender, log, 200)
   await sender.flushed()
   const source = await sender.produceSnapshot()
@@ -96,7 +96,10 @@ void test('a crash at any moment of receiving a snapshot leaves the old state or
     const owner: Owner = { name: 'n1', alive: true, pausedUntil: 0, caught: null, waiting: [] }
     let logBase: SnapshotMeta = noSnapshot
     const receive = async (): Promise<void> => {
-      const machine = await openMachine({ home: disk.mount(owner), clock: new SimClock(world, owner, 'api') })
+      const machine = await openMachine({
+        databases: disk.mount(owner),
+        clock: new SimClock(world, owner, 'api'),
+      })
       const sink = await machine.stageSnapshot(snapshot)
       for (const chunk of chunks) await sink.chunk(chunk)
       await sink.finish()

@@ -21,11 +21,11 @@ const digests = digestsOf(log)
 const isTooNew = (cause: unknown): boolean => cause instanceof DatabaseError && cause.code === 'unsupported'
 
 void test('a limited member stops before the raise in the log, and continues once the limit is lifted', async () => {
-  const home = new MemoryKeyValueDatabases()
+  const databases = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const failures: unknown[] = []
   const held = await openMachine({
-    ...{ home, clock, featureLevelMax: 1 },
+    ...{ databases, clock, featureLevelMax: 1 },
     onFailure: (cause) => failures.push(cause),
   })
   assert.throws(() => held.apply(log.entries, ownSession), isTooNew)
@@ -36,20 +36,20 @@ void test('a limited member stops before the raise in the log, and continues onc
   held.logPersisted(log.last)
   await held.close()
 
-  const again = await openMachine({ home, clock, featureLevelMax: 1 })
+  const again = await openMachine({ databases, clock, featureLevelMax: 1 })
   assert.deepEqual([again.appliedMemory, again.digest], [raisedAt - 1, digests[raisedAt - 1]])
   await again.close()
-  const free = await openMachine({ home, clock })
+  const free = await openMachine({ databases, clock })
   free.apply(log.after(free.appliedMemory), ownSession)
   assert.equal(free.digest, digests[log.last])
   free.logPersisted(log.last)
   await free.close()
-  await assert.rejects(openMachine({ home, clock, featureLevelMax: 1 }), isTooNew)
+  await assert.rejects(openMachine({ databases, clock, featureLevelMax: 1 }), isTooNew)
 })
 
 void test('a limited member stops at a snapshot of a higher feature level', async () => {
   const clock = new ManualClock()
-  const sender = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
+  const sender = await openMachine({ databases: new MemoryKeyValueDatabases(), clock })
   sender.apply(log.entries, ownSession)
   sender.logPersisted(log.last)
   await sender.flushed()
@@ -59,7 +59,7 @@ void test('a limited member stops at a snapshot of a higher feature level', asyn
 
   const failures: unknown[] = []
   const held = await openMachine({
-    ...{ home: new MemoryKeyValueDatabases(), clock, featureLevelMax: 1 },
+    ...{ databases: new MemoryKeyValueDatabases(), clock, featureLevelMax: 1 },
     onFailure: (cause) => failures.push(cause),
   })
   const sink = await held.stageSnapshot(source.snapshot)

@@ -20,20 +20,20 @@ const log = randomLog(31, 300)
 const digests = digestsOf(log)
 
 /** Creates databases with the state at an index, under the given names. */
-async function homeOf(databases: Readonly<Record<string, number>>): Promise<MemoryKeyValueDatabases> {
-  const home = new MemoryKeyValueDatabases()
-  for (const [name, index] of Object.entries(databases)) {
+async function databasesOf(indexes: Readonly<Record<string, number>>): Promise<MemoryKeyValueDatabases> {
+  const databases = new MemoryKeyValueDatabases()
+  for (const [name, index] of Object.entries(indexes)) {
     const source = new MemoryKeyValueDatabases()
-    const machine = await openMachine({ home: source, clock: new ManualClock() })
+    const machine = await openMachine({ databases: source, clock: new ManualClock() })
     applyUpTo(machine, log, index)
     await machine.close()
     const [from] = await source.list()
     const pairs = await pairsOf(source, from ?? '')
-    const store = await home.open(name)
+    const store = await databases.open(name)
     await store.write(pairs.map(([key, value]) => ({ kind: 'put', key, value })))
     await store.close()
   }
-  return home
+  return databases
 }
 
 const cases = [
@@ -52,12 +52,12 @@ const cases = [
 
 for (const { title, found, at } of cases) {
   void test(`a start finds the live database: ${title}`, async () => {
-    const home = await homeOf(found)
+    const databases = await databasesOf(found)
     const base = { ...noSnapshot, index: logIndex(at === 300 ? 250 : 200) }
-    const machine = await openMachine({ home, clock: new ManualClock(), logBase: base })
+    const machine = await openMachine({ databases, clock: new ManualClock(), logBase: base })
     assert.equal(machine.appliedMemory, at)
     assert.equal(machine.digest, digests[at])
-    assert.equal((await home.list()).length, 1, 'and removes the other')
+    assert.equal((await databases.list()).length, 1, 'and removes the other')
     await machine.close()
   })
 }
@@ -65,19 +65,22 @@ for (const { title, found, at } of cases) {
 for (const named of [true, false]) {
   const ending = named ? 'it does' : 'it does not'
   void test(`a database staged when a member stopped counts if the log names it: ${ending}`, async () => {
-    const sender = await openMachine({ home: await homeOf({ 'db-0': 200 }), clock: new ManualClock() })
+    const sender = await openMachine({
+      databases: await databasesOf({ 'db-0': 200 }),
+      clock: new ManualClock(),
+    })
     const source = await sender.produceSnapshot()
-    const home = await homeOf({ 'db-0': 100 })
-    const stopping = await openMachine({ home, clock: new ManualClock() })
+    const databases = await databasesOf({ 'db-0': 100 })
+    const stopping = await openMachine({ databases, clock: new ManualClock() })
     const sink = await stopping.stageSnapshot(source.snapshot)
     for (const chunk of await chunksOf(source)) await sink.chunk(chunk)
     await sink.finish()
     await stopping.close()
     const logBase = named ? source.snapshot : { ...noSnapshot, index: logIndex(90) }
-    const machine = await openMachine({ home, clock: new ManualClock(), logBase })
+    const machine = await openMachine({ databases, clock: new ManualClock(), logBase })
     const expected = named ? 200 : 100
     assert.equal(machine.digest, digests[expected])
-    assert.equal((await home.list()).length, 1)
+    assert.equal((await databases.list()).length, 1)
     await machine.close()
     await sender.close()
   })

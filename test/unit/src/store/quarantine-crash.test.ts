@@ -23,14 +23,14 @@ const log = randomLog(53, 300)
 const digests = digestsOf(log)
 const cut = { ...noSnapshot, index: logIndex(50) }
 
-type Moment = { readonly step: string; readonly home: MemoryKeyValueDatabases }
+type Moment = { readonly step: string; readonly databases: MemoryKeyValueDatabases }
 
 /** Records the databases around every step that changes what a later process finds. */
 function recorded(memory: MemoryKeyValueDatabases, moments: Moment[]): KeyValueDatabases {
   const around = async <T>(step: string, act: () => Promise<T>): Promise<T> => {
-    moments.push({ step: `before ${step}`, home: memory.clone() })
+    moments.push({ step: `before ${step}`, databases: memory.clone() })
     const result = await act()
-    moments.push({ step: `after ${step}`, home: memory.clone() })
+    moments.push({ step: `after ${step}`, databases: memory.clone() })
     return result
   }
   return {
@@ -43,7 +43,7 @@ function recorded(memory: MemoryKeyValueDatabases, moments: Moment[]): KeyValueD
       around('going aside', async () => {
         const left = memory.clone()
         await left.destroy(name)
-        moments.push({ step: 'between renaming and the end of the mark', home: left })
+        moments.push({ step: 'between renaming and the end of the mark', databases: left })
         await memory.quarantine(name)
       }),
     discardQuarantined: () => memory.discardQuarantined(),
@@ -63,7 +63,7 @@ function recorded(memory: MemoryKeyValueDatabases, moments: Moment[]): KeyValueD
 void test('from the mark on, every start quarantines the state', async () => {
   const moments: Moment[] = []
   const clock = new ManualClock()
-  const machine = await openMachine({ home: recorded(new MemoryKeyValueDatabases(), moments), clock })
+  const machine = await openMachine({ databases: recorded(new MemoryKeyValueDatabases(), moments), clock })
   applyUpTo(machine, log, 200)
   await machine.flushed()
   moments.length = 0
@@ -74,40 +74,40 @@ void test('from the mark on, every start quarantines the state', async () => {
     ...['before the mark', 'after the mark', 'before closing', 'after closing', 'before going aside'],
     ...['between renaming and the end of the mark', 'after going aside'],
   ])
-  for (const { step, home } of moments.slice(1)) {
-    const next = await openMachine({ home: home.clone(), clock, logBase: cut })
+  for (const { step, databases } of moments.slice(1)) {
+    const next = await openMachine({ databases: databases.clone(), clock, logBase: cut })
     const expected = step === 'after going aside' ? /there is no database/ : /db-0 .*a reason to remember/
     assert.match(next.quarantine?.reason ?? '', expected, step)
     await next.close()
-    const again = await openMachine({ home: home.clone(), clock })
+    const again = await openMachine({ databases: databases.clone(), clock })
     assert.deepEqual([again.quarantine, again.appliedMemory], [null, 0], `${step}: the log restores it`)
     await again.close()
     assert.deepEqual(
-      await home.quarantineMarks(),
-      step === 'after going aside' ? new Map() : await home.quarantineMarks(),
+      await databases.quarantineMarks(),
+      step === 'after going aside' ? new Map() : await databases.quarantineMarks(),
     )
   }
   await machine.close()
 })
 
 void test('a mark applies to its database only: the next one of that name is trusted', async () => {
-  const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
-  await home.markQuarantined('db-200', 'test')
-  const machine = await openMachine({ home, clock, logBase: cut })
+  const [databases, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
+  await databases.markQuarantined('db-200', 'test')
+  const machine = await openMachine({ databases, clock, logBase: cut })
   assert.match(machine.quarantine?.reason ?? '', /db-200 was quarantined/)
   const snapshot = await copyTo(machine, await donor(200))
   await machine.close()
-  const next = await openMachine({ home, clock, logBase: snapshot })
+  const next = await openMachine({ databases, clock, logBase: snapshot })
   assert.deepEqual([next.quarantine, next.digest], [null, digests[200]])
   await next.close()
 })
 
 void test('a disk that refuses the mark still has the state quarantined', async () => {
   const [memory, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
-  const home: KeyValueDatabases = Object.assign(recorded(memory, []), {
+  const databases: KeyValueDatabases = Object.assign(recorded(memory, []), {
     condemn: () => Promise.reject(new Error('the disk is full')),
   })
-  const machine = await openMachine({ home, clock })
+  const machine = await openMachine({ databases, clock })
   applyUpTo(machine, log, 100)
   await machine.flushed()
   machine.enterQuarantine('test')
@@ -117,7 +117,7 @@ void test('a disk that refuses the mark still has the state quarantined', async 
 })
 
 async function donor(index: number): Promise<StoreMachine> {
-  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
+  const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(machine, log, index)
   return machine
 }

@@ -29,7 +29,7 @@ const digests = digestsOf(log)
 const refused = { name: 'StoreError', code: 'quarantined' }
 
 async function healthy(index: number, entries = log): Promise<StoreMachine> {
-  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
+  const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(machine, entries, index)
   return machine
 }
@@ -47,9 +47,9 @@ async function stageFrom(index: number, machine: StoreMachine, entries = log): P
 }
 
 void test('a quarantined state is gone from disk, and a state at least as new replaces it', async () => {
-  const home = new MemoryKeyValueDatabases()
+  const databases = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
-  const machine = await openMachine({ home, clock })
+  const machine = await openMachine({ databases, clock })
   applyUpTo(machine, log, 200)
   await clock.advance(1000)
   machine.enterQuarantine('others agree on another state')
@@ -60,7 +60,7 @@ void test('a quarantined state is gone from disk, and a state at least as new re
   })
   assert.deepEqual([machine.wanted, machine.capacity], [200, 0])
   await clock.advance(1000)
-  assert.deepEqual(await home.list(), [])
+  assert.deepEqual(await databases.list(), [])
   await assert.rejects(stageFrom(199, machine), { code: 'stale' })
   const snapshot = await stageFrom(200, machine)
   await machine.installSnapshot(snapshot)
@@ -69,28 +69,28 @@ void test('a quarantined state is gone from disk, and a state at least as new re
   await clock.advance(1000)
   assert.equal(machine.digest, digests[250])
   assert.equal(machine.appliedDisk.index, 250)
-  assert.deepEqual(await home.list(), ['db-200'])
+  assert.deepEqual(await databases.list(), ['db-200'])
   await machine.close()
 })
 
 void test('a process that ends in quarantine finds no trusted state, or the one that the log names', async () => {
-  const home = new MemoryKeyValueDatabases()
+  const databases = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
-  const machine = await openMachine({ home, clock, logBase: { ...noSnapshot, index: logIndex(0) } })
+  const machine = await openMachine({ databases, clock, logBase: { ...noSnapshot, index: logIndex(0) } })
   applyUpTo(machine, log, 200)
   await clock.advance(1000)
   machine.enterQuarantine('test')
   await clock.settle()
   const logBase = { ...noSnapshot, index: logIndex(50) }
-  const condemned = await openMachine({ home: home.clone(), clock, logBase })
+  const condemned = await openMachine({ databases: databases.clone(), clock, logBase })
   assert.match(condemned.quarantine?.reason ?? '', /there is no database/)
   await condemned.close()
 
   const snapshot = await stageFrom(220, machine)
-  const before = await openMachine({ home: home.clone(), clock, logBase })
+  const before = await openMachine({ databases: databases.clone(), clock, logBase })
   assert.match(before.quarantine?.reason ?? '', /there is no database/, 'the log does not name it yet')
   await before.close()
-  const behind = await openMachine({ home: home.clone(), clock, logBase: snapshot })
+  const behind = await openMachine({ databases: databases.clone(), clock, logBase: snapshot })
   assert.deepEqual([behind.quarantine, behind.digest], [null, digests[220]])
   await behind.close()
   await machine.close()
@@ -98,7 +98,7 @@ void test('a process that ends in quarantine finds no trusted state, or the one 
 
 void test('waiting watches learn of the quarantine, and may be opened again after it', async () => {
   const clock = new ManualClock()
-  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
+  const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock })
   applyUpTo(machine, log, 200)
   const consensus = new LocalConsensus({ machine, clock })
   const store = new Store({ consensus, machine, clock, limits: tinyLimits })
@@ -123,7 +123,7 @@ void test('waiting watches learn of the quarantine, and may be opened again afte
 
 void test('a watch idle during a quarantine is not resumed on the replaced history', async () => {
   const clock = new ManualClock()
-  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
+  const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock })
   applyUpTo(machine, log, 200)
   const store = new Store({
     consensus: new LocalConsensus({ machine, clock }),
@@ -156,7 +156,7 @@ void test('a watch idle during a quarantine is not resumed on the replaced histo
 void test('a member that starts without a state refuses reads, and follows once it has one', async () => {
   const clock = new ManualClock()
   const logBase = { ...noSnapshot, index: logIndex(200) }
-  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock, logBase })
+  const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock, logBase })
   const consensus = new LocalConsensus({ machine, clock })
   const store = new Store({ consensus, machine, clock, limits: tinyLimits })
   const trimmer = new HistoryTrimmer({
@@ -199,7 +199,7 @@ void test('the database is flushed up to the requested index, and not sent when 
 void test('a state that others do not confirm is not sent', async () => {
   let requested = 0
   const machine = await openMachine({
-    home: new MemoryKeyValueDatabases(),
+    databases: new MemoryKeyValueDatabases(),
     clock: new ManualClock(),
     mayGive: () => ++requested > 2,
   })
@@ -216,7 +216,7 @@ void test('a state that becomes suspect while it is sent has no end frame, so it
   for (const doubt of ['others differ', 'condemned'] as const) {
     let confirmed = true
     const machine = await openMachine({
-      home: new MemoryKeyValueDatabases(),
+      databases: new MemoryKeyValueDatabases(),
       clock: new ManualClock(),
       mayGive: () => confirmed,
     })
@@ -234,8 +234,8 @@ void test('members that reached one index in different ways have equal samples t
   const clock = new ManualClock()
   const limits = { ...tinyLimits, sampleEntries: 64 }
   const [whole, pieces] = [
-    await openMachine({ home: new MemoryKeyValueDatabases(), clock, limits }),
-    await openMachine({ home: new MemoryKeyValueDatabases(), clock, limits }),
+    await openMachine({ databases: new MemoryKeyValueDatabases(), clock, limits }),
+    await openMachine({ databases: new MemoryKeyValueDatabases(), clock, limits }),
   ]
   for (const machine of [whole, pieces]) machine.sampleAt(logIndex(130))
   pieces.sampleAt(logIndex(131))
@@ -259,7 +259,7 @@ void test('members that reached one index in different ways have equal samples t
 })
 
 void test('a state at which apply stopped is replaced by one beyond that index only', async () => {
-  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
+  const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(machine, log, 200)
   machine.quarantineState('the command at index 201 is not what its proposer made', logIndex(201))
   assert.deepEqual([machine.wanted, machine.capacity], [201, 0])

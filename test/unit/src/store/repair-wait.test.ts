@@ -28,7 +28,7 @@ class Bench {
   #index = 100
 
   async open(): Promise<StoreMachine> {
-    const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: this.clock })
+    const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock: this.clock })
     applyUpTo(machine, this.#log, this.#index)
     return machine
   }

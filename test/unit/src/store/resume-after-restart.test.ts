@@ -78,7 +78,7 @@ function contentOf({ revision: at, bytes }: StoredObject): string {
   return `${at} ${Buffer.from(bytes).toString()}`
 }
 
-function homeOf(t: TestContext): LevelKeyValueDatabases {
+function databasesOf(t: TestContext): LevelKeyValueDatabases {
   const directory = mkdtempSync(join(tmpdir(), 'resumed-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   return new LevelKeyValueDatabases(directory)
@@ -87,8 +87,8 @@ function homeOf(t: TestContext): LevelKeyValueDatabases {
 for (let seed = 1; seed <= 4; seed++) {
   void test(`spec 6.1: seed ${seed}: watches and lists resume at each revision after a restart, and on a member that installed a snapshot`, async (t) => {
     const log = randomLog(seed, 250)
-    const home = homeOf(t)
-    const first = await openMachine({ home, clock })
+    const databases = databasesOf(t)
+    const first = await openMachine({ databases, clock })
     for (let to = 50; to <= 250; to += 50) {
       applyUpTo(first, log, to)
       await first.flushed()
@@ -101,12 +101,12 @@ for (let seed = 1; seed <= 4; seed++) {
 
     // With the tiny limits hardly anything stays in memory, with the others everything does.
     for (const limits of [tinyLimits, { ...defaultStoreLimits, scanStepsMax: 3 }]) {
-      const restarted = await openMachine({ home, clock, limits })
+      const restarted = await openMachine({ databases, clock, limits })
       assert.deepEqual(await window(restarted), before)
       await restarted.close()
     }
 
-    const copied = await openMachine({ home: homeOf(t), clock })
+    const copied = await openMachine({ databases: databasesOf(t), clock })
     applyUpTo(copied, log, 30)
     const sink = await copied.stageSnapshot(source.snapshot)
     for (const chunk of chunks) await sink.chunk(chunk)

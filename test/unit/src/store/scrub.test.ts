@@ -22,13 +22,13 @@ const limits = { scrubBytesPerSecondMax: 1024 * 1024, scrubFirstMs: 1000, scrubP
 
 class Bench {
   readonly clock = new ManualClock()
-  readonly home = new MemoryKeyValueDatabases()
+  readonly databases = new MemoryKeyValueDatabases()
   readonly reports: ScrubReport[] = []
   readonly machine: StoreMachine
   readonly scrub: Scrub
 
-  private constructor(home: MemoryKeyValueDatabases, clock: ManualClock, machine: StoreMachine) {
-    this.home = home
+  private constructor(databases: MemoryKeyValueDatabases, clock: ManualClock, machine: StoreMachine) {
+    this.databases = databases
     this.clock = clock
     this.machine = machine
     this.scrub = new Scrub({
@@ -39,11 +39,11 @@ class Bench {
   }
 
   static async open(): Promise<Bench> {
-    const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
-    const machine = await openMachine({ home, clock })
+    const [databases, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
+    const machine = await openMachine({ databases, clock })
     applyUpTo(machine, log, 150)
     await machine.flushed()
-    return new Bench(home, clock, machine)
+    return new Bench(databases, clock, machine)
   }
 
   /** Damages the database without the machine noticing. */
@@ -65,7 +65,7 @@ class Bench {
 async function pairs(): Promise<readonly KeyValuePair[]> {
   const bench = await Bench.open()
   await bench.machine.close()
-  return pairsOf(bench.home, 'db-0')
+  return pairsOf(bench.databases, 'db-0')
 }
 
 void test('an intact state passes every round, also while it changes', async () => {

@@ -32,7 +32,7 @@ const log = randomLog(41, 400)
 const digests = digestsOf(log)
 
 /** Databases whose stores behave as the test decides. */
-function homeWith(change: (store: KeyValueStore) => Partial<KeyValueStore>): KeyValueDatabases {
+function databasesWith(change: (store: KeyValueStore) => Partial<KeyValueStore>): KeyValueDatabases {
   const memory = new MemoryKeyValueDatabases()
   return {
     list: () => memory.list(),
@@ -57,10 +57,10 @@ function homeWith(change: (store: KeyValueStore) => Partial<KeyValueStore>): Key
 
 void test('a disk that refuses a batch stops the member once, and nothing more is applied', async () => {
   const full = new DatabaseError('io', 'no space left on device')
-  const home = homeWith(() => ({ write: () => Promise.reject(full) }))
+  const databases = databasesWith(() => ({ write: () => Promise.reject(full) }))
   const clock = new ManualClock()
   const failures: unknown[] = []
-  const machine = await openMachine({ home, clock, onFailure: (cause) => failures.push(cause) })
+  const machine = await openMachine({ databases, clock, onFailure: (cause) => failures.push(cause) })
   applyUpTo(machine, log, 50)
   await clock.advance(1000)
   assert.deepEqual(failures, [full])
@@ -73,11 +73,11 @@ void test('a disk that refuses a batch stops the member once, and nothing more i
 const refused = { name: 'StoreError', code: 'quarantined' }
 
 async function storeOn(
-  home: KeyValueDatabases,
+  databases: KeyValueDatabases,
   failures: unknown[],
 ): Promise<{ store: Store; machine: StoreMachine }> {
   const clock = new ManualClock()
-  const machine = await openMachine({ home, clock, onFailure: (cause) => failures.push(cause) })
+  const machine = await openMachine({ databases, clock, onFailure: (cause) => failures.push(cause) })
   applyUpTo(machine, log, 100)
   await clock.advance(1000)
   const consensus = new LocalConsensus({ machine, clock })
@@ -91,10 +91,10 @@ for (const [what, spoil] of [
   void test(`a version that is ${what} on disk is not served, nor is anything afterwards`, async () => {
     const failures: unknown[] = []
     let spoiled = false
-    const home = homeWith((store) => ({
+    const databases = databasesWith((store) => ({
       getMany: async (keys) => (await store.getMany(keys)).map((value) => (spoiled ? spoil(value) : value)),
     }))
-    const { store, machine } = await storeOn(home, failures)
+    const { store, machine } = await storeOn(databases, failures)
     const past = revision(machine.state.history.trimmed)
     spoiled = true
     const reading = Promise.resolve(store.watch(allConfigMaps, past).next(5))
@@ -120,7 +120,7 @@ async function snapshotAt(index: number): Promise<{
   snapshot: Awaited<ReturnType<StoreMachine['produceSnapshot']>>['snapshot']
   chunks: Uint8Array[]
 }> {
-  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
+  const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(machine, log, index)
   await machine.flushed()
   const source = await machine.produceSnapshot()
@@ -137,8 +137,8 @@ async function receive(machine: StoreMachine, from: Awaited<ReturnType<typeof sn
 
 void test('stagings that overlap, abort and repeat end in the last one', async () => {
   const from = await snapshotAt(300)
-  const home = new MemoryKeyValueDatabases()
-  const machine = await openMachine({ home, clock: new ManualClock() })
+  const databases = new MemoryKeyValueDatabases()
+  const machine = await openMachine({ databases, clock: new ManualClock() })
   const first = await machine.stageSnapshot(from.snapshot)
   first.abort('lost')
   const [second, third] = await Promise.all([
@@ -150,25 +150,25 @@ void test('stagings that overlap, abort and repeat end in the last one', async (
   await receive(machine, from)
   await machine.installSnapshot(from.snapshot)
   assert.equal(machine.digest, digests[300])
-  assert.deepEqual(await home.list(), ['db-300'])
+  assert.deepEqual(await databases.list(), ['db-300'])
   await machine.close()
 })
 
 void test('two concurrent stagings leave one database, that of the later', async () => {
   const from = await snapshotAt(300)
-  const home = new MemoryKeyValueDatabases()
-  const machine = await openMachine({ home, clock: new ManualClock() })
+  const databases = new MemoryKeyValueDatabases()
+  const machine = await openMachine({ databases, clock: new ManualClock() })
   await Promise.all([
     machine.stageSnapshot({ ...from.snapshot, index: logIndex(299) }),
     machine.stageSnapshot(from.snapshot),
   ])
-  assert.deepEqual([...(await home.list())].sort(), ['db-0', 'db-300'])
+  assert.deepEqual([...(await databases.list())].sort(), ['db-0', 'db-300'])
   await machine.close()
 })
 
 void test('the database never has what the log may still lose', async () => {
   const clock = new ManualClock()
-  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
+  const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock })
   machine.apply(log.entries.slice(0, 100), 1)
   await clock.advance(10_000)
   assert.deepEqual([machine.appliedMemory, machine.appliedDisk.index], [100, 0])
@@ -183,7 +183,7 @@ void test('the database never has what the log may still lose', async () => {
 
 void test('a snapshot that is not newer is refused without effect', async () => {
   const from = await snapshotAt(300)
-  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
+  const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   await receive(machine, from)
   await machine.installSnapshot(from.snapshot)
   await assert.rejects(machine.stageSnapshot(from.snapshot), { code: 'stale' })
@@ -194,7 +194,7 @@ void test('a snapshot that is not newer is refused without effect', async () => 
 
 void test('waiting watches continue after an installed snapshot, and miss nothing', async () => {
   const clock = new ManualClock()
-  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
+  const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock })
   // Histories are short here, so the watch's position must be within the snapshot's window.
   applyUpTo(machine, log, 290)
   const consensus = new LocalConsensus({ machine, clock })
@@ -209,7 +209,7 @@ void test('waiting watches continue after an installed snapshot, and miss nothin
   await clock.settle()
   assert.equal(rings, 1)
   const reported = [...(await cursor.next(1000))].map((event) => event.revision)
-  const reference = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
+  const reference = await openMachine({ databases: new MemoryKeyValueDatabases(), clock })
   applyUpTo(reference, log, 300)
   const expected: number[] = []
   for (let at = after + 1; at <= reference.state.revision; at++) {
@@ -224,7 +224,7 @@ void test('waiting watches continue after an installed snapshot, and miss nothin
 
 void test('a watch whose position is not in the history of an installed snapshot is woken and fails', async () => {
   const clock = new ManualClock()
-  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
+  const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock })
   applyUpTo(machine, log, 30)
   const consensus = new LocalConsensus({ machine, clock })
   const store = new Store({ consensus, machine, clock, limits: tinyLimits })
@@ -245,13 +245,13 @@ void test('reads of the past that a snapshot overtakes are served from it', asyn
   const clock = new ManualClock()
   let release: () => void = () => undefined
   let held: Promise<void> | null = null
-  const home = homeWith((store) => ({
+  const databases = databasesWith((store) => ({
     getMany: async (keys) => {
       await held
       return store.getMany(keys)
     },
   }))
-  const machine = await openMachine({ home, clock })
+  const machine = await openMachine({ databases, clock })
   applyUpTo(machine, log, 290)
   await clock.advance(1000)
   const consensus = new LocalConsensus({ machine, clock })

@@ -26,7 +26,7 @@ const digests = digestsOf(log)
 const refused = { name: 'StoreError', code: 'quarantined' } as const
 
 async function stageInto(machine: StoreMachine, index: number) {
-  const donor = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
+  const donor = await openMachine({ databases: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(donor, log, index)
   const source = await donor.produceSnapshot(logIndex(index))
   const chunks = await chunksOf(source)
@@ -38,8 +38,8 @@ async function stageInto(machine: StoreMachine, index: number) {
 }
 
 void test('a suspect state is not served, follows the log, and reports its digests', async () => {
-  const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
-  const machine = await openMachine({ home, clock })
+  const [databases, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
+  const machine = await openMachine({ databases, clock })
   applyUpTo(machine, log, 200)
   const consensus = new LocalConsensus({ machine, clock })
   const store = new Store({ consensus, machine, clock, limits: tinyLimits })
@@ -67,8 +67,8 @@ void test('a suspect state is not served, follows the log, and reports its diges
 })
 
 void test('a command that a suspect state applied has no outcome for its proposer', async () => {
-  const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
-  const machine = await openMachine({ home, clock })
+  const [databases, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
+  const machine = await openMachine({ databases, clock })
   const consensus = new LocalConsensus({ machine, clock })
   const propose = consensus.propose.bind(consensus)
   consensus.propose = async (payload: Uint8Array) => {
@@ -85,8 +85,8 @@ void test('a command that a suspect state applied has no outcome for its propose
 })
 
 void test('a suspect state stays suspect across restarts, until it is trusted', async () => {
-  const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
-  const first = await openMachine({ home, clock })
+  const [databases, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
+  const first = await openMachine({ databases, clock })
   applyUpTo(first, log, 200)
   await first.flushed()
   first.suspect('undecided', 'n2 differs')
@@ -96,20 +96,20 @@ void test('a suspect state stays suspect across restarts, until it is trusted', 
   const expected = { cause: 'disagreement', disagreement: 'outvoted', reason: 'n2, n3 differ' }
   assert.deepEqual(first.quarantine, expected)
   await first.close()
-  const second = await openMachine({ home, clock })
+  const second = await openMachine({ databases, clock })
   assert.deepEqual(second.quarantine, expected)
   assert.throws(() => second.state, refused)
   applyUpTo(second, log, 220)
   second.trust()
   await second.close()
-  const third = await openMachine({ home, clock })
+  const third = await openMachine({ databases, clock })
   assert.deepEqual([third.quarantine, third.digest], [null, digests[220]])
   await third.close()
 })
 
 void test('a suspect state is not replaced by a leader that considers its member lagging', async () => {
-  const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
-  const machine = await openMachine({ home, clock })
+  const [databases, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
+  const machine = await openMachine({ databases, clock })
   applyUpTo(machine, log, 100)
   machine.suspect('outvoted', 'n2, n3 differ')
   await assert.rejects(stageInto(machine, 200), { code: 'suspect', message: /orchctl member repair/ })
@@ -119,8 +119,8 @@ void test('a suspect state is not replaced by a leader that considers its member
 
 void test('an operator can replace a suspect state, and damage found in it starts a repair', async () => {
   for (const how of ['repair', 'enterQuarantine'] as const) {
-    const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
-    const machine = await openMachine({ home, clock })
+    const [databases, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
+    const machine = await openMachine({ databases, clock })
     applyUpTo(machine, log, 100)
     await machine.flushed()
     machine.suspect('outvoted', 'n2, n3 differ')
@@ -130,27 +130,27 @@ void test('an operator can replace a suspect state, and damage found in it start
     machine.trust()
     assert.equal(machine.quarantine?.cause, how === 'repair' ? 'operator' : 'damaged')
     await clock.settle()
-    assert.deepEqual(await home.list(), [])
+    assert.deepEqual(await databases.list(), [])
     const snapshot = await stageInto(machine, 200)
     await machine.installSnapshot(snapshot)
     assert.deepEqual([machine.quarantine, machine.digest], [null, digests[200]])
     await machine.close()
-    const next = await openMachine({ home, clock, logBase: snapshot })
+    const next = await openMachine({ databases, clock, logBase: snapshot })
     assert.deepEqual([next.quarantine, next.digest], [null, digests[200]], 'the new state is not suspect')
     await next.close()
   }
 })
 
 void test('a disagreement record with a wrong hash is damage', async () => {
-  const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
-  const machine = await openMachine({ home, clock })
+  const [databases, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
+  const machine = await openMachine({ databases, clock })
   applyUpTo(machine, log, 100)
   machine.suspect('outvoted', 'n2, n3 differ')
   await machine.close()
-  const store = await home.open('db-0')
+  const store = await databases.open('db-0')
   await store.write([{ kind: 'put', key: Uint8Array.of(4), value: Buffer.alloc(40) }])
   await store.close()
-  const next = await openMachine({ home, clock, logBase: { ...noSnapshot, index: logIndex(50) } })
+  const next = await openMachine({ databases, clock, logBase: { ...noSnapshot, index: logIndex(50) } })
   assert.match(next.quarantine?.reason ?? '', /record of a disagreement does not pass its check/)
   await next.close()
 })

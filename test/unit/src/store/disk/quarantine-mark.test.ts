@@ -27,11 +27,11 @@ for (const [what, text] of [
     const directory = mkdtempSync(join(tmpdir(), 'orch-mark-'))
     const clock = new ManualClock()
     try {
-      const first = await openMachine({ home: new LevelKeyValueDatabases(directory), clock })
+      const first = await openMachine({ databases: new LevelKeyValueDatabases(directory), clock })
       applyUpTo(first, log, 80)
       await first.close()
       writeFileSync(join(directory, 'db-0.condemned'), text)
-      const next = await openMachine({ home: new LevelKeyValueDatabases(directory), clock, logBase })
+      const next = await openMachine({ databases: new LevelKeyValueDatabases(directory), clock, logBase })
       const reason =
         text === '' ? /db-0 was quarantined .*no reason noted/ : /db-0 was quarantined .*n2, n3 differ/
       assert.match(next.quarantine?.reason ?? '', reason)
@@ -45,12 +45,12 @@ for (const [what, text] of [
 
 void test('a mark left by a crash after the renaming is removed, and the quarantined database stays', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'orch-mark-'))
-  const home = new LevelKeyValueDatabases(directory)
+  const databases = new LevelKeyValueDatabases(directory)
   try {
-    await (await home.open('db-0')).close()
-    await home.quarantine('db-0')
-    await home.markQuarantined('db-0', 'test')
-    await home.quarantine('db-0')
+    await (await databases.open('db-0')).close()
+    await databases.quarantine('db-0')
+    await databases.markQuarantined('db-0', 'test')
+    await databases.quarantine('db-0')
     assert.deepEqual(readdirSync(directory), ['set-aside'])
     assert.ok(existsSync(join(directory, 'set-aside', 'CURRENT')))
   } finally {
@@ -62,7 +62,7 @@ void test('a mark is durable with its reason before it is reported as made', asy
   const directory = mkdtempSync(join(tmpdir(), 'orch-mark-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const path = join(directory, 'db-0.condemned')
-  const home = new LevelKeyValueDatabases(directory)
+  const databases = new LevelKeyValueDatabases(directory)
   const handle = await open(join(directory, 'other'), 'w')
   const synced: string[] = []
   const sync = t.mock.method(Object.getPrototypeOf(handle) as FileHandle, 'sync', () => {
@@ -71,27 +71,27 @@ void test('a mark is durable with its reason before it is reported as made', asy
     return Promise.resolve()
   })
   await handle.close()
-  await home.markQuarantined('db-0', 'n2 differs')
+  await databases.markQuarantined('db-0', 'n2 differs')
   assert.equal(synced[0], 'n2 differs\n')
   sync.mock.mockImplementation(() => new Promise((_, reject) => setImmediate(reject, new Error('no sync'))))
-  await assert.rejects(home.markQuarantined('db-1', 'n2 differs'), /no sync/)
+  await assert.rejects(databases.markQuarantined('db-1', 'n2 differs'), /no sync/)
 })
 
 void test('a database that cannot be moved is reported, and keeps its mark', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'orch-mark-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
-  const home = new LevelKeyValueDatabases(directory)
-  await (await home.open('db-0')).close()
-  await home.markQuarantined('db-0', 'n2 differs')
+  const databases = new LevelKeyValueDatabases(directory)
+  await (await databases.open('db-0')).close()
+  await databases.markQuarantined('db-0', 'n2 differs')
   t.mock.method(fs, 'rename', () => Promise.reject(Object.assign(new Error('no rename'), { code: 'EBUSY' })))
   syncBuiltinESMExports()
   try {
-    await assert.rejects(home.quarantine('db-0'), /no rename/)
+    await assert.rejects(databases.quarantine('db-0'), /no rename/)
   } finally {
     t.mock.restoreAll()
     syncBuiltinESMExports()
   }
   assert.deepEqual(readdirSync(directory).toSorted(), ['db-0', 'db-0.condemned'])
-  await home.quarantine('db-0')
+  await databases.quarantine('db-0')
   assert.deepEqual(readdirSync(directory), ['set-aside'])
 })

@@ -28,7 +28,10 @@ function folder(t: TestContext): string {
 
 /** Creates the database of a member at index 50, and damages it. */
 async function spoiled(directory: string): Promise<void> {
-  const machine = await openMachine({ home: new LevelKeyValueDatabases(directory), clock: new ManualClock() })
+  const machine = await openMachine({
+    databases: new LevelKeyValueDatabases(directory),
+    clock: new ManualClock(),
+  })
   applyUpTo(machine, log, 50)
   await machine.close()
   writeFileSync(join(directory, 'db-0', 'CURRENT'), 'nothing')
@@ -39,9 +42,9 @@ void test('the database rebuilt from the log replaces the quarantined one once i
   await spoiled(directory)
   const aside = join(directory, 'set-aside')
   const news: QuarantinedDatabaseEvent[] = []
-  const home = new LevelKeyValueDatabases(directory)
+  const databases = new LevelKeyValueDatabases(directory)
   const machine = await openMachine({
-    ...{ home, clock: new ManualClock(), logLast: 50 },
+    ...{ databases, clock: new ManualClock(), logLast: 50 },
     onAside: (reported) => news.push(reported),
   })
   applyUpTo(machine, log, 49)
@@ -57,7 +60,7 @@ void test('the database rebuilt from the log replaces the quarantined one once i
     news.length === 1 && reported?.kind === 'removed' && reported.path === aside && reported.bytes > 1000,
   )
 
-  const again = await openMachine({ home, clock: new ManualClock(), logLast: 50 })
+  const again = await openMachine({ databases, clock: new ManualClock(), logLast: 50 })
   assert.equal(again.digest, digests[50])
   await again.close()
 })
@@ -65,10 +68,15 @@ void test('the database rebuilt from the log replaces the quarantined one once i
 void test('a quarantined database left by an ended process is removed at the next start', async (t) => {
   const directory = folder(t)
   await spoiled(directory)
-  const home = new LevelKeyValueDatabases(directory)
+  const databases = new LevelKeyValueDatabases(directory)
   const news: QuarantinedDatabaseEvent[] = []
   const open = () =>
-    openMachine({ home, clock: new ManualClock(), logLast: 50, onAside: (reported) => news.push(reported) })
+    openMachine({
+      databases,
+      clock: new ManualClock(),
+      logLast: 50,
+      onAside: (reported) => news.push(reported),
+    })
   await (await open()).close()
   assert.ok(existsSync(join(directory, 'set-aside')))
   await (await open()).close()
@@ -94,8 +102,8 @@ void test('a quarantined database that cannot be removed is logged and has no ot
 })
 
 void test('the log line names the path, the system error and the remedy', async (t) => {
-  const home = new LevelKeyValueDatabases(join(folder(t), 'db'))
-  assert.equal(await home.discardQuarantined(), null)
+  const databases = new LevelKeyValueDatabases(join(folder(t), 'db'))
+  assert.equal(await databases.discardQuarantined(), null)
   const directory = folder(t)
   // A file is not a directory whose contents could be listed.
   writeFileSync(join(directory, 'set-aside'), '')

@@ -27,10 +27,10 @@ void test('a reopened machine has the digest from before its close, and applies 
   const log = randomLog(1, 600)
   const digests = digestsOf(log)
   const random = new SeededRandom(2)
-  const home = new MemoryKeyValueDatabases()
+  const databases = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   for (let at = 0; at < 600;) {
-    const machine = await openMachine({ home, clock })
+    const machine = await openMachine({ databases, clock })
     assert.equal(machine.appliedDisk.index, at)
     assert.equal(machine.appliedMemory, at)
     assert.equal(machine.digest, digests[at])
@@ -43,9 +43,9 @@ void test('a reopened machine has the digest from before its close, and applies 
 
 void test('the database never gets ahead of the log on disk', async () => {
   const log = randomLog(3, 200)
-  const home = new MemoryKeyValueDatabases()
+  const databases = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
-  const machine = await openMachine({ home, clock })
+  const machine = await openMachine({ databases, clock })
   machine.apply(log.entries.slice(0, 100), 1)
   await clock.advance(1000)
   assert.equal(machine.appliedDisk.index, 0)
@@ -57,7 +57,7 @@ void test('the database never gets ahead of the log on disk', async () => {
   assert.equal(machine.appliedDisk.index, 100)
   machine.apply(log.entries.slice(100), 1)
   await machine.close()
-  const again = await openMachine({ home, clock })
+  const again = await openMachine({ databases, clock })
   assert.equal(again.appliedDisk.index, 100)
   assert.equal(again.digest, digestsOf(log)[100])
   await again.close()
@@ -66,7 +66,7 @@ void test('the database never gets ahead of the log on disk', async () => {
 void test('a full backlog stops apply until the disk has caught up', async () => {
   const log = randomLog(4, 400)
   const clock = new ManualClock()
-  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
+  const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock })
   let woken = 0
   machine.onCapacity(() => woken++)
   for (const entry of log.entries) {
@@ -90,7 +90,7 @@ void test('entries applied in one turn are one batch, and a turn without changes
   const log = randomLog(10, 40)
   const memory = new MemoryKeyValueDatabases()
   let batches = 0
-  const home: KeyValueDatabases = {
+  const databases: KeyValueDatabases = {
     list: () => memory.list(),
     destroy: (name) => memory.destroy(name),
     markQuarantined: (name, reason) => memory.markQuarantined(name, reason),
@@ -112,7 +112,7 @@ void test('entries applied in one turn are one batch, and a turn without changes
     },
   }
   const clock = new ManualClock()
-  const machine = await openMachine({ home, clock, limits: defaultStoreLimits })
+  const machine = await openMachine({ databases, clock, limits: defaultStoreLimits })
   applyUpTo(machine, log, 20)
   await clock.advance(1000)
   assert.equal(batches, 1)
@@ -126,26 +126,26 @@ void test('entries applied in one turn are one batch, and a turn without changes
 })
 
 async function written(seed: number): Promise<readonly KeyValuePair[]> {
-  const home = new MemoryKeyValueDatabases()
-  const machine = await openMachine({ home, clock: new ManualClock() })
+  const databases = new MemoryKeyValueDatabases()
+  const machine = await openMachine({ databases, clock: new ManualClock() })
   applyUpTo(machine, randomLog(seed, 150), 150)
   await machine.close()
-  return pairsOf(home, 'db-0')
+  return pairsOf(databases, 'db-0')
 }
 
 /** Returns why the machine begins in quarantine; null: it does not. */
 async function damageIn(pairs: readonly KeyValuePair[]): Promise<string | null> {
-  const home = new MemoryKeyValueDatabases()
-  const store = await home.open('db-0')
+  const databases = new MemoryKeyValueDatabases()
+  const store = await databases.open('db-0')
   await store.write(pairs.map(([key, value]): KeyValueChange => ({ kind: 'put', key, value })))
   await store.close()
   const logBase = { ...noSnapshot, index: logIndex(100) }
-  const machine = await openMachine({ home, clock: new ManualClock(), logBase })
+  const machine = await openMachine({ databases, clock: new ManualClock(), logBase })
   const { quarantine } = machine
   if (quarantine !== null) {
     assert.equal(machine.wanted, 100)
     assert.throws(() => machine.state, { name: 'StoreError', code: 'quarantined' })
-    assert.deepEqual(await home.list(), [], 'it is never read again')
+    assert.deepEqual(await databases.list(), [], 'it is never read again')
   }
   await machine.close()
   return quarantine?.reason ?? null
@@ -173,11 +173,11 @@ void test('a missing value is found at the start', async () => {
 void test('an older value in the place of a newer one is found at the start', async () => {
   const [older, newer] = [new MemoryKeyValueDatabases(), new MemoryKeyValueDatabases()]
   const log = randomLog(8, 150)
-  for (const [home, to] of [
+  for (const [databases, to] of [
     [older, 120],
     [newer, 150],
   ] as const) {
-    const machine = await openMachine({ home, clock: new ManualClock() })
+    const machine = await openMachine({ databases, clock: new ManualClock() })
     applyUpTo(machine, log, to)
     await machine.close()
   }
@@ -194,21 +194,21 @@ void test('an older value in the place of a newer one is found at the start', as
 })
 
 void test('a database beyond the end of the log is refused, one behind its beginning is quarantined', async () => {
-  const home = new MemoryKeyValueDatabases()
+  const databases = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
-  const machine = await openMachine({ home, clock })
+  const machine = await openMachine({ databases, clock })
   applyUpTo(machine, randomLog(9, 50), 50)
   await machine.close()
-  await assert.rejects(openMachine({ home, clock, logLast: 49 }), { code: 'beyond-log' })
+  await assert.rejects(openMachine({ databases, clock, logLast: 49 }), { code: 'beyond-log' })
   const fits = await openMachine({
-    home,
+    databases,
     clock,
     logLast: 50,
     logBase: { ...noSnapshot, index: logIndex(50) },
   })
   assert.equal(fits.quarantine, null)
   await fits.close()
-  const behind = await openMachine({ home, clock, logBase: { ...noSnapshot, index: logIndex(51) } })
+  const behind = await openMachine({ databases, clock, logBase: { ...noSnapshot, index: logIndex(51) } })
   assert.match(behind.quarantine?.reason ?? '', /at index 50, the log begins after 51/)
   assert.deepEqual(
     [behind.appliedMemory, behind.appliedDisk.index, behind.wanted, behind.capacity],
@@ -218,17 +218,17 @@ void test('a database beyond the end of the log is refused, one behind its begin
 })
 
 void test('a log that has its first entry rebuilds a damaged database', async () => {
-  const home = new MemoryKeyValueDatabases()
+  const databases = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const log = randomLog(9, 50)
-  const first = await openMachine({ home, clock })
+  const first = await openMachine({ databases, clock })
   applyUpTo(first, log, 50)
   const { digest } = first
   await first.close()
-  const store = await home.open('db-0')
+  const store = await databases.open('db-0')
   await store.write([{ kind: 'put', key: headKey, value: Uint8Array.of(1, 2, 3) }])
   await store.close()
-  const again = await openMachine({ home, clock })
+  const again = await openMachine({ databases, clock })
   assert.deepEqual([again.quarantine, again.appliedMemory], [null, 0])
   applyUpTo(again, log, 50)
   assert.equal(again.digest, digest)

@@ -27,7 +27,7 @@ const digests = digestsOf(log)
 
 async function sender(upTo: number): Promise<{ machine: StoreMachine; clock: ManualClock }> {
   const clock = new ManualClock()
-  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
+  const machine = await openMachine({ databases: new MemoryKeyValueDatabases(), clock })
   applyUpTo(machine, log, upTo)
   await clock.advance(1000)
   return { machine, clock }
@@ -45,9 +45,9 @@ void test('a receiver has the digest of the sender, and continues with the log a
   const { snapshot, chunks } = await snapshotAt(300)
   assert.equal(snapshot.index, 300)
   assert.ok(chunks.length > 5)
-  const home = new MemoryKeyValueDatabases()
+  const databases = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
-  const receiver = await openMachine({ home, clock })
+  const receiver = await openMachine({ databases, clock })
   applyUpTo(receiver, log, 20)
   let applied = 0
   receiver.onApplied(() => applied++)
@@ -60,11 +60,11 @@ void test('a receiver has the digest of the sender, and continues with the log a
   assert.equal(receiver.appliedMemory, 300)
   assert.equal(receiver.appliedDisk.index, 300)
   assert.equal(receiver.digest, digests[300])
-  assert.deepEqual(await home.list(), ['db-300'])
+  assert.deepEqual(await databases.list(), ['db-300'])
   applyUpTo(receiver, log, 500)
   assert.equal(receiver.digest, digests[500])
   await receiver.close()
-  const again = await openMachine({ home, clock, logBase: snapshot })
+  const again = await openMachine({ databases, clock, logBase: snapshot })
   assert.equal(again.digest, digests[500])
   await again.close()
 })
@@ -77,7 +77,7 @@ void test('concurrent writes do not change a snapshot stream', async () => {
   await clock.advance(1000)
   const rest = await chunksOf(source)
   await machine.close()
-  const receiver = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
+  const receiver = await openMachine({ databases: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   const sink = await receiver.stageSnapshot(source.snapshot)
   for (const chunk of [first ?? assert.fail(), ...rest]) await sink.chunk(chunk)
   await sink.finish()
@@ -90,7 +90,7 @@ void test('a stream can be split into chunks anywhere', async () => {
   const { snapshot, chunks } = await snapshotAt(120)
   const random = new SeededRandom(3)
   const all = Buffer.concat(chunks)
-  const receiver = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
+  const receiver = await openMachine({ databases: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   const sink = await receiver.stageSnapshot(snapshot)
   for (let at = 0; at < all.length;) {
     const end = at + 1 + random.below(500)
@@ -104,8 +104,8 @@ void test('a stream can be split into chunks anywhere', async () => {
 })
 
 async function refuses(snapshot: SnapshotMeta, chunks: readonly Uint8Array[], what: string): Promise<void> {
-  const home = new MemoryKeyValueDatabases()
-  const receiver = await openMachine({ home, clock: new ManualClock() })
+  const databases = new MemoryKeyValueDatabases()
+  const receiver = await openMachine({ databases, clock: new ManualClock() })
   const sink = await receiver.stageSnapshot(snapshot)
   const receive = async (): Promise<void> => {
     for (const chunk of chunks) await sink.chunk(chunk)
@@ -115,7 +115,7 @@ async function refuses(snapshot: SnapshotMeta, chunks: readonly Uint8Array[], wh
   sink.abort(what)
   assert.equal(receiver.appliedMemory, 0)
   await receiver.close()
-  assert.deepEqual(await home.list(), ['db-0'])
+  assert.deepEqual(await databases.list(), ['db-0'])
 }
 
 void test('a damaged, incomplete or wrongly announced stream is refused and leaves nothing', async () => {
@@ -135,32 +135,32 @@ void test('a damaged, incomplete or wrongly announced stream is refused and leav
 
 void test('a staged snapshot that was never installed is removed by a restart', async () => {
   const { snapshot, chunks } = await snapshotAt(150)
-  const home = new MemoryKeyValueDatabases()
+  const databases = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
-  const receiver = await openMachine({ home, clock })
+  const receiver = await openMachine({ databases, clock })
   applyUpTo(receiver, log, 10)
   const sink = await receiver.stageSnapshot(snapshot)
   for (const chunk of chunks) await sink.chunk(chunk)
   await sink.finish()
   await receiver.close()
-  const again = await openMachine({ home, clock })
+  const again = await openMachine({ databases, clock })
   assert.equal(again.digest, digests[10])
-  assert.deepEqual(await home.list(), ['db-0'])
+  assert.deepEqual(await databases.list(), ['db-0'])
   await again.close()
 })
 
 void test('after a crash between the log record and the installation, the record decides', async () => {
   const { snapshot, chunks } = await snapshotAt(150)
-  const home = new MemoryKeyValueDatabases()
-  const stage = await home.open('db-150')
+  const databases = new MemoryKeyValueDatabases()
+  const stage = await databases.open('db-150')
   await stage.close()
-  const receiver = await openMachine({ home, clock: new ManualClock() })
+  const receiver = await openMachine({ databases, clock: new ManualClock() })
   const sink = await receiver.stageSnapshot(snapshot)
   for (const chunk of chunks) await sink.chunk(chunk)
   await sink.finish()
   // The process crashes: the next one finds the disk, with the log's base at the snapshot.
-  const survivor = home.clone()
-  const again = await openMachine({ home: survivor, clock: new ManualClock(), logBase: snapshot })
+  const survivor = databases.clone()
+  const again = await openMachine({ databases: survivor, clock: new ManualClock(), logBase: snapshot })
   assert.equal(again.digest, digests[150])
   assert.deepEqual(await survivor.list(), ['db-150'])
   await again.close()
@@ -169,20 +169,24 @@ void test('after a crash between the log record and the installation, the record
 
 void test('a staged snapshot overtaken by the log is discarded, and never becomes the state', async () => {
   const { snapshot, chunks } = await snapshotAt(150)
-  const home = new MemoryKeyValueDatabases()
+  const databases = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
-  const receiver = await openMachine({ home, clock })
+  const receiver = await openMachine({ databases, clock })
   const sink = await receiver.stageSnapshot(snapshot)
   for (const chunk of chunks) await sink.chunk(chunk)
   await sink.finish()
-  const before = home.clone()
+  const before = databases.clone()
   applyUpTo(receiver, log, 300)
   await receiver.close()
-  assert.deepEqual(await home.list(), ['db-0'])
+  assert.deepEqual(await databases.list(), ['db-0'])
   // As if the process had crashed before it discarded the snapshot, and its log was compacted at
   // 200 afterwards.
-  await replaceFirst(before, home)
-  const again = await openMachine({ home: before, clock, logBase: { ...snapshot, index: logIndex(200) } })
+  await replaceFirst(before, databases)
+  const again = await openMachine({
+    databases: before,
+    clock,
+    logBase: { ...snapshot, index: logIndex(200) },
+  })
   assert.equal(again.digest, digests[300])
   assert.deepEqual(await before.list(), ['db-0'])
   await again.close()
@@ -198,8 +202,8 @@ async function replaceFirst(target: MemoryKeyValueDatabases, source: MemoryKeyVa
 
 void test('a second staging replaces the first', async () => {
   const { snapshot, chunks } = await snapshotAt(150)
-  const home = new MemoryKeyValueDatabases()
-  const receiver = await openMachine({ home, clock: new ManualClock() })
+  const databases = new MemoryKeyValueDatabases()
+  const receiver = await openMachine({ databases, clock: new ManualClock() })
   const first = await receiver.stageSnapshot({ ...snapshot, index: logIndex(140) })
   const [head] = chunks
   await first.chunk(head ?? assert.fail())
@@ -216,7 +220,7 @@ void test('a member with nothing on disk has no snapshot to send, and continues'
   const failures: unknown[] = []
   const onFailure = (cause: unknown): void => void failures.push(cause)
   const machine = await openMachine({
-    home: new MemoryKeyValueDatabases(),
+    databases: new MemoryKeyValueDatabases(),
     clock: new ManualClock(),
     onFailure,
   })
@@ -250,10 +254,10 @@ class FullDisk extends MemoryKeyValueDatabases {
 
 void test('a chunk that cannot be written is refused, and not taken before it is written', async () => {
   const { snapshot, chunks } = await snapshotAt(300)
-  const home = new FullDisk()
-  const receiver = await openMachine({ home, clock: new ManualClock() })
+  const databases = new FullDisk()
+  const receiver = await openMachine({ databases, clock: new ManualClock() })
   const sink = await receiver.stageSnapshot(snapshot)
-  home.isFull = true
+  databases.isFull = true
   let taken = 0
   const receive = async (): Promise<void> => {
     for (const chunk of chunks) {
@@ -264,6 +268,6 @@ void test('a chunk that cannot be written is refused, and not taken before it is
   await assert.rejects(receive(), { code: 'io', message: 'no space' })
   assert.ok(taken < chunks.length)
   sink.abort('no space')
-  home.isFull = false
+  databases.isFull = false
   await receiver.close()
 })

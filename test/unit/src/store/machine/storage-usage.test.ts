@@ -34,7 +34,7 @@ for (const seed of [1, 2, 3, 4, 5]) {
         old !== null && random.below(2) === 0
           ? deletedVersion(place, old)
           : putVersion(place, encoded('x'.repeat(random.below(300))))
-      usage.made(made, old)
+      usage.put(made, old)
       if (made.kind === 'deleted') live.delete(key)
       else live.set(key, made)
       kept.push(made)
@@ -44,7 +44,7 @@ for (const seed of [1, 2, 3, 4, 5]) {
     for (const [key, old] of live) {
       const place = { key, revision: revision(9999), previous: old.revision, lastOfCommand: true }
       const made = deletedVersion(place, old)
-      usage.made(made, old)
+      usage.put(made, old)
       kept.push(made)
     }
     for (const version of kept) usage.freed(version.key, recordBytes(version))

@@ -108,9 +108,9 @@ void test('a damaged table is refused before LevelDB opens it, and only the firs
   assert.deepEqual(filesOf(copy), before, 'nothing has opened it')
   writeFileSync(join(copy, table), bytes)
   await (await new LevelKeyValueDatabases(root).open('copy')).close()
-  const home = new LevelKeyValueDatabases(root)
-  await (await home.open('db-0')).close()
-  await (await home.open('db-0')).close()
+  const databases = new LevelKeyValueDatabases(root)
+  await (await databases.open('db-0')).close()
+  await (await databases.open('db-0')).close()
 })
 
 async function writeDatabase(directory: string): Promise<void> {
