@@ -33,7 +33,8 @@ export async function recordCompiled(bundle, scripts) {
     rmSync(scratch, { recursive: true, force: true })
   }
 }
-async function recordAll(bundle, servers, scratch) {
+
+async function recordAll(bundle, scripts, scratch) {
   const directory = join(scratch, 'cluster')
   const port = await freePorts()
   const commands = join(bundle, 'src/cli/main.js')
@@ -44,7 +45,7 @@ async function recordAll(bundle, servers, scratch) {
   const server = (name) => [join(bundle, 'src/main.js'), '--config', join(directory, name, 'config.yaml')]
   const recorded = start(['--import', hook, ...server('n1')], { RECORD_WHEN: when })
   const peer = start(server('n2'))
-  const written = servers.map((script) => join(bundle, `${script}.compiled`))
+  const written = scripts.map((script) => join(bundle, `${script}.compiled`))
   try {
     await until(recorded, () => isReady(port))
     writeFileSync(when, '')

@@ -41,12 +41,12 @@ try {
   rmSync(directory, { recursive: true, force: true })
 }
 
-async function run(database: KeyValueDatabases): Promise<void> {
+async function run(databases: KeyValueDatabases): Promise<void> {
   console.log(
     `${objects} objects of 1 KB, ${options.level ? 'LevelDB' : 'in memory'}, node ${process.version}`,
   )
   const empty = heldMiB()
-  const machine = await open(database)
+  const machine = await open(databases)
   const log = logOfPuts()
   await applyAll(machine, log)
   log.entries.length = 0
@@ -59,17 +59,17 @@ async function run(database: KeyValueDatabases): Promise<void> {
   store.close()
   await machine.close()
   const started = performance.now()
-  const again = await open(database)
+  const again = await open(databases)
   report('start: read and verify everything', performance.now() - started, objects)
   await again.close()
 }
 
-function open(database: KeyValueDatabases): Promise<StoreMachine> {
+function open(databases: KeyValueDatabases): Promise<StoreMachine> {
   const onFailure = (cause: unknown): never => {
     throw cause
   }
   const logLast = logIndex(Number.MAX_SAFE_INTEGER)
-  return StoreMachine.open({ databases: database, clock, limits, logBase: noSnapshot, logLast, onFailure })
+  return StoreMachine.open({ databases, clock, limits, logBase: noSnapshot, logLast, onFailure })
 }
 
 function logOfPuts(): LogWriter {

@@ -57,7 +57,7 @@ await registry.patch({
   contentType: 'application/merge-patch+json',
 })
 const key = keyOf({ ...definitions, namespace: '', name: definition().metadata.name })
-const kinds = takeDefinition()
+const kinds = reloadDefinition()
 for (let at = 0; at < count; at++) {
   const object = {
     ...{ apiVersion: `${group}/v1`, kind: 'Gadget', metadata: { name: `g${at}` } },
@@ -67,11 +67,11 @@ for (let at = 0; at < count; at++) {
 }
 const figures: { readonly stored: number; readonly converted: number; readonly cached: number }[] = []
 for (let round = -5; round < rounds; round++) {
-  // The cache of converted objects is empty again.
-  const { v1, v2 } = takeDefinition()
+  // This also empties the cache of converted objects.
+  const { v1, v2 } = reloadDefinition()
   const converted = await listed(v2)
   const cached = await listed(v2)
-  // The first list under a definition prepares for its schema.
+  // The first list after a reload compiles the schema and caches which objects it leaves unchanged.
   await listed(v1)
   const stored = await listed(v1)
   // The first rounds warm up.
@@ -92,7 +92,7 @@ function median(values: readonly number[]): number {
 }
 
 /** Serves the stored definition as if it had just been written. */
-function takeDefinition(): { readonly v1: ResourceDefinition; readonly v2: ResourceDefinition } {
+function reloadDefinition(): { readonly v1: ResourceDefinition; readonly v2: ResourceDefinition } {
   const stored = store.view().get(key)
   if (stored === null) throw new Error('the definition is not stored')
   catalog.setCustom(customKinds(parseStored(stored), names))

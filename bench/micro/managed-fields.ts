@@ -1,7 +1,7 @@
 /*
  * Measures what managedFields cost: CPU of writes and reads, and memory with many objects,
  * for ConfigMaps of 1 KB and Pods of 3 to 4 KB (sizes without managedFields). There is no network
- * and no consensus; only the memory is measured with a database on disk.
+ * and no consensus. The database is in memory for the CPU, and on disk for the memory.
  *
  *   node dist/bench/micro/managed-fields.js [--rounds 5] [--writes 2000] [--objects 50000]
  *     [--only cpu|memory]
@@ -58,7 +58,7 @@ if (options.only !== 'memory') {
   for (const kind of kinds) await measureCpu(kind)
 }
 if (options.only !== 'cpu') {
-  console.log(`memory of one object of ${objects}, in the heap and in buffers`)
+  console.log(`memory per object with ${objects} objects, in the heap and in buffers`)
   for (const kind of kinds) await measureMemory(kind)
 }
 

@@ -45,7 +45,8 @@ export async function runStaleness(context: BenchContext, load: StalenessLoad): 
   // The writer uses the leader. Planned loads read from a follower, because the member that accepts
   // a write is the first one to show it.
   const writer =
-    target.endpoints.find((_, at) => roles[at] === 'leader') ?? present(target.endpoints[0], 'one')
+    target.endpoints.find((_, at) => roles[at] === 'leader') ??
+    present(target.endpoints[0], 'there is an endpoint to write to')
   const startedMs = clock.monotonicMs()
   const shared: SharedByClients = {
     ...{ context, series: Math.floor(startedMs), path: `${collectionOf(namespace)}/${name}` },
@@ -84,7 +85,7 @@ async function write(shared: SharedByClients, endpoint: Endpoint): Promise<void>
     if (acknowledged.count >= benchLimits.acknowledgedMax) return false
     const body = configMap(name, payloadBytes, `${series}.${acknowledged.count}`)
     const { status } = await connection.ask(requestBytes(resolved, { method: 'PUT', path, body }))
-    if (status === 401) await refused(connection, endpoint, resolved)
+    if (status === 401) await renewCredentials(connection, endpoint, resolved)
     if (status === 200) acknowledged.add(shared.context.clock.monotonicMs())
     else shared.failures.add(`write: HTTP ${status}`)
     return status === 200
@@ -104,14 +105,14 @@ async function read(
     const request = requestBytes(resolved, requested)
     const askedMs = context.clock.monotonicMs()
     const { status, start } = await connection.ask(request, keepBytes)
-    if (status === 401) await refused(connection, endpoint, resolved)
+    if (status === 401) await renewCredentials(connection, endpoint, resolved)
     if (status !== 200) {
       failures.add(`read: HTTP ${status}`)
       return false
     }
     seen.latencies.record(context.clock.monotonicMs() - askedMs)
     const [, written, version] = /"mark":"(\d+)\.(\d+)"/.exec(start) ?? []
-    // A version from before the first write is older, by an unknown time.
+    // A version from before this load counts as -1: version 0 of this load replaced it.
     const known = Number(written) === series ? Number(version) : -1
     const staleMs = acknowledged.stalenessMs(known, askedMs)
     if (staleMs > 0) {
@@ -123,7 +124,7 @@ async function read(
 }
 
 /** Makes the next call use a new connection, and other credentials if there are any. */
-async function refused(
+async function renewCredentials(
   connection: WireConnection,
   { credentials }: Endpoint,
   resolved: ResolvedEndpoint,

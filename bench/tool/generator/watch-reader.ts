@@ -36,7 +36,7 @@ export type WatchReaderOptions = {
 
 /** Reads one watch, resumes it when it ends, and finds lost events by the numbers of the writes. */
 export class WatchReader {
-  readonly #of: WatchReaderOptions
+  readonly #options: WatchReaderOptions
   readonly #events: WatchEvents
   #since: string
   /** Number of the last received write. */
@@ -47,15 +47,15 @@ export class WatchReader {
   #isSlow: boolean
 
   /** @param since revision from which it watches */
-  constructor(of: WatchReaderOptions, since: string) {
-    this.#of = of
+  constructor(options: WatchReaderOptions, since: string) {
+    this.#options = options
     this.#since = since
-    this.#isSlow = of.isSlow
+    this.#isSlow = options.isSlow
     this.#events = new WatchEvents({
       event: (mark, resourceVersion) => this.#event(mark, resourceVersion),
       bookmark: (resourceVersion) => (this.#since = resourceVersion),
       error: (line) => {
-        this.#of.tally.failures.add(line)
+        this.#options.tally.failures.add(line)
         this.#socket?.destroy()
       },
     })
@@ -68,7 +68,7 @@ export class WatchReader {
 
   /** Resolves when the response has started. @throws Error when it does not */
   async open(): Promise<void> {
-    const { endpoint, namespace } = this.#of
+    const { endpoint, namespace } = this.#options
     const socket = await openSocket(endpoint, benchLimits.answerMsMax)
     if (this.#closed) {
       socket.destroy()
@@ -125,7 +125,7 @@ export class WatchReader {
    * @param upTo number of the last write
    */
   giveUp(upTo: number): void {
-    this.#of.tally.lost += Math.max(0, upTo - this.#number)
+    this.#options.tally.lost += Math.max(0, upTo - this.#number)
     this.close()
   }
 
@@ -141,11 +141,11 @@ export class WatchReader {
   #readSlowly(): void {
     if (this.#timer !== null || this.#closed) return
     this.#socket?.pause()
-    this.#timer = this.#of.clock.every(slowEveryMs, () => this.#socket?.resume())
+    this.#timer = this.#options.clock.every(slowEveryMs, () => this.#socket?.resume())
   }
 
   #event(text: string, resourceVersion: string): void {
-    const { tally, clock } = this.#of
+    const { tally, clock } = this.#options
     const mark = parseMark(text)
     this.#since = resourceVersion
     // A write that was retried after an unknown outcome appears twice.
@@ -160,15 +160,15 @@ export class WatchReader {
   #resumeLater(): void {
     this.#socket = null
     if (this.#closed) return
-    this.#of.tally.resumed++
+    this.#options.tally.resumed++
     this.#resume().catch((cause: unknown) => {
-      this.#of.tally.failures.add(cause instanceof Error ? cause.message : String(cause))
+      this.#options.tally.failures.add(cause instanceof Error ? cause.message : String(cause))
       if (!this.#closed) this.#resumeLater()
     })
   }
 
   async #resume(): Promise<void> {
-    await pause(this.#of.clock, benchLimits.backOffMs)
+    await pause(this.#options.clock, benchLimits.backOffMs)
     if (!this.#closed) await this.open()
   }
 }

@@ -1,4 +1,4 @@
-import { settledInLanes } from '../../../base/lanes.ts'
+import { allSettledWithLimit } from '../../../base/all-settled.ts'
 import { limits } from '../../config/limits.ts'
 import type { AdmissionRequest } from '../../registry/calls/admission.ts'
 import type { AnyObject, ResourceDefinition } from '../../registry/kinds/definition.ts'
@@ -67,8 +67,8 @@ async function validated(
   if (first === undefined) return
   const { objectText, oldObjectText } = await textsIn(first.definition)
   const characters = (objectText?.length ?? 0) + (oldObjectText?.length ?? 0) + 1
-  const lanes = Math.min(limits.webhookCallsMax, limits.webhookCharactersMax / characters)
-  const results = await settledInLanes(matches, lanes, async ({ webhook, definition, index }) => {
+  const callsMax = Math.min(limits.webhookCallsMax, limits.webhookCharactersMax / characters)
+  const results = await allSettledWithLimit(matches, callsMax, async ({ webhook, definition, index }) => {
     const texts = known.get(definition) ?? (await textsIn(definition))
     const result = await caller.call({ webhook, matched: definition, request, ...texts }, useNothing)
     if (result.kind === 'allowed') return

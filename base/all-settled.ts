@@ -1,21 +1,21 @@
 /**
- * Runs `act` for each item, in order, at most `lanes` at a time (1 or more). Every item runs, even
- * if others fail.
+ * Runs `act` for each item, in order, at most `limit` at a time (rounded down, at least 1). Every
+ * item runs, even if others fail.
  *
  * @returns the results in the order of the items
  */
-export async function settledInLanes<T, R>(
+export async function allSettledWithLimit<T, R>(
   items: readonly T[],
-  lanes: number,
+  limit: number,
   act: (item: T) => Promise<R>,
 ): Promise<readonly PromiseSettledResult<R>[]> {
   const results = new Array<PromiseSettledResult<R>>(items.length)
   const rest = items.entries()
-  const lane = async (): Promise<void> => {
+  const runRest = async (): Promise<void> => {
     for (const [at, item] of rest) results[at] = await settled(item, act)
   }
-  const count = Math.max(1, Math.min(Math.floor(lanes), items.length))
-  await Promise.all(Array.from({ length: count }, lane))
+  const count = Math.max(1, Math.min(Math.floor(limit), items.length))
+  await Promise.all(Array.from({ length: count }, runRest))
   return results
 }
 

@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { settledInLanes } from '../../../base/lanes.ts'
+import { allSettledWithLimit } from '../../../base/all-settled.ts'
 
-void test('all actions run, in order and at most as many at a time as there are lanes, whatever others do', async () => {
-  for (const [lanes, atATime] of [
+void test('all actions start in order, at most as many at a time as the limit, even if others fail', async () => {
+  for (const [limit, atATime] of [
     [0.2, 1],
     [3.9, 3],
     [100, 10],
@@ -16,7 +16,7 @@ void test('all actions run, in order and at most as many at a time as there are 
     let running = 0
     let runningMax = 0
     const items = Array.from({ length: 10 }, (_, at) => at)
-    const results = await settledInLanes(items, lanes, async (item) => {
+    const results = await allSettledWithLimit(items, limit, async (item) => {
       begun.push(item)
       runningMax = Math.max(runningMax, ++running)
       for (let turn = 0; turn < 10 - item; turn++) await Promise.resolve()
@@ -31,5 +31,5 @@ void test('all actions run, in order and at most as many at a time as there are 
       items.map((item) => (item % 3 === 1 ? `Error: no ${item}` : item)),
     )
   }
-  assert.deepEqual(await settledInLanes([], 3, () => assert.fail('no item')), [])
+  assert.deepEqual(await allSettledWithLimit([], 3, () => assert.fail('no item')), [])
 })

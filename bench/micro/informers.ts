@@ -3,7 +3,7 @@
  * informer of the garbage collector, which follows all events, in alternating rounds; CPU and
  * longest turn of the list of all Pods that an informer begins with, as a whole and in slices.
  *
- *   node --expose-gc dist/bench/micro/followers.js [--creates 10000] [--rounds 8] [--pods 10000]
+ *   node --expose-gc dist/bench/micro/informers.js [--creates 10000] [--rounds 8] [--pods 10000]
  *
  * Everything runs in this process. Without HTTP and consensus a create is cheaper than on a server,
  * so the ratios are upper bounds.
@@ -94,7 +94,7 @@ async function measureCreates(): Promise<void> {
   }
   const row = [cost.alone, cost.followed].map((values) => median(values).toFixed(1))
   const lines = [
-    ['CPU µs of a create', 'with the garbage collector', 'ratio of pairs'],
+    ['CPU µs of a create', 'with the garbage collector', 'median ratio'],
     [...row, median(cost.ratio).toFixed(3)],
   ]
   console.log(formatTable(lines).join('\n'))
