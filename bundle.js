@@ -79,7 +79,11 @@ const computedImports = {
   },
 }
 
-/** Returns the declaration of `bundledAddress` for a file. @param own the address of the file */
+/**
+ * Returns the declaration of `bundledAddress` for a file.
+ *
+ * @param own the expression that is the URL of the file in its own code
+ */
 function addressesOf(path, own) {
   const up = `${relative(dirname(path), target) || '.'}/`
   // Keeps the query that this file was loaded with: the hook of `orchctl chaos` reads it.
@@ -132,7 +136,7 @@ function starterOf(path) {
   ].join('\n')
 }
 
-/** Checks that the bundler kept the names of error classes, which are reported. */
+/** Checks that the bundler kept the names of error classes: stack traces and logs show them. */
 function checkNames(inputs, outputs) {
   const kept = outputs.map(({ text }) => text).join('\n')
   for (const input of inputs.filter((path) => !path.includes('node_modules'))) {

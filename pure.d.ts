@@ -1,7 +1,7 @@
 /**
  * The part of Node that the pure modules may use: bytes and the syntax of addresses, but no clock,
- * disk or network. Only `tsconfig.pure.json` includes this file, and no other types of Node; the
- * whole project is compiled with Node's own types.
+ * disk or network. Only `tsconfig.pure.json` includes this file, and that project has no other
+ * types of Node. `tsconfig.json` compiles the same modules again, with Node's own types.
  */
 declare module 'node:buffer' {
   type Encoding = 'utf8' | 'latin1' | 'base64' | 'hex'
