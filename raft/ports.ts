@@ -75,7 +75,7 @@ export interface LogFile {
 export type RecoveredLog = {
   /**
    * Random id of this log, in hex: a log that is created again after a loss has another one. Empty
-   * where nothing is durable.
+   * for a log that is only in memory.
    */
   readonly logId: string
   /** The zero value for a new log. */
@@ -302,8 +302,8 @@ export interface Transport {
    * Sets the peers that may connect, and their addresses. All other callers are refused. Called for
    * every new configuration.
    *
-   * @param decidedIndex index of the last committed configuration, which is sent to callers that
-   * are not members of it; 0 or unset: none is sent
+   * @param decidedIndex index of the last committed configuration; the refusal of a caller that is
+   * not a member contains this index. 0 or unset: not known
    */
   setPeers(peers: readonly MemberInfo[], decidedIndex?: LogIndex): void
   send(message: PeerMessage): void

@@ -71,7 +71,7 @@ export function campaign(state: State, reason: 'pre-vote-won' | 'transfer'): voi
  */
 function mayCampaign(state: State): boolean {
   if (state.role === 'leader' || state.log.restoring) return false
-  return state.log.someUndecided(state.commit, (configuration) => isVoterOf(configuration, state.id))
+  return state.log.someConfigurationFrom(state.commit, (configuration) => isVoterOf(configuration, state.id))
 }
 
 /**
@@ -89,7 +89,7 @@ export function inLeaderLease(state: State): boolean {
  * votes count, and it may be newer than the one of this member.
  */
 export function answerPreVote(state: State, message: MessageOf<'pre-vote-request'>): void {
-  const granted = message.term > state.term && state.log.admits(message.lastIndex, message.lastTerm)
+  const granted = message.term > state.term && state.log.isUpToDate(message.lastIndex, message.lastTerm)
   // A grant carries the requested term; a refusal carries the term of this member.
   const term = granted ? message.term : state.term
   sendAtOnce(state, { kind: 'pre-vote-response', from: state.id, to: message.from, term, granted })
@@ -105,7 +105,8 @@ export function answerVote(state: State, message: MessageOf<'vote-request'>): vo
   // lease promise of this member.
   if (!again && !message.transfer && state.role === 'follower' && isBoundByLease(state)) return
   const free = again || (state.vote === null && state.leader === null)
-  const granted = free && state.role === 'follower' && state.log.admits(message.lastIndex, message.lastTerm)
+  const granted =
+    free && state.role === 'follower' && state.log.isUpToDate(message.lastIndex, message.lastTerm)
   const answer = { kind: 'vote-response', from: state.id, to: message.from, term: state.term } as const
   if (granted) {
     recordVote(state, message.from)

@@ -99,7 +99,7 @@ export function leaseUntilMs(state: State): number {
 export function votesAlone(state: State): boolean {
   const { id, log, commit } = state
   if (!isVoterOf(configuration(state), id)) return false
-  return !log.someUndecided(commit, ({ voters, votersOutgoing }) =>
+  return !log.someConfigurationFrom(commit, ({ voters, votersOutgoing }) =>
     [...voters, ...(votersOutgoing ?? [])].some((voter) => voter !== id),
   )
 }

@@ -19,9 +19,9 @@ export type LogUpdate = { readonly snapshot: SnapshotMeta | null; readonly entri
 /**
  * The log of this member, including the entries that are not on its disk yet.
  *
- *  compacted │        durable        │  handed to the log  │ not handed yet │
- *   ─────────┼───────────────────────┼─────────────────────┼────────────────┤
- *          base                  persisted              handed            last
+ *  compacted │        durable        │ handed to log thread │ not handed yet │
+ *   ─────────┼───────────────────────┼──────────────────────┼────────────────┤
+ *          base                  persisted               handed            last
  *
  * Terms and configurations are known for all of it; entries only for the part in memory.
  */
@@ -102,7 +102,7 @@ export class RaftLog {
    * Returns whether `holds` is true for the committed configuration, or for a later one that may
    * still be committed.
    */
-  someUndecided(commit: LogIndex, holds: (configuration: Configuration) => boolean): boolean {
+  someConfigurationFrom(commit: LogIndex, holds: (configuration: Configuration) => boolean): boolean {
     for (let at = this.#configurations.length - 1; at >= 0; at--) {
       const later = this.#configurations[at]
       if (later === undefined) break
@@ -136,9 +136,10 @@ export class RaftLog {
   }
 
   /**
-   * Returns whether a log that ends there is at least as up-to-date as this one. Raft paper §5.4.1.
+   * Returns whether a log with this last index and term is at least as up-to-date as this one. Raft
+   * paper §5.4.1.
    */
-  admits(lastIndex: LogIndex, lastTerm: Term): boolean {
+  isUpToDate(lastIndex: LogIndex, lastTerm: Term): boolean {
     return lastTerm > this.#lastTerm || (lastTerm === this.#lastTerm && lastIndex >= this.#lastIndex)
   }
 

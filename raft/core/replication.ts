@@ -70,7 +70,7 @@ export function advanceCommit(state: State, index: LogIndex): void {
 
 /**
  * Sends every follower its next entries. Called once per Ready, so that appends are batched, and
- * before a removed leader steps down.
+ * before a leader that is no longer a voter steps down.
  */
 export function replicate(state: State): void {
   state.outbox.replicationDue = false
@@ -191,7 +191,10 @@ function startSnapshot(state: State, progress: Progress): void {
   state.outbox.snapshotsToSend.push(progress.id)
 }
 
-/** Releases committed entries of this term; those of earlier terms were never counted. */
+/**
+ * Subtracts the entries up to `commit` from the bytes of uncommitted entries. Entries of earlier
+ * terms were never counted.
+ */
 function releaseUncommitted(state: State, commit: LogIndex): void {
   let index = Math.max(state.commit + 1, state.leaderTermStart) as LogIndex
   for (; index <= commit; index = (index + 1) as LogIndex) {

@@ -204,7 +204,7 @@ export class Relays {
         core.reportSnapshot(peer, outcome)
         wake()
       },
-      staged: (message) => {
+      passToCore: (message) => {
         const violation = core.step(message)
         if (violation !== null) transport.refuse(message.from, violation)
       },

@@ -24,10 +24,10 @@ export interface SnapshotInboxDependencies {
    */
   violation(message: Message & { readonly kind: 'snapshot' }): string | null
   /**
-   * Passes the message to the core: its snapshot is staged and verified, or the log already holds
-   * it. Called in a turn.
+   * Passes the message to the core: its snapshot is staged and verified, or not needed, because the
+   * log already reaches that far. Called in a turn.
    */
-  staged(message: Message & { readonly kind: 'snapshot' }): void
+  passToCore(message: Message & { readonly kind: 'snapshot' }): void
   /**
    * Makes the log begin after the staged snapshot, if the log has everything up to that snapshot.
    * `install` follows once that is durable. Called in a turn.
@@ -44,8 +44,9 @@ export type SnapshotInboxLimits = {
 }
 
 /**
- * Receives snapshots: one at a time, and none while an accepted one is being installed. A refused
- * sender retries.
+ * Receives snapshots: one stream at a time, and none while a received snapshot waits for the core
+ * or the log, or is being installed. A waiting repair is replaced by one of a later leader. A
+ * refused sender retries.
  */
 export class SnapshotInbox {
   readonly #dependencies: SnapshotInboxDependencies
@@ -53,11 +54,15 @@ export class SnapshotInbox {
   #stream: Stream | null = null
   #nextStream = 1
   /**
-   * `staged`: offered to the core. `taken`: accepted by the core; it waits for the log, then for
-   * the installation.
+   * `staged`: received completely and verified; neither the core nor the log has accepted it yet.
+   * `taken`: the core accepted it, or the log is made to begin after it. It waits for that to be
+   * durable, then for the installation.
    */
   #state: 'free' | 'staged' | 'taken' = 'free'
-  /** The message of the staged snapshot, which is passed to the core in the next turn. */
+  /**
+   * The message of the staged snapshot until the next turn, which passes it to the core unless the
+   * log has overtaken the snapshot.
+   */
   #offered: (Message & { readonly kind: 'snapshot' }) | null = null
   /**
    * The message for a snapshot that this member does not need, because its log already reaches that
@@ -77,7 +82,7 @@ export class SnapshotInbox {
     const { from, to, term, snapshot } = header
     const violation = this.#dependencies.violation({ kind: 'snapshot', from, to, term, snapshot })
     if (violation !== null) throw new Error(violation)
-    if (this.#state !== 'free' && !this.#isOutdated(header))
+    if (this.#state !== 'free' && !this.#mayReplaceRepair(header))
       throw new Error('another snapshot is being installed')
     this.#supersede(header)
     this.#checkWanted(header)
@@ -125,21 +130,21 @@ export class SnapshotInbox {
     this.#offered = null
     // A staged snapshot that the log has overtaken is not for the core; see `turnEnded`.
     if (offered !== null && offered.snapshot.index > this.#dependencies.commit)
-      this.#dependencies.staged(offered)
+      this.#dependencies.passToCore(offered)
     const unneeded = this.#unneeded
     this.#unneeded = null
     if (unneeded !== null && unneeded.snapshot.index <= this.#dependencies.commit)
-      this.#dependencies.staged(unneeded)
+      this.#dependencies.passToCore(unneeded)
   }
 
-  /** Returns whether the log names, or is about to name, a snapshot that is not installed yet. */
+  /** Returns whether the log begins, or will begin, after a snapshot that is not installed yet. */
   get isInstalling(): boolean {
     return this.#state === 'taken'
   }
 
   /**
-   * The need to keep the log after a requested snapshot, from the opening of its stream until the
-   * log begins after the snapshot; null: there is no such snapshot.
+   * The log entries that follow a requested snapshot. They are needed from the opening of its
+   * stream until the log begins after the snapshot; null: there is no such snapshot.
    */
   get logNeed(): LogNeed | null {
     const [repair, stream] = [this.#repair, this.#stream]
@@ -184,11 +189,11 @@ export class SnapshotInbox {
   }
 
   /**
-   * Returns whether the sender leads a later term than the sender of the staged repair. That repair
-   * waits for entries that possibly only the log of its sender has. If the log of a later leader
-   * begins after them, that leader has to send its own state.
+   * Returns whether a new stream may replace the staged repair: its sender leads a later term. The
+   * repair waits for entries that possibly only the log of its own sender has. If the log of a
+   * later leader begins after them, that leader has to send its own state.
    */
-  #isOutdated({ term }: SnapshotHeader): boolean {
+  #mayReplaceRepair({ term }: SnapshotHeader): boolean {
     const waits = this.#state === 'staged' && this.#offered === null
     return waits && this.#repair !== null && term > this.#repair.term
   }

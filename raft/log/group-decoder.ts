@@ -122,15 +122,15 @@ function decodeBody(kind: number, body: Uint8Array): LogRecord | null {
     }
     case recordKind.base:
     case recordKind.snapshot: {
-      const place = decodePlace(body)
+      const prefix = decodePrefix(body)
       const configuration = decodeConfiguration(body.subarray(entryHeaderBytes))
-      if (place === null || configuration === null) return null
-      const meta = { index: place.index, term: place.term, configuration }
+      if (prefix === null || configuration === null) return null
+      const meta = { index: prefix.index, term: prefix.term, configuration }
       return { kind: kind === recordKind.base ? 'base' : 'snapshot', meta }
     }
     case recordKind.tail: {
-      const place = body.length === entryHeaderBytes ? decodePlace(body) : null
-      return place === null ? null : { kind: 'tail', index: place.index, term: place.term }
+      const prefix = body.length === entryHeaderBytes ? decodePrefix(body) : null
+      return prefix === null ? null : { kind: 'tail', index: prefix.index, term: prefix.term }
     }
     case recordKind.seal:
       return body.length === 4 ? { kind: 'seal', next: view.getUint32(0, true) } : null
@@ -146,10 +146,10 @@ const kindNames = {
 } as const satisfies Record<number, RecordKind>
 
 function decodeEntry(kind: Entry['kind'], body: Uint8Array): Entry | null {
-  const place = decodePlace(body)
-  if (place === null || place.index === 0) return null
+  const prefix = decodePrefix(body)
+  if (prefix === null || prefix.index === 0) return null
   // No spread, for speed: this runs for every entry.
-  const { index, term: entryTerm } = place
+  const { index, term: entryTerm } = prefix
   const data = body.subarray(entryHeaderBytes)
   switch (kind) {
     case 'command':
@@ -163,14 +163,14 @@ function decodeEntry(kind: Entry['kind'], body: Uint8Array): Entry | null {
   }
 }
 
-/** Decodes the beginning of most records. */
-function decodePlace(body: Uint8Array): { readonly index: LogIndex; readonly term: Term } | null {
+/** Decodes the index and the term that most records begin with. */
+function decodePrefix(body: Uint8Array): { readonly index: LogIndex; readonly term: Term } | null {
   if (body.length < entryHeaderBytes) return null
   const view = viewOf(body)
   const index = getU64(view, 0)
-  const placeTerm = getU64(view, 8)
-  if (index === null || placeTerm === null) return null
-  return { index: logIndex(index), term: term(placeTerm) }
+  const prefixTerm = getU64(view, 8)
+  if (index === null || prefixTerm === null) return null
+  return { index: logIndex(index), term: term(prefixTerm) }
 }
 
 function decodeHardState(view: DataView): HardState | null {

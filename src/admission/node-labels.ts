@@ -3,8 +3,9 @@ import type { Names } from '../api/metadata/names.ts'
 type Labels = Readonly<Record<string, string>>
 
 /**
- * Returns the changed labels, sorted, that a node may not set or change on its own Node: those of
- * the domain of the API, except for some well-known ones, and all under `node-restriction`.
+ * Returns the changed labels, sorted, that a node may not set or change on its own Node: all under
+ * `node-restriction`, and those of the domain of the API, except for labels under `kubelet` and
+ * `node` and for some well-known ones.
  *
  * @source upstream `plugin/pkg/admission/noderestriction`, getModifiedLabels; KEP 279
  */

@@ -1,7 +1,7 @@
 /*
  * Goal: the members are objects like any other: kubectl lists them, shows a failover, changes a
- * role and gets the reason of a refusal; a member that is not yet a voter or was removed reports
- * that.
+ * role and gets the reason of a refusal; readiness follows a change of the role, and the process of
+ * a removed member logs the removal and exits.
  * Method: a real kubectl and three real processes, one of them killed while it leads.
  */
 import assert from 'node:assert/strict'
@@ -65,7 +65,8 @@ void describe('cluster members as kubectl objects', () => {
   const named = (name: string): MemberProcess =>
     cluster.members.find((member) => member.name === name) ?? assert.fail(`there is ${name}`)
 
-  const wellWith = async (context: string): Promise<boolean> => {
+  /** Returns whether this member reports all members as ready, and one of them as leader. */
+  const allReadyAt = async (context: string): Promise<boolean> => {
     const all = await rows(context)
     return (
       all.length === 3 && all.every(({ ready }) => ready) && all.filter(({ leader }) => leader).length === 1
@@ -73,7 +74,7 @@ void describe('cluster members as kubectl objects', () => {
   }
 
   void test('get members shows role, leader and health of each member', async () => {
-    await until('all are well', () => wellWith('n1'))
+    await until('all are ready', () => allReadyAt('n1'))
     const [head] = (await ok('get', 'members')).split('\n')
     assert.match(head ?? '', /^NAME +ROLE +LEADER +TERM +LAG +READY +VERSION +AGE$/)
     const wide = await ok('get', 'mem', '-o', 'wide')
@@ -86,7 +87,7 @@ void describe('cluster members as kubectl objects', () => {
   })
 
   void test('get members -w shows a failover', async () => {
-    await until('all are well', () => wellWith('n1'))
+    await until('all are ready', () => allReadyAt('n1'))
     const leader = (await rows('n1')).find((row) => row.leader) ?? assert.fail('there is a leader')
     const others = cluster.members.filter(({ name }) => name !== leader.name)
     const context = others[0]?.name ?? assert.fail('there are others')
@@ -109,12 +110,12 @@ void describe('cluster members as kubectl objects', () => {
           .filter((row) => row !== null)
       await until('another one leads', () => news().some((row) => row.leader && row.name !== leader.name))
       console.log(`# another leader shown ${Math.round(performance.now() - startMs)} ms after the kill`)
-      await until('the dead one is not well', () =>
+      await until('the killed leader is not ready', () =>
         news().some((row) => row.name === leader.name && !row.leader && !row.ready),
       )
       named(leader.name).start()
       await until(
-        'it is well again',
+        'it is ready again',
         () => news().findLast(({ name }) => name === leader.name)?.ready === true,
       )
       // Skips rows of the old leader: its last status may have arrived after it was killed.
@@ -128,7 +129,7 @@ void describe('cluster members as kubectl objects', () => {
   })
 
   void test('patching a role changes it, and readiness follows', async () => {
-    await until('all are well', () => wellWith('n1'))
+    await until('all are ready', () => allReadyAt('n1'))
     const follower = (await rows('n1')).find((row) => !row.leader) ?? assert.fail('there is a follower')
     const patch = (role: string): Promise<string> =>
       ok('patch', 'member', follower.name, '--type=merge', '-p', JSON.stringify({ spec: { role } }))
@@ -137,7 +138,7 @@ void describe('cluster members as kubectl objects', () => {
       (await rows('n2')).find(({ name }) => name === follower.name)?.role
     assert.equal(await role(), 'Learner')
     // A learner whose role is set to Learner is ready once it has caught up.
-    await until('a pinned learner is well', () => wellWith('n1'))
+    await until('all are ready, the learner too', () => allReadyAt('n1'))
     await named(follower.name).waitReady()
     assert.match(await patch('Learner'), /patched \(no change\)/)
     await patch('Voter')
@@ -164,7 +165,7 @@ void describe('cluster members as kubectl objects', () => {
   }
 
   void test('deleting a member object removes the member and its lease, and its process logs that and exits', async () => {
-    await until('all are well', () => wellWith('n1'))
+    await until('all are ready', () => allReadyAt('n1'))
     await until('each has a lease', async () => new Set(await holders()).size === 3)
     const follower = (await rows('n1')).find((row) => !row.leader && row.name !== 'n1')
     const gone = named(follower?.name ?? assert.fail('there is a follower'))

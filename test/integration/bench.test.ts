@@ -1,6 +1,6 @@
 /*
  * Goal: the benchmark measures servers correctly, detects violated guarantees, removes its objects,
- * and refuses targets without permission.
+ * and without --yes refuses servers that are not of the local cluster.
  * Method: real servers in this process behind real sockets: the shipped one, and two that are
  * broken on purpose; the shipped command line, and its threads.
  */
@@ -123,7 +123,7 @@ void test('the command measures an unknown server, writes the requested files an
   assert.match(compared.out, /create, all members, 1 KB, 3 clients +1\.00 +1\.00/)
 })
 
-void test('a server is measured over HTTP/2 and HTTP/1.1, page by page', async (t) => {
+void test('a server is measured over HTTP/2 and HTTP/1.1, paged lists included', async (t) => {
   const endpoint = await verifiedServer(t, undefined, true)
   const selection = {
     ...few,
@@ -167,13 +167,14 @@ void test('a server without HTTP/2 is measured over HTTP/1.1, and the results na
 })
 
 void test('events that a server omits are reported as lost', async (t) => {
-  // Few events, because the run waits for the omitted last one until a timeout.
+  // With few watchers all of them probably receive the last event. If one does not, the run waits
+  // for it until a timeout.
   const report = await measured(await verifiedServer(t, droppedEvent), ['watch'], { watchers: [2] })
   const { delivered, lost } = sampleOf(report, /^watch, 2 readers, /)
   assert.ok((lost ?? 0) > 0 && (lost ?? 0) < (delivered ?? 0), `${delivered} delivered, ${lost} lost`)
 })
 
-/** A registry in which every get of an object returns the result of the first one. */
+/** A registry in which every get of a ConfigMap returns the result of the first get of it. */
 function oldReads(registry: Registry): Registry {
   const shown = new Map<string, Awaited<ReturnType<Registry['get']>>>()
   return {

@@ -33,16 +33,16 @@ export class HistoryBuilder {
         return
       }
       case 'call':
-        this.#take(line.answer.kind === 'list' ? line.answer.versions.length : 1)
+        this.#count(line.answer.kind === 'list' ? line.answer.versions.length : 1)
         this.#calls.push(line)
         this.#endedMs = Math.max(this.#endedMs, line.endMs)
         return
       case 'watch':
-        this.#take(1)
+        this.#count(1)
         this.#watches.set(line.id, { ...line, events: [], end: '' })
         return
       case 'event':
-        this.#take(1)
+        this.#count(1)
         this.#watch(line.watch).events.push(line)
         return
       case 'watch-end':
@@ -78,7 +78,7 @@ export class HistoryBuilder {
     return watch
   }
 
-  #take(shown: number): void {
+  #count(shown: number): void {
     this.#records++
     this.#shown += shown
     if (this.#records <= verifyLimits.recordsMax && this.#shown <= verifyLimits.shownMax) return

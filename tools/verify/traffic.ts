@@ -28,8 +28,12 @@ type Kind = keyof typeof weights
 
 const kinds = Object.keys(weights) as Kind[]
 
-/** Read modes that only some servers offer. */
-export type Offers = { readonly modes: boolean; readonly lease: boolean }
+/** Which of the read modes that only some servers have this server offers. */
+export type Offers = {
+  /** The modes `bounded` and `log`. */
+  readonly modes: boolean
+  readonly lease: boolean
+}
 
 const special: Readonly<Partial<Record<Kind, keyof Offers>>> = {
   'get-bounded': 'modes',

@@ -32,10 +32,11 @@ function includes(list: readonly string[], value: string): boolean {
 }
 
 /**
- * Returns the resource as which a webhook gets a request; null: it does not get the request.
+ * Returns the resource in which a webhook gets the object of a request: the requested one, or an
+ * equivalent one; null: the webhook is not called.
  *
- * @param equivalents the same resource in other versions, used unless the webhook matches exactly;
- * earlier rules decide before later ones
+ * @param equivalents the same resource in other versions; ignored if the `matchPolicy` of the
+ * webhook is `Exact`. If several rules match, the first one decides
  */
 export function matchedResource<T extends MatchedResource>(
   webhook: Pick<CompiledWebhook, 'rules' | 'isExact'>,

@@ -78,7 +78,7 @@ export const azureDiskVolumeSourceSchema = struct(
     }),
     fsType: text(4, 'File system type.', { optional: true, default: 'ext4' }),
     readOnly: flag(5, 'Whether the volume is mounted read-only.', { optional: true, default: false }),
-    kind: text(6, 'Kind of disk: Shared or Dedicated (blobs by storage account), or Managed.', {
+    kind: text(6, 'Kind of disk: a blob in a Shared or Dedicated storage account, or Managed.', {
       optional: true,
       enum: ['Dedicated', 'Managed', 'Shared'],
       default: 'Shared',

@@ -229,7 +229,7 @@ export const consensusMutants: readonly Mutant[] = [
         find: 'return state.log.configuration\n',
         replace:
           'let seen = state.log.configuration\n' +
-          '  state.log.someUndecided(state.applied, (one) => { seen = one; return false })\n' +
+          '  state.log.someConfigurationFrom(state.applied, (one) => { seen = one; return false })\n' +
           '  return seen\n',
       },
     ],

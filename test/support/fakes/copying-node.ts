@@ -41,17 +41,20 @@ export type CopyingNodeOptions = {
   readonly random: Random
   readonly log: LogStore
   readonly clusterRecord: MemoryClusterRecord
-  /** Sees the copy that arrives, and may change it. */
+  /** Called with each copied message before it is delivered; may change it. */
   readonly onHop: (hop: Hop) => void
-  /** Sees what the raft thread keeps of what it wrote: its own memory, not a copy. */
+  /**
+   * Called with the entries of each write to the log: the objects that the raft thread keeps, not
+   * their copies.
+   */
   readonly onKept: (entries: readonly Entry[]) => void
   readonly onFatal: (cause: string) => void
   readonly onPeerEvent: (event: TransportEvent) => void
 }
 
 /**
- * A member on one thread whose parts exchange copies of messages, as between threads and over the
- * network.
+ * A member on one thread. The messages of `Hop` are copied, as between threads and over the
+ * network; those from the log to the raft thread and from the api thread to the log are not.
  */
 export function copyingNode<Outcome>(options: CopyingNodeOptions): RaftNode<Outcome> {
   const { self, members, network, clock, random, log, onHop, onKept, onFatal, onPeerEvent } = options

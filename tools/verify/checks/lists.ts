@@ -112,7 +112,7 @@ function checkState(listed: ListedState, index: HistoryIndex, findings: Findings
       last === null ? 'nothing' : `${last.deleted ? 'its deletion at' : 'version'} ${last.revision}`
     const text = `${where} shows ${versionText(version)} instead of ${instead}`
     if (version.revision > revision) add(findings, 'wrong-list', { text, object: version.name, calls })
-    else addOlder(findings, { text, object: version.name, calls }, last?.version ?? null, index)
+    else addMissed(findings, { text, object: version.name, calls }, last?.version ?? null, index)
   }
   for (const name of index.objects.keys()) {
     if (shown.has(name) || (upTo !== null && name > upTo)) continue
@@ -120,7 +120,7 @@ function checkState(listed: ListedState, index: HistoryIndex, findings: Findings
     const last = index.lastChangeUpTo(name, revision)
     if (last === null) continue
     const text = `${where} lacks ${versionText(last.version)}, which was not deleted up to that revision`
-    addOlder(findings, { text, object: name, calls }, last.version, index)
+    addMissed(findings, { text, object: name, calls }, last.version, index)
   }
 }
 
@@ -133,7 +133,7 @@ type ListAnomaly = {
 }
 
 /** @param missed the version that should have been returned */
-function addOlder(findings: Findings, what: ListAnomaly, missed: Version | null, index: HistoryIndex): void {
+function addMissed(findings: Findings, what: ListAnomaly, missed: Version | null, index: HistoryIndex): void {
   const writer = missed === null ? undefined : index.writers.get(missed.token)
   const isLost = missed !== null && index.firstReadAt(missed.token) === null
   add(findings, isLost ? 'lost-write' : 'wrong-list', {

@@ -166,7 +166,7 @@ void test('a peer that waits for a stream gets the next one, before a peer whose
   assert.deepEqual(opened(), [1, 2, 3, 4])
 })
 
-function inbox(staged: (message: Message) => void) {
+function inbox(passToCore: (message: Message) => void) {
   const posted: RaftToApi[] = []
   const begun: SnapshotMeta[] = []
   const needs = {
@@ -182,7 +182,7 @@ function inbox(staged: (message: Message) => void) {
     post: (message: RaftToApi) => void posted.push(message),
     wake: () => undefined,
     violation: () => null,
-    staged,
+    passToCore,
   }
   return { posted, needs, begun, box: new SnapshotInbox(needs, { windowChunks: 1 }) }
 }

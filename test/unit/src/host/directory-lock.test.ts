@@ -88,7 +88,7 @@ const canUnshare = spawnSync('unshare', ['-n', 'true']).status === 0
 
 void test('a process in another network namespace is refused too', async (t) => {
   if (!canUnshare) {
-    t.skip('this user may make no network namespace')
+    t.skip('this user may not create a network namespace')
     return
   }
   const directory = folder(t)

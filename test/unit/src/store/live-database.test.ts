@@ -38,16 +38,16 @@ async function databasesOf(indexes: Readonly<Record<string, number>>): Promise<M
 
 const cases = [
   {
-    title: 'one that was staged and then overtaken by the log',
+    title: 'not one that was staged and then overtaken by the log',
     found: { 'db-0': 300, 'db-200': 200 },
     at: 300,
   },
   {
-    title: 'an installed one, before its predecessor was removed',
+    title: 'an installed one, not its predecessor, which was not removed yet',
     found: { 'db-0': 180, 'db-200': 200 },
     at: 200,
   },
-  { title: 'one whose log record never became durable', found: { 'db-0': 240, 'db-290': 290 }, at: 240 },
+  { title: 'not one whose log record never became durable', found: { 'db-0': 240, 'db-290': 290 }, at: 240 },
 ] as const
 
 for (const { title, found, at } of cases) {
@@ -63,8 +63,10 @@ for (const { title, found, at } of cases) {
 }
 
 for (const named of [true, false]) {
-  const ending = named ? 'it does' : 'it does not'
-  void test(`a database staged when a member stopped counts if the log names it: ${ending}`, async () => {
+  const outcome = named
+    ? 'is opened if the log begins after its snapshot'
+    : 'is removed if the log does not begin after its snapshot'
+  void test(`a database that was staged when a member stopped ${outcome}`, async () => {
     const sender = await openMachine({
       databases: await databasesOf({ 'db-0': 200 }),
       clock: new ManualClock(),

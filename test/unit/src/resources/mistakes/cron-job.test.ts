@@ -38,7 +38,7 @@ const counts = ['startingDeadlineSeconds', 'successfulJobsHistoryLimit', 'failed
     `FieldValueInvalid spec.${name}: Invalid value: -1: ${NOT_NEGATIVE}`,
   ],
 )
-const always =
+const restartPolicyRequired =
   `FieldValueRequired ${job}.template.spec.restartPolicy: Required value: ` +
   'valid values: "OnFailure", "Never"'
 
@@ -83,7 +83,7 @@ refuseNew(valid, [
   [
     'no restart policy',
     { spec: { jobTemplate: { spec: { template: { spec: { restartPolicy: null } } } } } },
-    always,
+    restartPolicyRequired,
   ],
   ...podMistakes(`${job}.template.spec`, (spec) => ({
     spec: { jobTemplate: { spec: { template: { spec } } } },

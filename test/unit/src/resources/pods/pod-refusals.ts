@@ -11,7 +11,7 @@ export type Row = readonly [spec: JsonObject, cause: string, words?: string]
 export async function refuseEach(api: Fixture, rows: readonly Row[]): Promise<void> {
   for (const [spec, cause, words = ''] of rows) {
     const call = { kind: 'Pod', query: { dryRun: 'All' }, body: podBody(spec) }
-    const seen = await refused(api.create(call)).catch(() => assert.fail(`taken: ${JSON.stringify(spec)}`))
+    const seen = await refused(api.create(call)).catch(() => assert.fail(`accepted: ${JSON.stringify(spec)}`))
     assert.equal(seen.code, 422, JSON.stringify([spec, seen.message]))
     const index = causes(seen).indexOf(cause)
     assert.ok(index >= 0, `${JSON.stringify(spec)}: ${cause} is not among ${JSON.stringify(causes(seen))}`)
