@@ -1,6 +1,6 @@
 /**
  * Goal: versions, pages and watches of every kind, by the specification's parts 4.8, 6.1 and 7.
- * Method: each cell of its table over HTTP, on the shipped verbs and machine. `e2e/version-table`
+ * Method: each cell of its table over HTTP, on the shipped verbs and machine. `long/version-table`
  * asks members of a cluster.
  */
 import assert from 'node:assert/strict'

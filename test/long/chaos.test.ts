@@ -1,4 +1,8 @@
-/* As e2e/chaos, for five minutes each. */
+/*
+ * Goal: the cluster keeps its guarantees to clients during five minutes of mixed faults.
+ * Method: the shipped `orchctl chaos` on clusters of its own, under traffic that is recorded and
+ * judged.
+ */
 import { test } from 'node:test'
 import { chaosRun } from '../support/runs/chaos-run.ts'
 

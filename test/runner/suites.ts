@@ -38,7 +38,7 @@ export const suites: readonly Suite[] = [
     question: 'does the source follow the rules of the project?',
   },
   {
-    ...{ name: 'unit', budgetSeconds: 480, fileSeconds: 240, parallel: cores, perProcess: 20 },
+    ...{ name: 'unit', budgetSeconds: 600, fileSeconds: 240, parallel: cores, perProcess: 20 },
     question: 'does each part do what its documentation states?',
   },
   {
@@ -77,8 +77,8 @@ export const suites: readonly Suite[] = [
       parallel: cores + 2,
       alone: ['stalls', 'failover'],
       first: [
-        ...['chaos', 'documents', 'catch-up', 'rot', 'repair', 'kubectl-kinds', 'founding', 'orchctl'],
-        ...['membership', 'custom-kinds', 'feature-level', 'bench', 'kubectl-deletes'],
+        ...['documents', 'custom-kinds', 'repair', 'kubectl-kinds', 'founding', 'membership', 'refusals'],
+        ...['chaos', 'feature-level', 'orchctl', 'kubectl', 'kubectl-deletes'],
       ],
     },
     question: 'do real processes serve real clients?',

@@ -13,7 +13,7 @@ import { NoReply } from '../drivers/api-client.ts'
  * Pause of a writer or reader between two calls, in ms: far below the gaps that tests look for, and
  * long enough to leave the processor to the members and to other tests.
  */
-const pauseMs = 80
+const pauseMs = 200
 
 /** Measures the longest time between two successes, in ms; the start counts as a success. */
 export class GapMeter {

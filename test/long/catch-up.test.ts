@@ -8,7 +8,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import type { MemberProcess } from '../support/drivers/process-cluster.ts'
-import { everyVariant } from '../support/fixtures/variants.ts'
 import { contentsOf } from '../support/runs/traffic-checks.ts'
 
 async function writeMany(member: MemberProcess, count: number): Promise<void> {
@@ -46,8 +45,8 @@ async function comesBack(
   return { readyMs, log: away.currentLog() }
 }
 
-/** The long suite makes as many writes as a member may miss in practice. */
-const [writes, writesBeyondRetention] = everyVariant ? [10_000, 3000] : [1500, 1000]
+/** As many as a member may miss in practice. */
+const [writes, writesBeyondRetention] = [10_000, 3000]
 
 void test(`a member away during ${writes} writes catches up from the log`, async (t) => {
   const cluster = await ProcessCluster.start({ members: 3 })
