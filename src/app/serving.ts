@@ -25,6 +25,7 @@ import type { Store } from '../store/store.ts'
 import { programVersion } from '../version.ts'
 import { cannotServe } from '../data-dir/client-port.ts'
 import { joinTokens } from '../membership/join-authentication.ts'
+import { registerKeyFileMetrics } from '../metrics/certificate-metrics.ts'
 import { KeyWatch } from '../pki/key-watch.ts'
 import type { MemberKeys } from '../pki/member-keys.ts'
 import { membershipServices } from './membership-services.ts'
@@ -93,6 +94,7 @@ export async function serve(site: MemberContext, dependencies: ServingDependenci
     dependencies.onRenewedKeys(keys)
     if (keys.peer !== null) dependencies.renewPeerKeys(credentialsOf(keys.peer))
   })
+  registerKeyFileMetrics(dependencies.metrics, () => watch.isUpToDate)
   watch.start()
   closing.add(() => watch.close())
   return `https://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`

@@ -51,6 +51,11 @@ export class KeyWatch {
     })
   }
 
+  /** Whether the files are in use as they are on disk. */
+  get isUpToDate(): boolean {
+    return this.#refused === null
+  }
+
   start(): void {
     this.#watch.start()
   }

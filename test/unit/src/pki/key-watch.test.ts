@@ -215,11 +215,13 @@ void test('every authority of a bundle can be replaced, the first too, and the l
 })
 
 void test('files that were invalid are used once they are valid', async (t) => {
-  const { paths, taken, warnings, renew, looks } = open(t)
+  const { paths, taken, warnings, renew, looks, watch } = open(t)
   writeFileSync(paths.peer('n1').certificate, '')
   await looks(3)
+  assert.equal(watch.isUpToDate, false)
   renew('peer')
   await looks(3)
+  assert.equal(watch.isUpToDate, true)
   assert.deepEqual([taken.length, warnings.length], [1, 1])
 })
 
