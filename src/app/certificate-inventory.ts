@@ -23,7 +23,7 @@ export type CertificateInventoryDependencies = {
   readonly directory: string
   readonly keys: MemberKeys
   readonly renewal: CertificateRenewal
-  readonly authorities: Pick<SharedAuthorities, 'certificates'>
+  readonly authorities: Pick<SharedAuthorities, 'signingCertificate'>
 }
 
 /** How long a list is reused: building one reads the files of the certificates. */
@@ -83,7 +83,7 @@ export class CertificateInventory {
     this.#listed = certificatesInUse({
       ...{ config: this.#config, keys: this.#keys, pairs: this.#pairs, outward: this.#outward },
       stateOf: (pair) => renewal.stateOf(pair),
-      sharedAuthorities: { certificates: authorities.certificates, renewalMs: authorityRenewalMs },
+      sharedAuthorities: { certificates: authorities.signingCertificate, renewalMs: authorityRenewalMs },
     })
     return this.#listed
   }

@@ -33,6 +33,7 @@ import { authenticatorOf, proxyOptions, staleAccess } from './policy.ts'
 import type { Access } from './policy.ts'
 import { buildInfo } from '../build-info.ts'
 import type { MemberContext } from './context.ts'
+import type { OperatedAuthorities } from '../server/routes/signing-authorities.ts'
 import type { OperatedKeys } from '../server/routes/signing-keys.ts'
 import type { OperatedWebhooks } from '../server/routes/webhooks.ts'
 import { MemberSnapshots } from '../server/routes/snapshot-provider.ts'
@@ -57,6 +58,8 @@ export type ServingDependencies = {
   readonly access: Access
   readonly issuer: IssuerDocuments | null
   readonly signingKeys: OperatedKeys
+  /** null: the signers use the files that flags name */
+  readonly signingAuthorities: OperatedAuthorities | null
   readonly certificates: () => CertificatesBody
   readonly webhooks: OperatedWebhooks
   readonly audit: AuditTrail | null
@@ -107,12 +110,14 @@ function serverOf(
 ): Promise<ApiServer> {
   const { config, names, clock, random, log, onFatal } = site
   const { store, machine, consensus, registry, served, health, metrics, access, audit } = dependencies
+  const { signingAuthorities } = dependencies
   const services = membershipServices(site, { ...dependencies, keys: keysInForce })
   return createServer({
     ...services,
     ...{ registry, served, names, clock, random, log, metrics, health, audit },
     issuer: dependencies.issuer,
     signingKeys: dependencies.signingKeys,
+    ...(signingAuthorities === null ? {} : { signingAuthorities }),
     certificates: dependencies.certificates,
     webhooks: dependencies.webhooks,
     authenticator: authenticatorOf(config, {
