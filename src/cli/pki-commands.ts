@@ -59,7 +59,11 @@ function addRotate(pki: Command, terminal: Terminal, shared: SharedOptions): voi
         .makeOptionMandatory(),
     )
     .option('--finish', 'take the last step: certificates of the old authority are refused', false)
-    .option('--offline', 'do not check the members, because none of them runs', false)
+    .option(
+      '--offline',
+      'do not check the certificates of the members, because none of them runs; refused if one does',
+      false,
+    )
     .addOption(shared.kubeconfig())
     .action(async (options: RotateOptions, command: Command) => {
       const { dir = null, authority, finish, offline } = options
@@ -70,7 +74,7 @@ function addRotate(pki: Command, terminal: Terminal, shared: SharedOptions): voi
       if (authority !== 'signing' && dir === null) {
         throw new CliError('usage', `--authority ${authority} needs --dir, the directory of its key`)
       }
-      const kubeconfig = offline ? null : kubeconfigOf(options.kubeconfig, isGiven, dir)
+      const kubeconfig = kubeconfigOf(options.kubeconfig, isGiven, dir)
       if (kubeconfig === null && !offline) {
         throw new CliError(
           'usage',
@@ -78,7 +82,7 @@ function addRotate(pki: Command, terminal: Terminal, shared: SharedOptions): voi
         )
       }
       if (authority !== 'signing' && dir !== null) {
-        return pkiRotate(terminal, { directory: dir, authority, finish, kubeconfig })
+        return pkiRotate(terminal, { directory: dir, authority, finish, offline, kubeconfig })
       }
       if (kubeconfig !== null) await rotateSigning(terminal, { kubeconfig, finish })
     })
