@@ -84,6 +84,27 @@ void test('pki status ends with 1 once a certificate is about to expire, and pri
   assert.deepEqual(admin?.renewal, { byItself: false, at: null, why })
 })
 
+void test('pki status ends with 1 and names a file that is not a kubeconfig, also with a directory to show', async (t) => {
+  const { directory, noted, run } = await open(t)
+  const path = join(directory, 'wrong')
+  const wrong = {
+    'hello\n': /wrong is not a kubeconfig$/,
+    '': /wrong is not a kubeconfig$/,
+    'apiVersion: v1\nkind: ConfigMap\n': /wrong is not a kubeconfig, but of kind "ConfigMap"$/,
+    'apiVersion: v1\nkind: Config\n': /wrong has no context$/,
+  }
+  for (const [text, words] of Object.entries(wrong)) {
+    writeFileSync(path, text)
+    assert.equal(await run('pki', 'status', '--dir', directory, '--kubeconfig', path), 1, text)
+    assert.match(noted.join(), words)
+    assert.equal(await run('pki', 'status', '--kubeconfig', path), 1, text)
+  }
+  // Members that do not respond are no failure, as long as there are files to show.
+  const present = join(directory, 'present')
+  assert.equal(await run('pki', 'init', '--dir', present, '--members', 'n1=127.0.0.1:1'), 0)
+  assert.equal(await run('pki', 'status', '--dir', present), 0)
+})
+
 void test('pki renew gives every member and the admin new pairs, and the kubeconfig the new one', async (t) => {
   const { directory, clock, printed, run } = await open(t)
   const kubeconfig = join(directory, 'admin.kubeconfig')
