@@ -149,7 +149,6 @@ function valueIn(path: string): Fields {
   }
   if (!isRecord(value)) throw new CredentialError('malformed', `${path} is not a kubeconfig`)
   const { kind } = value
-  if (kind === undefined || kind === 'Config') return value
-  const found = typeof kind === 'string' ? `, but of kind ${JSON.stringify(kind)}` : ''
-  throw new CredentialError('malformed', `${path} is not a kubeconfig${found}`)
+  if (typeof kind !== 'string' || kind === '' || kind === 'Config') return value
+  throw new CredentialError('malformed', `${path} is not a kubeconfig, but of kind ${JSON.stringify(kind)}`)
 }
