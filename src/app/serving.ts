@@ -38,8 +38,8 @@ import type { OperatedKeys } from '../server/routes/signing-keys.ts'
 import type { OperatedWebhooks } from '../server/routes/webhooks.ts'
 import { MemberSnapshots } from '../server/routes/snapshot-provider.ts'
 import type { StateWatch } from '../state-agreement/state-watch.ts'
+import { applyKeys } from './apply-keys.ts'
 import { backendsOf } from './backends.ts'
-import { credentialsOf } from './peer-credentials.ts'
 
 export type ServingDependencies = {
   /** The data directory. */
@@ -66,7 +66,7 @@ export type ServingDependencies = {
   readonly watch: StateWatch
   /** See `RaftNode.renewPeerKeys`. */
   readonly renewPeerKeys: (credentials: PeerCredentials) => void
-  /** Called with renewed keys once the client port uses them. */
+  /** See `KeyUsers`. */
   readonly onRenewedKeys: (keys: MemberKeys) => void
 }
 
@@ -91,11 +91,8 @@ export async function serve(site: MemberContext, dependencies: ServingDependenci
   )
   const address = await listen(server, config)
   const watch = new KeyWatch({ ...site, directory: dependencies.directory }, dependencies.keys, (keys) => {
+    applyKeys(keys, { ...dependencies, trust, server })
     keysInForce = keys
-    trust.replace(trustOf(keys, authorities.certificates))
-    server.reload(keys.server)
-    dependencies.onRenewedKeys(keys)
-    if (keys.peer !== null) dependencies.renewPeerKeys(credentialsOf(keys.peer))
   })
   registerKeyFileMetrics(dependencies.metrics, () => watch.isUpToDate)
   watch.start()
