@@ -107,7 +107,7 @@ const holders = {
   'front-proxy': 'every member',
 } as const
 
-/** What to do after the second step. */
+/** The result of the second step, and what follows it. */
 const promoted = {
   client: [
     'step 2 of 3: the next authority signs; it issued the certificates of the servers and the admin in the directory',

@@ -1,4 +1,18 @@
-import type { SharedAuthority } from './cluster-authorities.ts'
+import type { Sealed } from './sealing.ts'
+
+/** An authority that signs certificate signing requests and that all members share. */
+export type SharedAuthority = {
+  /** The fingerprint of its public key. */
+  readonly id: string
+  /** In PEM. */
+  readonly certificate: string
+  /** Wall-clock ms since 1970. */
+  readonly notAfterMs: number
+  /** The private key. null: a later authority signs, this one is only trusted */
+  readonly sealed: Sealed | null
+  /** `next`: it does not sign yet. `promoted`: it signs since an operator replaced the earlier one. */
+  readonly stage: 'next' | 'promoted' | null
+}
 
 /** A step of replacing the authority that signs, in their order. */
 export const rotationSteps = ['announce', 'promote', 'finish'] as const

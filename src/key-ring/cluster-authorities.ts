@@ -1,23 +1,10 @@
 import { isJsonObject } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
 import { nextAuthority, signingAuthority } from './authority-stages.ts'
+import type { SharedAuthority } from './authority-stages.ts'
 import { isSealedFor, sealedOf } from './sealing.ts'
 import { readCertificate } from '../pki/certificate.ts'
 import type { Recipient, Sealed } from './sealing.ts'
-
-/** An authority that signs certificate signing requests and that all members share. */
-export type SharedAuthority = {
-  /** The fingerprint of its public key. */
-  readonly id: string
-  /** In PEM. */
-  readonly certificate: string
-  /** Wall-clock ms since 1970. */
-  readonly notAfterMs: number
-  /** The private key. null: a later authority signs, this one is only trusted */
-  readonly sealed: Sealed | null
-  /** `next`: it does not sign yet. `promoted`: it signs since an operator replaced the earlier one. */
-  readonly stage: 'next' | 'promoted' | null
-}
 
 const dayMs = 24 * 60 * 60 * 1000
 export const authorityMs = 3650 * dayMs

@@ -6,7 +6,7 @@ import type { KeyPair } from '../pki/keys.ts'
 import { Informer } from '../registry/informer.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { signingAuthority } from './authority-stages.ts'
-import type { SharedAuthority } from './cluster-authorities.ts'
+import type { SharedAuthority } from './authority-stages.ts'
 import { unseal } from './sealing.ts'
 import { authoritiesKey, authoritiesPrefix, storedAuthorities } from './stored-authorities.ts'
 

@@ -1,10 +1,9 @@
 import { badRequest } from '../../api/errors/standard-errors.ts'
 import { formatTime } from '../../api/metadata/time.ts'
 import type { AuthorityRing } from '../../key-ring/authority-ring.ts'
-import { phaseOf, rotationSteps, useOfAuthority } from '../../key-ring/authority-stages.ts'
-import type { RotationStep } from '../../key-ring/authority-stages.ts'
-import type { SharedAuthority } from '../../key-ring/cluster-authorities.ts'
-import { readCertificate } from '../../pki/certificate.ts'
+import { authorityReport } from '../../key-ring/authority-report.ts'
+import { rotationSteps } from '../../key-ring/authority-stages.ts'
+import type { RotationStep, SharedAuthority } from '../../key-ring/authority-stages.ts'
 import { callOf } from '../calls/fastify-types.ts'
 import type { App, Request } from '../calls/fastify-types.ts'
 import type { ServerLog } from '../calls/server-log.ts'
@@ -57,15 +56,12 @@ function wantedStep(request: Request): RotationStep {
 }
 
 function bodyOf(all: readonly SharedAuthority[]): Uint8Array {
+  const { phase, authorities } = authorityReport(all)
   return jsonBytes({
-    phase: phaseOf(all),
-    authorities: all.map((one) => {
-      const { fingerprint, notBeforeMs, notAfterMs } = readCertificate(one.certificate)
-      return {
-        ...{ use: useOfAuthority(one, all), fingerprint, certificate: one.certificate },
-        ...{ notBefore: formatTime(notBeforeMs), expires: formatTime(notAfterMs) },
-        members: Object.keys(one.sealed?.recipients ?? {}),
-      }
-    }),
+    phase,
+    authorities: authorities.map(({ notBeforeMs, notAfterMs, ...one }) => ({
+      ...one,
+      ...{ notBefore: formatTime(notBeforeMs), expires: formatTime(notAfterMs) },
+    })),
   })
 }

@@ -322,7 +322,7 @@ void test('pki rotate-ca --offline is refused while a process uses a data direct
   }
 })
 
-void test('pki rotate-ca says which certificates each authority issued, and what was not checked', async (t) => {
+void test('pki rotate-ca prints which certificates each authority issued, and what was not checked', async (t) => {
   const { directory, printed, run } = await open(t)
   const rotate = async (authority: string): Promise<string> => {
     assert.equal(await run('pki', 'rotate-ca', '--dir', directory, '--authority', authority, '--offline'), 0)
