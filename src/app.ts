@@ -44,6 +44,7 @@ import { openKeyRing } from './app/key-ring.ts'
 import type { OpenedKeyRing } from './app/key-ring.ts'
 import { needsPods, podInformer } from './app/pods.ts'
 import { openReplica } from './app/replica.ts'
+import { sharesAuthority } from './app/signing-authorities.ts'
 import { servedKinds } from './app/served-kinds.ts'
 import { serve } from './app/serving.ts'
 import { RootCa } from './app/root-ca.ts'
@@ -203,6 +204,7 @@ async function build(
     authorities,
     issuer: serviceAccounts.documents,
     signingKeys: ring,
+    signingAuthorities: sharesAuthority(site.config) ? keyRing.authorityRing : null,
     certificates: () => inventory.body(),
     webhooks,
     renewPeerKeys: (credentials) => node.renewPeerKeys(credentials),

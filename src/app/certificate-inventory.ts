@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts'
 import { authorityRenewalMs } from '../key-ring/cluster-authorities.ts'
 import type { SharedAuthorities } from '../key-ring/shared-authorities.ts'
 import { registerCertificateMetrics } from '../metrics/certificate-metrics.ts'
+import type { ExpiringCertificate } from '../metrics/certificate-metrics.ts'
 import { certificateName, certificatesInUse } from '../pki/certificates-in-use.ts'
 import type { CertificateInUse, OutwardCertificate } from '../pki/certificates-in-use.ts'
 import { clientCertificatesIn } from '../pki/client-config.ts'
@@ -22,7 +23,7 @@ export type CertificateInventoryDependencies = {
   readonly directory: string
   readonly keys: MemberKeys
   readonly renewal: CertificateRenewal
-  readonly authorities: Pick<SharedAuthorities, 'certificates'>
+  readonly authorities: Pick<SharedAuthorities, 'signingCertificate'>
 }
 
 /** How long a list is reused: building one reads the files of the certificates. */
@@ -50,13 +51,14 @@ export class CertificateInventory {
 
   /** Registers the metric and begins to log what expires soon. */
   start({ log, closing }: Pick<MemberContext, 'log' | 'closing'>, register: MetricsRegistry): void {
-    registerCertificateMetrics(register, () =>
+    const { renewal } = this.#dependencies
+    const expiring = (): readonly ExpiringCertificate[] =>
       this.#list().map(({ use, certificate }) => ({
         use,
         certificate: certificateName(certificate),
         secondsLeft: Math.floor((certificate.notAfterMs - this.#clock.wallMs()) / 1000),
-      })),
-    )
+      }))
+    registerCertificateMetrics(register, expiring, () => renewal.failures)
     const expiry = new ExpiryLog({ clock: this.#clock, log, certificates: () => this.#list() })
     expiry.start()
     closing.add(() => expiry.close())
@@ -81,7 +83,7 @@ export class CertificateInventory {
     this.#listed = certificatesInUse({
       ...{ config: this.#config, keys: this.#keys, pairs: this.#pairs, outward: this.#outward },
       stateOf: (pair) => renewal.stateOf(pair),
-      sharedAuthorities: { certificates: authorities.certificates, renewalMs: authorityRenewalMs },
+      sharedAuthorities: { certificates: authorities.signingCertificate, renewalMs: authorityRenewalMs },
     })
     return this.#listed
   }

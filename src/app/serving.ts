@@ -25,6 +25,7 @@ import type { Store } from '../store/store.ts'
 import { programVersion } from '../version.ts'
 import { cannotServe } from '../data-dir/client-port.ts'
 import { joinTokens } from '../membership/join-authentication.ts'
+import { registerKeyFileMetrics } from '../metrics/certificate-metrics.ts'
 import { KeyWatch } from '../pki/key-watch.ts'
 import type { MemberKeys } from '../pki/member-keys.ts'
 import { membershipServices } from './membership-services.ts'
@@ -32,12 +33,13 @@ import { authenticatorOf, proxyOptions, staleAccess } from './policy.ts'
 import type { Access } from './policy.ts'
 import { buildInfo } from '../build-info.ts'
 import type { MemberContext } from './context.ts'
+import type { OperatedAuthorities } from '../server/routes/signing-authorities.ts'
 import type { OperatedKeys } from '../server/routes/signing-keys.ts'
 import type { OperatedWebhooks } from '../server/routes/webhooks.ts'
 import { MemberSnapshots } from '../server/routes/snapshot-provider.ts'
 import type { StateWatch } from '../state-agreement/state-watch.ts'
+import { applyKeys } from './apply-keys.ts'
 import { backendsOf } from './backends.ts'
-import { credentialsOf } from './peer-credentials.ts'
 
 export type ServingDependencies = {
   /** The data directory. */
@@ -56,13 +58,15 @@ export type ServingDependencies = {
   readonly access: Access
   readonly issuer: IssuerDocuments | null
   readonly signingKeys: OperatedKeys
+  /** null: the signers use the files that flags name */
+  readonly signingAuthorities: OperatedAuthorities | null
   readonly certificates: () => CertificatesBody
   readonly webhooks: OperatedWebhooks
   readonly audit: AuditTrail | null
   readonly watch: StateWatch
   /** See `RaftNode.renewPeerKeys`. */
   readonly renewPeerKeys: (credentials: PeerCredentials) => void
-  /** Called with renewed keys once the client port uses them. */
+  /** See `KeyUsers`. */
   readonly onRenewedKeys: (keys: MemberKeys) => void
 }
 
@@ -87,12 +91,10 @@ export async function serve(site: MemberContext, dependencies: ServingDependenci
   )
   const address = await listen(server, config)
   const watch = new KeyWatch({ ...site, directory: dependencies.directory }, dependencies.keys, (keys) => {
+    applyKeys(keys, { ...dependencies, trust, server })
     keysInForce = keys
-    trust.replace(trustOf(keys, authorities.certificates))
-    server.reload(keys.server)
-    dependencies.onRenewedKeys(keys)
-    if (keys.peer !== null) dependencies.renewPeerKeys(credentialsOf(keys.peer))
   })
+  registerKeyFileMetrics(dependencies.metrics, () => watch.isUpToDate)
   watch.start()
   closing.add(() => watch.close())
   return `https://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
@@ -105,12 +107,14 @@ function serverOf(
 ): Promise<ApiServer> {
   const { config, names, clock, random, log, onFatal } = site
   const { store, machine, consensus, registry, served, health, metrics, access, audit } = dependencies
+  const { signingAuthorities } = dependencies
   const services = membershipServices(site, { ...dependencies, keys: keysInForce })
   return createServer({
     ...services,
     ...{ registry, served, names, clock, random, log, metrics, health, audit },
     issuer: dependencies.issuer,
     signingKeys: dependencies.signingKeys,
+    ...(signingAuthorities === null ? {} : { signingAuthorities }),
     certificates: dependencies.certificates,
     webhooks: dependencies.webhooks,
     authenticator: authenticatorOf(config, {

@@ -3,6 +3,7 @@ import type { MemberStatus } from './cluster-status.ts'
 import { CliError } from './errors.ts'
 import { call, jsonOf, readEndpoints, wordsOf } from './member-client.ts'
 import type { Endpoint } from '../credentials/endpoint.ts'
+import { byName } from './name-order.ts'
 import { diagnoseUnreachable } from './diagnose-unreachable.ts'
 import { sleep } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
@@ -93,7 +94,7 @@ export class AnyMember {
     own?: ReadonlyMap<string, MemberStatus | null>,
   ): Promise<readonly string[]> {
     const given = own ?? (await this.each(status))
-    const silent = status.members.filter(({ name }) => (given.get(name) ?? null) === null)
+    const silent = status.members.toSorted(byName).filter(({ name }) => (given.get(name) ?? null) === null)
     return Promise.all(silent.map(({ name }) => diagnoseUnreachable(name, this.endpointOf(name))))
   }
 

@@ -2,14 +2,12 @@ import { Argument, InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import { isRecord } from '../../base/record.ts'
 import { durationMs, durationText } from '../config/flag.ts'
-import { CliError } from './errors.ts'
-import { call, jsonOf, readEndpoints } from './member-client.ts'
+import { askOnce } from './ask-once.ts'
 import type { SharedOptions } from './snapshot-commands.ts'
 import { formatTable } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
 const path = '/cluster/v1/signing-keys'
-const timeoutMs = 10_000
 /** Bounds of the rotation age: a day and ten years. */
 const AGE_MS_MIN = 24 * 3_600_000
 const AGE_MS_MAX = 3650 * AGE_MS_MIN
@@ -26,7 +24,7 @@ export function addKeys(program: Command, terminal: Terminal, shared: SharedOpti
     .description('show the keys and how often they rotate')
     .addOption(shared.kubeconfig())
     .addOption(shared.output())
-    .action(async (options: Options) => show(terminal, await ask(options, 'GET'), options.output))
+    .action(async (options: Options) => show(terminal, await ask(options), options.output))
   keys
     .command('rotate')
     .description('add a key, which signs after some seconds; tokens of earlier keys stay valid')
@@ -61,35 +59,11 @@ function age(text: string): number {
 }
 
 async function change(terminal: Terminal, options: Options, body: object): Promise<void> {
-  show(terminal, await ask(options, 'POST', body), options.output)
+  show(terminal, await ask(options, body), options.output)
 }
 
-/**
- * Sends the request to the first member that responds. A change that may have been made is not
- * sent again.
- *
- * @throws CliError `failed`
- */
-async function ask(
-  { kubeconfig }: Options,
-  method: 'GET' | 'POST',
-  body?: object,
-): Promise<Record<string, unknown>> {
-  const endpoints = readEndpoints(kubeconfig)
-  for (const endpoint of endpoints) {
-    // The change is sent only to a member that has answered a harmless request.
-    const probe = await call(endpoint, { method: 'GET', path }, timeoutMs)
-    if (probe === null) continue
-    if (method === 'GET') return jsonOf(endpoint, probe)
-    const reply = await call(endpoint, { method, path, body }, timeoutMs)
-    if (reply !== null) return jsonOf(endpoint, reply)
-    throw new CliError(
-      'failed',
-      `${endpoint.name} did not answer, so the change may have been made: check orchctl keys list first`,
-    )
-  }
-  const names = endpoints.map(({ name }) => name).join(', ')
-  throw new CliError('failed', `no member answers: tried ${names}`)
+function ask({ kubeconfig }: Options, body?: object): Promise<Record<string, unknown>> {
+  return askOnce(kubeconfig, { path, check: 'orchctl keys list' }, body)
 }
 
 function show(terminal: Terminal, answer: Record<string, unknown>, format: Format): void {

@@ -4,7 +4,7 @@ import type { MemberStatus } from './cluster-status.ts'
 import { CliError } from './errors.ts'
 import { call, jsonOf } from './member-client.ts'
 import type { Endpoint } from '../credentials/endpoint.ts'
-import { namesInOrder } from './name-order.ts'
+import { byName, namesInOrder } from './name-order.ts'
 import { formatTable, sleep } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
@@ -18,7 +18,7 @@ export async function memberList(terminal: Terminal, kubeconfig: string, format:
   const status = await cluster.status()
   const own = await cluster.each(status)
   const unreachableMembers = await cluster.unreachableMembers(status, own)
-  const members = status.members.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const members = status.members.toSorted(byName)
   const readyOf = (name: string): boolean | null => own.get(name)?.ready ?? null
   if (format === 'json') {
     const all = members.map((member) => ({

@@ -5,6 +5,7 @@ import { parsePkiMembers, pkiInit } from './pki-init.ts'
 import { pkiRenew } from './pki-renew.ts'
 import { pkiRotate, rotatedAuthorities } from './pki-rotate.ts'
 import type { RotatedAuthority } from './pki-rotate.ts'
+import { rotateSigning } from './pki-rotate-signing.ts'
 import { kubeconfigOf, pkiStatus } from './pki-status.ts'
 import type { SharedOptions } from './snapshot-commands.ts'
 import type { Format, Terminal } from './terminal.ts'
@@ -45,32 +46,51 @@ function addRotate(pki: Command, terminal: Terminal, shared: SharedOptions): voi
     .description(
       'replace an authority in three steps, each by running this again: trust the next one, issue with it, and with --finish end the trust in the old one',
     )
-    .requiredOption('--dir <dir>', 'directory of the keys, with those of the authorities')
+    .option(
+      '--dir <dir>',
+      'directory of the keys, with those of the authorities; required except for signing',
+    )
     .addOption(
-      new Option('--authority <name>', 'the authority to replace')
-        .choices(rotatedAuthorities)
+      new Option(
+        '--authority <name>',
+        'the authority to replace; signing is the one that the members share, encrypted, and that signs certificate requests',
+      )
+        .choices([...rotatedAuthorities, 'signing'])
         .makeOptionMandatory(),
     )
     .option('--finish', 'take the last step: certificates of the old authority are refused', false)
-    .option('--offline', 'do not check the members, because none of them runs', false)
+    .option(
+      '--offline',
+      'do not check the certificates of the members, because none of them runs; refused if one does',
+      false,
+    )
     .addOption(shared.kubeconfig())
     .action(async (options: RotateOptions, command: Command) => {
-      const { dir, authority, finish, offline } = options
+      const { dir = null, authority, finish, offline } = options
       const isGiven = command.getOptionValueSource('kubeconfig') !== 'default'
-      const kubeconfig = offline ? null : kubeconfigOf(options.kubeconfig, isGiven, dir)
+      if (authority === 'signing' && offline) {
+        throw new CliError('usage', 'the signing authority is in the state of the members: start them first')
+      }
+      if (authority !== 'signing' && dir === null) {
+        throw new CliError('usage', `--authority ${authority} needs --dir, the directory of its key`)
+      }
+      const kubeconfig = kubeconfigOf(options.kubeconfig, isGiven, dir)
       if (kubeconfig === null && !offline) {
         throw new CliError(
           'usage',
-          `${dir} has no admin.kubeconfig to find the members with: give --kubeconfig`,
+          `${dir ?? ''} has no admin.kubeconfig to find the members with: give --kubeconfig`,
         )
       }
-      await pkiRotate(terminal, { directory: dir, authority, finish, kubeconfig })
+      if (authority !== 'signing' && dir !== null) {
+        return pkiRotate(terminal, { directory: dir, authority, finish, offline, kubeconfig })
+      }
+      if (kubeconfig !== null) await rotateSigning(terminal, { kubeconfig, finish })
     })
 }
 
 type RotateOptions = {
-  readonly dir: string
-  readonly authority: RotatedAuthority
+  readonly dir?: string
+  readonly authority: RotatedAuthority | 'signing'
   readonly finish: boolean
   readonly offline: boolean
   readonly kubeconfig: string

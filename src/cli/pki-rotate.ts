@@ -12,6 +12,7 @@ import { membersIn, placesIn } from '../pki/renewal/renewable-pairs.ts'
 import { naming } from '../pki/renewal/signer.ts'
 import { readTrustBundle } from '../pki/trust-bundle.ts'
 import { CliError } from './errors.ts'
+import { lockWhileOffline } from './offline-check.ts'
 import { memberCertificates } from './member-certificates.ts'
 import type { MemberCertificates } from './member-certificates.ts'
 import { renewalIn } from './pki-renew.ts'
@@ -24,8 +25,10 @@ export type RotatedAuthority = (typeof rotatedAuthorities)[number]
 export type RotateOptions = {
   readonly directory: string
   readonly authority: RotatedAuthority
-  /** null: no member runs, so none is checked */
+  /** To find the members with. null: there is none */
   readonly kubeconfig: string | null
+  /** No member runs, so none is asked. */
+  readonly offline: boolean
   readonly finish: boolean
 }
 
@@ -45,7 +48,12 @@ export async function pkiRotate(terminal: Terminal, options: RotateOptions): Pro
   // The lock is needed because requests to members give another run time to take the same step.
   const unlock = lockForRotation(directory, { pid: process.pid, isAlive: isProcessAlive })
   try {
-    await takeStep(terminal, options, paths)
+    const unlockData = options.offline ? await lockWhileOffline(terminal, options) : (): void => undefined
+    try {
+      await takeStep(terminal, options.offline ? { ...options, kubeconfig: null } : options, paths)
+    } finally {
+      unlockData()
+    }
   } finally {
     unlock()
   }
@@ -63,7 +71,7 @@ async function takeStep(terminal: Terminal, options: RotateOptions, paths: PairP
       renewalIn(terminal, directory).refreshKubeconfigs()
       return say(
         `step 1 of 3: ${paths.certificate} holds the next authority after the current one`,
-        'next: copy that file to every member and client that has its own copy, and run this again',
+        `next: copy that file to ${holders[options.authority]} that has its own copy, and run this again`,
       )
     case 'announced': {
       if (finish)
@@ -71,20 +79,14 @@ async function takeStep(terminal: Terminal, options: RotateOptions, paths: PairP
       await checkTrusted(options, rotation.next)
       rotation.promote()
       reissue(terminal, directory)
-      return say(
-        'step 2 of 3: the next authority signs; it issued every certificate in the directory',
-        'next: copy the new certificates and keys to the members that have their own copies, give users and',
-        'proxies certificates of the new authority, and run this again with --finish',
-      )
+      return say(...promoted[options.authority])
     }
     case 'issuing': {
       rotation.promote()
       reissue(terminal, directory)
       if (!finish) {
         await checkShown(options)
-        return say(
-          'all members show certificates of the new authority: --finish ends the trust in the old one',
-        )
+        return say(`${shownWords(options)}: --finish ends the trust in the old one`)
       }
       checkReissued(options, rotation.retired)
       await checkShown(options)
@@ -92,10 +94,42 @@ async function takeStep(terminal: Terminal, options: RotateOptions, paths: PairP
       renewalIn(terminal, directory).refreshKubeconfigs()
       return say(
         `step 3 of 3: ${paths.certificate} holds the new authority alone; certificates of the old one are refused`,
-        'next: copy that file to every member and client that has its own copy',
+        `next: copy that file to ${holders[options.authority]} that has its own copy`,
       )
     }
   }
+}
+
+/** The programs that verify certificates of an authority. */
+const holders = {
+  client: 'every member and client',
+  peer: 'every member',
+  'front-proxy': 'every member',
+} as const
+
+/** The result of the second step, and what follows it. */
+const promoted = {
+  client: [
+    'step 2 of 3: the next authority signs; it issued the certificates of the servers and the admin in the directory',
+    'next: copy the new certificates and keys to the members that have their own copies, give users',
+    'certificates of the new authority, and run this again with --finish',
+  ],
+  peer: [
+    'step 2 of 3: the next authority signs; it issued the peer certificates in the directory',
+    'next: copy the new certificates and keys to the members that have their own copies, and run this again',
+    'with --finish',
+  ],
+  'front-proxy': [
+    'step 2 of 3: the next authority signs; the directory has no certificates of proxies',
+    'next: give proxies certificates of the new authority, and run this again with --finish',
+  ],
+} as const
+
+/** Returns what was checked before the last step. */
+function shownWords({ authority, kubeconfig }: RotateOptions): string {
+  if (authority === 'front-proxy') return 'the new authority signs; certificates of proxies were not checked'
+  if (kubeconfig === null) return 'the new authority signs; the members were not checked (--offline)'
+  return 'all members show certificates of the new authority'
 }
 
 /**

@@ -11,6 +11,7 @@ import { readTrustBundle } from '../pki/trust-bundle.ts'
 import { CliError } from './errors.ts'
 import { memberCertificates } from './member-certificates.ts'
 import type { MemberCertificates, SeenCertificate } from './member-certificates.ts'
+import { readEndpoints } from './member-client.ts'
 import { renewalIn } from './pki-renew.ts'
 import { formatTable } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
@@ -65,8 +66,14 @@ export async function pkiStatus(terminal: Terminal, options: PkiStatusOptions): 
 
 const none: MemberCertificates = { members: [], unreachable: [] }
 
-/** Members that cannot be reached are no failure when there is a directory to show. */
+/**
+ * Members that cannot be reached are no failure when there is a directory to show.
+ *
+ * @throws CliError `failed`: the file is not a kubeconfig
+ */
 async function reached(kubeconfig: string, directory: string | null): Promise<MemberCertificates> {
+  // Without it a wrong file would look like a cluster whose members are stopped.
+  readEndpoints(kubeconfig)
   try {
     return await memberCertificates(kubeconfig)
   } catch (cause) {

@@ -147,6 +147,8 @@ function valueIn(path: string): Fields {
     const line = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
     throw new CredentialError('malformed', `cannot read ${path}: ${line.replace(/:$/, '')}`)
   }
-  if (isRecord(value)) return value
-  throw new CredentialError('malformed', `${path} is not a kubeconfig`)
+  if (!isRecord(value)) throw new CredentialError('malformed', `${path} is not a kubeconfig`)
+  const { kind } = value
+  if (typeof kind !== 'string' || kind === '' || kind === 'Config') return value
+  throw new CredentialError('malformed', `${path} is not a kubeconfig, but of kind ${JSON.stringify(kind)}`)
 }

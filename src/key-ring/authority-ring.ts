@@ -6,8 +6,13 @@ import { limits } from '../config/limits.ts'
 import { createAuthority } from '../pki/authority.ts'
 import { generateKeyPair } from '../pki/keys.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { authorityMs, authorityWork, withAuthority, withSealedKey } from './cluster-authorities.ts'
-import type { AuthorityWork, SharedAuthority } from './cluster-authorities.ts'
+import type { Revision } from '../store/revision.ts'
+import { nextAuthority, signingAuthority, whyNot } from './authority-stages.ts'
+import { withAuthority, withNext, withPromoted, withoutEarlier, withoutNext } from './authority-stages.ts'
+import type { RotationStep, SharedAuthority } from './authority-stages.ts'
+import { authorityMs, authorityWork, withSealedKey } from './cluster-authorities.ts'
+import type { AuthorityWork } from './cluster-authorities.ts'
+import { KeyRingError } from './errors.ts'
 import { membersOf } from './key-ring.ts'
 import { fingerprint, seal } from './sealing.ts'
 import type { Recipient, Sealed } from './sealing.ts'
@@ -31,11 +36,13 @@ export type AuthorityRingDependencies = {
 const commonName = 'orch cluster signing authority'
 /** Maximum difference between the clocks of two machines. */
 const clockSkewMs = 5 * 60 * 1000
+/** Attempts of a change under concurrent changes. */
+const attemptsMax = 5
 
 /**
  * Maintains the authority that signs certificate signing requests where no files name one: creates
- * it, seals its key for members that join, and replaces it long before it expires. Seals for the
- * public keys that `KeyRing` publishes.
+ * it, seals its key for members that join, and replaces it long before it expires, or in three
+ * steps when an operator asks. Seals for the public keys that `KeyRing` publishes.
  */
 export class AuthorityRing {
   readonly #dependencies: AuthorityRingDependencies
@@ -44,24 +51,77 @@ export class AuthorityRing {
     this.#dependencies = dependencies
   }
 
+  /** Returns the authorities with each change that was acknowledged. @throws StoreError */
+  async read(deadlineMs: number): Promise<readonly SharedAuthority[]> {
+    await this.#dependencies.store.barrier(deadlineMs)
+    return this.#stored().authorities
+  }
+
+  /**
+   * Takes a step of replacing the authority that signs.
+   *
+   * @throws KeyRingError `no-keys`, `wrong-phase`, `conflict`, `storage`, `too-large`; StoreError
+   */
+  async rotate(step: RotationStep, deadlineMs: number): Promise<readonly SharedAuthority[]> {
+    const { store } = this.#dependencies
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      await store.barrier(deadlineMs)
+      const { authorities, revision } = this.#stored()
+      if (authorities.length === 0) {
+        throw new KeyRingError(
+          'no-keys',
+          'there is no signing authority yet: the leader creates it, try again',
+        )
+      }
+      const why = whyNot(step, authorities)
+      if (why !== null) throw new KeyRingError('wrong-phase', why)
+      const next = await this.#stepped(step, authorities)
+      if (await writeKeys(store, [putAuthorities(next, revision)], deadlineMs)) return next
+    }
+    throw new KeyRingError('conflict', 'the authorities were not changed: there were concurrent changes')
+  }
+
+  async #stepped(
+    step: RotationStep,
+    authorities: readonly SharedAuthority[],
+  ): Promise<readonly SharedAuthority[]> {
+    switch (step) {
+      case 'announce':
+        return withNext(authorities, await this.#newAuthority(this.#recipients()))
+      case 'promote':
+        return withPromoted(authorities)
+      case 'finish':
+        return withoutEarlier(authorities)
+    }
+  }
+
+  #recipients(): readonly Recipient[] {
+    const members = membersOf(this.#dependencies.configuration())
+    return memberKeysIn(this.#dependencies.store.view()).filter((one) => members.has(one.member))
+  }
+
+  #stored(): { readonly authorities: readonly SharedAuthority[]; readonly revision: Revision | null } {
+    const stored = this.#dependencies.store.view().get(authoritiesKey)
+    if (stored === null) return { authorities: [], revision: null }
+    return { authorities: storedAuthorities(stored), revision: stored.revision }
+  }
+
   /** Takes the next step; for the leader. @returns false: there may be more to do */
   async maintain(): Promise<boolean> {
-    const { store, clock, shared, member, configuration } = this.#dependencies
+    const { store, clock, shared, member } = this.#dependencies
     const deadlineMs = clock.monotonicMs() + limits.keyRingWriteMs
     await store.barrier(deadlineMs)
     // A key that is still being opened would look like one that cannot be opened.
     await shared.untilCurrent()
-    const members = membersOf(configuration())
-    const recipients = memberKeysIn(store.view()).filter((one) => members.has(one.member))
+    const recipients = this.#recipients()
     // The first authority waits for its first recipient: this member.
     if (!recipients.some((one) => one.member === member)) return false
-    const stored = store.view().get(authoritiesKey)
-    const authorities = stored === null ? [] : storedAuthorities(stored)
+    const { authorities, revision } = this.#stored()
     const canOpen = (id: string): boolean => shared.canOpen(id)
     const work = authorityWork(authorities, { recipients, canOpen, nowMs: clock.wallMs() })
     if (work === null) return true
     const next = await this.#worked(work, authorities, recipients)
-    await writeKeys(store, [putAuthorities(next, stored?.revision ?? null)], deadlineMs)
+    await writeKeys(store, [putAuthorities(next, revision)], deadlineMs)
     return false
   }
 
@@ -70,24 +130,33 @@ export class AuthorityRing {
     authorities: readonly SharedAuthority[],
     recipients: readonly Recipient[],
   ): Promise<readonly SharedAuthority[]> {
-    const { shared, clock } = this.#dependencies
-    const last = authorities.at(-1)
-    const key = shared.signer?.privateKey
-    if (work === 'seal' && last !== undefined && key !== undefined) {
-      return withSealedKey(authorities, last.id, await sealedKey(last.id, key, recipients))
+    switch (work) {
+      case 'create':
+        return withAuthority(authorities, await this.#newAuthority(recipients))
+      case 'promote':
+        return withPromoted(authorities)
+      case 'withdraw':
+        return withoutNext(authorities)
+      case 'seal':
+      case 'seal-next': {
+        const one = work === 'seal' ? signingAuthority(authorities) : nextAuthority(authorities)
+        const key = one === null ? undefined : this.#dependencies.shared.authority(one.id)?.privateKey
+        // The key was there when the step was decided on, and may be gone: it is decided again.
+        if (one === null || key === undefined) return authorities
+        return withSealedKey(authorities, one.id, await sealedKey(one.id, key, recipients))
+      }
     }
-    const nowMs = Math.floor(clock.wallMs())
-    return withAuthority(authorities, await this.#newAuthority(recipients, nowMs))
   }
 
-  async #newAuthority(recipients: readonly Recipient[], nowMs: number): Promise<SharedAuthority> {
+  async #newAuthority(recipients: readonly Recipient[]): Promise<SharedAuthority> {
+    const nowMs = Math.floor(this.#dependencies.clock.wallMs())
     const keys = generateKeyPair()
     const id = fingerprint(keys.publicKey)
     const validity = { notBeforeMs: nowMs - clockSkewMs, notAfterMs: nowMs + authorityMs }
     const { random } = this.#dependencies
     const { certificatePem, certificate } = createAuthority({ ...validity, commonName, random, keys })
     const sealed = await sealedKey(id, keys.privateKey, recipients)
-    return { id, certificate: certificatePem, notAfterMs: certificate.notAfterMs, sealed }
+    return { id, certificate: certificatePem, notAfterMs: certificate.notAfterMs, sealed, stage: null }
   }
 }
 

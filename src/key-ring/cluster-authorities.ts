@@ -1,30 +1,21 @@
 import { isJsonObject } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
+import { nextAuthority, signingAuthority } from './authority-stages.ts'
+import type { SharedAuthority } from './authority-stages.ts'
 import { isSealedFor, sealedOf } from './sealing.ts'
 import { readCertificate } from '../pki/certificate.ts'
 import type { Recipient, Sealed } from './sealing.ts'
-
-/** An authority that signs certificate signing requests and that all members share. */
-export type SharedAuthority = {
-  /** The fingerprint of its public key. */
-  readonly id: string
-  /** In PEM. */
-  readonly certificate: string
-  /** Wall-clock ms since 1970. */
-  readonly notAfterMs: number
-  /** The private key. null: a later authority signs, this one is only trusted */
-  readonly sealed: Sealed | null
-}
 
 const dayMs = 24 * 60 * 60 * 1000
 export const authorityMs = 3650 * dayMs
 /** The remaining lifetime at which another authority replaces the one that signs. */
 export const authorityRenewalMs = 1100 * dayMs
-/** When there are more, the oldest is removed. */
-const authoritiesMax = 16
 
-/** The next step of the leader for the authorities. */
-export type AuthorityWork = 'create' | 'seal'
+/**
+ * The next step of the leader for the authorities. `promote`: the next authority signs before the
+ * operator lets it. `withdraw`: the next authority cannot be used.
+ */
+export type AuthorityWork = 'create' | 'seal' | 'promote' | 'seal-next' | 'withdraw'
 
 /** @returns null: nothing to do */
 export function authorityWork(
@@ -37,25 +28,22 @@ export function authorityWork(
     readonly nowMs: number
   },
 ): AuthorityWork | null {
-  const last = authorities.at(-1)
-  if (last === undefined || last.notAfterMs - of.nowMs < authorityRenewalMs) return 'create'
+  const { recipients, nowMs } = of
   // The clock of the leader that made it was ahead: what it signs now would not be accepted yet.
-  if (readCertificate(last.certificate).notBeforeMs > of.nowMs) return 'create'
-  if (last.sealed !== null && isSealedFor(last.sealed, of.recipients)) return null
-  // If this member cannot open the key, as after a restore, another authority replaces the last
-  // one. The certificates of the last one stay valid.
-  return last.sealed !== null && of.canOpen(last.id) ? 'seal' : 'create'
-}
-
-/**
- * Adds the authority that signs from now on. Earlier ones stay, whether they have expired or not:
- * the clock of this leader may be wrong, and each verification looks at the dates.
- */
-export function withAuthority(
-  authorities: readonly SharedAuthority[],
-  added: SharedAuthority,
-): readonly SharedAuthority[] {
-  return [...authorities.map((one) => ({ ...one, sealed: null })), added].slice(-authoritiesMax)
+  const isValid = (one: SharedAuthority): boolean =>
+    one.notAfterMs - nowMs >= authorityRenewalMs && readCertificate(one.certificate).notBeforeMs <= nowMs
+  const isSealed = (one: SharedAuthority): boolean =>
+    one.sealed !== null && isSealedFor(one.sealed, recipients)
+  const isUsable = (one: SharedAuthority): boolean =>
+    isValid(one) && (isSealed(one) || (one.sealed !== null && of.canOpen(one.id)))
+  const [signing, next] = [signingAuthority(authorities), nextAuthority(authorities)]
+  // If this member cannot open the key, as after a restore, another authority replaces the one
+  // that signs. The certificates of the earlier one stay valid.
+  if (signing === null || !isUsable(signing)) return next !== null && isUsable(next) ? 'promote' : 'create'
+  if (!isSealed(signing)) return 'seal'
+  if (next === null) return null
+  if (!isUsable(next)) return 'withdraw'
+  return isSealed(next) ? null : 'seal-next'
 }
 
 /** Replaces the sealed private key of the authority of that ID. */
@@ -70,8 +58,9 @@ export function withSealedKey(
 /** The stored form. */
 export function authoritiesFields(authorities: readonly SharedAuthority[]): JsonObject {
   return {
-    authorities: authorities.map(({ sealed, ...one }) => ({
+    authorities: authorities.map(({ sealed, stage, ...one }) => ({
       ...one,
+      ...(stage === null ? {} : { stage }),
       sealed: sealed === null ? null : { recipients: { ...sealed.recipients }, jwe: sealed.jwe },
     })),
   }
@@ -87,8 +76,9 @@ export function authoritiesOf(value: Json | undefined): readonly SharedAuthority
 
 function authorityOf(value: Json): SharedAuthority | null {
   if (!isJsonObject(value)) return null
-  const { id, certificate, notAfterMs, sealed } = value
+  const { id, certificate, notAfterMs, sealed, stage = null } = value
+  if (stage !== null && stage !== 'next' && stage !== 'promoted') return null
   if (typeof id !== 'string' || typeof certificate !== 'string' || typeof notAfterMs !== 'number') return null
   const opened = sealed === null ? null : sealedOf(sealed)
-  return sealed !== null && opened === null ? null : { id, certificate, notAfterMs, sealed: opened }
+  return sealed !== null && opened === null ? null : { id, certificate, notAfterMs, sealed: opened, stage }
 }

@@ -7,7 +7,9 @@ import { CodedError } from '../../base/coded-error.ts'
  * - `storage`: the storage is full
  * - `too-large`: the keys exceed the size limit of objects
  * - `conflict`: there were concurrent changes
+ * - `wrong-phase`: another step of the rotation is to be taken
  */
-export type KeyRingErrorCode = 'unknown-key' | 'no-keys' | 'full' | 'storage' | 'too-large' | 'conflict'
+export type KeyRingErrorCode =
+  'unknown-key' | 'no-keys' | 'full' | 'storage' | 'too-large' | 'conflict' | 'wrong-phase'
 
 export class KeyRingError extends CodedError<KeyRingErrorCode> {}

@@ -5,7 +5,8 @@ import type { Authority } from '../pki/authority.ts'
 import type { KeyPair } from '../pki/keys.ts'
 import { Informer } from '../registry/informer.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import type { SharedAuthority } from './cluster-authorities.ts'
+import { signingAuthority } from './authority-stages.ts'
+import type { SharedAuthority } from './authority-stages.ts'
 import { unseal } from './sealing.ts'
 import { authoritiesKey, authoritiesPrefix, storedAuthorities } from './stored-authorities.ts'
 
@@ -31,8 +32,8 @@ export class SharedAuthorities {
   readonly #dependencies: SharedAuthoritiesDependencies
   readonly #stored: Informer<readonly SharedAuthority[]>
   #current: readonly SharedAuthority[] = []
-  /** The authority that signs, if this member has opened its key. */
-  #signer: { readonly id: string; readonly authority: Authority } | null = null
+  /** By ID: the authority that signs and the next one, if this member has opened their keys. */
+  readonly #opened = new Map<string, Authority>()
   readonly #listeners = new Set<() => void>()
   #opening: Promise<void> = Promise.resolve()
 
@@ -66,11 +67,22 @@ export class SharedAuthorities {
 
   /** The authority that signs. null: none yet, or this member cannot open its key. */
   get signer(): Authority | null {
-    return this.#signer?.authority ?? null
+    const signing = signingAuthority(this.#current)
+    return signing === null ? null : this.authority(signing.id)
+  }
+
+  /** The certificate of the authority that signs: PEM, or an empty text. */
+  get signingCertificate(): string {
+    return signingAuthority(this.#current)?.certificate ?? ''
+  }
+
+  /** @returns null: this member cannot open its key */
+  authority(id: string): Authority | null {
+    return this.#opened.get(id) ?? null
   }
 
   canOpen(id: string): boolean {
-    return this.#signer?.id === id
+    return this.#opened.has(id)
   }
 
   /** Resolves once the authorities are those that this member has applied. @throws StoreError */
@@ -81,10 +93,12 @@ export class SharedAuthorities {
 
   #take(authorities: readonly SharedAuthority[]): void {
     this.#current = authorities
-    const last = authorities.at(-1)
-    if (last?.id !== this.#signer?.id) this.#signer = null
-    if (last !== undefined && this.#signer === null) {
-      this.#opening = this.#opening.then(() => this.#open(last))
+    const sealed = authorities.filter((one) => one.sealed !== null)
+    for (const id of this.#opened.keys()) {
+      if (!sealed.some((one) => one.id === id)) this.#opened.delete(id)
+    }
+    for (const one of sealed) {
+      if (!this.#opened.has(one.id)) this.#opening = this.#opening.then(() => this.#open(one))
     }
     for (const listener of this.#listeners) listener()
   }
@@ -95,7 +109,7 @@ export class SharedAuthorities {
     const { privateKey } = memberKey
     const bytes = await unseal(sealed, { member, privateKey, context: authoritySealingContext(id) })
     // It may have been replaced in the meantime.
-    if (this.#current.at(-1)?.id !== id) return
+    if (!this.#current.some((one) => one.id === id && one.sealed !== null)) return
     const authority = bytes === null ? null : authorityIn(certificate, bytes)
     if (authority === null) {
       log.error(
@@ -104,7 +118,7 @@ export class SharedAuthorities {
       )
       return
     }
-    this.#signer = { id, authority }
+    this.#opened.set(id, authority)
   }
 }
 

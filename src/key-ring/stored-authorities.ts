@@ -5,7 +5,7 @@ import { keyOf, prefixOf } from '../store/key.ts'
 import type { StoredObject } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
 import { authoritiesFields, authoritiesOf } from './cluster-authorities.ts'
-import type { SharedAuthority } from './cluster-authorities.ts'
+import type { SharedAuthority } from './authority-stages.ts'
 
 /** No kind has this group, so no API path leads here. */
 const internal = { group: 'internal', plural: 'signingauthorities' } as const

@@ -37,20 +37,31 @@ export function writeNewFile(path: string, text: string, secrecy: Secrecy): void
   const aside = writeAside(path, text, secrecy)
   try {
     // A hard link, unlike a rename, fails if the target exists.
-    linkSync(aside, path)
-  } catch (cause) {
-    if (existsSync(path)) throw new PkiError('exists', `${path} already exists`, { cause })
-    throw cause
+    translated(`${path} cannot be made`, () => linkUnlessThere(aside, path))
   } finally {
-    rmSync(aside, { force: true })
+    discard(aside)
   }
   syncDirectory(dirname(path))
 }
 
+function linkUnlessThere(aside: string, path: string): void {
+  try {
+    linkSync(aside, path)
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) throw cause
+    throw new PkiError('exists', `${path} already exists`, { cause })
+  }
+}
+
 /** Replaces a file atomically and durably. @throws PkiError `unusable` */
 export function replaceFile(path: string, text: string, secrecy: Secrecy): void {
-  renameSync(writeAside(path, text, secrecy), path)
-  syncDirectory(dirname(path))
+  const aside = writeAside(path, text, secrecy)
+  try {
+    finishReplacing(path)
+  } catch (cause) {
+    discard(aside)
+    throw cause
+  }
 }
 
 /** A file and its new content. */
@@ -60,12 +71,21 @@ export type Replacement = { readonly path: string; readonly text: string; readon
  * Replaces files of one directory in the given order, each atomically. All are durable under their
  * `asideSuffix` before the first one is replaced.
  *
- * @throws PkiError `unusable`
+ * @throws PkiError `unusable`: no file was replaced, or those with `asideSuffix` were not
  */
 export function replaceTogether(files: readonly Replacement[]): void {
-  for (const { path, text, secrecy } of files) writeAside(path, text, secrecy)
-  for (const { path } of files) syncDirectory(dirname(path))
-  for (const { path } of files) finishReplacing(path)
+  const asides = files.map(({ path }) => `${path}${asideSuffix}`)
+  try {
+    for (const { path, text, secrecy } of files) writeAside(path, text, secrecy)
+    for (const { path } of files) syncDirectory(dirname(path))
+    for (const { path } of files) finishReplacing(path)
+  } catch (cause) {
+    // Once the first file was replaced, the others are needed to complete the replacement.
+    const [first] = asides
+    const isBegun = first !== undefined && !existsSync(first)
+    if (!isBegun) for (const aside of asides) discard(aside)
+    throw cause
+  }
 }
 
 /** Renames the file with `asideSuffix` to `path` durably. @throws PkiError `unusable` */
@@ -129,7 +149,15 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ['EEXIST', 'a file stands where a directory belongs; give another path'],
   ['ELOOP', 'its links form a cycle; give the file itself'],
   ['ENOSPC', 'free space on its disk'],
-  ['EROFS', 'the file system is read-only; give another path'],
+  ['EDQUOT', 'raise the quota, or free space within it'],
+  ['EFBIG', 'raise the limit of file sizes'],
+  ['EROFS', 'the file system is read-only; make it writable, or give another path'],
+  ['EXDEV', 'it is a mount of its own; mount its whole directory instead'],
+  ['EBUSY', 'it is in use, or a mount of its own; mount its whole directory instead'],
+  ['EIO', 'check the disk'],
+  ['EMFILE', 'raise the limit of open files'],
+  ['ENFILE', 'raise the limit of open files'],
+  ['ENAMETOOLONG', 'give a shorter path'],
 ])
 
 /** Converts errors of the file system. @param what begins the message @throws PkiError */
@@ -159,21 +187,51 @@ function writeTo(aside: string, text: string, secrecy: Secrecy): string {
   rmSync(aside, { force: true })
   const file = openSync(aside, 'wx', secrecy === 'secret' ? 0o600 : 0o644)
   try {
-    // `writeSync` may store only the beginning.
-    writeFileSync(file, text)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
+    try {
+      // `writeSync` may store only the beginning.
+      writeFileSync(file, text)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+  } catch (cause) {
+    discard(aside)
+    throw cause
   }
   return aside
 }
 
-/** Makes creations, renames and removals in a directory durable. */
-export function syncDirectory(path: string): void {
-  const directory = openSync(path, 'r')
+/** Removes a temporary file. One that cannot be removed is removed by the next write. */
+export function discard(path: string): void {
   try {
-    fsyncSync(directory)
-  } finally {
-    closeSync(directory)
+    rmSync(path, { force: true })
+  } catch {
+    // The failure that made it useless is the one to report.
   }
+}
+
+/**
+ * Makes creations, renames and removals in a directory durable.
+ *
+ * @throws PkiError `unusable`
+ */
+export function syncDirectory(path: string): void {
+  translated(`directory ${path} cannot be synced`, () => {
+    const directory = openSync(path, 'r')
+    try {
+      fsyncSync(directory)
+    } finally {
+      closeSync(directory)
+    }
+  })
+}
+
+/**
+ * Returns whether a path is a file, and no link.
+ *
+ * @throws PkiError `unusable`
+ */
+export function isPlainFile(path: string): boolean {
+  const found = translated(`${path} cannot be read`, () => lstatSync(path, { throwIfNoEntry: false }))
+  return found?.isFile() === true
 }

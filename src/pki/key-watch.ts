@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { Config } from '../config/config.ts'
 import { readCertificate } from './certificate.ts'
+import { PkiError } from './errors.ts'
 import { FileWatch } from './file-watch.ts'
 import { readTrustBundle } from './trust-bundle.ts'
 import { StartError } from '../config/start-error.ts'
@@ -37,7 +38,10 @@ export class KeyWatch {
   /** Why the files as last loaded cannot be used, and when that was found. null: they are in use */
   #refused: { readonly cause: string; readonly atMs: number } | null = null
 
-  /** @param keys in use @param take puts new keys into use */
+  /**
+   * @param keys in use
+   * @param take puts new keys into use; those of which it throws a PkiError are invalid
+   */
   constructor(dependencies: KeyWatchDependencies, keys: MemberKeys, take: (keys: MemberKeys) => void) {
     const { config, directory, clock } = dependencies
     this.#dependencies = dependencies
@@ -49,6 +53,11 @@ export class KeyWatch {
       isRetryDue: () => this.#isRetryDue(),
       onChange: (isRetry) => this.#renew(isRetry),
     })
+  }
+
+  /** Whether the files are in use as they are on disk. */
+  get isUpToDate(): boolean {
+    return this.#refused === null
   }
 
   start(): void {
@@ -83,7 +92,7 @@ export class KeyWatch {
       const until = new Date(Math.min(...notAfterMs)).toISOString()
       log.info({ until, ...changed }, 'keys and certificates changed on disk: new connections use them')
     } catch (cause) {
-      if (!(cause instanceof StartError)) throw cause
+      if (!(cause instanceof StartError || cause instanceof PkiError)) throw cause
       this.#refused = { cause: cause.message, atMs: clock.monotonicMs() }
       if (before?.cause === cause.message) return
       log.warn({ cause: cause.message }, 'changed keys on disk are invalid: the current ones stay in use')

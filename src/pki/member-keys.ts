@@ -108,12 +108,14 @@ function peerKeys(config: Config): PeerKeys {
 /** Without this check, a start without `--name` would claim the data directory for another name. */
 function checkPeerName(config: Config, certificate: string): void {
   const { name } = config
-  const { uris } = readCertificate(certificate).names
-  if (uris.includes(memberUri(name))) return
   const prefix = memberUri('')
-  const other = uris.find((uri) => uri.startsWith(prefix))?.slice(prefix.length)
+  const named = readCertificate(certificate).names.uris.filter((uri) => uri.startsWith(prefix))
+  if (named.length === 1 && named[0] === memberUri(name)) return
+  const other = named[0]?.slice(prefix.length)
   const file = `--peer-cert-file ${config['peer-cert-file']}`
   const right = `the certificate of ${name} (orchctl pki init makes it)`
+  // Peers would refuse it.
+  if (named.length > 1) throw new StartError('keys', `${file} names several members: give ${right}`)
   throw new StartError(
     'keys',
     other === undefined

@@ -16,6 +16,7 @@ import type { Registry } from '../registry/calls/verb.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import type { TlsPolicy, TlsFiles } from './http/tls-policy.ts'
 import type { SettingsStore } from './routes/settings.ts'
+import type { OperatedAuthorities } from './routes/signing-authorities.ts'
 import type { OperatedKeys } from './routes/signing-keys.ts'
 import type { CertificatesBody } from './routes/certificates.ts'
 import type { OperatedWebhooks } from './routes/webhooks.ts'
@@ -48,6 +49,8 @@ export type ServerDependencies = {
   readonly store: SettingsStore
   /** The signing keys that members share, as operators see and change them. Unset: not served. */
   readonly signingKeys?: OperatedKeys
+  /** The signing authorities that members share. Unset: not served. */
+  readonly signingAuthorities?: OperatedAuthorities
   /** The certificates that this member uses. Unset: not served. */
   readonly certificates?: () => CertificatesBody
   /** The admission webhooks, as operators see and suspend them. Unset: not served. */

@@ -32,6 +32,7 @@ import { openApiRoutes } from './routes/openapi.ts'
 import { resourceMethods, resourceRoutes } from './routes/resources.ts'
 import { settingsRoutes } from './routes/settings.ts'
 import { CERTIFICATES_PATH, certificatesRoutes } from './routes/certificates.ts'
+import { SIGNING_AUTHORITIES_PATH, signingAuthoritiesRoutes } from './routes/signing-authorities.ts'
 import { SIGNING_KEYS_PATH, signingKeysRoutes } from './routes/signing-keys.ts'
 import { WEBHOOKS_PATH, webhooksRoutes } from './routes/webhooks.ts'
 import { snapshotRoute } from './routes/snapshot.ts'
@@ -107,6 +108,7 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
     membershipRoutes(scope, dependencies)
     settingsRoutes(scope, dependencies)
     signingKeysRoutes(scope, dependencies)
+    signingAuthoritiesRoutes(scope, dependencies)
     webhooksRoutes(scope, dependencies)
     certificatesRoutes(scope, dependencies)
     snapshotRoute(scope, { ...errorParts, states: dependencies.snapshots })
@@ -133,9 +135,10 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
     const fixed = FIXED_PATHS.filter((path) => path !== '/openapi/v3' || dependencies.openapi.v3 !== null)
     const ofIssuer = issuer === null ? [] : ISSUER_PATHS
     const ofKeys = dependencies.signingKeys === undefined ? [] : [SIGNING_KEYS_PATH]
+    const ofAuthorities = dependencies.signingAuthorities === undefined ? [] : [SIGNING_AUTHORITIES_PATH]
     const ofCertificates = dependencies.certificates === undefined ? [] : [CERTIFICATES_PATH]
     const ofWebhooks = dependencies.webhooks === undefined ? [] : [WEBHOOKS_PATH]
-    const ofOperators = [...ofKeys, ...ofCertificates, ...ofWebhooks]
+    const ofOperators = [...ofKeys, ...ofAuthorities, ...ofCertificates, ...ofWebhooks]
     rootRoutes(scope, () => [...fixed, ...ofOperators, ...ofIssuer, ...discovery.paths()])
     everythingElse(scope, noRoute)
   })

@@ -1,4 +1,3 @@
-import { lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { parse, stringify } from 'yaml'
@@ -6,7 +5,7 @@ import { isRecord } from '../../../base/record.ts'
 import { readCertificate } from '../certificate.ts'
 import type { Certificate } from '../certificate.ts'
 import { PkiError } from '../errors.ts'
-import { readFileIfThere, replaceFile } from '../files.ts'
+import { isPlainFile, readFileIfThere, replaceFile } from '../files.ts'
 import { authoritiesIn } from '../trust-bundle.ts'
 import { withDirectoryLock } from './directory-lock.ts'
 import type { ProcessView } from './directory-lock.ts'
@@ -23,7 +22,7 @@ import type { RenewablePair } from './renewable-pairs.ts'
  * @throws PkiError
  */
 export function refreshAdminKubeconfig(path: string, admin: RenewablePair, self: ProcessView): boolean {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false
+  if (!isPlainFile(path)) return false
   if (refreshed(path, admin) === null) return false
   return withDirectoryLock(dirname(path), self, () => {
     const text = refreshed(path, admin)

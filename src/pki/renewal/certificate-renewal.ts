@@ -1,4 +1,3 @@
-import { lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import type { Clock, Timer } from '../../../base/clock.ts'
@@ -6,7 +5,7 @@ import type { Random } from '../../../base/random.ts'
 import { readCertificate } from '../certificate.ts'
 import type { Certificate } from '../certificate.ts'
 import { PkiError } from '../errors.ts'
-import { readFileIfThere, readTextFile } from '../files.ts'
+import { isPlainFile, readFileIfThere, readTextFile } from '../files.ts'
 import { pemBlocks } from '../pem.ts'
 import { readTrustBundle } from '../trust-bundle.ts'
 import { refreshAdminKubeconfig } from './admin-kubeconfig.ts'
@@ -54,6 +53,7 @@ export class CertificateRenewal {
   readonly #jitters = new Map<string, { readonly fingerprint: string; readonly jitter: number }>()
   /** By path: the last failure that was logged. */
   readonly #failures = new Map<string, string>()
+  #failureCount = 0
 
   constructor(dependencies: CertificateRenewalDependencies) {
     this.#dependencies = dependencies
@@ -75,6 +75,11 @@ export class CertificateRenewal {
   close(): void {
     this.#timer?.cancel()
     this.#timer = null
+  }
+
+  /** The number of pairs and kubeconfigs that checks could not read or write so far. */
+  get failures(): number {
+    return this.#failureCount
   }
 
   /** Renews what is due. @returns what happened, by the path of each certificate */
@@ -125,22 +130,28 @@ export class CertificateRenewal {
   #checkPair(pair: RenewablePair): RenewalOutcome {
     const { certificate } = pair.paths
     try {
-      const before = this.#examine(pair)
-      if (before.state.kind !== 'due' && before.isFitting) return before.state
-      return this.#locked(pair, () => {
-        // Another process may have renewed it in the meantime.
-        completePair(pair.paths)
-        const { state, leaf, signer } = this.#examine(pair)
-        if (state.kind !== 'due' || leaf === null || signer?.kind !== 'signer') return state
-        this.#replace(pair, leaf, signer)
-        this.#failures.delete(certificate)
-        return { kind: 'renewed' }
-      })
+      const outcome = this.#renewIfDue(pair)
+      this.#failures.delete(certificate)
+      return outcome
     } catch (cause) {
       if (!(cause instanceof PkiError)) throw cause
       this.#failed(certificate, cause.message)
       return { kind: 'impossible', why: cause.message }
     }
+  }
+
+  /** @throws PkiError */
+  #renewIfDue(pair: RenewablePair): RenewalOutcome {
+    const before = this.#examine(pair)
+    if (before.state.kind !== 'due' && before.isFitting) return before.state
+    return this.#locked(pair, () => {
+      // Another process may have renewed it in the meantime.
+      completePair(pair.paths)
+      const { state, leaf, signer } = this.#examine(pair)
+      if (state.kind !== 'due' || leaf === null || signer?.kind !== 'signer') return state
+      this.#replace(pair, leaf, signer)
+      return { kind: 'renewed' }
+    })
   }
 
   #replace(pair: RenewablePair, leaf: Certificate, { authority }: Signer & { kind: 'signer' }): void {
@@ -196,6 +207,7 @@ export class CertificateRenewal {
   #refresh(path: string): void {
     try {
       this.#refreshed(path)
+      this.#failures.delete(path)
     } catch (cause) {
       if (!(cause instanceof PkiError)) throw cause
       this.#failed(path, cause.message)
@@ -212,6 +224,7 @@ export class CertificateRenewal {
   }
 
   #failed(path: string, why: string): void {
+    this.#failureCount++
     if (this.#failures.get(path) === why) return
     this.#failures.set(path, why)
     this.#dependencies.log.warn(
@@ -225,8 +238,8 @@ export class CertificateRenewal {
 function whyForeign(pair: RenewablePair, leaf: Certificate, pem: string): string | null {
   const file = pair.paths.certificate
   // Links are how other programs put certificates in place.
-  const isFile = [file, pair.paths.key].every((path) => lstatSync(path, { throwIfNoEntry: false })?.isFile())
-  if (!isFile) return `${file} or its key is a link, which another program maintains`
+  if (![file, pair.paths.key].every(isPlainFile))
+    return `${file} or its key is a link, which another program maintains`
   if (pemBlocks(pem).length !== 1) return `${file} holds a chain, which orchctl did not make`
   return pair.isOurs(leaf) ? null : `${file} has a subject that orchctl does not give`
 }

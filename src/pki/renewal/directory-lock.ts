@@ -1,7 +1,7 @@
 import { linkSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { PkiError } from '../errors.ts'
-import { readFileIfThere, replaceFile, translated } from '../files.ts'
+import { discard, readFileIfThere, replaceFile, translated } from '../files.ts'
 
 /** The ID of this process, and a function that checks whether another process is alive. */
 export type ProcessView = {
@@ -22,7 +22,7 @@ const rotationLockName = 'rotation.lock'
 export function lockForRotation(directory: string, self: ProcessView): () => void {
   const path = join(directory, rotationLockName)
   lock(path, self)
-  return () => rmSync(path, { force: true })
+  return () => discard(path)
 }
 
 /**
@@ -39,14 +39,15 @@ export function withDirectoryLock<T>(directory: string, self: ProcessView, actio
   try {
     return action()
   } finally {
-    rmSync(path, { force: true })
+    // A lock that cannot be removed is taken over: by this process, or once it has ended.
+    discard(path)
   }
 }
 
 function lock(path: string, self: ProcessView): void {
   const own = `${path}.${self.pid}`
-  replaceFile(own, `${self.pid}\n`, 'public')
   try {
+    replaceFile(own, `${self.pid}\n`, 'public')
     // A link appears with its content, and fails if there is a lock.
     if (isLinked(own, path)) return
     const holder = holderOf(path)
@@ -55,7 +56,7 @@ function lock(path: string, self: ProcessView): void {
     const remedy = `try again, and remove ${path} if that process is neither a member nor orchctl`
     throw new PkiError('unusable', `process ${holderOf(path)} changes keys there: ${remedy}`)
   } finally {
-    rmSync(own, { force: true })
+    discard(own)
   }
 }
 

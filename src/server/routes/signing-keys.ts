@@ -112,9 +112,11 @@ const reasons: Readonly<Record<KeyRingErrorCode, ApiErrorReason>> = {
   storage: 'TooManyRequests',
   'too-large': 'RequestEntityTooLarge',
   conflict: 'Conflict',
+  'wrong-phase': 'Conflict',
 }
 
-async function answered<T>(work: Promise<T>): Promise<T> {
+/** Converts errors of the shared keys. @throws ApiError */
+export async function answered<T>(work: Promise<T>): Promise<T> {
   try {
     return await fromStore(work)
   } catch (cause) {

@@ -5,8 +5,10 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -14,6 +16,7 @@ import type { TestContext } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
 import { cli } from '../../../../src/cli/cli.ts'
 import type { Terminal } from '../../../../src/cli/terminal.ts'
+import { lockDirectory } from '../../../../src/host/directory-lock.ts'
 import { readClientConfig } from '../../../../src/pki/client-config.ts'
 import { clusterPkiPaths } from '../../../../src/pki/cluster-pki.ts'
 import { isIssuedBy } from '../../../../src/pki/issued-by.ts'
@@ -81,6 +84,27 @@ void test('pki status ends with 1 once a certificate is about to expire, and pri
   assert.deepEqual(admin?.renewal, { byItself: false, at: null, why })
 })
 
+void test('pki status ends with 1 and names a file that is not a kubeconfig, also with a directory to show', async (t) => {
+  const { directory, noted, run } = await open(t)
+  const path = join(directory, 'wrong')
+  const wrong = {
+    'hello\n': /wrong is not a kubeconfig$/,
+    '': /wrong is not a kubeconfig$/,
+    'apiVersion: v1\nkind: ConfigMap\n': /wrong is not a kubeconfig, but of kind "ConfigMap"$/,
+    'apiVersion: v1\nkind: Config\n': /wrong has no context$/,
+  }
+  for (const [text, words] of Object.entries(wrong)) {
+    writeFileSync(path, text)
+    assert.equal(await run('pki', 'status', '--dir', directory, '--kubeconfig', path), 1, text)
+    assert.match(noted.join(), words)
+    assert.equal(await run('pki', 'status', '--kubeconfig', path), 1, text)
+  }
+  // Members that do not respond are no failure, as long as there are files to show.
+  const present = join(directory, 'present')
+  assert.equal(await run('pki', 'init', '--dir', present, '--members', 'n1=127.0.0.1:1'), 0)
+  assert.equal(await run('pki', 'status', '--dir', present), 0)
+})
+
 void test('pki renew gives every member and the admin new pairs, and the kubeconfig the new one', async (t) => {
   const { directory, clock, printed, run } = await open(t)
   const kubeconfig = join(directory, 'admin.kubeconfig')
@@ -121,7 +145,7 @@ const authoritiesIn = (path: string): number =>
 void test('pki rotate-ca replaces an authority in three steps, and each certificate is trusted at any time', async (t) => {
   const { directory, printed, noted, run } = await open(t)
   const kubeconfig = join(directory, 'admin.kubeconfig')
-  assert.equal(await run('pki', 'init', '--dir', directory, '--members', 'n1=10.0.0.1'), 0)
+  assert.equal(await run('pki', 'init', '--dir', directory, '--members', 'n1=127.0.0.1:1'), 0)
   const { ca, server, admin } = clusterPkiPaths(directory)
   const rotate = (...more: readonly string[]): Promise<number> =>
     run('pki', 'rotate-ca', '--dir', directory, '--authority', 'client', '--offline', ...more)
@@ -155,7 +179,7 @@ void test('pki rotate-ca replaces an authority in three steps, and each certific
   assert.ok(isTrusted())
   assert.equal(readClientConfig(kubeconfig).authority, readFileSync(ca.certificate, 'utf8'))
   assert.equal(foundingAuthority(ca.certificate), old)
-  assert.equal(await run('pki', 'init', '--dir', directory, '--members', 'n1=10.0.0.1'), 0)
+  assert.equal(await run('pki', 'init', '--dir', directory, '--members', 'n1=127.0.0.1:1'), 0)
   assert.match(printed.join(), /files exist and match/)
 })
 
@@ -256,4 +280,80 @@ void test('a step of pki rotate-ca that was interrupted at its very end leaves n
   for (const more of [[], [], ['--finish']]) assert.equal(await rotate(...more), 0)
   assert.equal(rotation.phase, 'steady')
   assert.notEqual(readFileSync(ca.certificate, 'utf8'), first, 'the authority was replaced again')
+})
+
+void test('pki rotate-ca --offline is refused while something answers at an address of the kubeconfig', async (t) => {
+  const { directory, noted, run } = await open(t)
+  const server = createServer((socket) => socket.destroy())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  assert.equal(await run('pki', 'init', '--dir', directory, '--members', `n1=127.0.0.1:${port}`), 0)
+  const { ca } = clusterPkiPaths(directory)
+  const rotate = (): Promise<number> =>
+    run('pki', 'rotate-ca', '--dir', directory, '--authority', 'client', '--offline')
+  assert.equal(await rotate(), 1)
+  const words = `n1 answers at https://127.0.0.1:${port}: run this without --offline, or stop all members first`
+  assert.ok(noted.join().includes(words), noted.join())
+  assert.equal(authoritiesIn(ca.certificate), 1)
+  await new Promise((resolve) => server.close(resolve))
+  assert.equal(await rotate(), 0)
+  assert.equal(authoritiesIn(ca.certificate), 2)
+})
+
+void test('pki rotate-ca --offline is refused while a process uses a data directory next to the keys', async (t) => {
+  const { directory: root, noted, run } = await open(t)
+  const directory = join(root, 'pki')
+  assert.equal(await run('pki', 'init', '--dir', directory, '--members', 'n1=127.0.0.1:1'), 0)
+  rmSync(join(directory, 'admin.kubeconfig'))
+  const rotate = (): Promise<number> =>
+    run('pki', 'rotate-ca', '--dir', directory, '--authority', 'client', '--offline')
+  let steps = 1
+  for (const data of [root, join(root, 'n2', 'data')]) {
+    mkdirSync(data, { recursive: true })
+    writeFileSync(join(data, 'member.json'), '{}')
+    const lock = await lockDirectory(data, process.pid)
+    assert.equal(await rotate(), 1)
+    assert.match(noted.join(), /run this without --offline, or stop all members first/)
+    assert.ok(noted.join().includes(data), noted.join())
+    lock.release()
+    assert.equal(await rotate(), 0, noted.join())
+    assert.equal(authoritiesIn(clusterPkiPaths(directory).ca.certificate), 2, `step ${steps++}`)
+  }
+})
+
+void test('pki rotate-ca prints which certificates each authority issued, and what was not checked', async (t) => {
+  const { directory, printed, run } = await open(t)
+  const rotate = async (authority: string): Promise<string> => {
+    assert.equal(await run('pki', 'rotate-ca', '--dir', directory, '--authority', authority, '--offline'), 0)
+    return printed.join(' ')
+  }
+  const steps = {
+    client: [
+      /every member and client that has/,
+      /certificates of the servers and the admin.* give users/,
+      /the members were not checked \(--offline\): --finish/,
+    ],
+    peer: [
+      /every member that has/,
+      /issued the peer certificates(?!.*(users|proxies))/,
+      /the members were not checked \(--offline\): --finish/,
+    ],
+    'front-proxy': [
+      /every member that has/,
+      /no certificates of proxies.* give proxies certificates of the new authority/,
+      /certificates of proxies were not checked: --finish/,
+    ],
+  }
+  for (const [authority, words] of Object.entries(steps)) {
+    for (const one of words) assert.match(await rotate(authority), one)
+  }
+})
+
+void test('pki rotate-ca of the signing authority needs running members, and others need a directory', async (t) => {
+  const { noted, run } = await open(t)
+  assert.equal(await run('pki', 'rotate-ca', '--authority', 'signing', '--offline'), 2)
+  assert.match(noted.join(), /in the state of the members: start them first/)
+  assert.equal(await run('pki', 'rotate-ca', '--authority', 'client'), 2)
+  assert.match(noted.join(), /--authority client needs --dir/)
 })

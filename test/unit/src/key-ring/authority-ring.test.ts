@@ -13,9 +13,11 @@ import type { MemoryStore } from '../../../../fixtures/memory-store.ts'
 import { systemClock } from '../../../../fixtures/system.ts'
 import { emptyConfiguration, nodeId } from '../../../../raft/index.ts'
 import { AuthorityRing } from '../../../../src/key-ring/authority-ring.ts'
+import { phaseOf } from '../../../../src/key-ring/authority-stages.ts'
 import { SharedAuthorities } from '../../../../src/key-ring/shared-authorities.ts'
 import { authoritiesKey } from '../../../../src/key-ring/stored-authorities.ts'
 import { putMemberKey, writeKeys } from '../../../../src/key-ring/stored-keys.ts'
+import { readCertificate } from '../../../../src/pki/certificate.ts'
 import { generateKeyPair } from '../../../../src/pki/keys.ts'
 import type { KeyPair } from '../../../../src/pki/keys.ts'
 import { readTrustBundle } from '../../../../src/pki/trust-bundle.ts'
@@ -174,4 +176,90 @@ void test('an authority of a leader whose clock was years ahead is replaced by o
   const { certificate } = one.shared.signer ?? assert.fail()
   assert.ok(certificate.notBeforeMs <= systemClock.wallMs(), 'what it signs is accepted')
   assert.deepEqual([...trustedBy(one)], [first, certificate.fingerprint])
+})
+
+void test('an authority is replaced in three steps, and its certificates are trusted until the last one', async (t) => {
+  const cluster = await Cluster.open(t)
+  const [one, two] = [await cluster.member(1), await cluster.member(2)]
+  await assert.rejects(one.ring.rotate('announce', deadlineMs), { code: 'no-keys' })
+  await cluster.maintained(one)
+  const first = signerOf(one) ?? assert.fail()
+  for (const step of ['promote', 'finish'] as const) {
+    await assert.rejects(two.ring.rotate(step, deadlineMs), { code: 'wrong-phase' })
+  }
+  assert.equal(phaseOf(await two.ring.rotate('announce', deadlineMs)), 'announced')
+  await cluster.maintained(one)
+  const [, next] = [...trustedBy(two)]
+  for (const member of [one, two]) {
+    assert.deepEqual([...trustedBy(member)], [first, next])
+    assert.equal(signerOf(member), first, 'the next authority does not sign yet')
+    assert.equal(readCertificate(member.shared.signingCertificate).fingerprint, first)
+  }
+  for (const step of ['announce', 'finish'] as const) {
+    await assert.rejects(two.ring.rotate(step, deadlineMs), { code: 'wrong-phase' })
+  }
+  assert.equal(phaseOf(await two.ring.rotate('promote', deadlineMs)), 'issuing')
+  await cluster.maintained(one)
+  for (const member of [one, two]) {
+    assert.deepEqual([...trustedBy(member)], [first, next])
+    assert.equal(signerOf(member), next)
+  }
+  for (const step of ['announce', 'promote'] as const) {
+    await assert.rejects(one.ring.rotate(step, deadlineMs), { code: 'wrong-phase' })
+  }
+  assert.equal(phaseOf(await one.ring.rotate('finish', deadlineMs)), 'steady')
+  await cluster.maintained(one)
+  for (const member of [one, two]) {
+    assert.deepEqual([...trustedBy(member)], [next])
+    assert.equal(signerOf(member), next)
+  }
+  assert.equal(phaseOf(await one.ring.read(deadlineMs)), 'steady')
+  assert.equal(phaseOf(await one.ring.rotate('announce', deadlineMs)), 'announced', 'and again')
+  assert.deepEqual(cluster.errors, [])
+})
+
+void test('a member that joins during a rotation signs with the next authority, too', async (t) => {
+  const cluster = await Cluster.open(t)
+  const one = await cluster.member(1)
+  await cluster.maintained(one)
+  await one.ring.rotate('announce', deadlineMs)
+  const two = await cluster.member(2)
+  await cluster.maintained(one)
+  assert.equal(signerOf(two), signerOf(one))
+  await two.ring.rotate('promote', deadlineMs)
+  await cluster.settled()
+  assert.notEqual(signerOf(two), null)
+  assert.equal(signerOf(two), signerOf(one))
+})
+
+void test('a leader that cannot open the next authority withdraws it, and the current one goes on', async (t) => {
+  const cluster = await Cluster.open(t)
+  const one = await cluster.member(1)
+  await cluster.maintained(one)
+  const first = signerOf(one) ?? assert.fail()
+  await one.ring.rotate('announce', deadlineMs)
+  const two = await cluster.member(2)
+  // The leader changes between two steps: after the current one was sealed for the new member.
+  assert.equal(await one.ring.maintain(), false)
+  await cluster.settled()
+  assert.deepEqual([signerOf(two), trustedBy(two).size], [first, 2])
+  await cluster.maintained(two)
+  assert.deepEqual([...trustedBy(one)], [first])
+  assert.equal(signerOf(two), first)
+  assert.equal(phaseOf(await one.ring.read(deadlineMs)), 'steady')
+})
+
+void test('a leader whose authority cannot be used any longer signs with the next one', async (t) => {
+  const cluster = await Cluster.open(t)
+  const one = await cluster.member(1)
+  await cluster.maintained(one)
+  const first = signerOf(one) ?? assert.fail()
+  cluster.aheadMs = 2540 * dayMs
+  await one.ring.rotate('announce', deadlineMs)
+  cluster.aheadMs = 2560 * dayMs
+  await cluster.maintained(one)
+  const [, next] = [...trustedBy(one)]
+  assert.deepEqual([...trustedBy(one)], [first, next])
+  assert.equal(signerOf(one), next)
+  assert.equal(phaseOf(await one.ring.rotate('finish', deadlineMs)), 'steady')
 })

@@ -11,11 +11,14 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
+import { issueCertificate, loadAuthority } from '../../../../src/pki/authority.ts'
+import { PkiError } from '../../../../src/pki/errors.ts'
+import { generateKeyPair, privateKeyPem, readPrivateKey } from '../../../../src/pki/keys.ts'
 import { KeyWatch } from '../../../../src/pki/key-watch.ts'
 import { keyFilesOf, memberKeys } from '../../../../src/pki/member-keys.ts'
 import type { MemberKeys } from '../../../../src/pki/member-keys.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
-import { clusterPkiPaths, ensureClusterPki } from '../../../../src/pki/cluster-pki.ts'
+import { clusterPkiPaths, ensureClusterPki, memberUri } from '../../../../src/pki/cluster-pki.ts'
 import type { ClusterPkiPaths } from '../../../../src/pki/cluster-pki.ts'
 import { readTextFile } from '../../../../src/pki/files.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
@@ -44,7 +47,8 @@ type Opened = {
   readonly looks: (count: number) => Promise<void>
 }
 
-function open(t: TestContext): Opened {
+/** @param take puts new keys into use. Unset: they are noted as taken */
+function open(t: TestContext, take?: (keys: MemberKeys) => void): Opened {
   const directory = mkdtempSync(join(tmpdir(), 'orch-keys-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const clock = new ManualClock()
@@ -70,7 +74,9 @@ function open(t: TestContext): Opened {
     warn: ({ cause }: { cause: string }) => void warnings.push(cause),
   }
   const parts = { config, directory: '', clock, random: new SeededRandom(7), log: log as never }
-  const watch = new KeyWatch(parts, memberKeys(parts, '', 'among-others'), (keys) => void taken.push(keys))
+  const watch = new KeyWatch(parts, memberKeys(parts, '', 'among-others'), (keys) =>
+    take === undefined ? void taken.push(keys) : take(keys),
+  )
   t.after(() => watch.close())
   const renew: Opened['renew'] = (...pairs) => {
     for (const pair of pairs) for (const path of Object.values(paths[pair]('n1'))) rmSync(path)
@@ -158,6 +164,25 @@ const spoilt: readonly (readonly [what: string, spoil: Spoil, says: RegExp])[] =
     /--peer-cert-file .* is the certificate of member n2, not n1: give --name n2, or the certificate of n1/,
   ],
   [
+    'a peer certificate that names several members',
+    ({ paths, clock }) => {
+      const { certificate, key } = {
+        certificate: readTextFile(paths.peerCa.certificate),
+        key: readPrivateKey(readTextFile(paths.peerCa.key)),
+      }
+      const keys = generateKeyPair()
+      const names = { dns: [], ips: [], uris: ['n1', 'n2'].map(memberUri) }
+      const validity = { notBeforeMs: clock.wallMs() - 1000, notAfterMs: clock.wallMs() + 86_400_000 }
+      const subject = { commonName: 'n1', organizations: [] }
+      const request = { subject, names, usages: ['client', 'server'], publicKey: keys.publicKey } as const
+      const authority = loadAuthority(certificate, key)
+      const pem = issueCertificate(authority, { ...request, ...validity }, new SeededRandom(3))
+      writeFileSync(paths.peer('n1').certificate, pem)
+      writeFileSync(paths.peer('n1').key, privateKeyPem(keys.privateKey))
+    },
+    /--peer-cert-file .* names several members: give the certificate of n1/,
+  ],
+  [
     'a bundle that was cut off while it was copied',
     ({ paths }) => {
       const whole = readTextFile(paths.ca.certificate)
@@ -215,12 +240,32 @@ void test('every authority of a bundle can be replaced, the first too, and the l
 })
 
 void test('files that were invalid are used once they are valid', async (t) => {
-  const { paths, taken, warnings, renew, looks } = open(t)
+  const { paths, taken, warnings, renew, looks, watch } = open(t)
   writeFileSync(paths.peer('n1').certificate, '')
   await looks(3)
+  assert.equal(watch.isUpToDate, false)
   renew('peer')
   await looks(3)
+  assert.equal(watch.isUpToDate, true)
   assert.deepEqual([taken.length, warnings.length], [1, 1])
+})
+
+void test('keys that cannot be put into use are reported once, and tried again', async (t) => {
+  const opened = open(t, (keys) => {
+    if (opened.clock.monotonicMs() < 60_000) throw new PkiError('malformed', 'not yet')
+    opened.taken.push(keys)
+  })
+  const { clock, taken, warnings, renew, looks, watch } = opened
+  await looks(2)
+  renew('peer')
+  for (let second = 0; second < 30; second += 10) {
+    await looks(2)
+    await clock.advance(10_000)
+  }
+  assert.deepEqual([taken.length, warnings, watch.isUpToDate], [0, ['not yet'], false])
+  await clock.advance(60_000)
+  await looks(2)
+  assert.deepEqual([taken.length, warnings, watch.isUpToDate], [1, ['not yet'], true])
 })
 
 void test('a member with keys of its own follows the authorities of authenticating proxies', async (t) => {
