@@ -174,9 +174,9 @@ export class Controllers {
   #recorder(controller: ControllerName): EventRecorder {
     const known = this.#recorders.get(controller)
     if (known !== undefined) return known
-    const { names, clock, catalog, log } = this.#dependencies
+    const { names, store, clock, catalog, log } = this.#dependencies
     const made = new EventRecorder({
-      ...{ clock, catalog, component: controllerAccount(controller) },
+      ...{ store, clock, catalog, component: controllerAccount(controller) },
       client: this.#client(controllerUser(names, controller)),
       onError: (cause) => log.info({ controller, err: cause }, 'event not stored'),
     })
