@@ -54,10 +54,15 @@ const remainingLookedAt = 500
  */
 export function namespaceDeletion(dependencies: NamespaceDeletionDependencies): Controller {
   const problems = new LastingProblems(dependencies)
-  const controller = new Controller({
+  // A kind whose deletion fails is an error, though the reconciliation continues with the others.
+  const onError = (name: string, cause: unknown): void => {
+    controller.queue.failed()
+    dependencies.onError(name, cause)
+  }
+  const controller: Controller = new Controller({
     clock: dependencies.clock,
     reconcile: problems.watched(
-      (name) => reconcile(dependencies, problems, name),
+      (name) => reconcile({ ...dependencies, onError }, problems, name),
       (name, words) => {
         const namespace = stored(dependencies, name)
         const message = `The namespace cannot be deleted: ${words}`

@@ -24,7 +24,11 @@ import type { FixtureOptions } from '../registry/fixture.ts'
 import { defined, Gate } from './definition-member.ts'
 import { recorderOf } from './recorded-events.ts'
 
-type Running = { readonly close: () => void }
+type Running = {
+  /** Number of errors in metrics. */
+  readonly counted: () => number
+  readonly close: () => void
+}
 
 /**
  * Starts the controller of a member that leads.
@@ -46,6 +50,7 @@ function lead(api: Fixture, errors: unknown[], applied: Pick<ObjectStore, 'view'
   namespaces.start()
   controller.start()
   return {
+    counted: () => controller.queue.errors,
     close: () => {
       controller.stop()
       namespaces.close()
@@ -238,6 +243,7 @@ void test('a kind whose objects cannot be deleted does not block the others, and
   assert.deepEqual((await api.list({ kind: 'Secret', namespace: 'n' })).items, [])
   assert.equal((await api.list({ namespace: 'n' })).items.length, 5)
   assert.ok(errors.length > 0)
+  assert.equal(member.counted(), errors.length)
   const { object } = await api.get({ kind: 'Namespace', name: 'n' })
   const failure = objectsMember(objectMember(object, 'status'), 'conditions').find(
     ({ type }) => type === 'NamespaceDeletionContentFailure',
