@@ -9,6 +9,9 @@ import { keyOf, partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import type { EventSubject } from './event-object.ts'
+import type { EventRecorder } from './event-recorder.ts'
+import { LastingProblems } from './lasting-problems.ts'
 import { isLostCreate } from './lost-race.ts'
 import type { TokenSecret } from './token-secret.ts'
 import { whileUnchanged } from './while-unchanged.ts'
@@ -22,6 +25,7 @@ export type AccountSecretsDependencies = {
   readonly secrets: Informer<TokenSecret | null>
   /** The uid of each service account. */
   readonly accounts: Informer<string>
+  readonly events: Pick<EventRecorder, 'record'>
   readonly onError: (key: string, cause: unknown) => void
 }
 
@@ -33,24 +37,50 @@ export type AccountSecretsDependencies = {
  */
 export function accountSecrets(dependencies: AccountSecretsDependencies): Controller {
   const { clock, secrets, accounts, onError } = dependencies
+  /** Accounts whose Secret was deleted. Bounded by the number of accounts. */
+  const deprived = new Set<Key>()
   const controller = new Controller({
     ...{ clock, onError },
-    reconcile: (key) => reconcile(dependencies, key as Key),
+    reconcile: new LastingProblems(dependencies).watched(
+      (key) => reconcile(dependencies, deprived, key as Key),
+      (key, words) => ({
+        about: () => [accountSubject(key as Key, accounts.get(key as Key) ?? '')],
+        ...{ reason: 'FailedCreate', message: `The Secret for its token cannot be created: ${words}` },
+      }),
+    ),
     keys: () => [...accounts.entries()].map(([key]) => key),
   })
   accounts.subscribe((change) => {
+    if (change.kind === 'removed') deprived.delete(change.key)
     if (change.kind === 'set' && change.value !== change.previous) controller.enqueue(change.key)
   })
-  secrets.subscribe(({ kind, previous }) => {
-    if (kind !== 'removed' || previous === null || previous.account.includes('/')) return
-    const { namespace, account: name } = previous
-    controller.enqueue(keyOf({ group: '', plural: 'serviceaccounts', namespace, name }))
+  secrets.subscribe(({ key, previous, ...change }) => {
+    const isRemoved = change.kind === 'removed'
+    const secret = isRemoved ? previous : change.value
+    if (secret === null || secret.account.includes('/')) return
+    const { namespace, account: name } = secret
+    const account = keyOf({ group: '', plural: 'serviceaccounts', namespace, name })
+    const uid = accounts.get(account)
+    if (uid !== null && secretName(name, uid) === partsOf(key).name) {
+      if (isRemoved) deprived.add(account)
+      else deprived.delete(account)
+    }
+    if (isRemoved) controller.enqueue(account)
   })
   return controller
 }
 
-async function reconcile(dependencies: AccountSecretsDependencies, key: Key): Promise<Reconciled> {
-  const { names, catalog, client, secrets, accounts } = dependencies
+function accountSubject(key: Key, uid: string): EventSubject {
+  const { namespace, name } = partsOf(key)
+  return { ...{ apiVersion: 'v1', kind: 'ServiceAccount' }, ...{ namespace, name, uid } }
+}
+
+async function reconcile(
+  dependencies: AccountSecretsDependencies,
+  deprived: Set<Key>,
+  key: Key,
+): Promise<Reconciled> {
+  const { names, catalog, client, secrets, accounts, events } = dependencies
   const uid = accounts.get(key)
   const definition = catalog.find('', 'v1', 'secrets')
   const accountDefinition = catalog.find('', 'v1', 'serviceaccounts')
@@ -65,10 +95,16 @@ async function reconcile(dependencies: AccountSecretsDependencies, key: Key): Pr
     [names.label('service-account.name')]: account,
     [names.label('service-account.uid')]: uid,
   }
+  // This create may be seen before its response.
+  const isRestored = deprived.has(key)
   const type = names.secretTypes.serviceAccountToken
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace, annotations }, type }
   try {
     await client.create(definition, namespace, secret, whileUnchanged(accountDefinition, stored))
+    if (isRestored) {
+      const message = `Created the Secret ${name} again, which was deleted`
+      events.record(accountSubject(key, uid), { type: 'Normal', reason: 'TokenSecretRestored', message })
+    }
   } catch (cause) {
     if (cause instanceof ApiError && cause.code === 'AlreadyExists') return { kind: 'done' }
     if (isLostCreate(cause)) return { kind: 'again' }

@@ -11,6 +11,9 @@ import type { Catalog } from '../registry/kinds/catalog.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import type { EventRecorder } from './event-recorder.ts'
+import { storedSubject } from './event-subject.ts'
+import { LastingProblems } from './lasting-problems.ts'
 import { isLostRace } from './lost-race.ts'
 
 /** How the members verify clients and authenticating proxies. */
@@ -47,6 +50,7 @@ export type AuthenticationTrustDependencies = {
   readonly trust: AuthenticationTrustSource
   /** The ConfigMap, if it exists. */
   readonly published: Pick<Informer<true>, 'subscribe'>
+  readonly events: Pick<EventRecorder, 'record'>
   readonly onError: (name: string, cause: unknown) => void
 }
 
@@ -61,11 +65,19 @@ export const trustConfigMapName = 'extension-apiserver-authentication'
  * @source upstream `pkg/controlplane/controller/clusterauthenticationtrust`, release 1.24
  */
 export function authenticationTrustPublisher(dependencies: AuthenticationTrustDependencies): Controller {
-  const { clock, trust, published, onError } = dependencies
+  const { clock, names, trust, published, onError } = dependencies
   const controller = new Controller({
     ...{ clock, onError },
     keys: () => [trustConfigMapName],
-    reconcile: () => reconcile(dependencies),
+    reconcile: new LastingProblems(dependencies).watched(
+      () => reconcile(dependencies),
+      (_, words) => ({
+        about: () =>
+          storedSubject(dependencies, 'namespaces', { namespace: null, name: names.systemNamespace }),
+        reason: 'AuthenticationTrustNotPublished',
+        message: `The ConfigMap ${trustConfigMapName} cannot be stored: ${words}`,
+      }),
+    ),
   })
   const enqueue = (): void => controller.enqueue(trustConfigMapName)
   published.subscribe(enqueue)

@@ -3,6 +3,7 @@ import { ApiError } from '../api/errors/api-error.ts'
 import { objectMember, objectsMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/metadata/names.ts'
+import { parseTimeMs } from '../api/metadata/time.ts'
 import { selectorOfObject } from '../api/selectors/label-selector.ts'
 import type { LabelSelector } from '../api/selectors/label-selector.ts'
 import type { Informer } from '../registry/informer.ts'
@@ -13,6 +14,10 @@ import type { PolicyRule } from '../registry/kinds/policy-rules.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import type { EventRecorder } from './event-recorder.ts'
+import { listedNames, subjectOf } from './event-subject.ts'
+import { LastingProblems } from './lasting-problems.ts'
+import type { Problem } from './lasting-problems.ts'
 import { LabelledRoles } from './labelled-roles.ts'
 
 export type ClusterRoleAggregationDependencies = {
@@ -22,8 +27,12 @@ export type ClusterRoleAggregationDependencies = {
   readonly client: LocalClient
   /** All ClusterRoles, as this member has applied them. */
   readonly clusterRoles: Informer<AnyObject>
+  readonly events: Pick<EventRecorder, 'record'>
   readonly onError: (name: string, cause: unknown) => void
 }
+
+/** The rules of a new role, and of a new cluster, arrive in several steps, which get no events. */
+const newMs = 60_000
 
 /**
  * Keeps the rules of each ClusterRole with an `aggregationRule` equal to those of the roles that it
@@ -34,13 +43,19 @@ export type ClusterRoleAggregationDependencies = {
 export function clusterRoleAggregation(dependencies: ClusterRoleAggregationDependencies): Controller {
   const { clock, clusterRoles, onError } = dependencies
   const roles = new LabelledRoles()
+  const problems = new LastingProblems(dependencies)
   const controller = new Controller({
     ...{ clock, onError },
-    reconcile: async (name) => {
-      // A role that cannot be decrypted may be selected: its rules would be removed.
-      const isKnown = !clusterRoles.lacksObjectsIn(null)
-      return isKnown ? reconcile(dependencies, roles, name) : { kind: 'again' }
-    },
+    reconcile: problems.watched(
+      async (name) => {
+        if (!clusterRoles.lacksObjectsIn(null)) return reconcile(dependencies, roles, name)
+        // A role that cannot be decrypted may be selected: its rules would be removed.
+        const words = 'ClusterRoles that it may select cannot be decrypted'
+        await problems.found(name, blocked(dependencies, roles.get(name), words))
+        return { kind: 'again' }
+      },
+      (name, words) => blocked(dependencies, roles.get(name), words),
+    ),
     keys: () => roles.aggregating(),
   })
   clusterRoles.subscribe((change) => {
@@ -59,6 +74,19 @@ export function clusterRoleAggregation(dependencies: ClusterRoleAggregationDepen
   return controller
 }
 
+function blocked(
+  { names, catalog }: ClusterRoleAggregationDependencies,
+  role: AnyObject | null,
+  words: string,
+): Problem {
+  const definition = catalog.find(names.group('rbac.authorization'), 'v1', 'clusterroles')
+  return {
+    about: () => (definition === null || role === null ? [] : [subjectOf(definition, role)]),
+    reason: 'AggregationFailed',
+    message: `The role keeps its rules: ${words}`,
+  }
+}
+
 function selects(selector: LabelSelector, role: AnyObject): boolean {
   return selector.matches(role.metadata.labels ?? null)
 }
@@ -69,7 +97,7 @@ function selectorsOf(role: AnyObject): readonly LabelSelector[] {
 }
 
 async function reconcile(
-  { names, catalog, client }: ClusterRoleAggregationDependencies,
+  { clock, names, catalog, client, events }: ClusterRoleAggregationDependencies,
   roles: LabelledRoles,
   name: string,
 ): Promise<Reconciled> {
@@ -80,13 +108,21 @@ async function reconcile(
   if (role === null || selectors.length === 0 || definition === null) return { kind: 'done' }
   const others = roles.mayBeSelected(selectors).filter((one) => nameOf(one) !== name)
   const rules = aggregatedRules(others, selectors)
-  if (textOf(rules) === textOf(rulesIn(role))) return { kind: 'done' }
+  const before = rulesIn(role)
+  if (textOf(rules) === textOf(before)) return { kind: 'done' }
   try {
     await client.update(
       definition,
       { namespace: null, name, subresource: null },
       { ...role, rules: rules.map(asObject) },
     )
+    if (clock.wallMs() - (parseTimeMs(role.metadata.creationTimestamp ?? '') ?? 0) < newMs)
+      return { kind: 'done' }
+    const sources = others.filter((other) => selectors.some((selector) => selects(selector, other)))
+    const message =
+      `The number of rules changed from ${before.length} to ${rules.length}. ` +
+      `They are those of the ClusterRoles ${listedNames(sources.map(nameOf).sort()) || '(none)'}`
+    events.record(subjectOf(definition, role), { type: 'Normal', reason: 'ClusterRoleAggregated', message })
   } catch (cause) {
     if (!(cause instanceof ApiError)) throw cause
     // A newer version of the role is not applied here yet; the retry has it.

@@ -102,6 +102,7 @@ export class Controller {
       else this.#later(key)
     } catch (cause) {
       if (cause instanceof BrokenInvariant) throw cause
+      this.queue.failed()
       this.#dependencies.onError(key, cause)
       this.#later(key)
     } finally {

@@ -12,6 +12,10 @@ import type { LocalClient } from '../registry/local-client.ts'
 import { Controller, defaultControllerLimits } from './controller.ts'
 import type { Reconciled } from './controller.ts'
 import { objectsOf } from './custom-definition-objects.ts'
+import type { EventSubject } from './event-object.ts'
+import type { EventRecorder } from './event-recorder.ts'
+import { subjectOf } from './event-subject.ts'
+import { LastingProblems } from './lasting-problems.ts'
 import { definitionKey, definitionPlural, isEstablished, summaryOf } from './custom-definition-summary.ts'
 import type { DefinitionSummary, KnownDefinition } from './custom-definition-summary.ts'
 import { whileUnchanged } from './while-unchanged.ts'
@@ -23,6 +27,7 @@ export type DefinitionDeletionDependencies = {
   readonly client: LocalClient
   /** All definitions, as this member has applied them. */
   readonly definitions: Informer<KnownDefinition>
+  readonly events: Pick<EventRecorder, 'record'>
   readonly onError: (name: string, cause: unknown) => void
 }
 
@@ -43,9 +48,16 @@ const finalizersNamed = 10
 export function customDefinitionDeletion(dependencies: DefinitionDeletionDependencies): Controller {
   const isDue = ({ terminating, finalizers }: DefinitionSummary): boolean =>
     terminating && finalizers.includes(dependencies.names.definitionFinalizer)
+  const problems = new LastingProblems(dependencies)
   const controller = new Controller({
     clock: dependencies.clock,
-    reconcile: (name) => reconcile(dependencies, name),
+    reconcile: problems.watched(
+      (name) => reconcile(dependencies, problems, name),
+      (name, words) => ({
+        about: () => storedDefinition(dependencies, name),
+        ...{ reason: 'InstanceDeletionFailed', message: `could not list or delete instances: ${words}` },
+      }),
+    ),
     keys: () =>
       [...dependencies.definitions.entries()]
         .map(([, one]) => one)
@@ -60,7 +72,22 @@ export function customDefinitionDeletion(dependencies: DefinitionDeletionDepende
   return controller
 }
 
-async function reconcile(dependencies: DefinitionDeletionDependencies, name: string): Promise<Reconciled> {
+/** Returns the definition as the subject of events, if it exists. */
+async function storedDefinition(
+  { client, catalog, names }: DefinitionDeletionDependencies,
+  name: string,
+): Promise<readonly EventSubject[]> {
+  const kind = catalog.find(names.group('apiextensions'), 'v1', definitionPlural)
+  if (kind === null) return []
+  const object = await client.get(kind, { namespace: null, name, subresource: null })
+  return object === null ? [] : [subjectOf(kind, object)]
+}
+
+async function reconcile(
+  dependencies: DefinitionDeletionDependencies,
+  problems: LastingProblems,
+  name: string,
+): Promise<Reconciled> {
   const { client, catalog, names, definitions } = dependencies
   const kind = catalog.find(names.group('apiextensions'), 'v1', definitionPlural)
   if (kind === null || definitions.get(definitionKey(names, name)) === null) return { kind: 'done' }
@@ -70,7 +97,7 @@ async function reconcile(dependencies: DefinitionDeletionDependencies, name: str
   if (!definition.terminating || !definition.finalizers.includes(names.definitionFinalizer))
     return { kind: 'done' }
   try {
-    return await step({ ...dependencies, kind }, object, definition)
+    return await step({ ...dependencies, kind, problems }, object, definition)
   } catch (cause) {
     // A concurrent write came first, or an object was created: try again.
     if (cause instanceof ApiError && cause.code === 'Conflict') return { kind: 'again' }
@@ -79,7 +106,10 @@ async function reconcile(dependencies: DefinitionDeletionDependencies, name: str
   }
 }
 
-type Dependencies = DefinitionDeletionDependencies & { readonly kind: ResourceDefinition }
+type Dependencies = DefinitionDeletionDependencies & {
+  readonly kind: ResourceDefinition
+  readonly problems: LastingProblems
+}
 
 async function step(
   dependencies: Dependencies,
@@ -101,7 +131,10 @@ async function step(
   await dependencies.client.deleteCollection(instances, null, whileUnchanged(dependencies.kind, reported))
   const left = await dependencies.client.list(instances, null, remainingLookedAt)
   if (left.objects.length === 0) return removeFinalizer(dependencies, reported, completed)
-  await writeCondition(dependencies, reported, remaining(left))
+  const blocking = remaining(left)
+  await writeCondition(dependencies, reported, blocking)
+  const about = () => [subjectOf(dependencies.kind, object)]
+  await dependencies.problems.found(object.metadata.name ?? '', { about, ...blocking })
   return { kind: 'again' }
 }
 

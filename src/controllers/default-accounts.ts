@@ -7,6 +7,9 @@ import { keyOf, partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import type { EventRecorder } from './event-recorder.ts'
+import { storedSubject, subjectOf } from './event-subject.ts'
+import { LastingProblems } from './lasting-problems.ts'
 
 export type DefaultAccountsDependencies = {
   readonly clock: Clock
@@ -16,6 +19,7 @@ export type DefaultAccountsDependencies = {
   readonly namespaces: Informer<boolean>
   /** All service accounts. */
   readonly accounts: Pick<Informer<string>, 'get' | 'subscribe'>
+  readonly events: Pick<EventRecorder, 'record'>
   readonly onError: (namespace: string, cause: unknown) => void
 }
 
@@ -28,29 +32,57 @@ const ACCOUNT = 'default'
  */
 export function defaultAccounts(dependencies: DefaultAccountsDependencies): Controller {
   const { clock, namespaces, accounts, onError } = dependencies
+  /** Active namespaces whose account was deleted. */
+  const deprived = new Set<string>()
   const controller = new Controller({
     ...{ clock, onError },
-    reconcile: (namespace) => reconcile(dependencies, namespace),
+    reconcile: new LastingProblems(dependencies).watched(
+      (namespace) => reconcile(dependencies, deprived, namespace),
+      (namespace, words) => ({
+        about: () => storedSubject(dependencies, 'namespaces', { namespace: null, name: namespace }),
+        ...{ reason: 'FailedCreate', message: `The service account ${ACCOUNT} cannot be created: ${words}` },
+      }),
+    ),
     keys: () => [...namespaces.entries()].map(([key]) => partsOf(key).name),
   })
   namespaces.subscribe((change) => {
-    if (change.kind === 'set' && change.value) controller.enqueue(partsOf(change.key).name)
+    const { name } = partsOf(change.key)
+    if (change.kind === 'set' && change.value) controller.enqueue(name)
+    else deprived.delete(name)
   })
   accounts.subscribe((change) => {
     const { namespace, name } = partsOf(change.key)
-    if (change.kind === 'removed' && name === ACCOUNT) controller.enqueue(namespace)
+    if (name !== ACCOUNT) return
+    if (change.kind === 'removed' && isActive(dependencies, namespace)) deprived.add(namespace)
+    else deprived.delete(namespace)
+    if (change.kind === 'removed') controller.enqueue(namespace)
   })
   return controller
 }
 
-async function reconcile(dependencies: DefaultAccountsDependencies, namespace: string): Promise<Reconciled> {
-  const { catalog, client, accounts } = dependencies
+async function reconcile(
+  dependencies: DefaultAccountsDependencies,
+  deprived: Set<string>,
+  namespace: string,
+): Promise<Reconciled> {
+  const { catalog, client, accounts, events } = dependencies
   const definition = catalog.find('', 'v1', 'serviceaccounts')
   if (definition === null || !isActive(dependencies, namespace)) return { kind: 'done' }
   if (accounts.get(accountKey(namespace)) !== null) return { kind: 'done' }
   const metadata = { name: ACCOUNT, namespace }
+  // This create may be seen before its response.
+  const isRestored = deprived.has(namespace)
   try {
-    await client.create(definition, namespace, { apiVersion: 'v1', kind: 'ServiceAccount', metadata })
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata }
+    const created = await client.create(definition, namespace, account)
+    if (isRestored) {
+      const message = 'Created again: each namespace has this service account'
+      events.record(subjectOf(definition, created), {
+        type: 'Normal',
+        reason: 'ServiceAccountRestored',
+        message,
+      })
+    }
   } catch (cause) {
     const isThere = cause instanceof ApiError && cause.code === 'AlreadyExists'
     // A namespace that is being deleted takes no new objects.

@@ -18,6 +18,11 @@ export type EventText = {
   readonly reason: string
   /** Cut after `messageMax` characters. */
   readonly message: string
+  /**
+   * Whether the object has at most one event of this reason, whatever the messages of this and
+   * other leaders. Unset: an event that is repeated is counted.
+   */
+  readonly once?: boolean
 }
 
 /** Maximum characters of a message. @source upstream `pkg/apis/core/validation`: NoteLengthLimit */

@@ -5,6 +5,9 @@ import { memberOf } from '../api/json.ts'
 import { formatTime } from '../api/metadata/time.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import type { LocalClient } from '../registry/local-client.ts'
+import { keyOf } from '../store/key.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import { StoreError } from '../store/store-errors.ts'
 import { eventNamespace, newEvent } from './event-object.ts'
 import type { EventSubject, EventText } from './event-object.ts'
 
@@ -12,6 +15,7 @@ export type EventRecorderDependencies = {
   readonly clock: Clock
   readonly catalog: Catalog
   readonly client: LocalClient
+  readonly store: Pick<ObjectStore, 'view'>
   /** The name of the controller in `source.component`. */
   readonly component: string
   readonly onError: (cause: unknown) => void
@@ -27,7 +31,7 @@ const waitingMax = 100
  * Stores what a controller did, or could not do, as events about the objects. A repeated event
  * increments the count of the stored one. Writes one event at a time and never delays the
  * controller. Beyond a hundred at once and one each second, events are dropped and counted: they
- * must not cost more than the work that they report.
+ * must not cost more than the work that they report. A namespace that is being deleted gets none.
  */
 export class EventRecorder {
   readonly #dependencies: EventRecorderDependencies
@@ -48,12 +52,24 @@ export class EventRecorder {
   }
 
   record(about: EventSubject, text: EventText): void {
+    if (this.#isTerminating(eventNamespace(about))) return
     if (this.#waiting.length >= waitingMax || !this.#takeToken()) {
       this.#dropped++
       return
     }
     this.#waiting.push({ about, text })
     if (!this.#isWriting) void this.#writeAll()
+  }
+
+  #isTerminating(name: string): boolean {
+    const key = keyOf({ group: '', plural: 'namespaces', namespace: '', name })
+    try {
+      return this.#dependencies.store.view().get(key)?.terminating ?? false
+    } catch (cause) {
+      // The state is quarantined. The write decides.
+      if (cause instanceof StoreError) return false
+      throw cause
+    }
   }
 
   #takeToken(): boolean {
@@ -84,7 +100,8 @@ export class EventRecorder {
     const { catalog, client, clock, component } = this.#dependencies
     const definition = catalog.find('', 'v1', 'events')
     if (definition === null) return
-    const identity = JSON.stringify([component, about.uid, text.reason, text.message])
+    const { reason, message, once = false } = text
+    const identity = JSON.stringify([component, about.uid, reason, ...(once ? [] : [message])])
     const event = newEvent(about, text, { identity, component, wallMs: clock.wallMs() })
     const namespace = eventNamespace(about)
     const { name = '' } = event.metadata
@@ -92,6 +109,7 @@ export class EventRecorder {
       await client.create(definition, namespace, event)
     } catch (cause) {
       if (!(cause instanceof ApiError && cause.code === 'AlreadyExists')) throw cause
+      if (once) return
       const target = { namespace, name, subresource: null }
       const stored = await client.get(definition, target)
       if (stored === null) return

@@ -46,6 +46,17 @@ export function contentConditions(
   return made.reduce((conditions, given) => setCondition(conditions, given, now), old)
 }
 
+/** Returns what keeps a namespace from being deleted, in the words of its conditions. */
+export function blockingContent({ remaining, failures }: Content): {
+  readonly reason: string
+  readonly message: string
+} {
+  if (failures.length > 0) return failureCondition(failures)
+  const [left, held] = remainingConditions(remaining)
+  if (held.status === 'False') return left
+  return { reason: held.reason, message: `${left.message}. ${held.message}` }
+}
+
 /** This server knows all its kinds without requests to other servers, so these two never fail. */
 const fixedConditions: readonly Condition[] = [
   {
@@ -76,7 +87,7 @@ function failureCondition(failures: readonly Failure[]): Condition {
   return { type, status: 'True', reason: 'ContentDeletionFailed', message }
 }
 
-function remainingConditions(remaining: readonly Remaining[]): readonly Condition[] {
+function remainingConditions(remaining: readonly Remaining[]): readonly [Condition, Condition] {
   const held = finalizerCounts(remaining)
   const isLeft = remaining.length > 0
   return [

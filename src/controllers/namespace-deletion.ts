@@ -15,8 +15,12 @@ import { keyOf, prefixOf } from '../store/key.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { Controller, defaultControllerLimits } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import type { EventSubject } from './event-object.ts'
+import type { EventRecorder } from './event-recorder.ts'
+import { listedNames } from './event-subject.ts'
+import { LastingProblems } from './lasting-problems.ts'
 import { isLostRace } from './lost-race.ts'
-import { contentConditions } from './namespace-conditions.ts'
+import { blockingContent, contentConditions } from './namespace-conditions.ts'
 import type { Content, Failure, Remaining } from './namespace-conditions.ts'
 import { whileUnchanged } from './while-unchanged.ts'
 
@@ -30,6 +34,7 @@ export type NamespaceDeletionDependencies = {
   readonly namespaces: Informer<AnyObject>
   /** The definitions of custom kinds. */
   readonly definitions: Pick<Informer<unknown>, 'lacksObjectsIn'>
+  readonly events: Pick<EventRecorder, 'record'>
   readonly onError: (key: string, cause: unknown) => void
 }
 
@@ -48,9 +53,23 @@ const remainingLookedAt = 500
  * does not delete the objects of a later namespace of the same name.
  */
 export function namespaceDeletion(dependencies: NamespaceDeletionDependencies): Controller {
-  const controller = new Controller({
+  const problems = new LastingProblems(dependencies)
+  // A kind whose deletion fails is an error, though the reconciliation continues with the others.
+  const onError = (name: string, cause: unknown): void => {
+    controller.queue.failed()
+    dependencies.onError(name, cause)
+  }
+  const controller: Controller = new Controller({
     clock: dependencies.clock,
-    reconcile: (name) => reconcile(dependencies, name),
+    reconcile: problems.watched(
+      (name) => reconcile({ ...dependencies, onError }, problems, name),
+      (name, words) => {
+        const namespace = stored(dependencies, name)
+        const message = `The namespace cannot be deleted: ${words}`
+        if (namespace === null) return null
+        return { about: () => [subjectOf(namespace)], reason: 'NamespaceDeletionFailed', message }
+      },
+    ),
     keys: () => terminating(dependencies.namespaces),
     onError: dependencies.onError,
     limits: { ...defaultControllerLimits, concurrency: namespacesAtOnce },
@@ -69,19 +88,43 @@ function* terminating(namespaces: Informer<AnyObject>): Generator<string, void> 
   }
 }
 
-async function reconcile(dependencies: NamespaceDeletionDependencies, name: string): Promise<Reconciled> {
-  const { catalog, namespaces, names } = dependencies
-  const definition = catalog.find('', 'v1', 'namespaces')
-  const key = keyOf({ group: '', plural: 'namespaces', namespace: '', name })
-  const namespace = namespaces.get(key)
+function stored({ namespaces }: NamespaceDeletionDependencies, name: string): AnyObject | null {
+  return namespaces.get(keyOf({ group: '', plural: 'namespaces', namespace: '', name }))
+}
+
+async function reconcile(
+  dependencies: NamespaceDeletionDependencies,
+  problems: LastingProblems,
+  name: string,
+): Promise<Reconciled> {
+  const definition = dependencies.catalog.find('', 'v1', 'namespaces')
+  const namespace = stored(dependencies, name)
   if (definition === null || namespace === null || !isTerminating(namespace)) return { kind: 'done' }
-  if (!finalizersOf(namespace).includes(names.namespaceFinalizer)) return { kind: 'done' }
+  if (!finalizersOf(namespace).includes(dependencies.names.namespaceFinalizer))
+    return waitForOthers(problems, namespace)
   const content = await deleteContent(dependencies, name, whileUnchanged(definition, namespace))
   if (content === null) return { kind: 'again' }
   if (content.remaining.length === 0 && content.failures.length === 0)
     return removeFinalizer(dependencies, namespace)
   await writeConditions(dependencies, namespace, content)
+  await problems.found(name, { about: () => [subjectOf(namespace)], ...blockingContent(content) })
   return { kind: 'again' }
+}
+
+function subjectOf({ metadata: { name = '', uid = '' } }: AnyObject): EventSubject {
+  return { ...{ apiVersion: 'v1', kind: 'Namespace' }, ...{ namespace: '', name, uid } }
+}
+
+/** The namespace is empty. Other controllers and people remove their finalizers. */
+async function waitForOthers(problems: LastingProblems, namespace: AnyObject): Promise<Reconciled> {
+  const finalizers = [...finalizersOf(namespace), ...(namespace.metadata.finalizers ?? [])]
+  const message =
+    'All objects in the namespace are deleted. It stays until these finalizers are removed: ' +
+    listedNames(finalizers)
+  const problem = { about: () => [subjectOf(namespace)], reason: 'SomeFinalizersRemain', message }
+  // A key of its own: the work for the name is done then.
+  const isReported = await problems.found(`finalizers of ${namespace.metadata.name}`, problem)
+  return { kind: isReported ? 'done' : 'again' }
 }
 
 /** Errors of the member, not of a kind: the deletion of other kinds would fail in the same way. */
@@ -156,7 +199,7 @@ async function removeFinalizer(
   dependencies: NamespaceDeletionDependencies,
   namespace: AnyObject,
 ): Promise<Reconciled> {
-  const { client, catalog, names, definitions } = dependencies
+  const { client, catalog, names, definitions, events } = dependencies
   const definition = catalog.find('', 'v1', 'namespaces')
   if (definition === null) return { kind: 'done' }
   if (definitions.lacksObjectsIn(null))
@@ -169,6 +212,8 @@ async function removeFinalizer(
       { namespace: null, name, subresource: 'finalize' },
       { ...namespace, spec: { finalizers } },
     )
+    const message = 'Deleted all objects in the namespace'
+    events.record(subjectOf(namespace), { type: 'Normal', reason: 'NamespaceContentDeleted', message })
   } catch (cause) {
     // A concurrent write came first, or an object was created before the namespace closed: try
     // again.

@@ -102,8 +102,8 @@ export class ObjectExpiry {
   }
 
   /**
-   * Called when this member no longer leads: the batch in progress continues to its end, including
-   * retries; no other begins.
+   * Called when this member no longer leads: the command in progress continues to its end; no other
+   * begins.
    */
   follow(): void {
     this.#leading = false
@@ -163,6 +163,7 @@ export class ObjectExpiry {
     const { store, clock } = this.#dependencies
     const { batchGapMs, batchGapShare } = this.#limits
     for (let tries = 0; tries < triesMax; tries++) {
+      if (!this.#leading) return false
       const view = store.view()
       const operations = seen.filter(({ key, revision }) => view.get(key)?.revision === revision).map(removal)
       if (operations.length === 0) return true

@@ -34,6 +34,11 @@ export class PodIndex {
     return this.#byClaim.has(claim)
   }
 
+  /** Returns the Pods that use a claim. */
+  usersOf(claim: Reference): readonly Key[] {
+    return [...(this.#byClaim.get(claim) ?? [])]
+  }
+
   get endedCount(): number {
     return this.#ended.size
   }

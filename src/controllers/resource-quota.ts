@@ -4,7 +4,7 @@ import type { Names } from '../api/metadata/names.ts'
 import { Informer } from '../registry/informer.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import type { LocalClient } from '../registry/local-client.ts'
-import { amountsJson, NO_AMOUNTS } from '../registry/quota/amounts.ts'
+import { amountsJson, NO_AMOUNTS, spellAmounts } from '../registry/quota/amounts.ts'
 import type { Amounts } from '../registry/quota/amounts.ts'
 import { isInForce, quotaOf, quotasPrefix } from '../registry/quota/quota.ts'
 import type { Quota } from '../registry/quota/quota.ts'
@@ -14,6 +14,10 @@ import type { Key } from '../store/key.ts'
 import type { ObjectStore, StoreEvent } from '../store/object-store.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import type { EventSubject, EventText } from './event-object.ts'
+import type { EventRecorder } from './event-recorder.ts'
+import { LastingProblems } from './lasting-problems.ts'
+import type { Problem } from './lasting-problems.ts'
 import { QuotaUsage } from './quota-usage.ts'
 
 export type ResourceQuotaDependencies = {
@@ -22,6 +26,7 @@ export type ResourceQuotaDependencies = {
   readonly names: Names
   readonly catalog: Catalog
   readonly client: LocalClient
+  readonly events: Pick<EventRecorder, 'record'>
   readonly onError: (namespace: string, cause: unknown) => void
 }
 
@@ -33,6 +38,8 @@ const resyncMs = 300_000
 const attemptsMax = 20
 /** Maximum number of quotas of one namespace that are written concurrently. */
 const updatesMax = 32
+/** Maximum number of quotas of one namespace that get an event about the same failure. */
+const reportedMax = 10
 
 /**
  * Puts the limits of quotas in force and counts usage again after changes. Admission raises usage
@@ -75,9 +82,18 @@ export function resourceQuotaController(dependencies: ResourceQuotaDependencies)
     if (previous === null) limited.set(namespace, before + 1)
     if (!isInForce(change.value)) changed.add(namespace)
   })
+  const problems = new LastingProblems(dependencies)
   const controller = new Controller({
     ...{ clock, onError },
-    reconcile: (namespace) => reconcile(dependencies, usage, namespace),
+    reconcile: problems.watched(
+      async (namespace) => {
+        const result = await reconcile(dependencies, usage, namespace)
+        const words = 'it changes faster than it is counted'
+        if (result.kind === 'again') await problems.found(namespace, uncounted(store, namespace, words))
+        return result
+      },
+      (namespace, words) => uncounted(store, namespace, words),
+    ),
     keys: () => limited.keys(),
   })
   const resync = clock.every(resyncMs, () => {
@@ -131,8 +147,35 @@ function countedNamespace({ kind, key }: StoreEvent): string {
   return namespace
 }
 
+function uncounted(store: Pick<ObjectStore, 'view'>, namespace: string, words: string): Problem {
+  const quotas = () => store.view().list(quotasPrefix(namespace), { after: null, limit: reportedMax })
+  return {
+    about: () => quotas().objects.map(({ key, uid }) => subjectOf(key, uid)),
+    reason: 'QuotaNotCounted',
+    message: `The usage cannot be counted, or not be stored: ${words}`,
+  }
+}
+
+function subjectOf(key: Key, uid: string): EventSubject {
+  const { namespace, name } = partsOf(key)
+  return { ...{ apiVersion: 'v1', kind: 'ResourceQuota' }, ...{ namespace, name, uid } }
+}
+
+/** Returns the event about a quota whose limits take effect. */
+function inForceEvent({ wanted }: Quota, used: Amounts): EventText {
+  const exceeded = [...wanted]
+    .filter(([name, { nanos }]) => (used.get(name)?.nanos ?? 0n) > nanos)
+    .map(([name]) => name)
+  if (exceeded.length === 0)
+    return { type: 'Normal', reason: 'QuotaInForce', message: 'The limits of the spec are in force' }
+  const message =
+    'The limits of the spec are in force, and more is used: ' +
+    `used: ${spellAmounts(used, exceeded)}, limited: ${spellAmounts(wanted, exceeded)}`
+  return { type: 'Warning', reason: 'QuotaExceeded', message }
+}
+
 async function reconcile(
-  { store, catalog, client }: ResourceQuotaDependencies,
+  { store, catalog, client, events }: ResourceQuotaDependencies,
   usage: QuotaUsage,
   namespace: string,
 ): Promise<Reconciled> {
@@ -143,6 +186,8 @@ async function reconcile(
     try {
       const target = { namespace, name: quota.name, subresource: 'status' }
       await client.update(definition, target, { ...quota.object, status })
+      const { key, uid } = quota.stored
+      if (!isInForce(quota)) events.record(subjectOf(key, uid), inForceEvent(quota, used))
       return 'written'
     } catch (cause) {
       if (!(cause instanceof ApiError)) throw cause

@@ -7,6 +7,11 @@ import type { LocalClient } from '../registry/local-client.ts'
 import { keyOf, partsOf } from '../store/key.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import type { EventSubject } from './event-object.ts'
+import type { EventRecorder } from './event-recorder.ts'
+import { storedSubject, subjectOf } from './event-subject.ts'
+import { LastingProblems } from './lasting-problems.ts'
+import type { Problem } from './lasting-problems.ts'
 import { isLostRace } from './lost-race.ts'
 
 export type RootCaDependencies = {
@@ -22,6 +27,7 @@ export type RootCaDependencies = {
   readonly namespaces: Informer<boolean>
   /** The published certificates, by the key of their ConfigMap. */
   readonly published: Informer<string>
+  readonly events: Pick<EventRecorder, 'record'>
   readonly onError: (namespace: string, cause: unknown) => void
 }
 
@@ -35,24 +41,55 @@ const DESCRIPTION =
  * @source spec 2.5; upstream `pkg/controller/certificates/rootcacertpublisher/publisher.go`
  */
 export function rootCaPublisher(dependencies: RootCaDependencies): Controller {
-  const { clock, namespaces, published, onRootCaChanged, onError } = dependencies
+  const { clock, namespaces, published, rootCa, onRootCaChanged, onError } = dependencies
+  const problems = new LastingProblems(dependencies)
+  /** Active namespaces where the right certificates were changed or deleted. */
+  const altered = new Set<string>()
   const all = (): readonly string[] => [...namespaces.entries()].map(([key]) => partsOf(key).name)
   const controller = new Controller({
     ...{ clock, onError },
-    reconcile: (namespace) => reconcile(dependencies, namespace),
+    reconcile: problems.watched(
+      (namespace) => reconcile(dependencies, { problems, altered }, namespace),
+      (namespace, words) => notPublished(dependencies, namespace, words),
+    ),
     keys: all,
   })
   namespaces.subscribe((change) => {
-    if (change.kind === 'set' && change.value) controller.enqueue(partsOf(change.key).name)
+    const { name } = partsOf(change.key)
+    if (change.kind === 'set' && change.value) controller.enqueue(name)
+    else altered.delete(name)
   })
-  published.subscribe(({ key }) => controller.enqueue(partsOf(key).namespace))
+  published.subscribe(({ key, previous, ...change }) => {
+    const { namespace } = partsOf(key)
+    const isRight = change.kind === 'set' && change.value === rootCa()
+    // A change from other certificates is a rotation, or the end of one.
+    if (isRight) altered.delete(namespace)
+    else if (previous !== null && previous === rootCa() && isActive(dependencies, namespace))
+      altered.add(namespace)
+    controller.enqueue(namespace)
+  })
   onRootCaChanged(() => {
     for (const namespace of all()) controller.enqueue(namespace)
   })
   return controller
 }
 
-async function reconcile(dependencies: RootCaDependencies, namespace: string): Promise<Reconciled> {
+function notPublished(dependencies: RootCaDependencies, namespace: string, words: string): Problem {
+  const { rootCaConfigMap } = dependencies.names
+  return {
+    about: () => storedSubject(dependencies, 'namespaces', { namespace: null, name: namespace }),
+    reason: 'RootCANotPublished',
+    message: `The root CA cannot be published in the ConfigMap ${rootCaConfigMap}: ${words}`,
+  }
+}
+
+type Watched = { readonly problems: LastingProblems; readonly altered: Set<string> }
+
+async function reconcile(
+  dependencies: RootCaDependencies,
+  watched: Watched,
+  namespace: string,
+): Promise<Reconciled> {
   const { names, catalog, client, published } = dependencies
   const definition = catalog.find('', 'v1', 'configmaps')
   const pem = dependencies.rootCa()
@@ -64,15 +101,36 @@ async function reconcile(dependencies: RootCaDependencies, namespace: string): P
     const target = { namespace, name, subresource: null }
     const found = await client.get(definition, target)
     const wanted = configMapWith(found, { names, namespace, pem })
-    if (found === null) await client.create(definition, namespace, wanted)
-    else await client.update(definition, target, wanted)
+    // The change by this write may be seen before its response.
+    const isRestored = watched.altered.has(namespace)
+    const written =
+      found === null
+        ? await client.create(definition, namespace, wanted)
+        : await client.update(definition, target, wanted)
+    if (isRestored) await reportRestored(dependencies, watched, subjectOf(definition, written))
   } catch (cause) {
     if (!isActive(dependencies, namespace)) return { kind: 'done' }
     // A namespace that is missing is inactive once this member has applied its deletion.
     if (!isLostRace(cause)) throw cause
+    const words = 'other clients keep writing it'
+    await watched.problems.found(namespace, notPublished(dependencies, namespace, words))
     return { kind: 'again' }
   }
   return { kind: 'done' }
+}
+
+/** A restored ConfigMap has one event. One that has to be restored again and again is a problem. */
+async function reportRestored(
+  { events }: RootCaDependencies,
+  { problems }: Watched,
+  about: EventSubject,
+): Promise<void> {
+  const message = 'Restored the root CA, which a client had changed or deleted'
+  events.record(about, { type: 'Normal', reason: 'RootCARestored', message, once: true })
+  await problems.found(`restored in ${about.namespace}`, {
+    ...{ about: () => [about], reason: 'RootCAOverwritten' },
+    message: 'A client keeps changing or deleting the root CA, which this server restores',
+  })
 }
 
 /** Returns the ConfigMap with only the certificates; its labels and annotations stay. */

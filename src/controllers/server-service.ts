@@ -11,6 +11,9 @@ import type { ServiceRanges } from '../resources/services/service-ranges.ts'
 import { partsOf } from '../store/key.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import type { EventRecorder } from './event-recorder.ts'
+import { storedSubject } from './event-subject.ts'
+import { LastingProblems } from './lasting-problems.ts'
 import { isLostRace } from './lost-race.ts'
 import { endpointOf, isSliceName, portOf, servicePorts, slicesOf, subsetsOf } from './server-endpoints.ts'
 import type { Endpoint, MemberEndpoint, WantedSlice } from './server-endpoints.ts'
@@ -25,6 +28,7 @@ export type ServerServiceDependencies = {
   readonly members: Informer<MemberEndpoint>
   /** The Service, its Endpoints and its slices: whatever may be one of them; see `isOwnObject`. */
   readonly own: readonly Informer<string>[]
+  readonly events: Pick<EventRecorder, 'record'>
   /** Called with the members that cannot be endpoints, when these change and there are some. */
   readonly onUnlisted: (members: readonly string[]) => void
   readonly onError: (name: string, cause: unknown) => void
@@ -61,12 +65,19 @@ export function isOwnObject(names: Names, plural: string, name: string): boolean
  * `instancecount.go` and `endpointsadapter.go`
  */
 export function serverService(dependencies: ServerServiceDependencies): Controller {
-  const { clock, members, own, onError } = dependencies
+  const { clock, names, members, own, onError } = dependencies
   const keeper = new ServerService(dependencies)
   const controller = new Controller({
     ...{ clock, onError },
     keys: () => [SERVICE, ENDPOINTS, SLICES],
-    reconcile: (key) => keeper.reconcile(key),
+    reconcile: new LastingProblems(dependencies).watched(
+      (key) => keeper.reconcile(key),
+      (key, words) => ({
+        about: () => storedSubject(dependencies, 'namespaces', { namespace: null, name: NAMESPACE }),
+        reason: 'APIServerServiceNotStored',
+        message: `The ${key} of the API server, named ${serverServiceName(names)}, cannot be stored: ${words}`,
+      }),
+    ),
   })
   members.subscribe((change) => {
     if (change.kind === 'set' && isSame(change.value, change.previous)) return

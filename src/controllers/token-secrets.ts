@@ -10,6 +10,9 @@ import { keyOf, partsOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
 import { Controller } from './controller.ts'
 import type { Reconciled } from './controller.ts'
+import type { EventRecorder } from './event-recorder.ts'
+import { codeOf, objectPlace, storedSubject, subjectOf } from './event-subject.ts'
+import { LastingProblems } from './lasting-problems.ts'
 import { filledSecret, hasRootCa, tokenSecretOf } from './token-secret.ts'
 import type { TokenSecret, TokenSecretKind } from './token-secret.ts'
 
@@ -26,6 +29,7 @@ export type TokenSecretsDependencies = TokenSecretKind & {
   readonly secrets: Informer<TokenSecret | null>
   /** The uid of each service account. */
   readonly accounts: Informer<string>
+  readonly events: Pick<EventRecorder, 'record'>
   readonly onError: (key: string, cause: unknown) => void
 }
 
@@ -40,7 +44,13 @@ export function tokenSecrets(dependencies: TokenSecretsDependencies): Controller
   const ofAccounts = new SecretsOfAccounts()
   const controller = new Controller({
     ...{ clock, onError },
-    reconcile: (key) => reconcile(dependencies, key as Key),
+    reconcile: new LastingProblems(dependencies).watched(
+      (key) => reconcile(dependencies, key as Key),
+      (key, _, cause) => ({
+        about: () => storedSubject(dependencies, 'secrets', objectPlace(key as Key)),
+        ...{ reason: 'FailedUpdate', message: `The Secret cannot be updated or deleted: ${codeOf(cause)}` },
+      }),
+    ),
     keys: () => ofAccounts.all(),
   })
   secrets.subscribe(({ key, previous, ...change }) => {
@@ -116,7 +126,7 @@ async function isUpToDate(dependencies: TokenSecretsDependencies, secret: TokenS
 
 /** Fills or deletes a Secret by the newest state: this member may lack a new account. */
 async function updateSecret(dependencies: TokenSecretsDependencies, key: Key): Promise<void> {
-  const { catalog, client } = dependencies
+  const { catalog, client, events } = dependencies
   const [secretKind, accountKind] = [
     catalog.find('', 'v1', 'secrets'),
     catalog.find('', 'v1', 'serviceaccounts'),
@@ -132,11 +142,16 @@ async function updateSecret(dependencies: TokenSecretsDependencies, key: Key): P
   const uid = account?.metadata.uid ?? ''
   if (uid === '' || (secret.accountUid !== '' && secret.accountUid !== uid)) {
     await client.delete(secretKind, target, object)
+    const message = `Deleted: the service account ${secret.account} that it is for does not exist`
+    events.record(subjectOf(secretKind, object), { type: 'Normal', reason: 'ServiceAccountDeleted', message })
     return
   }
   const of = { name: secret.account, uid }
-  const filled = await filledWith(dependencies, object, of, secret.keyId)
+  const { filled, isReplaced } = await filledWith(dependencies, object, of, secret.keyId)
   await client.update(secretKind, target, filled)
+  if (!isReplaced) return
+  const message = 'Replaced the token: the key that signed the former one was revoked'
+  events.record(subjectOf(secretKind, object), { type: 'Normal', reason: 'TokenReplaced', message })
 }
 
 async function filledWith(
@@ -144,10 +159,11 @@ async function filledWith(
   object: AnyObject,
   account: { readonly name: string; readonly uid: string },
   keyId: string | null,
-): Promise<AnyObject> {
+): Promise<{ readonly filled: AnyObject; readonly isReplaced: boolean }> {
   const { name: secretName = '', namespace = '' } = object.metadata
   const hasToken = textMember(objectMember(object, 'data'), 'token') !== ''
   const isValid = hasToken && (keyId === null || (await dependencies.tokens.isKeyInForce(keyId)))
   const token = isValid ? null : await dependencies.tokens.issueForSecret({ namespace, account, secretName })
-  return filledSecret(dependencies, object, { accountUid: account.uid, token })
+  const filled = filledSecret(dependencies, object, { accountUid: account.uid, token })
+  return { filled, isReplaced: hasToken && !isValid }
 }

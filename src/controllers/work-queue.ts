@@ -24,6 +24,7 @@ export class WorkQueue {
   #observer: QueueObserver | null = null
   #adds = 0
   #retries = 0
+  #errors = 0
 
   /** @param keysMax maximum number of waiting keys, at least 1; when full, `add` returns false */
   constructor(options: { readonly clock: Clock; readonly keysMax: number }) {
@@ -44,6 +45,11 @@ export class WorkQueue {
   /** Number of keys that were delayed so far. */
   get retries(): number {
     return this.#retries
+  }
+
+  /** Number of times that the processing of a key failed so far. */
+  get errors(): number {
+    return this.#errors
   }
 
   /** Returns for how long each key has been processed, in ms. */
@@ -110,6 +116,11 @@ export class WorkQueue {
       return key
     }
     return null
+  }
+
+  /** Counts an error of the processing of a key, which still ends with `done`. */
+  failed(): void {
+    this.#errors++
   }
 
   done(key: string): void {

@@ -7,6 +7,7 @@ export type MeasuredQueue = {
   readonly depth: number
   readonly adds: number
   readonly retries: number
+  readonly errors: number
   /** For each key in progress, the ms since its processing began. */
   workingMs(): readonly number[]
   /** Sets what is called when a key was taken, with its wait, and when it was processed. */
@@ -58,6 +59,13 @@ export class WorkQueueMetrics {
       'Keys that were added for a later retry, by queue.',
       ({ retries }) => retries,
     )
+    this.#counter(
+      register,
+      'errors_total',
+      'Keys whose processing failed with an error, by queue.',
+      ({ errors }) => errors,
+      'orch_controller',
+    )
     this.#histogram(register, 'queue_duration_seconds', 'Time that a key waited, by queue.', 'waited')
     this.#histogram(register, 'work_duration_seconds', 'Time to process a key, by queue.', 'worked')
   }
@@ -72,10 +80,16 @@ export class WorkQueueMetrics {
     })
   }
 
-  #counter(register: Registry, name: string, help: string, read: (queue: MeasuredQueue) => number): void {
+  #counter(
+    register: Registry,
+    name: string,
+    help: string,
+    read: (queue: MeasuredQueue) => number,
+    prefix = 'workqueue',
+  ): void {
     const measured = this.#measured
     new Counter({
-      ...{ name: `workqueue_${name}`, help, labelNames: ['name'], registers: [register] },
+      ...{ name: `${prefix}_${name}`, help, labelNames: ['name'], registers: [register] },
       collect() {
         this.reset()
         for (const one of measured) this.inc({ name: one.name }, read(one.queue))

@@ -29,7 +29,8 @@ export type AccountsParts = ControllerParts & {
 
 /** Starts the controllers of service accounts and of their tokens. */
 export function startAccounts(of: AccountsParts): readonly Stop[] {
-  const { store, clock, names, catalog, tokens, onKeysChanged, rootCa, log, clientOf, switched } = of
+  const { store, clock, names, catalog, tokens, onKeysChanged, rootCa, log } = of
+  const { clientOf, eventsOf, switched } = of
   const kind = { names, rootCa: () => rootCa.pem }
   const secrets = coreInformer(of, 'secrets', (stored) => readTokenSecret(kind, stored))
   const accounts = coreInformer(of, 'serviceaccounts', ({ uid }) => uid)
@@ -43,20 +44,21 @@ export function startAccounts(of: AccountsParts): readonly Stop[] {
   const onRootCaChanged = (listener: () => void): void => rootCa.onChange(listener)
   const filling = tokenSecrets({
     ...{ ...parts, ...kind, tokens, onKeysChanged, onRootCaChanged, secrets },
-    client: clientOf('serviceaccount-token'),
+    ...{ client: clientOf('serviceaccount-token'), events: eventsOf('serviceaccount-token') },
     onError: (key, cause) => log.warn({ key, err: cause }, 'token Secret not filled yet'),
   })
   const keeping = defaultAccounts({
-    ...{ ...parts, client: clientOf('serviceaccount'), namespaces },
+    ...{ ...parts, client: clientOf('serviceaccount'), events: eventsOf('serviceaccount'), namespaces },
     onError: (name, cause) => log.warn({ namespace: name, err: cause }, 'no default account yet'),
   })
   const publishing = rootCaPublisher({
     ...{ ...parts, names, namespaces, published, rootCa: kind.rootCa, onRootCaChanged },
-    client: clientOf('root-ca-cert-publisher'),
+    ...{ client: clientOf('root-ca-cert-publisher'), events: eventsOf('root-ca-cert-publisher') },
     onError: (name, cause) => log.warn({ namespace: name, err: cause }, 'root CA not published yet'),
   })
   const creating = accountSecrets({
-    ...{ ...parts, names, secrets, client: clientOf('serviceaccount-token') },
+    ...{ ...parts, names, secrets },
+    ...{ client: clientOf('serviceaccount-token'), events: eventsOf('serviceaccount-token') },
     onError: (key, cause) => log.warn({ key, err: cause }, 'token Secret not created yet'),
   })
   const informers = [secrets, accounts, namespaces, published]

@@ -29,10 +29,11 @@ export function startGarbageCollection(parts: GarbageCollectionParts): {
 }
 
 export function startQuotas(parts: ControllerParts): readonly Stop[] {
-  const { store, clock, names, catalog, enabled, log, clientOf, switched } = parts
+  const { store, clock, names, catalog, enabled, log, clientOf, eventsOf, switched } = parts
   if (!enabled.has('resourcequota')) return []
   const { controller, informer, close } = resourceQuotaController({
-    ...{ store, clock, names, catalog, client: clientOf('resourcequota') },
+    ...{ store, clock, names, catalog },
+    ...{ client: clientOf('resourcequota'), events: eventsOf('resourcequota') },
     onError: (namespace, cause) => log.warn({ namespace, err: cause }, 'usage of quotas not counted yet'),
   })
   informer.start()

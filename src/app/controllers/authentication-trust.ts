@@ -8,7 +8,7 @@ export type AuthenticationTrustParts = ControllerParts & { readonly trust: Authe
 
 /** Starts publishing the authorities of clients and proxies. */
 export function startAuthenticationTrust(parts: AuthenticationTrustParts): readonly Stop[] {
-  const { store, clock, names, catalog, trust, log, serverClient, always } = parts
+  const { store, clock, names, catalog, trust, log, serverClient, serverEvents, always } = parts
   const published = new Informer({
     ...{ store, clock },
     prefix: prefixOf({ group: '', plural: 'configmaps', namespace: names.systemNamespace }),
@@ -16,7 +16,8 @@ export function startAuthenticationTrust(parts: AuthenticationTrustParts): reado
     parse: () => true as const,
   })
   const publisher = authenticationTrustPublisher({
-    ...{ clock, names, catalog, trust, published, client: serverClient },
+    ...{ clock, names, catalog, trust, published },
+    ...{ client: serverClient, events: serverEvents },
     onError: (name, cause) => log.warn({ name, err: cause }, 'authorities of clients not published yet'),
   })
   published.start()

@@ -26,7 +26,8 @@ export function startBootstrapTokens(
   })
   const parts = { clock, names, catalog, tokens }
   const signing = clusterInfoSigner({
-    ...{ ...parts, clusterInfo, client: clientOf('bootstrapsigner') },
+    ...{ ...parts, clusterInfo },
+    ...{ client: clientOf('bootstrapsigner'), events: eventsOf('bootstrapsigner') },
     ...{ rootCa: () => rootCa.pem, onRootCaChanged: (listener) => rootCa.onChange(listener) },
     onError: (_, cause) => log.warn({ err: cause }, 'cluster-info not signed yet'),
   })

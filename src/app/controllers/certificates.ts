@@ -21,7 +21,8 @@ export type CertificateIssuing = {
   readonly maintain: (() => Promise<boolean>) | null
 }
 
-export type CertificatesParts = Omit<ControllerParts, 'serverClient' | 'always'> & CertificateIssuing
+export type CertificatesParts = Omit<ControllerParts, 'serverClient' | 'serverEvents' | 'always'> &
+  CertificateIssuing
 
 /** Starts the controllers of certificate signing requests. */
 export function startCertificates(of: CertificatesParts): readonly Stop[] {

@@ -34,6 +34,8 @@ export type ControllerParts = {
   readonly eventsOf: (controller: ControllerName) => EventRecorder
   /** The client of work that belongs to the server itself. */
   readonly serverClient: LocalClient
+  /** The recorder of events about work that belongs to the server itself. */
+  readonly serverEvents: EventRecorder
   /**
    * Runs a controller while this member leads, unless it is disabled.
    *

@@ -53,7 +53,14 @@ export type ControllersDependencies = Omit<
     IdentityLeasesParts &
     ServiceClaimsParts &
     ServerServiceParts,
-  'clientOf' | 'eventsOf' | 'ephemeralVolumes' | 'claimRepairs' | 'serverClient' | 'switched' | 'always'
+  | 'clientOf'
+  | 'eventsOf'
+  | 'ephemeralVolumes'
+  | 'claimRepairs'
+  | 'serverClient'
+  | 'serverEvents'
+  | 'switched'
+  | 'always'
 > & {
   readonly registry: Registry
   readonly consensus: Consensus<Outcome>
@@ -74,7 +81,8 @@ export class Controllers {
   readonly #queues = new WorkQueueMetrics()
   /** The informer of the garbage collector. null: it is disabled. */
   #collected: { readonly failures: number } | null = null
-  readonly #recorders = new Map<ControllerName, EventRecorder>()
+  /** null: that of the server itself. */
+  readonly #recorders = new Map<ControllerName | null, EventRecorder>()
   readonly #ephemeralVolumes: EphemeralVolumeCounts = { created: 0, failed: 0 }
   readonly #claimRepairs: ClaimRepairCounts = { restored: 0, released: 0 }
   #stops: Stop[] = []
@@ -155,7 +163,10 @@ export class Controllers {
   }
 
   /** How the controllers are run, and the users of their calls. */
-  #running(): Pick<ControllerParts, 'clientOf' | 'eventsOf' | 'serverClient' | 'switched' | 'always'> {
+  #running(): Pick<
+    ControllerParts,
+    'clientOf' | 'eventsOf' | 'serverClient' | 'serverEvents' | 'switched' | 'always'
+  > {
     const { consensus, names, enabled } = this.#dependencies
     const always: ControllerParts['always'] = (queueName, work) => {
       this.#queues.add(queueName, work.queue)
@@ -165,20 +176,24 @@ export class Controllers {
       clientOf: (controller: ControllerName) => this.#client(controllerUser(names, controller)),
       eventsOf: (controller: ControllerName) => this.#recorder(controller),
       serverClient: this.#client(serverUser()),
+      serverEvents: this.#recorder(null),
       switched: (name, work, queueName = queueNames[name]) =>
         enabled.has(name) ? [always(queueName, work)] : [],
       always,
     }
   }
 
-  #recorder(controller: ControllerName): EventRecorder {
+  /** @param controller null: the server itself */
+  #recorder(controller: ControllerName | null): EventRecorder {
     const known = this.#recorders.get(controller)
     if (known !== undefined) return known
-    const { names, clock, catalog, log } = this.#dependencies
+    const { names, store, clock, catalog, log } = this.#dependencies
+    const component = controller === null ? 'apiserver' : controllerAccount(controller)
+    const user = controller === null ? serverUser() : controllerUser(names, controller)
     const made = new EventRecorder({
-      ...{ clock, catalog, component: controllerAccount(controller) },
-      client: this.#client(controllerUser(names, controller)),
-      onError: (cause) => log.info({ controller, err: cause }, 'event not stored'),
+      ...{ store, clock, catalog, component },
+      client: this.#client(user),
+      onError: (cause) => log.info({ controller: controller ?? component, err: cause }, 'event not stored'),
     })
     this.#recorders.set(controller, made)
     return made

@@ -16,7 +16,7 @@ export type CustomDefinitionsParts = ControllerParts & {
 
 /** Starts the controllers of custom kinds. */
 export function startCustomDefinitions(parts: CustomDefinitionsParts): readonly Stop[] {
-  const { store, clock, names, catalog, definitions, log, serverClient: client, always } = parts
+  const { store, clock, names, catalog, definitions, log, serverClient: client, serverEvents, always } = parts
   const shared = { clock, names, catalog, client, definitions }
   const accepting = customDefinitionNames({
     ...{ ...shared, store },
@@ -25,7 +25,7 @@ export function startCustomDefinitions(parts: CustomDefinitionsParts): readonly 
     onError: (group, cause) => log.warn({ group, err: cause }, 'names of definitions not accepted yet'),
   })
   const deletion = customDefinitionDeletion({
-    ...shared,
+    ...{ ...shared, events: serverEvents },
     onError: (name, cause) => log.warn({ definition: name, err: cause }, 'definition not emptied yet'),
   })
   const apiServices = new Informer({

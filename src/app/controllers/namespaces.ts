@@ -8,11 +8,12 @@ import type { CustomDefinitionsParts } from './custom-definitions.ts'
 export function startNamespaceDeletion(
   parts: ControllerParts & Pick<CustomDefinitionsParts, 'definitions'>,
 ): readonly Stop[] {
-  const { clock, names, catalog, store, log, clientOf, switched } = parts
+  const { clock, names, catalog, store, log, clientOf, eventsOf, switched } = parts
   const namespaces = coreInformer(parts, 'namespaces', parseStored)
   const deletion = namespaceDeletion({
     ...{ clock, names, catalog, store, client: clientOf('namespace'), namespaces },
     definitions: parts.definitions,
+    events: eventsOf('namespace'),
     onError: (key, cause) => log.warn({ namespace: key, err: cause }, 'namespace not emptied yet'),
   })
   namespaces.start()

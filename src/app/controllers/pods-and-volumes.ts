@@ -1,6 +1,7 @@
 import { objectMember, textMember } from '../../api/json.ts'
 import { ephemeralVolumes } from '../../controllers/ephemeral-volumes.ts'
 import type { EphemeralVolumeCounts } from '../../controllers/ephemeral-volumes.ts'
+import { listedNames } from '../../controllers/event-subject.ts'
 import { podGarbageCollection } from '../../controllers/pod-garbage-collection.ts'
 import { PodIndex, claimOf, releasedClaims } from '../../controllers/pod-index.ts'
 import type { PodSummary } from '../../controllers/pod-summary.ts'
@@ -45,11 +46,16 @@ export function startPods(parts: PodControllersParts): readonly Stop[] {
   })
   const claims = protectedObjects(parts, 'persistentvolumeclaims')
   const protecting = storageProtection({
-    ...{ clock, catalog, ...claims, client: clientOf('pvc-protection') },
-    isInUse: async (key) => {
+    ...{ clock, catalog, ...claims, client: clientOf('pvc-protection'), events: eventsOf('pvc-protection') },
+    useOf: async (key) => {
       await untilCurrent()
-      if (index.isUsed(claimOf(key))) return true
-      return pods.lacksObjectsIn(partsOf(key).namespace) && 'unknown'
+      const users = index.usersOf(claimOf(key)).map((pod) => partsOf(pod).name)
+      if (users.length > 0)
+        return { kind: 'used', by: `Pods that use the claim: ${listedNames(users.sort())}` }
+      const isUnknown = pods.lacksObjectsIn(partsOf(key).namespace)
+      return isUnknown
+        ? { kind: 'unknown', because: 'Pods of the namespace cannot be decrypted' }
+        : { kind: 'unused' }
     },
     onReleased: (listener) => pods.subscribe((change) => releasedClaims(index, change).forEach(listener)),
     onError: (key, cause) => log.warn({ key, err: cause }, 'claim not released yet'),
@@ -70,12 +76,17 @@ export function startPods(parts: PodControllersParts): readonly Stop[] {
 }
 
 export function startVolumes(parts: ControllerParts): readonly Stop[] {
-  const { clock, catalog, enabled, log, clientOf, switched } = parts
+  const { clock, catalog, enabled, log, clientOf, eventsOf, switched } = parts
   if (!enabled.has('pv-protection')) return []
   const volumes = protectedObjects(parts, 'persistentvolumes')
   const protecting = storageProtection({
-    ...{ clock, catalog, ...volumes, client: clientOf('pv-protection') },
-    isInUse: async (_, volume) => textMember(objectMember(volume, 'status'), 'phase') === 'Bound',
+    ...{ clock, catalog, ...volumes, client: clientOf('pv-protection'), events: eventsOf('pv-protection') },
+    useOf: async (_, volume) => {
+      if (textMember(objectMember(volume, 'status'), 'phase') !== 'Bound') return { kind: 'unused' }
+      const claim = objectMember(objectMember(volume, 'spec'), 'claimRef')
+      const name = `${textMember(claim, 'namespace')}/${textMember(claim, 'name')}`
+      return { kind: 'used', by: `the volume is bound to the claim ${name}` }
+    },
     onError: (key, cause) => log.warn({ key, err: cause }, 'volume not released yet'),
   })
   volumes.objects.start()

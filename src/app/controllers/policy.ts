@@ -23,7 +23,8 @@ export function startPolicy(parts: PolicyParts): readonly Stop[] {
     prefix: prefixOf({ group: names.group('rbac.authorization'), plural: 'clusterroles', namespace: null }),
   })
   const aggregation = clusterRoleAggregation({
-    ...{ clock, names, catalog, client: parts.clientOf('clusterrole-aggregation'), clusterRoles },
+    ...{ clock, names, catalog, clusterRoles, client: parts.clientOf('clusterrole-aggregation') },
+    events: parts.eventsOf('clusterrole-aggregation'),
     onError: (name, cause) => log.warn({ clusterRole: name, err: cause }, 'role not aggregated yet'),
   })
   const shared = { clock, names, catalog, client: serverClient }

@@ -11,7 +11,7 @@ export type ServerServiceParts = ControllerParts & { readonly ranges: ServiceRan
 
 /** Starts the controller that keeps the Service of the API server and its endpoints up to date. */
 export function startServerService(of: ServerServiceParts): readonly Stop[] {
-  const { store, clock, names, catalog, serverClient, ranges, log, always } = of
+  const { store, clock, names, catalog, serverClient, serverEvents: events, ranges, log, always } = of
   const members = new Informer({
     ...{ store, clock, prefix: memberPrefix(names.domain) },
     parse: (stored) => memberEndpointOf(parseStored(stored)),
@@ -29,7 +29,7 @@ export function startServerService(of: ServerServiceParts): readonly Stop[] {
       }),
   )
   const keeping = serverService({
-    ...{ clock, names, catalog, ranges, members, own, client: serverClient },
+    ...{ clock, names, catalog, ranges, members, own, events, client: serverClient },
     onUnlisted: (unlisted) =>
       log.info(
         { members: unlisted },

@@ -9,6 +9,8 @@ import { partsOf } from '../../store/key.ts'
 import type { Key } from '../../store/key.ts'
 import { Controller } from '../controller.ts'
 import type { Reconciled } from '../controller.ts'
+import { codeOf, objectPlace, storedSubject } from '../event-subject.ts'
+import { LastingProblems } from '../lasting-problems.ts'
 import { isLostRace } from '../lost-race.ts'
 import { periodicController } from '../periodic-controller.ts'
 import type { EventRecorder } from '../event-recorder.ts'
@@ -38,7 +40,14 @@ export function tokenCleaner(dependencies: TokenCleanupDependencies): PeriodicCo
   }
   const controller = new Controller({
     ...{ clock, onError, keys: due },
-    reconcile: (key) => reconcile(dependencies, key as Key),
+    reconcile: new LastingProblems(dependencies).watched(
+      (key) => reconcile(dependencies, key as Key),
+      (key, _, cause) => ({
+        about: () => storedSubject(dependencies, 'secrets', objectPlace(key as Key)),
+        reason: 'FailedDelete',
+        message: `The bootstrap token has expired, but it cannot be deleted: ${codeOf(cause)}`,
+      }),
+    ),
   })
   return periodicController(controller, { clock, due })
 }

@@ -12,6 +12,10 @@ import { keyOf } from '../../store/key.ts'
 import type { Key } from '../../store/key.ts'
 import { Controller } from '../controller.ts'
 import type { Reconciled } from '../controller.ts'
+import type { EventSubject } from '../event-object.ts'
+import type { EventRecorder } from '../event-recorder.ts'
+import { listedNames, storedSubject, subjectOf } from '../event-subject.ts'
+import { LastingProblems } from '../lasting-problems.ts'
 import { isLostRace } from '../lost-race.ts'
 import { withAuthorities } from './cluster-info-authorities.ts'
 import { periodicController } from '../periodic-controller.ts'
@@ -30,6 +34,7 @@ export type ClusterInfoSigningDependencies = {
   readonly rootCa: () => string | null
   /** Calls the listener when these certificates have changed. */
   readonly onRootCaChanged: (listener: () => void) => void
+  readonly events: Pick<EventRecorder, 'record'>
   readonly onError: (key: string, cause: unknown) => void
 }
 
@@ -50,18 +55,26 @@ const signedBytesMax = 64 * 1024 * 1024
  * @source spec 2.4, 3.3; upstream `pkg/controller/bootstrap/bootstrapsigner.go`
  */
 export function clusterInfoSigner(dependencies: ClusterInfoSigningDependencies): PeriodicController {
-  const { clock, tokens, clusterInfo, onError } = dependencies
+  const { clock, names, tokens, clusterInfo, onError } = dependencies
   /** When the signatures were last compared with the wall clock, and when the next one expires. */
   let compared = { atMs: Infinity, untilMs: -Infinity }
+  const signers = (): readonly BootstrapToken[] => {
+    const found = signing(dependencies)
+    const ends = found.map(({ expiresMs }) => expiresMs)
+    compared = { atMs: clock.wallMs(), untilMs: ends.reduce((a, b) => Math.min(a, b), Infinity) }
+    return found
+  }
+  const problems = new LastingProblems(dependencies)
+  const at = { namespace: names.publicNamespace, name: clusterInfoName }
   const controller = new Controller({
     ...{ clock, onError, keys: () => [clusterInfoName] },
-    reconcile: () =>
-      reconcile(dependencies, () => {
-        const found = signing(dependencies)
-        const ends = found.map(({ expiresMs }) => expiresMs)
-        compared = { atMs: clock.wallMs(), untilMs: ends.reduce((a, b) => Math.min(a, b), Infinity) }
-        return found.slice(0, signaturesMax)
+    reconcile: problems.watched(
+      () => reconcile(dependencies, { problems, signers }),
+      (_, words) => ({
+        about: () => storedSubject(dependencies, 'configmaps', at),
+        ...{ reason: 'FailedUpdate', message: `The signatures cannot be written: ${words}` },
       }),
+    ),
   })
   const enqueue = (): void => controller.enqueue(clusterInfoName)
   tokens.subscribe(enqueue)
@@ -85,10 +98,15 @@ function signing({ clock, tokens }: ClusterInfoSigningDependencies): readonly Bo
   return found.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-/** @param signers returns the tokens that sign, as this member has applied them */
+type Signing = {
+  readonly problems: LastingProblems
+  /** Returns the tokens that allow signing, as this member has applied them, sorted by ID. */
+  readonly signers: () => readonly BootstrapToken[]
+}
+
 async function reconcile(
-  { names, catalog, client, tokens, rootCa }: ClusterInfoSigningDependencies,
-  signers: () => readonly BootstrapToken[],
+  { names, catalog, client, tokens, rootCa, events }: ClusterInfoSigningDependencies,
+  { problems, signers }: Signing,
 ): Promise<Reconciled> {
   const definition = catalog.find('', 'v1', 'configmaps')
   if (definition === null) return { kind: 'done' }
@@ -103,15 +121,62 @@ async function reconcile(
   const isSame = wanted[kubeconfigKey] === given[kubeconfigKey]
   // A token that cannot be decrypted may be one that signs.
   const isKept = (id: string): boolean => isSame && tokens.lacks(secretKey(names, id))
-  const data = signedData(names, wanted, { tokens: current, isKept })
+  const about = subjectOf(definition, object)
+  const signingNow = current.slice(0, signersMax(wanted))
+  await reportUnsigned(problems, about, { wanted: current.length, now: signingNow.length })
+  const data = signedData(names, wanted, { tokens: signingNow, isKept })
   if (equalJson(data, given)) return { kind: 'done' }
   try {
     await client.update(definition, target, { ...object, data })
+    const message = signedMessage(idsIn(given), idsIn(data))
+    events.record(about, { type: 'Normal', reason: 'ClusterInfoSigned', message })
   } catch (cause) {
     if (!isLostRace(cause)) throw cause
     return { kind: 'again' }
   }
   return { kind: 'done' }
+}
+
+/** Records that tokens cannot sign, which no retry changes. */
+async function reportUnsigned(
+  problems: LastingProblems,
+  about: EventSubject,
+  { wanted, now }: { readonly wanted: number; readonly now: number },
+): Promise<void> {
+  const key = 'tokens that do not sign'
+  if (now === wanted) {
+    problems.solved(key)
+    return
+  }
+  const message =
+    now === 0
+      ? `No bootstrap token signs: the key ${kubeconfigKey} is missing or too large`
+      : `Only ${now} of the ${wanted} bootstrap tokens for signing sign, those with the lowest IDs`
+  await problems.found(key, { about: () => [about], reason: 'ClusterInfoNotSigned', message }, 0)
+}
+
+/** Returns how many tokens can sign. */
+function signersMax({ [kubeconfigKey]: kubeconfig }: JsonObject): number {
+  if (typeof kubeconfig !== 'string') return 0
+  return Math.min(signaturesMax, Math.floor(signedBytesMax / base64url(kubeconfig).length))
+}
+
+/** Returns the IDs of the tokens whose signatures the data has. */
+function idsIn(data: JsonObject): readonly string[] {
+  const keys = Object.keys(data).filter((key) => key.startsWith(signaturePrefix))
+  return keys.map((key) => key.slice(signaturePrefix.length)).sort()
+}
+
+function signedMessage(before: readonly string[], after: readonly string[]): string {
+  const had = new Set(before)
+  const has = new Set(after)
+  const added = after.filter((id) => !had.has(id))
+  const removed = before.filter((id) => !has.has(id))
+  const parts = [
+    ...(added.length > 0 ? [`Signed by the bootstrap tokens ${listedNames(added)}`] : []),
+    ...(removed.length > 0 ? [`Removed the signatures of the tokens ${listedNames(removed)}`] : []),
+  ]
+  return parts.join('. ') || 'Signed again: the kubeconfig or a signature had changed'
 }
 
 /** Nodes that join later must not trust an authority that the cluster has replaced. */
@@ -145,7 +210,7 @@ function signedData(
   if (typeof kubeconfig !== 'string') return Object.fromEntries(others)
   const payload = base64url(kubeconfig)
   const signatures: [string, Json][] = []
-  for (const token of tokens.slice(0, Math.floor(signedBytesMax / payload.length))) {
+  for (const token of tokens) {
     const key = signingKey(names, token)
     signatures.push([`${signaturePrefix}${token.id}`, detachedSignature(payload, token.id, key)])
   }

@@ -13,6 +13,7 @@ import { Informer } from '../../../../src/registry/informer.ts'
 import { LocalClient } from '../../../../src/registry/local-client.ts'
 import { prefixOf } from '../../../../src/store/key.ts'
 import { Fixture } from '../registry/fixture.ts'
+import { recorderOf } from './recorded-events.ts'
 
 const ACCOUNT = 'orch.io/service-account.name'
 
@@ -43,7 +44,7 @@ async function open(t: TestContext): Promise<Opened> {
     })
     const user = { name: 'system:apiserver', uid: '', groups: [], extra: {} }
     const controller = accountSecrets({
-      ...{ clock, names, catalog, secrets, accounts },
+      ...{ clock, names, catalog, secrets, accounts, events: recorderOf(api) },
       client: new LocalClient({ registry, clock, user, timeoutMs: 10_000 }),
       onError: (...failure) => void errors.push(failure),
     })

@@ -10,6 +10,7 @@ import type { TestContext } from 'node:test'
 import type { Clock } from '../../../../base/clock.ts'
 import { TestAuthority } from '../../../../fixtures/server-fixture.ts'
 import { systemClock } from '../../../../fixtures/system.ts'
+import { forbidden } from '../../../../src/api/errors/standard-errors.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { objectMember, textMember } from '../../../../src/api/json.ts'
 import { authenticationTrustPublisher } from '../../../../src/controllers/authentication-trust.ts'
@@ -20,6 +21,7 @@ import type { LocalClientOptions } from '../../../../src/registry/local-client.t
 import { keyOf, partsOf, prefixOf } from '../../../../src/store/key.ts'
 import { until } from '../../../support/tools/until.ts'
 import { Fixture } from '../registry/fixture.ts'
+import { eventsIn, recorderOf } from './recorded-events.ts'
 
 const NAME = 'extension-apiserver-authentication'
 const NAMESPACE = 'kube-system'
@@ -69,7 +71,7 @@ async function lead(
   const user = { name: 'system:apiserver', uid: '', groups: [], extra: {} }
   const calls = { registry, clock, user, timeoutMs: 10_000 }
   const controller = authenticationTrustPublisher({
-    ...{ clock: clockOf?.(api) ?? systemClock, names, catalog, published },
+    ...{ clock: clockOf?.(api) ?? systemClock, names, catalog, published, events: recorderOf(api) },
     client: clientOf?.(api, calls) ?? new LocalClient(calls),
     trust: { current: () => trust, onChange: (listener) => void (changed = listener) },
     onError: (...failure) => void errors.push(failure),
@@ -182,6 +184,40 @@ void test('a ConfigMap that is deleted before its update is created again, and n
   })
 })
 
+/** Moves by hand; its wall clock is that of the certificates. */
+function movedByHand({ clock }: Fixture): Clock {
+  return {
+    monotonicMs: () => clock.monotonicMs(),
+    wallMs: () => systemClock.wallMs(),
+    after: (ms, action) => clock.after(ms, action),
+    every: (ms, action) => clock.every(ms, action),
+    soon: (action) => clock.soon(action),
+  }
+}
+
+/** Creates nothing. */
+class RefusingClient extends LocalClient {
+  override create(): ReturnType<LocalClient['create']> {
+    return Promise.reject(forbidden({ group: '', resource: 'configmaps' }, NAME, 'by a test'))
+  }
+}
+
+void test('authorities that cannot be published for a minute have a warning on the system namespace', async (t) => {
+  const { api, errors } = await lead(
+    t,
+    { clientAuthorities: clients, proxies: null },
+    { clientOf: (_, options) => new RefusingClient(options), clockOf: movedByHand },
+  )
+  for (let step = 0; step < 12; step++) {
+    assert.deepEqual(step < 5 ? await eventsIn(api) : [], [])
+    api.clock.advance(10_000)
+    for (let at = 0; at < 20; at++) await turn()
+  }
+  const warning = `Warning AuthenticationTrustNotPublished Namespace ${NAMESPACE} x1`
+  assert.deepEqual(await eventsIn(api), [`default: ${warning}`])
+  for (const error of errors.splice(0)) assert.match(String(error), /by a test/)
+})
+
 /** Counts the creations that are tried. */
 class CountingClient extends LocalClient {
   creations = 0
@@ -199,13 +235,7 @@ void test('while the namespace is missing, it is tried again with increasing del
     { clientAuthorities: null, proxies: null },
     {
       clientOf: (_, options) => (client = new CountingClient(options)),
-      clockOf: ({ clock }) => ({
-        monotonicMs: () => clock.monotonicMs(),
-        wallMs: () => systemClock.wallMs(),
-        after: (ms, action) => clock.after(ms, action),
-        every: (ms, action) => clock.every(ms, action),
-        soon: (action) => clock.soon(action),
-      }),
+      clockOf: movedByHand,
     },
   )
   const counted = (): number => client?.creations ?? assert.fail('a client was made')

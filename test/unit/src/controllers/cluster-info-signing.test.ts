@@ -16,6 +16,7 @@ import { LocalClient } from '../../../../src/registry/local-client.ts'
 import { keyOf } from '../../../../src/store/key.ts'
 import type { Key } from '../../../../src/store/key.ts'
 import { Fixture, ManualClock } from '../registry/fixture.ts'
+import { recorderOf } from './recorded-events.ts'
 import { storeClusterInfo, tokenSecret } from './token-bodies.ts'
 
 type Change = InformerChange<BootstrapToken | null>
@@ -91,7 +92,7 @@ async function open(t: TestContext, tokens: Tokens) {
     const signer = clusterInfoSigner({
       ...{ clock, names, catalog, tokens },
       client: new LocalClient({ registry, clock: api.clock, user, timeoutMs: 10_000 }),
-      ...{ rootCa: () => null, onRootCaChanged: () => undefined },
+      ...{ rootCa: () => null, onRootCaChanged: () => undefined, events: recorderOf(api) },
       clusterInfo: { subscribe: () => () => undefined },
       onError: (_, cause) => assert.fail(String(cause)),
     })

@@ -67,6 +67,7 @@ void test('a key that failed or has to be reconciled again is retried with delay
   }
   assert.deepEqual(counts, [1, 1, 2, 3, 4, 5, 6, 6, 7])
   assert.deepEqual(errors, ['a', 'a', 'a', 'a'])
+  assert.equal(controller.queue.errors, 4)
   controller.stop()
 })
 

@@ -15,6 +15,7 @@ import { customVersion } from '../../../support/fixtures/custom-definition.ts'
 import { customKind } from '../../../support/fixtures/custom-kind.ts'
 import { refused } from '../registry/fixture.ts'
 import { defined, Gate, instead, kind, Member, name, names } from './definition-member.ts'
+import { eventsIn } from './recorded-events.ts'
 
 void test('a definition is established, serves its kind, and frees its names for the next one', async (t) => {
   const member = await defined({ names: { shortNames: ['wd'], categories: ['toys'] } })
@@ -76,6 +77,21 @@ void test('spec 3.1: a deleted definition goes when its objects are gone, and no
   assert.equal(member.api.catalog.find('example.com', 'v1', 'widgets'), null)
   assert.equal((await member.api.list({})).items.length, 1, 'others are left alone')
   assert.deepEqual(member.errors, [])
+})
+
+void test('a deleted definition that its objects keep for a minute has one warning', async (t) => {
+  const member = await defined()
+  t.after(() => member.close())
+  await member.widget('kept', { metadata: { name: 'kept', finalizers: ['x.io/a'] } })
+  await member.api.delete({ kind, name })
+  await member.until('Terminating', 'True InstanceDeletionCheck')
+  assert.deepEqual(await eventsIn(member.api), [])
+  for (let at = 0; at < 40; at++) {
+    member.api.clock.advance(5000)
+    await member.next()
+  }
+  const warning = `default: Warning InstanceDeletionCheck CustomResourceDefinition ${name} x1`
+  assert.deepEqual(await eventsIn(member.api), [warning])
 })
 
 void test('deleting a definition that was never established deletes no objects', async (t) => {

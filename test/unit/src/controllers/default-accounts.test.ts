@@ -11,11 +11,13 @@ import { Informer } from '../../../../src/registry/informer.ts'
 import { LocalClient } from '../../../../src/registry/local-client.ts'
 import { prefixOf } from '../../../../src/store/key.ts'
 import { Fixture } from '../registry/fixture.ts'
+import { recorderOf } from './recorded-events.ts'
 
 const errors: unknown[] = []
 
 /** Starts the controller of a member that leads. @returns a function that stops it */
-function lead({ clock, catalog, registry, store }: Fixture): () => void {
+function lead(api: Fixture): () => void {
+  const { clock, catalog, registry, store } = api
   const prefix = (plural: string) => prefixOf({ group: '', plural, namespace: null })
   const namespaces = new Informer({
     ...{ store, clock, prefix: prefix('namespaces') },
@@ -28,7 +30,9 @@ function lead({ clock, catalog, registry, store }: Fixture): () => void {
   const user = { name: 'system:apiserver', uid: '', groups: [], extra: {} }
   const client = new LocalClient({ registry, clock, user, timeoutMs: 10_000 })
   const onError = (...failure: unknown[]) => void errors.push(failure)
-  const controller = defaultAccounts({ clock, catalog, client, namespaces, accounts, onError })
+  const controller = defaultAccounts({
+    ...{ clock, catalog, client, namespaces, accounts, events: recorderOf(api), onError },
+  })
   namespaces.start()
   accounts.start()
   controller.start()

@@ -26,6 +26,7 @@ import { LocalClient } from '../../../../src/registry/local-client.ts'
 import { prefixOf } from '../../../../src/store/key.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
 import type { FixtureOptions, Obj } from '../registry/fixture.ts'
+import { recorderOf } from './recorded-events.ts'
 
 const autoupdate = 'rbac.authorization.orch.io/autoupdate'
 const aggregateToView = 'rbac.authorization.orch.io/aggregate-to-view'
@@ -66,7 +67,7 @@ class Member {
     const clusterRoles = new Informer<AnyObject>({ store, clock, prefix, parse: parseStored })
     const onError = (name: string, cause: unknown): void => void this.errors.push([name, cause])
     const parts = { clock, names, catalog, client, onError }
-    const aggregation = clusterRoleAggregation({ ...parts, clusterRoles })
+    const aggregation = clusterRoleAggregation({ ...parts, clusterRoles, events: recorderOf(this.api) })
     const defaults = defaultPolicyController({
       ...{ ...parts, store, missingRules },
       expected: policyObjects(names, defaultPolicy(names)),

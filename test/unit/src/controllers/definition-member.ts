@@ -23,6 +23,7 @@ import { customDefinition } from '../../../support/fixtures/custom-definition.ts
 import type { DefinitionWords } from '../../../support/fixtures/custom-definition.ts'
 import { Fixture } from '../registry/fixture.ts'
 import type { Obj } from '../registry/fixture.ts'
+import { recorderOf } from './recorded-events.ts'
 
 export const names = namesOf('orch.io')
 export const kind = 'CustomResourceDefinition'
@@ -89,7 +90,7 @@ export class Member {
     const onError = (key: string, cause: unknown) => void this.errors.push([key, cause])
     const taken = (group: string) => takenNames(catalog.builtIn(), group)
     const accepting = customDefinitionNames({ ...parts, store, taken, establishedMax, onError })
-    const deletion = customDefinitionDeletion({ ...parts, onError })
+    const deletion = customDefinitionDeletion({ ...parts, events: recorderOf(this.api), onError })
     const prefix = prefixOf({ group: names.group('apiregistration'), plural: 'apiservices', namespace: null })
     const apiServices = new Informer({ store, clock, prefix, parse: parseStored })
     const registration = apiServiceRegistration({ ...parts, apiServices, onError })

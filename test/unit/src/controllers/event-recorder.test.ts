@@ -14,11 +14,11 @@ import { Fixture } from '../registry/fixture.ts'
 const text = { type: 'Normal', reason: 'Done', message: 'Done' } as const
 
 function recorderOf(api: Fixture, failures: unknown[], registry: Registry = api.registry): EventRecorder {
-  const { clock, catalog } = api
+  const { store, clock, catalog } = api
   const user = { name: 'system:controller', uid: '', groups: [], extra: {} }
   const client = new LocalClient({ registry, clock, user, timeoutMs: 10_000 })
   return new EventRecorder({
-    ...{ clock, catalog, client, component: 'test' },
+    ...{ store, clock, catalog, client, component: 'test' },
     onError: (cause) => failures.push(cause),
   })
 }
@@ -71,4 +71,42 @@ void test('an error of an unexpected kind loses the event only', async (t) => {
   await rest(api)
   assert.deepEqual(failures, [broken])
   assert.equal((await api.list({ kind: 'Event' })).items.length, 1)
+})
+
+void test('an event of which an object has only one is neither repeated nor counted again by another leader', async (t) => {
+  const api = await Fixture.open({ domain: 'k8s.io' })
+  t.after(() => api.close())
+  const failures: unknown[] = []
+  for (const message of ['one', 'one', 'two']) {
+    recorderOf(api, failures, api.registry).record(pod('p'), { ...text, message, once: true })
+    await rest(api)
+  }
+  const { items } = await api.list({ kind: 'Event' })
+  assert.deepEqual(
+    items.map((event) => [event['message'], event['count']]),
+    [['one', 1]],
+  )
+  assert.deepEqual(failures, [])
+})
+
+void test('an event in a namespace that is being deleted is not sent', async (t) => {
+  const api = await Fixture.open({ domain: 'k8s.io' })
+  t.after(() => api.close())
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'n' } } })
+  await api.create({ namespace: 'n', body: { metadata: { name: 'x', finalizers: ['x.io/a'] } } })
+  await api.delete({ kind: 'Namespace', name: 'n' })
+  const failures: unknown[] = []
+  let calls = 0
+  const create: Registry['create'] = (request) => {
+    calls++
+    return api.registry.create(request)
+  }
+  const events = recorderOf(api, failures, { ...api.registry, create })
+  events.record(pod('p', 'n'), text)
+  await rest(api)
+  assert.equal(calls, 0)
+  events.record({ ...pod('n', ''), kind: 'Namespace' }, text)
+  await rest(api)
+  assert.deepEqual([calls, events.dropped, failures], [1, 0, []])
+  assert.equal((await api.list({ kind: 'Event', namespace: 'default' })).items.length, 1)
 })

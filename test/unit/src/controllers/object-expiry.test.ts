@@ -141,6 +141,28 @@ void test('an event that is written while it is being deleted stays, and the oth
   assert.deepEqual([all.names, member.expired], [['b'], 2])
 })
 
+void test('a member that no longer leads does not retry the batch in progress', async (t) => {
+  const all = await Members.start(t)
+  const { store } = all.api
+  let late = ''
+  let writes = 0
+  const member = all.join({
+    view: () => store.view(),
+    write: async (command, deadlineMs) => {
+      writes++
+      if (late !== '') await all.write(late)
+      if (late !== '') member.follow()
+      late = ''
+      return store.write(command, deadlineMs)
+    },
+  })
+  member.lead()
+  for (const name of ['a', 'b']) await all.write(name)
+  late = 'b'
+  await all.pass(ttlMs + lateMsMax)
+  assert.deepEqual([late, writes, all.names, member.expired], ['', 1, ['a', 'b'], 0])
+})
+
 void test('failed deletions are retried in the next sweep', async (t) => {
   const all = await Members.start(t)
   const { store } = all.api

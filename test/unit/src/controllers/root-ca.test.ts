@@ -15,6 +15,7 @@ import { LocalClient } from '../../../../src/registry/local-client.ts'
 import { partsOf, prefixOf } from '../../../../src/store/key.ts'
 import { Fixture } from '../registry/fixture.ts'
 import type { Obj } from '../registry/fixture.ts'
+import { recorderOf } from './recorded-events.ts'
 
 const NAME = 'root-ca.crt'
 
@@ -51,7 +52,7 @@ class Kit {
     this.published = published
     const user = { name: 'system:apiserver', uid: '', groups: [], extra: {} }
     const controller = rootCaPublisher({
-      ...{ clock, names, catalog, namespaces, published },
+      ...{ clock, names, catalog, namespaces, published, events: recorderOf(this.api) },
       client: new LocalClient({ registry, clock, user, timeoutMs: 10_000 }),
       rootCa: () => this.pem,
       onRootCaChanged: (listener) => void (this.renewed = listener),

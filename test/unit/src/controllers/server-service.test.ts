@@ -16,7 +16,10 @@ import {
   textsMember,
 } from '../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
+import { admissionChain } from '../../../../src/admission/chain.ts'
+import { forbidden } from '../../../../src/api/errors/standard-errors.ts'
 import type { ApiDomain } from '../../../../src/api/metadata/names.ts'
+import type { Admission } from '../../../../src/registry/calls/admission.ts'
 import { encode } from '../../../../src/registry/kinds/encode.ts'
 import { serviceRanges } from '../../../../src/resources/services/service-ranges.ts'
 import type { ServiceRanges } from '../../../../src/resources/services/service-ranges.ts'
@@ -25,6 +28,7 @@ import { lead, rest } from '../app/leading-member.ts'
 import { refused } from '../registry/fixture.ts'
 import type { Fixture, Obj } from '../registry/fixture.ts'
 import { claimsOf, writeRaw } from '../resources/services/stored-services.ts'
+import { eventsIn } from './recorded-events.ts'
 
 type Written = { readonly address: string; readonly ready?: boolean; readonly lag?: number }
 
@@ -50,6 +54,7 @@ type Led = {
   readonly ranges?: ServiceRanges
   readonly members: readonly Written[]
   readonly log?: pino.Logger
+  readonly admission?: Admission
   readonly prepare?: (api: Fixture) => Promise<void>
 }
 
@@ -262,4 +267,20 @@ void test('a Service with another address of the range keeps it until the Servic
   await api.delete({ kind: 'Service', name })
   await rest(api)
   assert.equal((await serviceSpec(api))['clusterIP'], '10.97.0.1')
+})
+
+void test('a Service of the API server that cannot be stored for a minute has a warning', async (t) => {
+  const admission = admissionChain([
+    {
+      name: 'refuse',
+      validate: ({ definition, operation }) => {
+        if (operation === 'CREATE' && definition.plural === 'services')
+          throw forbidden({ group: '', resource: 'services' }, name, 'by a test')
+      },
+    },
+  ])
+  const api = await led(t, { members: three, admission })
+  assert.deepEqual(await eventsIn(api), [])
+  for (let at = 0; at < 12; at++) await rest(api)
+  assert.deepEqual(await eventsIn(api), ['default: Warning APIServerServiceNotStored Namespace default x1'])
 })

@@ -17,6 +17,7 @@ import { prefixOf } from '../../../../src/store/key.ts'
 import { ApiError } from '../../../../src/api/errors/api-error.ts'
 import { Fixture } from '../registry/fixture.ts'
 import type { Obj } from '../registry/fixture.ts'
+import { eventsIn, recorderOf } from './recorded-events.ts'
 
 const TYPE = 'orch.io/service-account-token'
 const NAME = 'orch.io/service-account.name'
@@ -68,7 +69,7 @@ class Kit {
     const isKeyInForce = async (id: string): Promise<boolean> => !this.revoked.has(id)
     const tokens = { issueForSecret, isKeyInForce }
     const controller = tokenSecrets({
-      ...{ ...kind, clock, catalog, client, secrets, accounts, tokens },
+      ...{ ...kind, clock, catalog, client, secrets, accounts, tokens, events: recorderOf(this.api) },
       onKeysChanged: (listener) => void (this.keysChanged = listener),
       onRootCaChanged: (listener) => void (this.rootCaChanged = listener),
       onError: (...failure) => void this.errors.push(failure),
@@ -235,4 +236,5 @@ void test('a token of a revoked key is replaced; tokens of other keys and of oth
   assert.equal(await tokenIn('valid'), before.valid)
   assert.equal(await tokenIn('foreign'), foreign)
   assert.equal(kit.issued.length, 3)
+  assert.deepEqual(await eventsIn(kit.api), ['default: Normal TokenReplaced Secret revoked x1'])
 })

@@ -9,7 +9,7 @@ import { WorkQueue } from '../../../../src/controllers/work-queue.ts'
 import { WorkQueueMetrics } from '../../../../src/metrics/work-queue-metrics.ts'
 import { ManualClock } from '../registry/fixture.ts'
 
-void test('depth, adds, retries, latency and work of each queue are exported by its name', async () => {
+void test('depth, adds, retries, errors, latency and work of each queue are exported by its name', async () => {
   const clock = new ManualClock()
   const queue = new WorkQueue({ clock, keysMax: 10 })
   const metrics = new WorkQueueMetrics()
@@ -23,6 +23,7 @@ void test('depth, adds, retries, latency and work of each queue are exported by 
   clock.advance(2000)
   queue.done('a')
   queue.addAfter('a', 1000)
+  queue.failed()
   const text = await registry.metrics()
   const values = [
     ['depth{name="namespace"}', 1],
@@ -39,6 +40,9 @@ void test('depth, adds, retries, latency and work of each queue are exported by 
     ['work_duration_seconds_bucket{le="1",name="namespace"}', 0],
     ['work_duration_seconds_bucket{le="10",name="namespace"}', 1],
   ]
+  const lines = text.split('\n')
   for (const [name, value] of values)
-    assert.ok(text.split('\n').includes(`workqueue_${name} ${value}`), `${name}: ${text}`)
+    assert.ok(lines.includes(`workqueue_${name} ${value}`), `${name}: ${text}`)
+  assert.ok(lines.includes('orch_controller_errors_total{name="namespace"} 1'), text)
+  assert.ok(lines.includes('orch_controller_errors_total{name="idle"} 0'), text)
 })

@@ -57,7 +57,7 @@ class Kit {
       reviewers: { authorize: (of, action) => this.#authorize(of, action) },
       clientOf: () => client,
       eventsOf: () =>
-        new EventRecorder({ ...{ clock, catalog, client, component: 'c' }, onError: assert.ifError }),
+        new EventRecorder({ ...{ store, clock, catalog, client, component: 'c' }, onError: assert.ifError }),
       switched: (name, work) => {
         if (!enabled.includes(name)) return []
         work.start()

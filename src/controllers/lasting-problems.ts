@@ -1,0 +1,114 @@
+import { BrokenInvariant } from '../../base/assert.ts'
+import type { Clock } from '../../base/clock.ts'
+import { ApiError } from '../api/errors/api-error.ts'
+import { StoreError } from '../store/store-errors.ts'
+import type { Reconciled } from './controller.ts'
+import type { EventSubject } from './event-object.ts'
+import type { EventRecorder } from './event-recorder.ts'
+
+export type Problem = {
+  /** Returns the objects that the events are about. Called only if an event is due. */
+  readonly about: () => Promise<readonly EventSubject[]> | readonly EventSubject[]
+  readonly reason: string
+  readonly message: string
+}
+
+type Known = {
+  readonly sinceMs: number
+  readonly seenMs: number
+  /** null: no event was recorded. */
+  readonly reportedMs: number | null
+}
+
+/** The time after which a problem is recorded. Shorter ones end by retries. */
+export const problemMsMin = 60_000
+/** Interval of events about a problem that goes on. */
+export const problemRepeatMs = 1_800_000
+/** A problem that is not seen for this long has ended; several times the longest retry delay. */
+const quietMsMax = 300_000
+/** Maximum number of problems; the oldest is forgotten first. */
+const problemsMax = 10_000
+
+/** Errors of the cluster or this member, not of an object: events could not be stored either. */
+const ofMember: ReadonlySet<ApiError['code']> = new Set(['ServiceUnavailable', 'Timeout', 'TooManyRequests'])
+
+/**
+ * Records a Warning event about a problem of a key that lasts for a minute, and then every half
+ * hour. Most problems, such as conflicts or objects that are deleted in a moment, end by retries
+ * and need no person.
+ */
+export class LastingProblems {
+  readonly #clock: Clock
+  readonly #events: Pick<EventRecorder, 'record'>
+  /** The one that was seen least recently is first. */
+  readonly #known = new Map<string, Known>()
+
+  constructor(of: { readonly clock: Clock; readonly events: Pick<EventRecorder, 'record'> }) {
+    this.#clock = of.clock
+    this.#events = of.events
+  }
+
+  /**
+   * Called each time that the problem of a key is seen.
+   *
+   * @param msMin how long it has to last. 0: retries cannot end it
+   * @returns whether an event was recorded, now or before
+   */
+  async found(key: string, { about, reason, message }: Problem, msMin = problemMsMin): Promise<boolean> {
+    const nowMs = this.#clock.monotonicMs()
+    const before = this.#known.get(key)
+    const isSame = before !== undefined && (msMin === 0 || nowMs - before.seenMs <= quietMsMax)
+    const { sinceMs, reportedMs } = isSame ? before : { sinceMs: nowMs, reportedMs: null }
+    const isNews = reportedMs === null || nowMs - reportedMs >= problemRepeatMs
+    const isDue = isNews && nowMs - sinceMs >= msMin
+    this.#known.delete(key)
+    this.#known.set(key, { sinceMs, seenMs: nowMs, reportedMs: isDue ? nowMs : reportedMs })
+    for (const [oldest] of this.#known) {
+      if (this.#known.size <= problemsMax) break
+      this.#known.delete(oldest)
+    }
+    if (!isDue) return reportedMs !== null
+    try {
+      for (const one of await about()) this.#events.record(one, { type: 'Warning', reason, message })
+      return true
+    } catch (cause) {
+      if (cause instanceof BrokenInvariant) throw cause
+      // The subject could not be read. The event is due again when the problem is seen again.
+      this.#known.set(key, { sinceMs, seenMs: nowMs, reportedMs })
+      return reportedMs !== null
+    }
+  }
+
+  solved(key: string): void {
+    this.#known.delete(key)
+  }
+
+  /**
+   * Returns a `reconcile` that also records errors that last. `done` ends a problem of the key.
+   *
+   * @param problemOf the problem that an error is. null: none
+   */
+  watched(
+    reconcile: (key: string) => Promise<Reconciled>,
+    problemOf: (key: string, words: string, cause: unknown) => Problem | null,
+  ): (key: string) => Promise<Reconciled> {
+    return async (key) => {
+      try {
+        const result = await reconcile(key)
+        if (result.kind === 'done') this.solved(key)
+        return result
+      } catch (cause) {
+        if (cause instanceof Error && !isOfMember(cause)) {
+          const problem = problemOf(key, cause.message, cause)
+          if (problem !== null) await this.found(key, problem)
+        }
+        throw cause
+      }
+    }
+  }
+}
+
+function isOfMember(cause: Error): boolean {
+  if (cause instanceof BrokenInvariant || cause instanceof StoreError) return true
+  return cause instanceof ApiError && ofMember.has(cause.code)
+}
