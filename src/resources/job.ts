@@ -65,7 +65,7 @@ export function jobDefinition(names: Names): ResourceDefinition {
 }
 
 /**
- * Drops the annotation that says that finished Pods are counted by their finalizers, a feature that
+ * Drops the annotation of Jobs whose finished Pods are counted by their finalizers, a feature that
  * is off, unless the stored Job has it.
  *
  * @param current null: the Job is new

@@ -1,7 +1,7 @@
 /*
  * Goal: members whose features are off in upstream 1.24 are dropped silently from new objects and
- * from updates, unless the stored object has them already. `pods/disabled-fields.test.ts` checks the
- * fields of Pods.
+ * from updates, unless the stored object has them already. `pods/disabled-fields.test.ts` checks
+ * the fields of Pods.
  * Method: each member is sent through the shipped verbs on the state machine in memory, on create
  * and on update; the hooks of its kind prepare an update of an object that has it.
  */

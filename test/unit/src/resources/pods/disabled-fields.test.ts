@@ -61,8 +61,8 @@ async function open(t: TestContext): Promise<Fixture> {
 }
 
 /**
- * Returns the mount types of /proc, whether a spread constraint has `minDomains`, and how many probes
- * have a grace period.
+ * Returns the mount types of /proc, whether a spread constraint has `minDomains`, and how many
+ * probes have a grace period.
  */
 function used(spec: JsonObject): readonly unknown[] {
   const of = (list: string): readonly unknown[] =>
