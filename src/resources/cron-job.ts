@@ -2,13 +2,14 @@ import type { Findings } from '../api/errors/findings.ts'
 import { invalid, notSupported } from '../api/errors/field-error.ts'
 import { goSelector } from '../api/errors/go-values.ts'
 import type { JsonObject } from '../api/json.ts'
-import { isJsonList, memberOf, objectMember, textMember, withoutMembers } from '../api/json.ts'
+import { isJsonList, memberOf, objectMember, textMember } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import { validateLabels } from '../api/metadata/object-meta.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { selectorText } from './common/selector.ts'
+import { withoutDisabled } from './common/disabled-members.ts'
 import { statusApart } from './common/status-apart.ts'
 import { statusSubresource } from './common/status-subresource.ts'
 import { textColumn } from './common/text-column.ts'
@@ -37,9 +38,9 @@ export function cronJobDefinition(names: Names): ResourceDefinition {
     tracksGeneration: true,
     columns,
     hooks: {
-      prepareForCreate: (object, writing) => withoutAlpha(prepareForCreate(object, writing), null),
+      prepareForCreate: (object, writing) => withEnabledSpec(prepareForCreate(object, writing), null),
       prepareForUpdate: (object, current, writing) =>
-        withoutAlpha(prepareForUpdate(object, current, writing), podTemplateOf(current)),
+        withEnabledSpec(prepareForUpdate(object, current, writing), current),
       fillDefaults,
       validate: (object, found) => {
         checkCronJob(object, names, found)
@@ -84,10 +85,11 @@ function podTemplateOf(object: AnyObject): JsonObject {
   return objectMember(jobSpecOf(object), 'template')
 }
 
-/** Members of alpha features of release 1.24 are dropped, as upstream does by default. */
-function withoutAlpha(object: AnyObject, before: JsonObject | null): AnyObject {
-  const template = withEnabledFields(podTemplateOf(object), before)
-  return withPodTemplate({ ...object, spec: withoutMembers(specOf(object), 'timeZone') }, template)
+/** Drops members whose features are off. @param before null: the object is new */
+function withEnabledSpec(object: AnyObject, before: AnyObject | null): AnyObject {
+  const template = withEnabledFields(podTemplateOf(object), before === null ? null : podTemplateOf(before))
+  const spec = withoutDisabled(specOf(object), before === null ? null : specOf(before), 'timeZone')
+  return withPodTemplate({ ...object, spec }, template)
 }
 
 function fillDefaults(object: AnyObject): AnyObject {

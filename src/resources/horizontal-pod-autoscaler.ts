@@ -30,9 +30,9 @@ export function horizontalPodAutoscalerDefinition(names: Names): ResourceDefinit
     hooks: {
       // `v1` has some members of this version in annotations, which are redundant here.
       fillDefaults: (object) => fillAutoscaler(withoutAutoscalerAnnotations(object, names)),
-      prepareForCreate: (object, writing) => withoutContainerMetrics(prepareForCreate(object, writing)),
+      prepareForCreate: (object, writing) => withoutContainerMetrics(prepareForCreate(object, writing), null),
       prepareForUpdate: (object, current, writing) =>
-        withoutContainerMetrics(prepareForUpdate(object, current, writing)),
+        withoutContainerMetrics(prepareForUpdate(object, current, writing), current),
     },
     subresources: [statusSubresource()],
   } satisfies ResourceDefinition)
@@ -56,9 +56,9 @@ export function horizontalPodAutoscalerV2beta2Definition(names: Names): Resource
     },
     hooks: {
       ...stable.hooks,
-      prepareForCreate: (object, writing) => withoutContainerMetrics(prepareForCreate(object, writing)),
+      prepareForCreate: (object, writing) => withoutContainerMetrics(prepareForCreate(object, writing), null),
       prepareForUpdate: (object, current, writing) =>
-        withoutContainerMetrics(prepareForUpdate(object, current, writing)),
+        withoutContainerMetrics(prepareForUpdate(object, current, writing), current),
     },
     deprecated: { since: '1.23', removed: '1.26', replacement: { group, version, kind } },
   } satisfies ResourceDefinition)

@@ -50,8 +50,9 @@ export function jobDefinition(names: Names): ResourceDefinition {
     columns,
     hooks: {
       prepareForCreate: (object, writing) =>
-        withTemplateLabels(withSelector(prepareForCreate(object, writing))),
-      prepareForUpdate,
+        withoutTracking(withTemplateLabels(withSelector(prepareForCreate(object, writing))), null, names),
+      prepareForUpdate: (object, current, writing) =>
+        withoutTracking(prepareForUpdate(object, current, writing), current, names),
       fillDefaults: (object) => fillJob(fillTemplate(object)),
       validate: (object, found) => {
         checkJob(object, names, found)
@@ -61,6 +62,23 @@ export function jobDefinition(names: Names): ResourceDefinition {
     },
     subresources: [statusSubresource()],
   } satisfies ResourceDefinition)
+}
+
+/**
+ * Drops the annotation of Jobs whose finished Pods are counted by their finalizers, a feature that
+ * is off, unless the stored Job has it.
+ *
+ * @param current null: the Job is new
+ * @source upstream `pkg/registry/batch/job`, jobStrategy
+ */
+function withoutTracking(object: AnyObject, current: AnyObject | null, names: Names): AnyObject {
+  const key = names.labelUnder('batch', 'job-tracking')
+  const { annotations, ...metadata } = object.metadata
+  if (annotations === undefined || !Object.hasOwn(annotations, key)) return object
+  if (Object.hasOwn(current?.metadata.annotations ?? {}, key)) return object
+  const left = Object.entries(annotations).filter(([name]) => name !== key)
+  const kept = left.length === 0 ? metadata : { ...metadata, annotations: Object.fromEntries(left) }
+  return { ...object, metadata: kept }
 }
 
 /** @source upstream `pkg/registry/batch/job/storage` */

@@ -5,7 +5,7 @@ import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { selectorText } from './common/selector.ts'
 import { statusApart } from './common/status-apart.ts'
-import { statusSubresource } from './common/status-subresource.ts'
+import { keeping, statusSubresource } from './common/status-subresource.ts'
 import { textColumn } from './common/text-column.ts'
 import { networkPolicySchema } from './networking/network-policy-schema.ts'
 
@@ -35,8 +35,20 @@ export function networkPolicyDefinition(names: Names): ResourceDefinition {
       ageColumn,
     ],
     hooks: { ...statusApart(networkPolicySchema), fillDefaults },
-    subresources: [statusSubresource()],
+    subresources: [{ ...statusSubresource(), prepareForUpdate: withoutNewStatus }],
   } satisfies ResourceDefinition)
+}
+
+/**
+ * Keeps the status: its feature is off. A stored status can only be cleared.
+ *
+ * @source upstream `pkg/registry/networking/networkpolicy`, networkPolicyStatusStrategy
+ */
+function withoutNewStatus(object: AnyObject, current: AnyObject): AnyObject {
+  const isCleared = objectsMember(objectMember(object, 'status'), 'conditions').length === 0
+  return isCleared
+    ? { ...keeping(object, current, 'spec'), status: {} }
+    : keeping(object, current, 'spec', 'status')
 }
 
 /** @source upstream `pkg/apis/networking/v1`, SetDefaults_NetworkPolicy */

@@ -2,7 +2,7 @@ import type { Findings } from '../api/errors/findings.ts'
 import { duplicate, fieldForbidden, invalid, keyPath } from '../api/errors/field-error.ts'
 import { equalJson, memberOf, objectMember, objectsMember } from '../api/json.ts'
 import { textMember, textsMember } from '../api/json.ts'
-import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { part, struct } from '../api/schema/build.ts'
@@ -11,6 +11,7 @@ import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition
 import { nodeColumns } from './nodes/node-columns.ts'
 import { nodeSpecSchema, withBothRanges } from './nodes/node-spec.ts'
 import { nodeStatusSchema } from './nodes/node-status.ts'
+import { withoutDisabled } from './common/disabled-members.ts'
 import { keeping, statusSubresource } from './common/status-subresource.ts'
 import { proxyOf } from './pods/connect-options.ts'
 
@@ -33,8 +34,8 @@ export function nodeDefinition(names: Names): ResourceDefinition {
     columns: nodeColumns(names),
     hooks: {
       fillDefaults,
-      prepareForCreate: withoutOldSettings,
-      prepareForUpdate: (object, current) => withoutOldSettings(keeping(object, current, 'status')),
+      prepareForCreate: (object) => withoutOldSettings(object, null),
+      prepareForUpdate: (object, current) => withoutOldSettings(keeping(object, current, 'status'), current),
       validate: checkAmounts,
       warnings,
       validateUpdate: (object, current, found) => {
@@ -49,7 +50,7 @@ export function nodeDefinition(names: Names): ResourceDefinition {
           checkAmounts(object, found)
           checkAddresses(object, found)
         }),
-        prepareForUpdate: (object, current) => withoutOldSettings(keeping(object, current, 'spec')),
+        prepareForUpdate: (object, current) => withoutOldSettings(keeping(object, current, 'spec'), current),
       },
     ],
   } satisfies ResourceDefinition)
@@ -68,13 +69,17 @@ function fillDefaults(object: AnyObject): AnyObject {
   return { ...object, spec, status: { ...status, allocatable: capacity } }
 }
 
-/** Nodes no longer read configuration from objects, so these fields are dropped. */
-function withoutOldSettings(object: AnyObject): AnyObject {
-  const spec: JsonObjectDraft = { ...objectMember(object, 'spec') }
-  const status: JsonObjectDraft = { ...objectMember(object, 'status') }
-  delete spec['configSource']
-  delete status['config']
-  return { ...object, spec, status }
+/**
+ * Drops the configuration of the node's agent, which no longer reads it from objects, unless the
+ * stored node has it.
+ *
+ * @param current null: the node is new
+ * @source upstream `pkg/registry/core/node`: dropDisabledFields
+ */
+function withoutOldSettings(object: AnyObject, current: AnyObject | null): AnyObject {
+  const enabled = (part: 'spec' | 'status', member: string): JsonObject =>
+    withoutDisabled(objectMember(object, part), current === null ? null : objectMember(current, part), member)
+  return { ...object, spec: enabled('spec', 'configSource'), status: enabled('status', 'config') }
 }
 
 /**

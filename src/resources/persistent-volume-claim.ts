@@ -10,6 +10,7 @@ import { compareQuantities, parseQuantity } from '../api/schema/quantity.ts'
 import { ageColumn, cellAt, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkNoneNegative } from './common/amounts.ts'
+import { withoutDisabled } from './common/disabled-members.ts'
 import { persistentVolumeClaimSpecSchema } from './volumes/persistent-volume-claim-spec.ts'
 import { selectableName } from './common/selectable-name.ts'
 import { textColumn } from './common/text-column.ts'
@@ -47,7 +48,7 @@ export function persistentVolumeClaimDefinition(names: Names): ResourceDefinitio
         withBothSources(keeping(object, current, 'status'), current, names),
       validateUpdate: (object, current, found) => checkUpdate(object, current, names, found),
     },
-    subresources: [statusSubresource(checkStatus)],
+    subresources: [{ ...statusSubresource(checkStatus), prepareForUpdate: withEnabledStatus }],
   } satisfies ResourceDefinition)
 }
 
@@ -85,6 +86,17 @@ export const claimSchema = struct('core.v1.PersistentVolumeClaim', 'A request fo
   spec: part(2, persistentVolumeClaimSpecSchema, 'The requested volume.'),
   status: part(3, statusSchema, 'Observed state of the claim; updated through the status subresource.'),
 })
+
+/**
+ * Drops the members of the status whose feature is off.
+ *
+ * @source core `pkg/api/persistentvolumeclaim`, DropDisabledFieldsFromStatus
+ */
+function withEnabledStatus(object: AnyObject, current: AnyObject): AnyObject {
+  const [sent, before] = [objectMember(object, 'status'), objectMember(current, 'status')]
+  const status = withoutDisabled(sent, before, 'allocatedResources', 'resizeStatus')
+  return { ...keeping(object, current, 'spec'), status }
+}
 
 function columnsFor(names: Names): readonly Column[] {
   const bound = (object: AnyObject) => cellAt(object, 'spec', 'volumeName') !== ''

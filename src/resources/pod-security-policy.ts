@@ -1,9 +1,10 @@
-import { equalJson, memberOf, objectMember, textMember, textsMember, withoutMembers } from '../api/json.ts'
+import { equalJson, memberOf, objectMember, textMember, textsMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
+import { withoutDisabled } from './common/disabled-members.ts'
 import { textColumn } from './common/text-column.ts'
 import { checkPodSecurityPolicy } from './policies/pod-security-policy-rules.ts'
 import { podSecurityPolicySchema } from './policies/pod-security-policy-schema.ts'
@@ -29,8 +30,8 @@ export function podSecurityPolicyDefinition(names: Names): ResourceDefinition {
     columns,
     deprecated: { since: '1.21', removed: '1.25', replacement: null },
     hooks: {
-      prepareForCreate: withoutMountTypes,
-      prepareForUpdate: withoutMountTypes,
+      prepareForCreate: (object) => withoutMountTypes(object, null),
+      prepareForUpdate: (object, current) => withoutMountTypes(object, specOf(current)),
       validate: (object, found) => {
         checkPodSecurityPolicy(object, names, found)
       },
@@ -41,11 +42,9 @@ export function podSecurityPolicyDefinition(names: Names): ResourceDefinition {
   } satisfies ResourceDefinition)
 }
 
-/** Drops the mount types of /proc: they are alpha in release 1.24, and off by default. */
-function withoutMountTypes(object: AnyObject): AnyObject {
-  const spec = specOf(object)
-  if (!Object.hasOwn(spec, 'allowedProcMountTypes')) return object
-  return { ...object, spec: withoutMembers(spec, 'allowedProcMountTypes') }
+/** Drops the mount types of /proc, whose feature is off. @param before null: the object is new */
+function withoutMountTypes(object: AnyObject, before: JsonObject | null): AnyObject {
+  return { ...object, spec: withoutDisabled(specOf(object), before, 'allowedProcMountTypes') }
 }
 
 function specOf(object: AnyObject): JsonObject {

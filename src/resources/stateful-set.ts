@@ -1,6 +1,6 @@
 import type { Findings } from '../api/errors/findings.ts'
 import { fieldForbidden, invalid } from '../api/errors/field-error.ts'
-import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
+import type { JsonObject } from '../api/json.ts'
 import { memberOf, objectMember, textMember, withoutMembers } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import type { Names } from '../api/metadata/names.ts'
@@ -8,6 +8,7 @@ import { equalUnder } from '../api/schema/equal.ts'
 import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkCollisions, checkNotMore } from './common/status-counts.ts'
+import { withoutDisabled } from './common/disabled-members.ts'
 import { statusSubresource } from './common/status-subresource.ts'
 import { builtInScale } from './scale.ts'
 import {
@@ -43,9 +44,9 @@ export function statefulSetDefinition(names: Names): ResourceDefinition {
     tracksGeneration: true,
     columns,
     hooks: {
-      prepareForCreate: (object, writing) => withoutAlpha(prepareForCreate(object, writing)),
+      prepareForCreate: (object, writing) => withEnabledSpec(prepareForCreate(object, writing), null),
       prepareForUpdate: (object, current, writing) =>
-        withoutAlpha(prepareForUpdate(object, current, writing)),
+        withEnabledSpec(prepareForUpdate(object, current, writing), specOf(current)),
       fillDefaults: (object) => fillStrategy(fillTemplate(object)),
       validate: (object, found) => {
         const words = 'empty selector is invalid for statefulset'
@@ -72,17 +73,20 @@ export function statefulSetDefinition(names: Names): ResourceDefinition {
 
 const columns: readonly Column[] = [nameColumn, readyColumn, ageColumn, ...containerColumns(templateOf)]
 
-/** Members of alpha features of release 1.24 are dropped, as upstream does by default. */
-function withoutAlpha(object: AnyObject): AnyObject {
-  const spec: JsonObjectDraft = { ...specOf(object) }
-  delete spec['persistentVolumeClaimRetentionPolicy']
+/**
+ * Drops members whose features are off.
+ *
+ * @param before null: the object is new
+ * @source upstream `pkg/registry/apps/statefulset`, dropStatefulSetDisabledFields
+ */
+function withEnabledSpec(object: AnyObject, before: JsonObject | null): AnyObject {
+  const spec = withoutDisabled(specOf(object), before, 'persistentVolumeClaimRetentionPolicy')
   const strategy = objectMember(spec, 'updateStrategy')
-  const limits = memberOf(strategy, 'rollingUpdate')
-  if (limits !== undefined) {
-    const rollingUpdate = withoutMembers(objectMember(strategy, 'rollingUpdate'), 'maxUnavailable')
-    spec['updateStrategy'] = { ...strategy, rollingUpdate }
-  }
-  return { ...object, spec }
+  const limits = objectMember(strategy, 'rollingUpdate')
+  const limitsBefore = objectMember(objectMember(before ?? {}, 'updateStrategy'), 'rollingUpdate')
+  const rollingUpdate = withoutDisabled(limits, limitsBefore, 'maxUnavailable')
+  if (rollingUpdate === limits) return { ...object, spec }
+  return { ...object, spec: { ...spec, updateStrategy: { ...strategy, rollingUpdate } } }
 }
 
 function fillStrategy(object: AnyObject): AnyObject {

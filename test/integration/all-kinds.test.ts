@@ -38,6 +38,7 @@ const neverSet = [
   'apps.v1.RollingUpdateStatefulSetStrategy.maxUnavailable',
   'batch.v1.CronJobSpec.timeZone',
   'core.v1.TopologySpreadConstraint.minDomains',
+  'core.v1.Probe.terminationGracePeriodSeconds',
   'autoscaling.v2.MetricSpec.containerResource',
   // `insecureSkipTLSVerify` must not be set together with `caBundle`.
   'apiregistration.v1.APIServiceSpec.insecureSkipTLSVerify',

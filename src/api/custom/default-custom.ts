@@ -79,10 +79,13 @@ function orDefault(node: Structural, value: Json, budget: DefaultsBudget, absent
   budget.charactersLeft--
   if (value !== null || (node.nullable && !absent)) return value
   const { value: filled, characters } = defaultOf(node)
-  budget.charactersLeft -= characters
+  if (node.default !== null) budget.charactersLeft -= characters + CHARACTERS_A_DEFAULT
   if (budget.charactersLeft < 0) throw tooLarge('the defaults of its schema make the object too large')
   return filled
 }
+
+/** The cost of setting a member, in characters that are written. */
+const CHARACTERS_A_DEFAULT = 32
 
 type Default = { readonly value: Json; readonly characters: number }
 

@@ -3,17 +3,31 @@ import { parseTime } from '../metadata/time.ts'
 import { utf8Length } from '../utf8.ts'
 
 /**
- * Returns whether a text has a format. Unknown formats accept every text, as upstream; `-` in
- * format names is ignored.
+ * Returns the check of a format. Unknown formats accept every text, as upstream; `-` in names of
+ * formats is ignored.
  *
+ * @returns null: it accepts every text
  * @source kube-openapi `pkg/validation/strfmt`, and the formats that apiextensions supports:
  * `pkg/apiserver/validation/formats.go`
  */
-export function isOfFormat(format: string, text: string): boolean {
-  return FORMATS.get(format.replaceAll('-', ''))?.(text) ?? true
+export function formatCheck(format: string): FormatCheck | null {
+  const name = format.replaceAll('-', '')
+  const accepts = FORMATS.get(name)
+  if (accepts === undefined) return null
+  return { accepts, charactersAStep: COUNTING.has(name) ? 2 : 12 }
+}
+
+export type FormatCheck = {
+  /** Returns whether a text has the format. */
+  readonly accepts: Format
+  /** How many characters are checked in one step. */
+  readonly charactersAStep: number
 }
 
 type Format = (text: string) => boolean
+
+/** Formats whose checks look at each character several times. */
+const COUNTING: ReadonlySet<string> = new Set(['creditcard', 'isbn', 'isbn10', 'isbn13'])
 
 /**
  * All checks are linear in the text: where backtracking is possible, the length is checked first.

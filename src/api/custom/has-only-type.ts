@@ -8,7 +8,7 @@ export function hasOnlyType(node: Structural, type: Structural['type']): boolean
   if (properties.size > 0 || additional !== null || items !== null || isMarked(node) || node.nullable)
     return false
   return Object.values(rules).every(
-    (rule) => rule === null || rule === '' || (Array.isArray(rule) && rule.length === 0),
+    (rule) => rule === null || rule === '' || rule === false || (Array.isArray(rule) && rule.length === 0),
   )
 }
 

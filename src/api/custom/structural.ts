@@ -35,6 +35,8 @@ export type Structural = {
   readonly defaulted: ReadonlyMap<string, Structural>
   /** Whether a descendant has a default. */
   readonly holdsDefaults: boolean
+  /** Whether it or a descendant is a set, a list of type map, or an embedded object. */
+  readonly holdsShapes: boolean
   readonly preserveUnknown: boolean
   /** An embedded object, with kind, apiVersion and metadata. */
   readonly embedded: boolean
@@ -77,6 +79,8 @@ export type ValueRules = {
   readonly anyOf: readonly Structural[]
   readonly oneOf: readonly Structural[]
   readonly not: Structural | null
+  /** Whether there is any of the last four. */
+  readonly hasJunctors: boolean
 }
 
 export type Bound = { readonly value: number | bigint; readonly exclusive: boolean }
@@ -119,6 +123,8 @@ export function readStructural(json: JsonObject, markers: MarkerNames): Structur
   const properties = new Map(members.flatMap(([name, of]) => (isJsonObject(of) ? [[name, read(of)]] : [])))
   const additional = additionalOf(json, read)
   const defaulted = new Map([...properties].filter(([, node]) => canFill(node)))
+  const embedded = memberOf(json, markers.embedded) === true
+  const listType = wordOf(json, markers.listType, ['atomic', 'set', 'map'])
   return {
     type: typeOf(json),
     title: textMember(json, 'title'),
@@ -130,10 +136,15 @@ export function readStructural(json: JsonObject, markers: MarkerNames): Structur
     items,
     defaulted,
     holdsDefaults: defaulted.size > 0 || canFill(items) || canFill(additional),
+    holdsShapes:
+      embedded ||
+      listType === 'set' ||
+      listType === 'map' ||
+      [items, additional, ...properties.values()].some(hasShapes),
     preserveUnknown: memberOf(json, markers.preserveUnknown) === true,
-    embedded: memberOf(json, markers.embedded) === true,
+    embedded,
     intOrString: memberOf(json, markers.intOrString) === true,
-    listType: wordOf(json, markers.listType, ['atomic', 'set', 'map']),
+    listType,
     listMapKeys: textsMember(json, markers.listMapKeys),
     mapType: wordOf(json, markers.mapType, ['atomic', 'granular']),
     rules: readRules(json, read),
@@ -157,6 +168,10 @@ function canFill(node: Structural['additional']): boolean {
   return typeof node === 'object' && node !== null && (node.default !== null || node.holdsDefaults)
 }
 
+function hasShapes(node: Structural['additional']): boolean {
+  return typeof node === 'object' && node?.holdsShapes === true
+}
+
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'] as const
 
 function typeOf(json: JsonObject): StructuralType {
@@ -176,7 +191,11 @@ function wordOf<T extends string>(json: JsonObject, name: string, known: readonl
 
 function readRules(json: JsonObject, read: (of: JsonObject) => Structural): ValueRules {
   const values = memberOf(json, 'enum')
-  const not = memberOf(json, 'not')
+  const notJson = memberOf(json, 'not')
+  const [allOf = [], anyOf = [], oneOf = []] = ['allOf', 'anyOf', 'oneOf'].map((name) =>
+    objectsMember(json, name).map(read),
+  )
+  const not = isJsonObject(notJson) ? read(notJson) : null
   return {
     format: textMember(json, 'format'),
     enum: isJsonList(values) ? values : [],
@@ -191,10 +210,8 @@ function readRules(json: JsonObject, read: (of: JsonObject) => Structural): Valu
     propertiesMin: count(json, 'minProperties'),
     propertiesMax: count(json, 'maxProperties'),
     required: textsMember(json, 'required'),
-    allOf: objectsMember(json, 'allOf').map(read),
-    anyOf: objectsMember(json, 'anyOf').map(read),
-    oneOf: objectsMember(json, 'oneOf').map(read),
-    not: isJsonObject(not) ? read(not) : null,
+    ...{ allOf, anyOf, oneOf, not },
+    hasJunctors: allOf.length + anyOf.length + oneOf.length > 0 || not !== null,
   }
 }
 

@@ -3,6 +3,7 @@ import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { elementsByKey } from './elements-by-key.ts'
 import { equalByKeys, schemaOf } from './equal-by-keys.ts'
+import type { Spend } from './sorted-text.ts'
 import type { Structural } from './structural.ts'
 
 /**
@@ -16,8 +17,10 @@ export class UnchangedValues {
   /** The root as rules see it. */
   readonly #body: Found
   readonly #found = new Map<Path, Found>()
+  readonly #spend: Spend
 
-  constructor(schema: Structural, value: JsonObject, old: JsonObject) {
+  constructor(schema: Structural, value: JsonObject, old: JsonObject, spend: Spend) {
+    this.#spend = spend
     this.#root = new Found(schema, value, old, null)
     this.#body = new Found(schema, withoutMetadata(value), withoutMetadata(old), null)
   }
@@ -31,15 +34,16 @@ export class UnchangedValues {
     // Both objects were converted to the same version, so these do not show what was changed.
     if (at !== null && at.parent === null && (at.step === 'apiVersion' || at.step === 'kind')) return false
     const found = this.#find(at)
-    return (found === this.#root ? this.#body : found).isSame
+    return (found === this.#root ? this.#body : found).isSame(this.#spend)
   }
 
   #find(at: Path | null): Found {
     if (at === null) return this.#root
     let found = this.#found.get(at)
     if (found === undefined) {
+      this.#spend(4)
       const around = this.#find(at.parent)
-      found = around.isAt(at.parent) ? (around.inside(at) ?? around) : around
+      found = around.isAt(at.parent) ? (around.inside(at, this.#spend) ?? around) : around
       this.#found.set(at, found)
     }
     return found
@@ -72,8 +76,8 @@ class Found {
     this.#at = at
   }
 
-  get isSame(): boolean {
-    this.#isSame ??= equalByKeys(this.#schema, this.#value, this.#old)
+  isSame(spend: Spend): boolean {
+    this.#isSame ??= equalByKeys(this.#schema, this.#value, this.#old, spend)
     return this.#isSame
   }
 
@@ -82,8 +86,8 @@ class Found {
   }
 
   /** @returns null: there is no value, or none that it replaces */
-  inside(at: Path): Found | null {
-    return typeof at.step === 'number' ? this.#item(at, at.step) : this.#member(at, at.step)
+  inside(at: Path, spend: Spend): Found | null {
+    return typeof at.step === 'number' ? this.#item(at, at.step, spend) : this.#member(at, at.step)
   }
 
   #member(at: Path, name: string): Found | null {
@@ -95,13 +99,13 @@ class Found {
     return new Found(schema, value, old, at)
   }
 
-  #item(at: Path, index: number): Found | null {
+  #item(at: Path, index: number, spend: Spend): Found | null {
     const { items, listType } = this.#schema
     if (!isJsonList(this.#value) || !isJsonList(this.#old) || items === null) return null
     // Only elements of a list of type map replace others.
     const value = listType === 'map' ? this.#value[index] : undefined
     if (value === undefined) return null
-    this.#byKey ??= elementsByKey(this.#schema, this.#old)
+    this.#byKey ??= elementsByKey(this.#schema, this.#old, spend)
     const old = this.#byKey(value)
     return old === undefined ? null : new Found(items, value, old, at)
   }

@@ -5,8 +5,8 @@ import type { Json, JsonObject } from '../json.ts'
 import { isJsonList, isJsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { listIndex, member } from '../schema/path.ts'
-import { StepBudgetExceeded, StepBudget } from '../step-budget.ts'
-import { customLimits } from './limits.ts'
+import { StepBudgetExceeded } from '../step-budget.ts'
+import type { StepBudget } from '../step-budget.ts'
 import type { Structural, ValueRules } from './structural.ts'
 import { checkShapes } from './value-shapes.ts'
 import {
@@ -34,11 +34,16 @@ export type ValidationSinks = {
  * distinct elements of sets and maps, and embedded objects.
  *
  * @param object as `conformCustom` and `defaultCustom` leave it
+ * @param work shared by all checks of one request
  * @returns whether it was checked completely; if the step limit ended the check, the last finding
  * reports that
  */
-export function validateCustom(root: Structural, object: JsonObject, sinks: ValidationSinks): boolean {
-  const work = new StepBudget(customLimits.validationStepsMax)
+export function validateCustom(
+  root: Structural,
+  object: JsonObject,
+  sinks: ValidationSinks,
+  work: StepBudget,
+): boolean {
   return bounded(sinks.others, () => {
     check(root, object, null, sinks.values, work)
     checkShapes({ ...root, embedded: false }, object, null, {
@@ -49,11 +54,19 @@ export function validateCustom(root: Structural, object: JsonObject, sinks: Vali
   })
 }
 
-/** Returns whether a list of an object repeats an element that must be unique. */
-export function repeatsElements(root: Structural, object: JsonObject): boolean {
-  const work = new StepBudget(customLimits.validationStepsMax)
+/**
+ * Returns whether a list of an object repeats an element that must be unique.
+ *
+ * @param found receives a finding if the step limit ended the check
+ */
+export function repeatsElements(
+  root: Structural,
+  object: JsonObject,
+  found: Findings,
+  work: StepBudget,
+): boolean {
   const lists = new Findings()
-  bounded(new Findings(), () => {
+  bounded(found, () => {
     checkShapes({ ...root, embedded: false }, object, null, { findings: new Findings(), lists, work })
   })
   return lists.count > 0
@@ -93,17 +106,17 @@ function check(node: Structural, value: Json, at: Path | null, findings: Finding
   if (findings.isFull) return
   const { rules } = node
   findings.add(checkType(node, value, at))
-  if (rules.enum.length > 0) findings.add(checkEnum(rules, value, at, work))
+  checkEnum(rules, value, at, findings, work)
   if (value === null) return
-  checkJunctors(rules, value, at, findings, work)
-  if (typeof value === 'string') for (const cause of checkText(rules, value, at, work)) findings.add(cause)
-  else if (typeof value === 'number' || typeof value === 'bigint') {
-    for (const cause of checkNumber(rules, value, at)) findings.add(cause)
-  } else if (isJsonList(value)) checkList(node, value, at, findings, work)
+  if (rules.hasJunctors) checkJunctors(rules, value, at, findings, work)
+  if (typeof value === 'string') checkText(rules, value, at, findings, work)
+  else if (typeof value === 'number' || typeof value === 'bigint') checkNumber(rules, value, at, findings)
+  else if (isJsonList(value)) checkList(node, value, at, findings, work)
   else if (isJsonObject(value)) checkObject(node, value, at, findings, work)
 }
 
 function checkType(node: Structural, value: Json, at: Path | null): Finding | null {
+  if (node.type === '' && !node.intOrString) return null
   const types = allowedTypes(node)
   const type = typeOfValue(value)
   if (isOfType(types, type) || (type === 'null' && node.nullable)) return null
@@ -119,7 +132,7 @@ function checkList(
 ): void {
   const { items, rules } = node
   if (items !== null) list.forEach((item, index) => check(items, item, listIndex(at, index), findings, work))
-  for (const cause of checkCount(rules, list.length, at)) findings.add(cause)
+  checkCount(rules, list.length, at, findings)
 }
 
 function checkObject(
@@ -131,7 +144,7 @@ function checkObject(
 ): void {
   const { rules, properties, additional } = node
   const names = Object.keys(object)
-  work.spend(Math.ceil(names.length / MEMBERS_A_STEP), at)
+  work.spend(names.length, at)
   const miscounted = checkMemberCount(rules, names.length, at)
   findings.add(miscounted)
   // As upstream: other errors of the object are reported only if the number of members is right.
@@ -139,7 +152,7 @@ function checkObject(
   for (const name of names) {
     const schema = properties.get(name) ?? additional
     if (schema === null || schema === true) continue
-    if (schema === false) findings.add(wrong(member(at, name), name, 'is a forbidden property'))
+    if (schema === false) findings.add(wrong(member(at, name), name, () => 'is a forbidden property'))
     else check(schema, object[name] as Json, member(at, name), findings, work)
   }
   work.spend(rules.required.length, at)
@@ -147,9 +160,6 @@ function checkObject(
     findings.add(Object.hasOwn(object, name) ? null : required(member(at, name)))
   }
 }
-
-/** Members per step: looking up a member's schema costs less than checking its value. */
-const MEMBERS_A_STEP = 4
 
 function checkJunctors(
   rules: ValueRules,
@@ -161,6 +171,8 @@ function checkJunctors(
   const tried = (node: Structural): Findings => {
     const found = new Findings()
     check(node, value, at, found, work)
+    // Findings are made, and merged into those around them.
+    work.spend(found.count * STEPS_A_FINDING, at)
     return found
   }
   const say = (words: string): void => {
@@ -188,6 +200,8 @@ function checkJunctors(
   }
   if (not !== null && isClean(tried(not))) say('must not validate the schema (not)')
 }
+
+const STEPS_A_FINDING = 2
 
 function meetsOne(
   nodes: readonly Structural[],

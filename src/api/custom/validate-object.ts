@@ -3,6 +3,8 @@ import type { Finding } from '../errors/field-error.ts'
 import { objectMember, textMember, textsMember } from '../json.ts'
 import type { JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
+import { StepBudget } from '../step-budget.ts'
+import { customLimits } from './limits.ts'
 import { evaluateRules } from './rules/evaluate-rules.ts'
 import type { Replaced } from './rules/evaluate-rules.ts'
 import type { RuleNode } from './rules/rule-tree.ts'
@@ -28,6 +30,7 @@ export type ValidatedBy = {
  * Validates an object against the schema of its definition, and then by its rules.
  *
  * @param replaced null: the object is new
+ * @param work shared by all checks against the schema
  * @source apiextensions `pkg/registry/customresource/{strategy,validator}.go`
  */
 export function validateObject(
@@ -35,21 +38,22 @@ export function validateObject(
   object: JsonObject,
   replaced: ReplacedObject | null,
   found: Findings,
+  work = new StepBudget(customLimits.validationStepsMax),
 ): void {
-  const change = replaced === null ? null : changeOf(root, object, replaced)
+  const change = replaced === null ? null : changeOf(root, object, replaced, work)
   let sinks = newSinks(new Findings())
-  let isComplete = validateCustom(root, object, sinks)
+  let isComplete = validateCustom(root, object, sinks, work)
   if (change !== null && isComplete && sinks.values.count > 0) {
     // Most objects have no errors, so only few are compared with the objects that they replace.
     sinks = newSinks(new ToleratingFindings(change))
-    isComplete = validateCustom(root, object, sinks)
+    isComplete = validateCustom(root, object, sinks, work)
   }
   const { values, lists, others } = sinks
   found.merge(values)
   found.merge(others)
   if (lists.count > 0) {
     // As upstream: an object that repeated elements before may still do so.
-    const isOld = replaced !== null && repeatsElements(root, replaced.object)
+    const isOld = replaced !== null && repeatsElements(root, replaced.object, found, work)
     const sink = isOld ? replaced.tolerated : found
     sink.merge(lists)
   }
@@ -76,12 +80,17 @@ function isFinalized(object: JsonObject, { object: before, isUnchanged }: Replac
   return isAnyRemoved && isUnchanged(null)
 }
 
-function changeOf(root: Structural, object: JsonObject, replaced: ReplacedObject): Replaced {
+function changeOf(
+  root: Structural,
+  object: JsonObject,
+  replaced: ReplacedObject,
+  work: StepBudget,
+): Replaced {
   let unchanged: UnchangedValues | null = null
   return {
     ...replaced,
     isUnchanged: (at) => {
-      unchanged ??= new UnchangedValues(root, object, replaced.object)
+      unchanged ??= new UnchangedValues(root, object, replaced.object, (steps) => work.spend(steps, null))
       return unchanged.has(at)
     },
   }

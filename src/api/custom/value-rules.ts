@@ -1,58 +1,63 @@
 import { invalid, notSupported, tooMany } from '../errors/field-error.ts'
 import type { Finding } from '../errors/field-error.ts'
+import type { Findings } from '../errors/findings.ts'
 import type { Json } from '../json.ts'
-import { equalJson } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { findingLimits } from '../limits.ts'
 import { shortJson } from '../errors/short-text.ts'
 import type { StepBudget } from '../step-budget.ts'
-import { isOfFormat } from './formats.ts'
-import { compilePattern } from './pattern.ts'
-import type { Pattern } from './pattern.ts'
+import { compiledRules } from './compiled-rules.ts'
 import type { Bound, ValueRules } from './structural.ts'
 
 /**
- * Checks of one value against the rules of its schema other than its type. Each yields a finding,
- * or null when the rule is satisfied. Rules for other types are ignored.
+ * Checks of one value against the rules of its schema other than its type. Each adds a finding for
+ * each rule, or null when the rule is satisfied. Rules for other types are ignored.
  *
  * @source kube-openapi `pkg/validation/validate`, for the rules and messages
  */
 
 export function checkEnum(
-  { enum: values }: ValueRules,
+  rules: ValueRules,
   value: Json,
   at: Path | null,
+  findings: Findings,
   work: StepBudget,
-): Finding | null {
-  if (values.length === 0) return null
-  work.spend(values.length, at)
-  if (values.some((known) => equalJson(known, value))) return null
-  const words = values
-    .slice(0, ENUM_SHOWN_MAX)
-    .map((known) => (typeof known === 'string' ? known : shortJson(known, ENUM_VALUE_LENGTH_MAX)))
-  return notSupported(at, value, words)
+): void {
+  if (rules.enum.length === 0) return
+  const { known } = compiledRules(rules)
+  const isKnown = known.has(value, (steps) => work.spend(steps, at))
+  findings.add(isKnown ? null : notSupported(at, value, known.words))
 }
 
-/** Limits on how an error shows an enum: values, and characters of a value that is not a string. */
-const ENUM_SHOWN_MAX = 100
-const ENUM_VALUE_LENGTH_MAX = 256
-
-export function* checkText(
+export function checkText(
   rules: ValueRules,
   value: string,
   at: Path | null,
+  findings: Findings,
   work: StepBudget,
-): Iterable<Finding | null> {
+): void {
   const { lengthMin, lengthMax, pattern, format } = rules
-  const isLimited = lengthMin !== null || lengthMax !== null
-  if (isLimited || format !== '') work.spend(Math.ceil(value.length / CHARACTERS_A_STEP), at)
-  if (isLimited) yield checkLength(rules, value, at)
-  if (pattern !== '') yield checkPattern(rules, value, at, work)
-  if (format !== '' && !isOfFormat(format, value)) yield wrongType(at, format, value)
+  if (lengthMin !== null || lengthMax !== null) {
+    work.spend(Math.ceil(value.length / CHARACTERS_A_STEP), at)
+    findings.add(checkLength(rules, value, at))
+  }
+  if (pattern !== '') findings.add(checkPattern(rules, value, at, work))
+  if (format === '') return
+  const misformatted = checkFormat(rules, value, at, work)
+  if (misformatted !== null) findings.add(misformatted)
 }
 
-/** Characters per step, for counting them or checking a format. */
+/** Characters per step, for counting them. */
 const CHARACTERS_A_STEP = 64
+
+function checkFormat(rules: ValueRules, value: string, at: Path | null, work: StepBudget): Finding | null {
+  const { format } = compiledRules(rules)
+  if (format === null) return null
+  work.spend(STEPS_FOR_FORMAT + Math.ceil(value.length / format.charactersAStep), at)
+  return format.accepts(value) ? null : wrongType(at, rules.format, value)
+}
+
+const STEPS_FOR_FORMAT = 5
 
 function checkLength({ lengthMin, lengthMax }: ValueRules, value: string, at: Path | null): Finding | null {
   const length = codePoints(value)
@@ -65,7 +70,7 @@ function checkLength({ lengthMin, lengthMax }: ValueRules, value: string, at: Pa
     }
   }
   if (lengthMin === null || length >= lengthMin) return null
-  return wrong(at, value, `should be at least ${lengthMin} chars long`)
+  return wrong(at, value, () => `should be at least ${lengthMin} chars long`)
 }
 
 function codePoints(text: string): number {
@@ -79,35 +84,27 @@ function codePoints(text: string): number {
   return count
 }
 
-/** Patterns are compiled at first use, and released with their schema. */
-const compiled = new WeakMap<ValueRules, Pattern | string>()
-
 function checkPattern(rules: ValueRules, value: string, at: Path | null, work: StepBudget): Finding | null {
-  let pattern = compiled.get(rules)
-  if (pattern === undefined) {
-    pattern = compilePattern(rules.pattern)
-    compiled.set(rules, pattern)
-  }
+  const { pattern } = compiledRules(rules)
+  if (pattern === null) return null
   // The definition was validated; this is only reachable if limits were lowered since.
-  if (typeof pattern === 'string') return wrong(at, value, `cannot be matched, as ${pattern}`)
-  work.spend(Math.ceil((value.length * (pattern.size + OVERHEAD)) / 64), at)
-  return pattern.matches(value) ? null : wrong(at, value, `should match '${rules.pattern}'`)
+  if (typeof pattern === 'string') return wrong(at, value, () => `cannot be matched, as ${pattern}`)
+  work.spend(pattern.steps(value), at)
+  return pattern.matches(value) ? null : wrong(at, value, () => `should match '${rules.pattern}'`)
 }
 
-/** The constant cost of matching one character, in instructions. */
-const OVERHEAD = 100
-
-export function* checkNumber(
+export function checkNumber(
   rules: ValueRules,
   value: number | bigint,
   at: Path | null,
-): Iterable<Finding | null> {
+  findings: Findings,
+): void {
   const { minimum, maximum, multipleOf } = rules
-  if (maximum !== null) yield checkMaximum(maximum, value, at)
-  if (minimum !== null) yield checkMinimum(minimum, value, at)
-  if (multipleOf !== null && !isMultiple(value, multipleOf)) {
-    yield wrong(at, value, `should be a multiple of ${multipleOf}`)
-  }
+  if (maximum !== null) findings.add(checkMaximum(maximum, value, at))
+  if (minimum !== null) findings.add(checkMinimum(minimum, value, at))
+  if (multipleOf === null) return
+  const isRight = isMultiple(value, multipleOf)
+  findings.add(isRight ? null : wrong(at, value, () => `should be a multiple of ${multipleOf}`))
 }
 
 function checkMaximum(
@@ -116,7 +113,7 @@ function checkMaximum(
   at: Path | null,
 ): Finding | null {
   if (exclusive ? value < bound : value <= bound) return null
-  return wrong(at, value, `should be less than ${exclusive ? '' : 'or equal to '}${bound}`)
+  return wrong(at, value, () => `should be less than ${exclusive ? '' : 'or equal to '}${bound}`)
 }
 
 function checkMinimum(
@@ -125,7 +122,7 @@ function checkMinimum(
   at: Path | null,
 ): Finding | null {
   if (exclusive ? value > bound : value >= bound) return null
-  return wrong(at, value, `should be greater than ${exclusive ? '' : 'or equal to '}${bound}`)
+  return wrong(at, value, () => `should be greater than ${exclusive ? '' : 'or equal to '}${bound}`)
 }
 
 /** @param factor 0 and negative factors have no multiples */
@@ -150,17 +147,19 @@ function isWhole(value: number | bigint): boolean {
   return typeof value === 'bigint' || Number.isInteger(value)
 }
 
-export function* checkCount(rules: ValueRules, count: number, at: Path | null): Iterable<Finding | null> {
+export function checkCount(rules: ValueRules, count: number, at: Path | null, findings: Findings): void {
   const { itemsMin, itemsMax } = rules
-  if (itemsMin !== null)
-    yield count < itemsMin ? wrong(at, count, `should have at least ${itemsMin} items`) : null
-  if (itemsMax !== null) yield count > itemsMax ? tooMany(at, count, itemsMax) : null
+  if (itemsMin !== null) {
+    const isRight = count >= itemsMin
+    findings.add(isRight ? null : wrong(at, count, () => `should have at least ${itemsMin} items`))
+  }
+  if (itemsMax !== null) findings.add(count > itemsMax ? tooMany(at, count, itemsMax) : null)
 }
 
 export function checkMemberCount(rules: ValueRules, count: number, at: Path | null): Finding | null {
   const { propertiesMin, propertiesMax } = rules
   if (propertiesMin !== null && count < propertiesMin) {
-    return wrong(at, count, `should have at least ${propertiesMin} properties`)
+    return wrong(at, count, () => `should have at least ${propertiesMin} properties`)
   }
   return propertiesMax !== null && count > propertiesMax ? tooMany(at, count, propertiesMax) : null
 }
@@ -172,6 +171,7 @@ export function wrongType(at: Path | null, wanted: string, shown: string): Findi
   return { ...invalid(at, shown, words), reason: 'FieldValueTypeInvalid' }
 }
 
-export function wrong(at: Path | null, value: Json, words: string): Finding {
-  return invalid(at, value, (field) => `${field} in body ${words}`)
+/** @param words called when the error is shown: most are not */
+export function wrong(at: Path | null, value: Json, words: () => string): Finding {
+  return invalid(at, value, (field) => `${field} in body ${words()}`)
 }

@@ -28,10 +28,14 @@ type Check = {
  * @source apiextensions `pkg/apiserver/schema/{listtype,objectmeta}`
  */
 export function checkShapes(node: Structural, value: Json, at: Path | null, check: Check): void {
+  if (!node.holdsShapes) return
   check.work.spend(1, at)
   if (check.findings.isFull || check.lists.isFull) return
   if (isJsonObject(value)) {
-    if (node.embedded) checkEmbedded(value, at, check.findings)
+    if (node.embedded) {
+      check.work.spend(STEPS_FOR_EMBEDDED + STEPS_A_VALUE * valuesIn(memberOf(value, 'metadata')), at)
+      checkEmbedded(value, at, check.findings)
+    }
     checkMembers(node, value, at, check)
     return
   }
@@ -48,7 +52,9 @@ function checkMembers(
   at: Path | null,
   check: Check,
 ): void {
-  for (const name of Object.keys(object)) {
+  const names = Object.keys(object)
+  check.work.spend(names.length, at)
+  for (const name of names) {
     const own = properties.get(name)
     const value = object[name] as Json
     if (own !== undefined) checkShapes(own, value, member(at, name), check)
@@ -58,12 +64,14 @@ function checkMembers(
   }
 }
 
+const STEPS_AN_ELEMENT = 3
+
 /** @param keys identify the elements */
 function checkSet(keys: readonly Json[], at: Path | null, { lists, work }: Check): void {
   const seen = new Map<string, number>()
   keys.forEach((key, index) => {
-    const text = sortedText(key)
-    work.spend(Math.ceil(text.length / 64), at)
+    work.spend(STEPS_AN_ELEMENT, at)
+    const text = sortedText(key, (steps) => work.spend(steps, at))
     const times = seen.get(text) ?? 0
     seen.set(text, times + 1)
     // A value is reported once, however often it is repeated.
@@ -88,6 +96,16 @@ function checkMap({ listMapKeys }: Structural, list: readonly Json[], at: Path |
     keys.push(key)
   }
   checkSet(keys, at, check)
+}
+
+/** The members of an embedded object are checked by the rules of every kind, which cost more. */
+const STEPS_FOR_EMBEDDED = 10
+const STEPS_A_VALUE = 4
+
+function valuesIn(value: Json | undefined): number {
+  if (isJsonList(value)) return value.reduce<number>((sum, item) => sum + valuesIn(item), 1)
+  if (!isJsonObject(value)) return 1
+  return Object.keys(value).reduce((sum, name) => sum + valuesIn(value[name]), 1)
 }
 
 /** Checks the members that every object has. @param at its path; null: the root */

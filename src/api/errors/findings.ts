@@ -11,11 +11,12 @@ import { StepBudgetExceeded, StepBudget } from '../step-budget.ts'
  */
 export class Findings {
   readonly #list: Finding[] = []
-  readonly #work: StepBudget
+  /** null: its own, which was not needed yet. */
+  #work: StepBudget | null
   #held = 0
 
-  /** @param work shared with other checks of the same request; unset: its own */
-  constructor(work = new StepBudget(findingLimits.stepsMax)) {
+  /** @param work shared with other checks of the same request; null: its own */
+  constructor(work: StepBudget | null = null) {
     this.#work = work
   }
 
@@ -53,6 +54,7 @@ export class Findings {
 
   /** @throws StepBudgetExceeded when all steps are spent */
   spend(steps: number, at: Path | null): void {
+    this.#work ??= new StepBudget(findingLimits.stepsMax)
     this.#work.spend(steps, at)
   }
 }

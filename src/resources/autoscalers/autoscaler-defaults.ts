@@ -40,11 +40,22 @@ function filledBehavior(behavior: JsonObject): JsonObject {
   }
 }
 
-/** Drops the metric of one container: it is alpha in release 1.24, and off by default. */
-export function withoutContainerMetrics(object: AnyObject): AnyObject {
+/**
+ * Drops the metrics of single containers, whose feature is off in release 1.24, unless the stored
+ * autoscaler has one.
+ *
+ * @param current null: the autoscaler is new
+ * @source upstream `pkg/registry/autoscaling/horizontalpodautoscaler`
+ */
+export function withoutContainerMetrics(object: AnyObject, current: AnyObject | null): AnyObject {
+  if (!hasContainerMetric(object) || (current !== null && hasContainerMetric(current))) return object
   const spec = objectMember(object, 'spec')
   const metrics = objectsMember(spec, 'metrics')
-  if (!metrics.some((metric) => Object.hasOwn(metric, 'containerResource'))) return object
   const kept = metrics.map((metric) => withoutMembers(metric, 'containerResource'))
   return { ...object, spec: { ...spec, metrics: kept } }
+}
+
+function hasContainerMetric(object: AnyObject): boolean {
+  const metrics = objectsMember(objectMember(object, 'spec'), 'metrics')
+  return metrics.some((metric) => Object.hasOwn(metric, 'containerResource'))
 }

@@ -1,9 +1,12 @@
 import type { JsonObject } from '../../api/json.ts'
-import { objectMember, objectsMember, textMember, withoutMembers } from '../../api/json.ts'
+import { memberOf, objectMember, objectsMember, textMember, withoutMembers } from '../../api/json.ts'
 import { containerLists } from '../containers/container-lists.ts'
 import { withEach } from './pod-defaults.ts'
 
 const CONSTRAINTS = 'topologySpreadConstraints'
+/** Probes that may have a grace period of their own. */
+const FATAL_PROBES = ['livenessProbe', 'startupProbe'] as const
+const GRACE_PERIOD = 'terminationGracePeriodSeconds'
 
 /**
  * Returns the spec of a Pod without the effect of fields whose features are off in release 1.24,
@@ -16,9 +19,29 @@ const CONSTRAINTS = 'topologySpreadConstraints'
 export function withoutDisabledFields(spec: JsonObject, before: JsonObject | null): JsonObject {
   let next = spec
   if (before === null || !usesMinDomains(before)) next = withEach(next, CONSTRAINTS, withoutMinDomains)
-  if (before !== null && usesProcMount(before)) return next
-  for (const list of containerLists) next = withEach(next, list, withDefaultProcMount)
+  const changes: ((container: JsonObject) => JsonObject)[] = []
+  if (before === null || !usesProbeGrace(before)) changes.push(withoutProbeGrace)
+  if (before === null || !usesProcMount(before)) changes.push(withDefaultProcMount)
+  for (const change of changes) {
+    for (const list of containerLists) next = withEach(next, list, change)
+  }
   return next
+}
+
+function usesProbeGrace(spec: JsonObject): boolean {
+  return containerLists.some((list) => objectsMember(spec, list).some(hasProbeGrace))
+}
+
+function hasProbeGrace(container: JsonObject): boolean {
+  return FATAL_PROBES.some((name) => memberOf(objectMember(container, name), GRACE_PERIOD) !== undefined)
+}
+
+function withoutProbeGrace(container: JsonObject): JsonObject {
+  if (!hasProbeGrace(container)) return container
+  const probes = FATAL_PROBES.filter((name) => Object.hasOwn(container, name)).map(
+    (name) => [name, withoutMembers(objectMember(container, name), GRACE_PERIOD)] as const,
+  )
+  return { ...container, ...Object.fromEntries(probes) }
 }
 
 function usesMinDomains(spec: JsonObject): boolean {

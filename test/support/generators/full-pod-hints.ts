@@ -49,9 +49,8 @@ function uniquePort(maker: ObjectMaker): number {
 export const containerMends: { readonly [shape: string]: Mend } = {
   'core.v1.Probe': (probe) => {
     probe['successThreshold'] = 1
-  },
-  'core.v1.Container': (container) => {
-    without(container['readinessProbe'], 'terminationGracePeriodSeconds')
+    // The server drops it, and readiness probes must not have it.
+    delete probe['terminationGracePeriodSeconds']
   },
   'core.v1.ContainerPort': (port) => {
     port['hostPort'] = port['containerPort'] ?? 0

@@ -1,4 +1,4 @@
-import { isOfFormat } from '../../custom/formats.ts'
+import { formatCheck } from '../../custom/formats.ts'
 import {
   checkDns1035Label,
   checkDns1123Label,
@@ -105,5 +105,6 @@ export const namedFormats: readonly FunctionEntry[] = [
 ]
 
 function ofFormat(format: string, error: string): NameRule {
-  return (text) => (isOfFormat(format, text) ? [] : [error])
+  const check = formatCheck(format)
+  return (text) => (check === null || check.accepts(text) ? [] : [error])
 }

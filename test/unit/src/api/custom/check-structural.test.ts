@@ -363,13 +363,13 @@ void describe('limits on schemas', () => {
 
   void test('defaults of all versions share one step limit', () => {
     const value = Array.from({ length: 3000 }, () => 'x')
-    const anyOf = Array.from({ length: 300 }, (_, n) => ({ enum: [`never ${n}`] }))
+    const anyOf = Array.from({ length: 30 }, (_, n) => ({ enum: [`never ${n}`] }))
     const items = { ...text, not: { anyOf } }
     const schema = around({ type: 'array', items, default: value })
     const budget = newCheckBudget()
     const reported = [1, 2].map(() => wrong(schema, false, budget).join())
     assert.equal(reported[0], '')
-    assert.match(reported[1] ?? '', /needs more than 2000000 steps/)
+    assert.match(reported[1] ?? '', /needs more than 500000 steps/)
   })
 
   void test('a schema with too many errors reports the first ones', () => {

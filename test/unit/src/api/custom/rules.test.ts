@@ -314,7 +314,7 @@ void describe('cost limits', () => {
   })
 
   void test('a long text is not matched against an expression that would take too many steps', () => {
-    const reported = wrong({ type: 'string', pattern: '^(?:ab?)+$' }, 'a'.repeat(2_000_000))
+    const reported = wrong({ type: 'string', pattern: '^[ab]*a[ab]{30}$' }, 'a'.repeat(2_000_000))
     assert.match(reported.join(), /^FieldValueForbidden a: Forbidden: .* needs more than \d+ steps$/)
   })
 
@@ -341,7 +341,7 @@ void describe('cost limits', () => {
         /^FieldValueForbidden a: Forbidden: .* needs more than \d+ steps$/,
       )
       const { allOf, ...once } = schema
-      assert.deepEqual(wrong({ ...once, allOf: allOf.slice(0, 10) }, value), [])
+      assert.deepEqual(wrong({ ...once, allOf: allOf.slice(0, 4) }, value), [])
     })
   }
 

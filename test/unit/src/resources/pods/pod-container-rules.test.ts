@@ -182,11 +182,6 @@ void test('a handler has exactly one type, with its required fields', async () =
     ],
     [probe({ exec, successThreshold: 2 }), `FieldValueInvalid ${at}.successThreshold`, 'must be 1'],
     [
-      probe({ exec, terminationGracePeriodSeconds: 0 }),
-      `FieldValueInvalid ${at}.terminationGracePeriodSeconds`,
-      'must be greater than 0',
-    ],
-    [
       having({ readinessProbe: { exec, terminationGracePeriodSeconds: 1 } }),
       `FieldValueInvalid ${first}.readinessProbe.terminationGracePeriodSeconds`,
       'must not be set for readinessProbes',
