@@ -55,9 +55,9 @@ export class WebhookStatistics {
   }
 
   /**
-   * Returns the time in which the calls of the slots were made: the newest slot is not over yet, and
-   * the first ones may have begun before these statistics did. Shorter times would turn a single
-   * call into a high rate.
+   * Returns the time in which the calls of the slots were made: the newest slot is not over yet,
+   * and the first ones may have begun before these statistics did. Shorter times would turn a
+   * single call into a high rate.
    */
   #countedMs(nowMs: number): number {
     const firstSlotMs = (this.#slot - SLOTS + 1) * SLOT_MS

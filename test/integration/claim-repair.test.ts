@@ -157,7 +157,7 @@ void test('a serving member releases leaked claims, claims what older versions d
   assert.match(text, /^orch_service_claims_restored(_total)? 1$/m)
 })
 
-void test('a release that is applied late takes no claim from a Service that got the address meanwhile', async (t) => {
+void test('a release that is applied late takes no claim from a Service that got the address before it', async (t) => {
   const member = await Member.start(t)
   const held = member.holdNext()
   await member.write([leakOf('10.0.0.7')])
@@ -173,7 +173,7 @@ void test('a release that is applied late takes no claim from a Service that got
   assert.equal((await member.create('b', '10.0.0.7')).status, 422)
 })
 
-void test('a claim that is restored late does not go to a Service that is gone meanwhile', async (t) => {
+void test('a claim that is restored late does not go to a Service that was deleted before', async (t) => {
   const member = await Member.start(t)
   const held = member.holdNext()
   await member.storeOlder('old', '10.0.0.9')
