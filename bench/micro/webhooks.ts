@@ -56,7 +56,7 @@ function webhooksOf({ names, store, catalog }: RegistryParts) {
     () => clients.close(),
   )
   const metrics = new AdmissionMetrics(new MetricsRegistry())
-  const statistics = new AllWebhookStatistics()
+  const statistics = new AllWebhookStatistics(clock)
   const caller = new WebhookCaller({ clock, random, names, clients, statistics, metrics })
   const parts = { source, caller, freshness: new Freshness({ store, proofAgeMs: () => 0, source }) }
   return {

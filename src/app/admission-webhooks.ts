@@ -46,7 +46,7 @@ const EVENT_CALL_MS_MAX = 10_000
 /** The admission webhooks of this member. */
 export class AdmissionWebhooks {
   readonly #site: Pick<MemberContext, 'clock' | 'random' | 'names' | 'log' | 'config'>
-  readonly #statistics = new AllWebhookStatistics()
+  readonly #statistics: AllWebhookStatistics
   readonly #source: WebhookSource
   readonly #clients: WebhookClients
   readonly #caller: WebhookCaller
@@ -58,6 +58,7 @@ export class AdmissionWebhooks {
     const { clock, random, names } = site
     const { store, catalog, caughtUp, credentials, metrics } = dependencies
     this.#site = site
+    this.#statistics = new AllWebhookStatistics(clock)
     this.#source = new WebhookSource({ names, store, clock, catalog })
     this.#clients = new WebhookClients({ clock, random, credentials })
     this.#freshness = new Freshness({ store, proofAgeMs: () => caughtUp.ageMs(), source: this.#source })

@@ -48,6 +48,8 @@ export class AuditLogWriter {
   #file: LogFile | null
   #rotateAt: number
   #writing: Promise<void> | null = null
+  /** Whether it was closed while the disk did not respond. A write may still end. */
+  #abandoned = false
   readonly #reporter: DroppedEventReporter
 
   /** @param file at `path`, open */
@@ -114,7 +116,10 @@ export class AuditLogWriter {
     return () => void this.#waiters.delete(waiter)
   }
 
-  /** Writes what waits, up to a time limit for the disk. Nothing may be added afterwards. */
+  /**
+   * Writes what waits, up to a time limit for the disk; the rest is dropped. Nothing may be added
+   * afterwards.
+   */
   async close(): Promise<void> {
     const { clock } = this.#dependencies
     const pending = this.#writing
@@ -127,12 +132,23 @@ export class AuditLogWriter {
         })
       })
       if (!isDone) {
-        this.#drop(this.#taken - this.#settled, 'the member shuts down and the disk does not respond')
+        this.#abandon('the member shuts down and the disk does not respond')
+        void pending.then(() => this.#dropFile())
         return
       }
     }
     await this.#file?.close()
     this.#file = null
+  }
+
+  /** Drops all lines, so that no call waits for them any more. */
+  #abandon(cause: string): void {
+    const left = this.#taken - this.#settled
+    this.#queue = []
+    this.#queuedBytes = 0
+    this.#drop(left, cause)
+    this.#settle(left, false)
+    this.#abandoned = true
   }
 
   async #writeAll(): Promise<void> {
@@ -144,7 +160,9 @@ export class AuditLogWriter {
   async #writeSome(): Promise<void> {
     const bytesMax = await this.#prepareFile()
     const lines = this.#takeLines(bytesMax)
+    if (lines.length === 0) return
     const cause = await this.#append(Buffer.concat(lines))
+    if (this.#abandoned) return
     if (cause !== null) this.#drop(lines.length, cause)
     else if (!this.isFull) this.#reporter.recovered()
     this.#settle(lines.length, cause === null)

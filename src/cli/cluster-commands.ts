@@ -14,7 +14,12 @@ export function addClusterMembers(cluster: Command, terminal: Terminal, director
     )
     .argument('[name]', 'n4, n5 and so on; unset: the first that is free')
     .addOption(
-      new Option('--role <role>', 'learner: never votes').choices(['voter', 'learner']).default('voter'),
+      new Option(
+        '--role <role>',
+        'learner: does not vote until it is promoted; voter: votes once it has caught up',
+      )
+        .choices(['voter', 'learner'])
+        .default('voter'),
     )
     .addOption(directory())
     .addOption(timeoutOption())

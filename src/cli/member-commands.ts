@@ -41,7 +41,10 @@ function addComing(member: Command, terminal: Terminal, shared: SharedOptions): 
     )
     .argument('<name>', 'name of the new member: a DNS label')
     .addOption(
-      new Option('--role <role>', 'learner: never votes; voter: votes once it has caught up')
+      new Option(
+        '--role <role>',
+        'learner: does not vote until it is promoted; voter: votes once it has caught up',
+      )
         .choices(['voter', 'learner'])
         .default('voter'),
     )

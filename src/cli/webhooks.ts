@@ -113,8 +113,9 @@ export type WebhookRow = {
   readonly isSelective: boolean
   readonly suspendedUntil: string | null
   readonly perSecond: number
-  /** Average, weighted by the rate on each member; null: no call yet. */
+  /** Average, weighted by the calls that each member made; null: no call yet. */
   readonly averageMs: number | null
+  readonly allowed: number
   readonly denied: number
   readonly failed: number
   readonly skipped: number
@@ -153,6 +154,7 @@ function rowOf(member: string, one: Readonly<Record<string, unknown>>): WebhookR
     suspendedUntil: typeof suspendedUntil === 'string' ? suspendedUntil : null,
     perSecond: numberOf(one['perSecond']),
     averageMs: typeof averageMs === 'number' ? averageMs : null,
+    allowed: numberOf(one['allowed']),
     denied: numberOf(one['denied']),
     failed: numberOf(one['failed']),
     skipped: numberOf(one['skipped']),
@@ -164,11 +166,11 @@ function rowOf(member: string, one: Readonly<Record<string, unknown>>): WebhookR
 }
 
 function together(a: WebhookRow, b: WebhookRow): WebhookRow {
-  const perSecond = a.perSecond + b.perSecond
   return {
     ...a,
-    perSecond,
+    perSecond: a.perSecond + b.perSecond,
     averageMs: averageOf(a, b),
+    allowed: a.allowed + b.allowed,
     denied: a.denied + b.denied,
     failed: a.failed + b.failed,
     skipped: a.skipped + b.skipped,
@@ -180,9 +182,13 @@ function together(a: WebhookRow, b: WebhookRow): WebhookRow {
 
 function averageOf(a: WebhookRow, b: WebhookRow): number | null {
   if (a.averageMs === null || b.averageMs === null) return a.averageMs ?? b.averageMs
-  const calls = a.perSecond + b.perSecond
-  if (calls === 0) return (a.averageMs + b.averageMs) / 2
-  return (a.averageMs * a.perSecond + b.averageMs * b.perSecond) / calls
+  const [callsOfA, callsOfB] = [madeCalls(a), madeCalls(b)]
+  return (a.averageMs * callsOfA + b.averageMs * callsOfB) / (callsOfA + callsOfB)
+}
+
+/** Returns the number of calls that took time: at least one, because there is an average. */
+function madeCalls({ allowed, denied, failed }: WebhookRow): number {
+  return Math.max(1, allowed + denied + failed)
 }
 
 function webhookTable(rows: readonly WebhookRow[]): readonly string[] {

@@ -89,18 +89,19 @@ export class ConversionWebhooks implements ObjectConverter {
     const nowMs = clock.monotonicMs()
     calls.ended(outcomeOf(made), nowMs - startedMs, nowMs)
     const pair = { definition: webhook.definition, from: call.first.apiVersion, to: call.apiVersion }
-    metrics?.called(pair, made.kind === 'objects', nowMs - startedMs)
+    const isCalled = made.kind === 'objects' || made.breaker !== 'not-called'
+    if (isCalled) metrics?.called(pair, made.kind === 'objects', nowMs - startedMs)
     if (made.kind === 'objects') {
       breaker.succeeded()
       failures.succeeded()
       return made.objects
     }
     failures.failed(made.why)
-    calls.failedBecause(made.why, clock.wallMs())
+    if (isCalled) calls.failedBecause(made.why, clock.wallMs())
     // A call that the client did not wait for proves nothing about the webhook.
     const isCut = leftMs < limits.webhookMsMax && nowMs >= deadlineMs
     if (made.breaker === 'closes') breaker.succeeded()
-    else if (isCut || made.breaker === 'ignores') breaker.abandon()
+    else if (isCut || !isCalled || made.breaker === 'ignores') breaker.abandon()
     else breaker.failed(nowMs, made.breaker === 'counts' ? null : originOf(call.sent))
     throw failure(webhook, call, made.why)
   }
@@ -152,7 +153,8 @@ export class ConversionWebhooks implements ObjectConverter {
   #stateOf(webhook: ConversionWebhook): WebhookState {
     let state = this.#states.get(webhook)
     if (state === undefined) {
-      state = { calls: new WebhookStatistics(), failures: this.#dependencies.failuresOf(webhook) }
+      const { clock, failuresOf } = this.#dependencies
+      state = { calls: new WebhookStatistics(clock.monotonicMs()), failures: failuresOf(webhook) }
       this.#states.set(webhook, state)
     }
     return state
@@ -181,15 +183,17 @@ type Made =
  *
  * - `closes`: the webhook responded properly, but cannot convert these objects
  * - `ignores`: the failure is due to the objects of this call, or to this server
+ * - `not-called`: this server had no connection for the call
  * - `counts`: the webhook cannot be reached
  * - `counts-once`: the failure may be due to the objects of this call or of other calls; it counts
  *   once for each origin, see `originOf`
  */
-type BreakerEffect = 'closes' | 'ignores' | 'counts' | 'counts-once'
+type BreakerEffect = 'closes' | 'ignores' | 'not-called' | 'counts' | 'counts-once'
 
 /** A proper response that the objects cannot be converted counts as a denial. */
 function outcomeOf(made: Made): CallOutcome {
   if (made.kind === 'objects') return 'allowed'
+  if (made.breaker === 'not-called') return 'skipped'
   return made.breaker === 'closes' ? 'denied' : 'failed'
 }
 
@@ -198,7 +202,8 @@ function failed(why: string): Extract<Made, { readonly kind: 'failed' }> {
 }
 
 function breakerOf({ reason, phase }: OutwardFailure): BreakerEffect {
-  if (reason === 'busy' || reason === 'closed' || reason === 'too-large') return 'ignores'
+  if (reason === 'busy') return 'not-called'
+  if (reason === 'closed' || reason === 'too-large') return 'ignores'
   return phase === 'queue' || phase === 'response' ? 'counts-once' : 'counts'
 }
 

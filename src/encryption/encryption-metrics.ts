@@ -5,7 +5,7 @@ import type { SurveyEntry } from './survey.ts'
 
 export type EncryptionFigures = {
   readonly entries: readonly SurveyEntry[]
-  /** Reads of objects that this member could not decrypt; see `Decryption.onSealed`. */
+  /** Reads that failed, those of informers included; see `Decryption.onSealed`. */
   readonly sealedReads: number
   /** The key management services, by the name of the key. */
   readonly kms: ReadonlyMap<string, KmsHealth>
@@ -32,7 +32,7 @@ export function registerEncryptionMetrics(register: MetricsRegistry, read: () =>
   })
   new Counter({
     name: 'orch_encryption_sealed_reads_total',
-    help: 'Reads of objects that this member could not decrypt.',
+    help: 'Reads of stored objects that failed, those of this member itself included: it lacks the key, or the stored bytes were changed.',
     registers: [register],
     collect() {
       this.reset()

@@ -4,6 +4,7 @@ import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import type { ConnectionOptions as ConnectionSettings } from 'node:tls'
+import type { Clock } from '../../base/clock.ts'
 import type { ConnectionOptions as Connecting } from '../host/http-call.ts'
 import { hostLookup } from './host-lookup.ts'
 import type { Proxy } from './proxy.ts'
@@ -11,10 +12,11 @@ import type { Proxy } from './proxy.ts'
 export type ConnectionOptions = {
   readonly connectionsMax: number
   readonly idleMsMax: number
-  /** Ms without progress after which a connection through a proxy fails. */
+  /** Ms until a proxy must have connected to the server. */
   readonly tunnelMsMax: number
   readonly tls: https.AgentOptions
   readonly proxy: Proxy | null
+  readonly clock: Pick<Clock, 'after'>
 }
 
 /** Returns the pool of connections to the server of a URL. */
@@ -34,23 +36,25 @@ export function connectionsTo(url: URL, options: ConnectionOptions): http.Agent 
   return agent
 }
 
+type TunnelLimits = Pick<ConnectionOptions, 'tunnelMsMax' | 'clock'>
+
 type Connected = (error: Error | null, socket?: Duplex) => void
 
 /** Connects through a proxy: `CONNECT`, and TLS with the server inside. */
 class TunnelAgent extends https.Agent {
   readonly #proxy: Proxy
-  readonly #tunnelMsMax: number
+  readonly #limits: TunnelLimits
   readonly #isPlain: boolean
 
   constructor(
     agent: https.AgentOptions,
     proxy: Proxy,
-    { tunnelMsMax }: Pick<ConnectionOptions, 'tunnelMsMax'>,
+    { tunnelMsMax, clock }: TunnelLimits,
     isPlain: boolean,
   ) {
     super(agent)
     this.#proxy = proxy
-    this.#tunnelMsMax = tunnelMsMax
+    this.#limits = { tunnelMsMax, clock }
     this.#isPlain = isPlain
     // The protocol of the requests that it accepts.
     if (isPlain) Object.assign(this, { protocol: 'http:', defaultPort: 80 })
@@ -61,7 +65,7 @@ class TunnelAgent extends https.Agent {
     const { host, port, pending } = options
     const name = host ?? ''
     const target = `${name.includes(':') ? `[${name}]` : name}:${port ?? (this.#isPlain ? 80 : 443)}`
-    const giveUp = openTunnel(this.#proxy, target, this.#tunnelMsMax, (error, tunnel) => {
+    const giveUp = openTunnel(this.#proxy, target, this.#limits, (error, tunnel) => {
       if (error !== null || tunnel === undefined) {
         done?.(error, new Socket())
         return
@@ -82,7 +86,7 @@ class TunnelAgent extends https.Agent {
 function openTunnel(
   { url, authorization }: Proxy,
   target: string,
-  msMax: number,
+  { tunnelMsMax, clock }: TunnelLimits,
   done: Connected,
 ): (cause: Error) => void {
   const send = url.protocol === 'http:' ? http.request : https.request
@@ -91,8 +95,10 @@ function openTunnel(
     ...(authorization === null ? {} : { 'proxy-authorization': authorization }),
   }
   const outgoing = send(url, {
-    ...{ method: 'CONNECT', path: target, headers, agent: false, timeout: msMax, lookup: hostLookup },
+    ...{ method: 'CONNECT', path: target, headers, agent: false, lookup: hostLookup },
   })
+  const timer = clock.after(tunnelMsMax, () => outgoing.destroy(new Error('no connection in time')))
+  outgoing.once('close', () => timer.cancel())
   const fail = (why: string, cause?: Error): void =>
     done(Object.assign(new Error(`proxy ${url.host}: ${why}`, { cause }), { code: 'EPROXY' }))
   const refuse = (statusCode: number | undefined, socket: Duplex): void => {
@@ -100,15 +106,14 @@ function openTunnel(
     fail(`it answers ${statusCode ?? 0} to CONNECT ${target}`)
   }
   outgoing.once('connect', (response, socket) => {
+    timer.cancel()
     if (response.statusCode !== 200) {
       refuse(response.statusCode, socket)
       return
     }
-    if (socket instanceof Socket) socket.setTimeout(0)
     done(null, socket)
   })
   outgoing.once('response', ({ statusCode, socket }) => refuse(statusCode, socket))
-  outgoing.once('timeout', () => outgoing.destroy(new Error('no connection in time')))
   outgoing.on('error', (cause) => fail(cause.message, cause))
   outgoing.end()
   return (cause) => void outgoing.destroy(cause)

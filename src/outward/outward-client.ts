@@ -121,7 +121,8 @@ export class OutwardClient {
   /** Calls the server of the configuration. Never rejects. */
   async call(call: OutwardCall): Promise<OutwardResult> {
     const { connectionsMax, queueMax, callMsMax } = this.#options
-    if (this.#closed || this.#retired) return closed
+    if (this.#retired) return retired
+    if (this.#closed) return closed
     if (this.#running.size >= connectionsMax + queueMax) {
       return { kind: 'failed', reason: 'busy', why: `${this.#running.size} calls are in progress` }
     }
@@ -166,6 +167,7 @@ export class OutwardClient {
       connectionsMax,
       idleMsMax: limits.outwardIdleMsMax,
       tunnelMsMax: limits.outwardTunnelMsMax,
+      clock: this.#dependencies.clock,
       tls: tlsOf({ ...this.#config, identity }),
       proxy: isDirect === true ? null : proxyFor(url, environment()),
     })
@@ -264,6 +266,12 @@ const closed: OutwardResult = Object.freeze({
   kind: 'failed',
   reason: 'closed',
   why: 'this server shuts down',
+})
+
+const retired: OutwardResult = Object.freeze({
+  kind: 'failed',
+  reason: 'closed',
+  why: 'the connections to this server were replaced or given up: try again',
 })
 
 function tlsOf({ authority, identity, serverName }: ClientConfig): AgentOptions {

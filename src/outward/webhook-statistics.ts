@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts'
 import { formatTime } from '../api/metadata/time.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import type { BreakerState } from './circuit-breaker.ts'
@@ -20,7 +21,12 @@ export class WebhookStatistics {
   #averageMs: number | null = null
   #counts = { allowed: 0, denied: 0, failed: 0, skipped: 0 }
   #lastFailure: { readonly why: string; readonly wallMs: number } | null = null
+  readonly #createdMs: number
   inFlight = 0
+
+  constructor(nowMs: number) {
+    this.#createdMs = nowMs
+  }
 
   ended(outcome: CallOutcome, durationMs: number, nowMs: number): void {
     this.#counts[outcome]++
@@ -41,11 +47,21 @@ export class WebhookStatistics {
     return {
       ...this.#counts,
       inFlight: this.inFlight,
-      perSecond: calls / ((SLOT_MS * SLOTS) / 1000),
+      perSecond: calls / (this.#countedMs(nowMs) / 1000),
       averageMs: this.#averageMs,
       breaker: this.breaker.state,
       lastFailure: this.#lastFailure,
     }
+  }
+
+  /**
+   * Returns the time in which the calls of the slots were made: the newest slot is not over yet,
+   * and the first ones may have begun before these statistics did. Shorter times would turn a
+   * single call into a high rate.
+   */
+  #countedMs(nowMs: number): number {
+    const firstSlotMs = (this.#slot - SLOTS + 1) * SLOT_MS
+    return Math.max(SLOT_MS, nowMs - Math.max(firstSlotMs, this.#createdMs))
   }
 
   #advance(nowMs: number): void {
@@ -75,10 +91,13 @@ export type WebhookSummary = {
   readonly allowed: number
   readonly denied: number
   readonly failed: number
-  /** Not called: its circuit breaker was open, or its own calls led to this request. */
+  /**
+   * Not called: its circuit breaker was open, its own calls led to this request, or too many calls
+   * waited for a connection.
+   */
   readonly skipped: number
   readonly inFlight: number
-  /** Over about the last minute, skipped calls included. */
+  /** Over about the last minute, or since it was configured; skipped calls included. */
   readonly perSecond: number
   /** null: no call yet. */
   readonly averageMs: number | null
@@ -92,11 +111,16 @@ export type WebhookSummary = {
  */
 export class AllWebhookStatistics {
   readonly #of = new WeakMap<Identified, WebhookStatistics>()
+  readonly #clock: Pick<Clock, 'monotonicMs'>
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock
+  }
 
   of(webhook: Identified): WebhookStatistics {
     let found = this.#of.get(webhook)
     if (found === undefined) {
-      found = new WebhookStatistics()
+      found = new WebhookStatistics(this.#clock.monotonicMs())
       this.#of.set(webhook, found)
     }
     return found
@@ -107,7 +131,7 @@ export class AllWebhookStatistics {
     const before = new Map(removed.map((webhook) => [webhook.id, webhook]))
     for (const webhook of added) {
       const old = before.get(webhook.id)
-      if (old !== undefined) this.#of.set(webhook, this.of(old))
+      this.#of.set(webhook, this.of(old ?? webhook))
     }
   }
 }

@@ -259,7 +259,8 @@ export class ApiServer {
         resolve()
       })
     })
-    // The last responses are still in the buffers of this process.
+    // A call ends when its response was handed to the operating system. Responses of calls that are
+    // left may be complete, but still in the buffers of this process.
     await this.#wait(this.#inFlight.count === 0 ? 0 : LAST_RESPONSES_MS)
     this.#listener.destroy()
     this.#inFlight.close()

@@ -117,6 +117,7 @@ void test('spec 5.2: an answer in another form than the request authenticates no
     [{ authenticated: true }, {}],
     [{ authenticated: true, user: { username: '' } }, {}],
     [{ authenticated: true, user: { username: 7 } }, {}],
+    [{ authenticated: true, user: { ...user, uid: 7 } }, {}],
     [{ authenticated: true, user: { ...user, groups: 'system:masters' } }, {}],
     [{ authenticated: true, user: { ...user, groups: ['a', 1] } }, {}],
     [{ authenticated: true, user: { ...user, extra: { a: 'b' } } }, {}],

@@ -15,6 +15,7 @@ import {
   providerOf,
   versionOf,
 } from '../support/fixtures/encrypted-server.ts'
+import { definitionBody } from '../unit/src/resources/crd/definition-samples.ts'
 import type { SpecServer } from '../support/fixtures/spec-server.ts'
 import { namesIn } from '../support/fixtures/spec-server.ts'
 
@@ -163,4 +164,27 @@ void test('a list with a damaged object is an error that names it, and never a s
     assert.match(reply.doc.message ?? '', /secrets "default\/s-39" cannot be decrypted/)
   }
   assert.equal((await api.ask('GET', `${SECRETS}?limit=20`)).status, 200)
+})
+
+void test('a namespace stays while a definition, of whose kind it may have objects, cannot be decrypted', async (t) => {
+  const definitions = '/apis/apiextensions.orch.io/v1/customresourcedefinitions'
+  const resource = 'customresourcedefinitions.apiextensions.orch.io'
+  const { api, use } = await encryptedServer(t, keysOf(resource, one))
+  const body = { kind: 'Namespace', apiVersion: 'v1', metadata: { name: 'n' } }
+  assert.equal((await api.ask('POST', '/api/v1/namespaces', { body })).status, 201)
+  const made = await api.ask('POST', definitions, {
+    body: { kind: 'CustomResourceDefinition', apiVersion: 'apiextensions.orch.io/v1', ...definitionBody() },
+  })
+  assert.equal(made.status, 201, made.text)
+  use(keysOf(resource, two))
+  const { doc } = await api.ask('DELETE', '/api/v1/namespaces/n')
+  const finalize = () =>
+    api.ask('PUT', '/api/v1/namespaces/n/finalize', { body: { ...doc, spec: { finalizers: [] } } })
+  const refused = await finalize()
+  assert.deepEqual([refused.status, refused.doc.reason], [500, 'InternalError'], refused.text)
+  assert.match(refused.doc.message ?? '', /"gadgets\.test\.example" is encrypted with the aesgcm key "one"/)
+  assert.equal((await api.ask('GET', '/api/v1/namespaces/n')).status, 200)
+  use(keysOf(resource, one))
+  assert.equal((await finalize()).status, 200)
+  assert.equal((await api.ask('GET', '/api/v1/namespaces/n')).status, 404)
 })

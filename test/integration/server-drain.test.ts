@@ -95,6 +95,40 @@ void test('a drain completes calls in flight, closes connections and watches, an
   agent.destroy()
 })
 
+void test('responses that are still in buffers after the last call has ended reach their clients', async () => {
+  // The connections must close by themselves: no limit of the server ends them before.
+  const clock: typeof systemClock = {
+    ...systemClock,
+    after: (ms, action) =>
+      0 < ms && ms < 1000 ? { cancel: () => undefined } : systemClock.after(ms, action),
+  }
+  const { fake, server, url } = await start(clock)
+  const answers: (() => void)[] = []
+  const bytes = Buffer.alloc(60_000, ' ')
+  fake.answer = () =>
+    new Promise((resolve) => {
+      answers.push(() => resolve({ kind: 'document', code: 200, bytes }))
+    })
+  const settings = { initialWindowSize: 1_000_000 }
+  const client = http2.connect(url, { ca: trusted.pem, ...admin, settings })
+  await once(client, 'remoteSettings')
+  client.setLocalWindowSize(100_000_000)
+  const received = Array.from({ length: 100 }, async () => {
+    let length = 0
+    for await (const chunk of client.request({ ':path': `${CM}/a` })) length += (chunk as Buffer).length
+    return length
+  })
+  while (answers.length < received.length) await new Promise(setImmediate)
+  const stopped = server.drain({ shutdownDelayMs: 0, graceMs: 60_000 })
+  for (const answer of answers) answer()
+  assert.deepEqual(
+    await Promise.all(received),
+    received.map(() => bytes.length),
+  )
+  await stopped
+  client.destroy()
+})
+
 void test('a watch that begins while the server drains ends at once', async () => {
   const { fake, server, url } = await start()
   const watch = new FakeWatch()

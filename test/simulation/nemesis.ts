@@ -1,9 +1,8 @@
-import { assertNever } from '../../base/assert.ts'
 import { SeededRandom } from '../../base/random.ts'
 import { nodeId } from '../../raft/index.ts'
 import type { Coverage } from './coverage.ts'
 import type { QuorumGuard } from './quorum-guard.ts'
-import type { Condition } from './link.ts'
+import { LinkFaults } from './link-faults.ts'
 import type { Network } from './network.ts'
 import { impossibleMessage, impossibleState } from './byzantine.ts'
 import type { Target } from './fault-target.ts'
@@ -45,6 +44,7 @@ const defaultDownMs = 500
 /** Executes the planned faults until it is stopped. */
 export class Nemesis {
   readonly #options: NemesisOptions
+  readonly #links: LinkFaults
   readonly #downMs = new Map<number, number>()
   /** Functions that end the earlier members. */
   readonly #leaving = new Set<() => void>()
@@ -52,6 +52,11 @@ export class Nemesis {
 
   constructor(options: NemesisOptions) {
     this.#options = options
+    this.#links = new LinkFaults({
+      ...{ network: options.network, burst: options.burst, ids: () => this.#ids() },
+      targetOf: (target) => this.#target(target).id,
+      later: (delayMs, label, act) => this.#later(delayMs, label, act),
+    })
   }
 
   start(): void {
@@ -100,7 +105,7 @@ export class Nemesis {
       case 'transfer':
         return this.#transfer(fault.to)
       case 'depose':
-        return this.#depose(fault, 1)
+        return this.#links.depose(fault)
       case 'disk-error':
       case 'disk-full':
       case 'database-stall':
@@ -127,7 +132,7 @@ export class Nemesis {
       case 'move':
         return this.#options.membership.do(fault)
       default:
-        return this.#degradeLinks(fault)
+        return this.#links.degrade(fault)
     }
   }
 
@@ -346,106 +351,6 @@ export class Nemesis {
     })
   }
 
-  #degradeLinks(fault: LinkFaultAction): boolean {
-    switch (fault.kind) {
-      case 'isolate': {
-        const { id } = this.#target(fault.target)
-        if (fault.way !== 'deaf') this.#impose(this.#pairs(id, 'all'), { kind: 'cut' }, fault.forMs)
-        if (fault.way !== 'mute') this.#impose(reversed(this.#pairs(id, 'all')), { kind: 'cut' }, fault.forMs)
-        return true
-      }
-      case 'halves':
-        this.#cutUnless(
-          (a, b) => ((fault.sides >> (a - 1)) & 1) === ((fault.sides >> (b - 1)) & 1),
-          fault.forMs,
-        )
-        return true
-      case 'ring': {
-        const ids = this.#ids()
-        const known = fault.order.filter((id) => ids.includes(id))
-        const order = [...known, ...ids.filter((id) => !known.includes(id))]
-        this.#cutUnless((a, b) => neighbours(order, a, b), fault.forMs)
-        return true
-      }
-      case 'one-way':
-        if (fault.from === fault.to) return false
-        this.#impose([[fault.from, fault.to]], { kind: 'cut' }, fault.forMs)
-        return true
-      case 'flapping':
-        this.#flap(this.#target(fault.target).id, fault.periodMs, fault.forMs)
-        return true
-      case 'half-open': {
-        const condition: Condition = { kind: 'half-open', silentMs: fault.silentMs }
-        return this.#impose(this.#pairs(this.#target(fault.target).id, fault.other), condition, fault.forMs)
-      }
-      case 'slow-link': {
-        const condition: Condition = { kind: 'slow', extraMs: fault.extraMs }
-        return this.#impose(this.#pairs(this.#target(fault.target).id, fault.other), condition, fault.forMs)
-      }
-      case 'clogged-link': {
-        const { messageMs, queueMax } = fault
-        const condition: Condition = { kind: 'clogged', messageMs, queueMax }
-        return this.#impose(this.#pairs(this.#target(fault.target).id, fault.other), condition, fault.forMs)
-      }
-      default:
-        return assertNever(fault)
-    }
-  }
-
-  /** Delays responses to the leader in growing steps: without any it would step down too early. */
-  #depose(fault: Extract<FaultAction, { readonly kind: 'depose' }>, step: number): boolean {
-    const { lateMs, calls, forMs } = fault
-    const { id } = this.#target({ ...fault.target, preferLeader: step === 1 && fault.target.preferLeader })
-    const again = { ...fault, target: { member: id, preferLeader: false } }
-    const extraMs = (lateMs * step) / deposeSteps
-    const isLast = step === deposeSteps
-    const result = reversed(this.#pairs(id, 'all'))
-    this.#impose(result, { kind: 'slow', extraMs }, isLast ? forMs : deposeStepMs)
-    this.#burst(id, calls, isLast ? forMs : deposeStepMs)
-    if (isLast) this.#impose(this.#pairs(id, 'all'), { kind: 'cut' }, forMs)
-    else this.#later(deposeStepMs, `deposes m${id}`, () => this.#depose(again, step + 1))
-    return true
-  }
-
-  /** Sends writes, too: entries that the leader cannot replicate conflict with the log later. */
-  #burst(id: number, calls: number, forMs: number): void {
-    const { burst } = this.#options
-    for (let atMs = 0; atMs < forMs; atMs += burstEveryMs) {
-      this.#later(atMs, `request burst to m${id}`, () => {
-        for (const other of this.#ids()) burst(other, 'write', 1)
-        burst(id, 'read', calls)
-      })
-    }
-  }
-
-  #cutUnless(together: (a: number, b: number) => boolean, forMs: number): void {
-    const pairs: Pair[] = []
-    for (const a of this.#ids())
-      for (const b of this.#ids()) if (a !== b && !together(a, b)) pairs.push([a, b])
-    this.#impose(pairs, { kind: 'cut' }, forMs)
-  }
-
-  #flap(id: number, periodMs: number, leftMs: number): void {
-    if (leftMs <= 0) return
-    const both = [...this.#pairs(id, 'all'), ...reversed(this.#pairs(id, 'all'))]
-    this.#impose(both, { kind: 'cut' }, periodMs / 2)
-    this.#later(periodMs, `flaps m${id}`, () => this.#flap(id, periodMs, leftMs - periodMs))
-  }
-
-  #impose(pairs: readonly Pair[], condition: Condition, forMs: number): boolean {
-    const { network } = this.#options
-    const ends = pairs.map(([from, to]) => network.impose(nodeId(from), nodeId(to), condition))
-    this.#later(forMs, `heals ${pairs.length} links`, () => {
-      for (const end of ends) end()
-    })
-    return pairs.length > 0
-  }
-
-  #pairs(id: number, other: number | 'all'): readonly Pair[] {
-    const others = other === 'all' ? this.#ids() : [other]
-    return others.filter((one) => one !== id).map((one) => [id, one])
-  }
-
   #ids(): readonly number[] {
     return this.#options.members.map(({ id }) => id)
   }
@@ -466,19 +371,6 @@ export class Nemesis {
 
 const noState = (): Promise<null> => Promise.resolve(null)
 
-type Pair = readonly [from: number, to: number]
-type LinkFaultAction = Extract<
-  FaultAction,
-  {
-    readonly kind:
-      'isolate' | 'halves' | 'ring' | 'one-way' | 'flapping' | 'half-open' | 'slow-link' | 'clogged-link'
-  }
->
-
-const deposeSteps = 5
-/** Below an election timeout. */
-const deposeStepMs = 250
-const burstEveryMs = 80
 /** A process that should crash within a write crashes without one after this time. */
 const writeMsMax = 500
 /** A sync that never ends is noticed by an operator after this time. */
@@ -487,14 +379,4 @@ const endlessStallMs = 4_000
 const crashKinds: Readonly<Record<'kill' | 'power-cut', CrashKind>> = {
   kill: 'process',
   'power-cut': 'power',
-}
-
-function reversed(pairs: readonly Pair[]): readonly Pair[] {
-  return pairs.map(([from, to]) => [to, from])
-}
-
-/** Whether two members are neighbours on a ring. Three form a line, as a ring would connect all. */
-function neighbours(order: readonly number[], a: number, b: number): boolean {
-  const distance = Math.abs(order.indexOf(a) - order.indexOf(b))
-  return distance === 1 || (order.length > 3 && distance === order.length - 1)
 }

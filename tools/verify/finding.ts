@@ -76,19 +76,20 @@ export type CheckReport = {
   /** Why it is undecided, or what limits the verdict. Empty: no remark. */
   readonly note: string
   readonly anomalies: readonly Anomaly[]
-  /** Number of anomalies beyond the limit; these are not deduplicated. */
+  /** Number of anomalies beyond the limit. */
   readonly unreported: number
 }
 
 /** Collects the anomalies of one check, deduplicated, up to the limit. Counts those beyond it. */
 export class Findings {
   readonly #anomalies = new Map<string, Anomaly>()
-  #omitted = 0
+  /** The keys of those beyond the limit. */
+  readonly #omitted = new Set<string>()
 
   /** @param key for deduplication @param make called only for anomalies that are kept */
   add(key: string, make: () => Anomaly): void {
     if (this.#anomalies.has(key)) return
-    if (this.#anomalies.size >= verifyLimits.anomaliesMax) this.#omitted++
+    if (this.#anomalies.size >= verifyLimits.anomaliesMax) this.#omitted.add(key)
     else this.#anomalies.set(key, make())
   }
 
@@ -102,7 +103,7 @@ export class Findings {
     if (anomalies.length > 0) verdict = 'anomaly'
     else if (note !== '') verdict = 'undecided'
     else if (of.count === 0) verdict = 'no-data'
-    return { check, verdict, examined: of.examined, note, anomalies, unreported: this.#omitted }
+    return { check, verdict, examined: of.examined, note, anomalies, unreported: this.#omitted.size }
   }
 }
 

@@ -21,7 +21,7 @@ export type WatchTally = {
   delivered: number
   /** Events that were skipped, or not received before the end. */
   lost: number
-  /** Attempts to resume a watch that ended, including failed attempts. */
+  /** Number of times that a watch ended and was resumed. Failed attempts are failures. */
   resumed: number
 }
 
@@ -160,7 +160,6 @@ export class WatchReader {
   #resumeLater(): void {
     this.#socket = null
     if (this.#closed) return
-    this.#options.tally.resumed++
     this.#resume().catch((cause: unknown) => {
       this.#options.tally.failures.add(cause instanceof Error ? cause.message : String(cause))
       if (!this.#closed) this.#resumeLater()
@@ -169,6 +168,8 @@ export class WatchReader {
 
   async #resume(): Promise<void> {
     await pause(this.#options.clock, benchLimits.backOffMs)
-    if (!this.#closed) await this.open()
+    if (this.#closed) return
+    await this.open()
+    this.#options.tally.resumed++
   }
 }

@@ -171,10 +171,12 @@ export class WebhookCaller {
   #received({ webhook }: WebhookCall, { uid, query }: Sent, result: OutwardResult): Made {
     if (result.kind === 'failed') {
       const url = new URL(`${webhook.endpoint.url}?${query}`)
-      const isOwn = ['busy', 'closed', 'too-large'].includes(result.reason)
+      const why = unreachableWords(url, result)
+      // This member had no connection for the call.
+      if (result.reason === 'busy') return notCalled(why)
+      const isOwn = result.reason === 'closed' || result.reason === 'too-large'
       const isSent = result.phase === 'queue' || result.phase === 'response'
-      const counts = isOwn ? IGNORED : isSent ? ONCE : {}
-      return { ...failed(unreachableWords(url, result), 503), ...counts }
+      return { ...failed(why, 503), ...(isOwn ? IGNORED : isSent ? ONCE : {}) }
     }
     const wrong = wrongStatusWords(result.status)
     if (wrong !== null) {

@@ -92,15 +92,16 @@ function rejected(reason: string): Recognition {
 }
 
 /**
- * Returns null unless there is a name, and groups and extras have the right types: an incomplete
- * user would have wrong permissions.
+ * Returns null unless there is a name, and uid, groups and extras have the right types: an
+ * incomplete user would have wrong permissions.
  */
 function userIn(user: JsonObject): UserInfo | null {
   const name = textMember(user, 'username')
+  const uid = memberOf(user, 'uid') ?? ''
   const groups = textsIn(memberOf(user, 'groups'))
   const extra = extraIn(memberOf(user, 'extra'))
-  if (name === '' || groups === null || extra === null) return null
-  return authenticatedUser({ name, uid: textMember(user, 'uid'), groups, extra })
+  if (name === '' || typeof uid !== 'string' || groups === null || extra === null) return null
+  return authenticatedUser({ name, uid, groups, extra })
 }
 
 function extraIn(value: Json | undefined): UserInfo['extra'] | null {

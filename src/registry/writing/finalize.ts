@@ -51,6 +51,9 @@ const graceSecondsMax = 2 ** 31 - 1
 
 /**
  * Returns the conditions for the removal of an object. A container of other objects must be empty.
+ *
+ * @throws SealedObjectError a definition cannot be decrypted, and the namespace may have objects of
+ * its kind
  */
 export function removalConditions(
   dependencies: VerbDependencies,
@@ -68,12 +71,27 @@ export function removalConditions(
     return [unchanged, { kind: 'prefix-empty', prefixes }]
   }
   if (definition.isNamespaceKind !== true) return [unchanged]
+  requireReadableDefinitions(dependencies)
   const namespace = object.metadata.name ?? ''
   const namespaced = storedKinds(dependencies.catalog.withUnserved()).filter(
     ({ scope }) => scope === 'Namespaced',
   )
   const prefixes = namespaced.map((kind) => prefixOf({ ...placeOf(kind), namespace }))
   return [unchanged, { kind: 'prefix-empty', prefixes }]
+}
+
+/**
+ * The catalog lacks the kinds of definitions that cannot be decrypted, so whether a namespace is
+ * empty of their objects is unknown.
+ *
+ * @throws SealedObjectError
+ */
+function requireReadableDefinitions({ catalog, encryption, names, rawStore }: VerbDependencies): void {
+  const definitions = catalog.find(names.group('apiextensions'), 'v1', 'customresourcedefinitions')
+  if (encryption === undefined || definitions === null) return
+  const prefix = prefixOf({ ...placeOf(definitions), namespace: null })
+  const { objects } = rawStore.view().list(prefix, { after: null, limit: null })
+  for (const stored of objects) encryption.requireReadable(stored)
 }
 
 /** Returns the error of a lost removal: remaining content is reported, anything else is retried. */

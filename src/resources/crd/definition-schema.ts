@@ -174,7 +174,10 @@ function specSchema(names: Names): ObjectSchema {
     }),
     versions: listOf(7, version, 'Versions of the resource.', { required: true, always: true }),
     conversion: maybe(9, conversionSchema, 'Conversion between versions.'),
-    preserveUnknownFields: flag(10, 'Must not be true: fields without a schema are pruned.'),
+    preserveUnknownFields: flag(
+      10,
+      `Deprecated: whether fields without a schema are stored, not pruned. It cannot be set to true; set ${names.schemaMarkerPrefix}preserve-unknown-fields in the schema of a version instead.`,
+    ),
   })
 }
 

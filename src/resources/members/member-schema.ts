@@ -29,7 +29,7 @@ const specSchema: ObjectSchema = {
       type: 'string',
       enum: ['Voter', 'Learner'],
       default: 'Voter',
-      description: 'Desired role: a Voter is promoted once it has caught up; a Learner never votes.',
+      description: 'Desired role: a Voter is promoted once it has caught up; a Learner does not vote.',
     },
     peerAddress: { type: 'string', description: 'The host:port for other members.', lengthMax: 320 },
     clientAddress: { type: 'string', description: 'The host:port for clients.', lengthMax: 320 },

@@ -149,13 +149,22 @@ void describe('writing', () => {
     await quick.close()
     assert.deepEqual(files.appends, ['last\n'])
     const writer = await open()
-    holdUp()
+    const go = holdUp()
+    const woken: boolean[] = []
     writer.add(line('x'))
+    writer.whenSettled((written) => void woken.push(written))
+    await clock.settle()
     writer.add(line('y'))
+    writer.whenSettled((written) => void woken.push(written))
     const closed = writer.close()
     await clock.advance(limits.auditCloseMsMax)
     await closed
     assert.equal(lost.log, 2)
+    assert.deepEqual(woken, [false, false], 'no call waits for a dead disk')
+    // The disk responds after all: nothing more is written, counted or reported.
+    go()
+    await clock.settle()
+    assert.deepEqual([files.appends, lost.log], [['last\n', 'x\n'], 2])
     assert.match(reported.join('\n'), /the disk does not respond.*"lost":2/)
   })
 })

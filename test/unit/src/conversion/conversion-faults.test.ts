@@ -6,6 +6,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { describeConversions } from '../../../../src/conversion/describe-conversions.ts'
+import { WebhookClients } from '../../../../src/outward/webhook-clients.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { objectMember } from '../../../../src/api/json.ts'
 import { TestAuthority } from '../../../../fixtures/server-fixture.ts'
@@ -122,6 +124,32 @@ void test('a conversion webhook that fails several times in a row is not called 
   assert.equal((await api.get({ kind: v2, name: 'a' })).code, 200)
   assert.equal(kit.calls(), 1)
   assert.equal(kit.failures.length, 5)
+})
+
+void test('conversions for which this member has no connection do not count as failures of their webhook', async (t) => {
+  const kit = await ConversionKit.open(t)
+  const { api } = kit
+  await api.create({ kind: v1, body: gadget('a') })
+  const call = t.mock.method(WebhookClients.prototype, 'call', () =>
+    Promise.resolve({ kind: 'failed', reason: 'busy', why: '2112 calls are in progress' } as const),
+  )
+  for (let count = 0; count < 6; count++) {
+    const { message } = await refused(api.get({ kind: v2, name: 'a' }))
+    assert.match(message, /too many calls of this server wait: 2112 calls are in progress/)
+  }
+  call.mock.restore()
+  const { converter } = kit
+  assert.ok(converter !== null)
+  const [described] = describeConversions(api.catalog.all(), (webhook) => converter.summary(webhook))
+  assert.ok(described !== undefined)
+  const { failed, skipped, state, lastFailure } = described
+  assert.deepEqual(
+    { failed, skipped, state, lastFailure },
+    {
+      ...{ failed: 0, skipped: 6, state: 'closed', lastFailure: null },
+    },
+  )
+  assert.equal((await api.get({ kind: v2, name: 'a' })).code, 200)
 })
 
 void test('an object that its conversion webhook answers wrongly does not keep the others from being converted', async (t) => {

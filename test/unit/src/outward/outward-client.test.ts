@@ -226,6 +226,21 @@ void test('a closed client ends its calls and accepts no others', async (t) => {
   assert.deepEqual(await client.call({ method: 'POST', body }), closed)
 })
 
+void test('a retired client completes its calls, and refuses others for another reason than a shutdown', async (t) => {
+  const waiting: ((answer: Answer) => void)[] = []
+  const server = await OutwardServer.start(t, () => new Promise((resolve) => waiting.push(resolve)))
+  const client = clientOf(t, server.config())
+  const pending = client.call({ method: 'POST', body })
+  while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  client.retire()
+  const why = 'the connections to this server were replaced or given up: try again'
+  const retired = { kind: 'failed', reason: 'closed', why }
+  assert.deepEqual(await client.call({ method: 'POST', body }), retired)
+  waiting.shift()?.({ body: '{}' })
+  assert.equal((await pending).kind, 'response')
+  assert.deepEqual(await client.call({ method: 'POST', body }), retired)
+})
+
 void test('each retry waits 1.5 times as long as the one before it, plus up to 20 percent of jitter', async (t) => {
   const steps: string[] = []
   const pauses: number[] = []

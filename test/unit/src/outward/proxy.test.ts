@@ -15,6 +15,8 @@ import { connectionsTo } from '../../../../src/outward/connections.ts'
 import { proxyFor } from '../../../../src/outward/proxy.ts'
 import { Cancellation } from '../../../../src/host/cancellation.ts'
 import { httpCall, pooledCall } from '../../../../src/host/http-call.ts'
+import { systemClock } from '../../../../fixtures/system.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { OutwardServer } from '../../../support/fixtures/outward-server.ts'
 
 void test('the proxy of a URL is that of its scheme, unless the host is an exception', () => {
@@ -90,7 +92,7 @@ void test('a call passes through a proxy to the server that its certificate name
   const server = await OutwardServer.start(t, () => ({ body: '{}' }))
   const proxy = await startProxy(t)
   const agent = connectionsTo(server.url, {
-    ...{ connectionsMax: 1, idleMsMax: 60_000, tunnelMsMax: 60_000 },
+    ...{ connectionsMax: 1, idleMsMax: 60_000, tunnelMsMax: 60_000, clock: systemClock },
     tls: { ca: server.authority.pem },
     proxy: { url: proxy.url, authorization: 'Basic x' },
   })
@@ -112,7 +114,8 @@ void test('a proxy that refuses, and one that is not there, are connection failu
     [new URL('http://127.0.0.1:1'), /^proxy 127\.0\.0\.1:1: connect ECONNREFUSED/],
   ] as const) {
     const agent = connectionsTo(server.url, {
-      ...{ connectionsMax: 1, idleMsMax: 60_000, tunnelMsMax: 60_000, tls: { ca: server.authority.pem } },
+      ...{ connectionsMax: 1, idleMsMax: 60_000, tunnelMsMax: 60_000, clock: systemClock },
+      tls: { ca: server.authority.pem },
       proxy: { url, authorization: null },
     })
     t.after(() => agent.destroy())
@@ -141,7 +144,7 @@ void test('a call through a proxy that hangs ends with the timeout of the call, 
   const url = new URL('https://hook.example/')
   const agent = connectionsTo(url, {
     // The tunnel through the proxy may take an hour, so this limit does not end the call.
-    ...{ connectionsMax: 1, idleMsMax: 60_000, tunnelMsMax: 3_600_000, tls: {} },
+    ...{ connectionsMax: 1, idleMsMax: 60_000, tunnelMsMax: 3_600_000, clock: systemClock, tls: {} },
     proxy: { url: proxy.url, authorization: null },
   })
   t.after(() => agent.destroy())
@@ -161,4 +164,28 @@ void test('a call through a proxy that hangs ends with the timeout of the call, 
   assert.ok(result.kind === 'failed', JSON.stringify(result))
   assert.deepEqual([result.reason, result.phase], ['timeout', 'connect'], JSON.stringify(result))
   await closed
+})
+
+void test('a proxy that sends bytes but never connects fails at its limit', async (t) => {
+  const proxy = await startHangingProxy(t)
+  const url = new URL('https://hook.example/')
+  const clock = new ManualClock()
+  const agent = connectionsTo(url, {
+    ...{ connectionsMax: 1, idleMsMax: 60_000, tunnelMsMax: 10_000, clock, tls: {} },
+    proxy: { url: proxy.url, authorization: null },
+  })
+  t.after(() => agent.destroy())
+  const called = httpCall(url, {
+    ...{ method: 'GET', headers: {}, body: null, responseBytesMax: 1000, agent },
+    signal: new AbortController().signal,
+  })
+  const socket = await proxy.accepted
+  socket.on('error', () => undefined).resume()
+  for (let ms = 0; ms < 10_000; ms += 1000) {
+    socket.write('HTTP/1.1 200 '.charAt(ms / 1000))
+    await clock.advance(1000)
+  }
+  const result = await called
+  assert.ok(result.kind === 'failed' && result.reason === 'connect', JSON.stringify(result))
+  assert.match(result.why, /^proxy 127\.0\.0\.1:\d+: no connection in time$/)
 })

@@ -173,3 +173,26 @@ void test('spec 4.6: a webhook that does not respond within its timeout failed',
   assert.equal(code, 500)
   assert.match(message, /hook\?timeout=1s": context deadline exceeded \(while awaiting the response\)/)
 })
+
+void test('calls for which this member has no connection do not count as failures of their webhook', async (t) => {
+  const kit = await WebhookKit.open(t)
+  await kit.configure('validating', 'busy', [kit.webhook('busy.example.com')])
+  const call = t.mock.method(kit.clients, 'call', () =>
+    Promise.resolve({ kind: 'failed', reason: 'busy', why: '2112 calls are in progress' } as const),
+  )
+  for (let count = 0; count < 6; count++) {
+    const { message } = await refused(kit.api.configMap('a'))
+    assert.match(message, /too many calls of this server wait: 2112 calls are in progress/)
+  }
+  const [webhook] = kit.source.all()
+  assert.ok(webhook !== undefined)
+  const { failed, skipped, breaker, lastFailure } = kit.statistics.of(webhook).summary(0)
+  assert.deepEqual(
+    { failed, skipped, breaker, lastFailure },
+    {
+      ...{ failed: 0, skipped: 6, breaker: 'closed', lastFailure: null },
+    },
+  )
+  call.mock.restore()
+  await kit.api.configMap('a')
+})

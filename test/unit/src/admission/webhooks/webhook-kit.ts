@@ -87,7 +87,7 @@ export class WebhookKit {
     const random = new SeededRandom(5)
     const credentials = options.credentials ?? (() => null)
     const clients = new WebhookClients({ clock: systemClock, random, credentials })
-    const statistics = new AllWebhookStatistics()
+    const statistics = new AllWebhookStatistics(clock)
     source.onChange((change) => {
       clients.follow(change)
       statistics.follow(change)

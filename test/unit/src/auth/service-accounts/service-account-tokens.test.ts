@@ -266,7 +266,7 @@ void test('a token of an account that is being deleted is valid until the deleti
   await kit.rejected(token, /its service account was deleted/)
 })
 
-void test('spec 5: a token of a Secret is valid as long as the Secret has it', async (t) => {
+void test('spec 5: a token of a Secret is valid as long as a Secret of its name has it, as upstream', async (t) => {
   const kit = await Kit.open(t)
   const claims = { kind: 'secret', namespace: 'n', account: kit.account, secretName: 't' } as const
   const token = tokenOf(secretPayload(claims, names))
@@ -284,6 +284,11 @@ void test('spec 5: a token of a Secret is valid as long as the Secret has it', a
   await kit.api.update({ kind: 'Secret', namespace: 'n', name: 't', body: write('another') })
   await kit.rejected(token, /its Secret has another token/)
   await kit.api.update({ kind: 'Secret', namespace: 'n', name: 't', body: write(token) })
+  assert.equal(await kit.kindOf(token), 'user')
+  // Unlike the objects of bound tokens, the Secret is not recognized by its uid.
+  await kit.api.delete({ kind: 'Secret', namespace: 'n', name: 't' })
+  await kit.rejected(token, /its Secret was deleted/)
+  await kit.api.create({ kind: 'Secret', namespace: 'n', body: write(token) })
   assert.equal(await kit.kindOf(token), 'user')
   await kit.api.delete({ kind: 'ServiceAccount', namespace: 'n', name: 'robot' })
   await kit.rejected(token, /its service account was deleted/)
