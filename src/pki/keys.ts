@@ -31,5 +31,5 @@ export function readPrivateKey(pem: string): KeyPair {
 }
 
 export function samePublicKey(a: KeyObject, b: KeyObject): boolean {
-  return a.export({ type: 'spki', format: 'der' }).equals(b.export({ type: 'spki', format: 'der' }))
+  return a.equals(b)
 }
