@@ -26,7 +26,7 @@ export const problemMsMin = 60_000
 export const problemRepeatMs = 1_800_000
 /** A problem that is not seen for this long has ended; several times the longest retry delay. */
 const quietMsMax = 300_000
-/** Maximum number of problems; the oldest is forgotten first. */
+/** Maximum number of problems; more are not recorded until others have ended. */
 const problemsMax = 10_000
 
 /** Errors of the cluster or this member, not of an object: events could not be stored either. */
@@ -57,16 +57,13 @@ export class LastingProblems {
   async found(key: string, { about, reason, message }: Problem, msMin = problemMsMin): Promise<boolean> {
     const nowMs = this.#clock.monotonicMs()
     const before = this.#known.get(key)
+    if (before === undefined && !this.#hasSpace(nowMs)) return false
     const isSame = before !== undefined && (msMin === 0 || nowMs - before.seenMs <= quietMsMax)
     const { sinceMs, reportedMs } = isSame ? before : { sinceMs: nowMs, reportedMs: null }
     const isNews = reportedMs === null || nowMs - reportedMs >= problemRepeatMs
     const isDue = isNews && nowMs - sinceMs >= msMin
     this.#known.delete(key)
     this.#known.set(key, { sinceMs, seenMs: nowMs, reportedMs: isDue ? nowMs : reportedMs })
-    for (const [oldest] of this.#known) {
-      if (this.#known.size <= problemsMax) break
-      this.#known.delete(oldest)
-    }
     if (!isDue) return reportedMs !== null
     try {
       for (const one of await about()) this.#events.record(one, { type: 'Warning', reason, message })
@@ -77,6 +74,18 @@ export class LastingProblems {
       this.#known.set(key, { sinceMs, seenMs: nowMs, reportedMs })
       return reportedMs !== null
     }
+  }
+
+  /**
+   * Forgets problems that have ended, if there are too many. One that goes on stays: if each new
+   * one replaced it, none of them would ever last for a minute.
+   */
+  #hasSpace(nowMs: number): boolean {
+    for (const [key, { seenMs }] of this.#known) {
+      if (this.#known.size < problemsMax || nowMs - seenMs <= quietMsMax) break
+      this.#known.delete(key)
+    }
+    return this.#known.size < problemsMax
   }
 
   solved(key: string): void {
