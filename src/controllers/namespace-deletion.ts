@@ -122,8 +122,8 @@ async function waitForOthers(problems: LastingProblems, namespace: AnyObject): P
     'All objects in the namespace are deleted. It stays until these finalizers are removed: ' +
     listedNames(finalizers)
   const problem = { about: () => [subjectOf(namespace)], reason: 'SomeFinalizersRemain', message }
-  // A key of its own: the work for the name is done then.
-  const isReported = await problems.found(`finalizers of ${namespace.metadata.name}`, problem)
+  // A key of its own: the work for the name is done then, and a later namespace may have the name.
+  const isReported = await problems.found(`finalizers of ${namespace.metadata.uid}`, problem)
   return { kind: isReported ? 'done' : 'again' }
 }
 

@@ -103,6 +103,20 @@ void test('an empty namespace that the finalizer of another controller keeps has
   assert.match((await messagesOf(api, 'SomeFinalizersRemain'))[0] ?? '', /are removed: x\.io\/mine$/)
 })
 
+void test('a namespace of the same name, which a finalizer keeps as well, has a warning of its own', async (t) => {
+  const { api } = await open(t, 'namespace')
+  const body = { metadata: { finalizers: null } }
+  for (const time of [1, 2]) {
+    await namespace(api, 'n')
+    await api.patch({ kind: 'Namespace', name: 'n', body: { metadata: { finalizers: ['x.io/mine'] } } })
+    await api.delete({ kind: 'Namespace', name: 'n' })
+    await pass(api, 3)
+    assert.equal((await messagesOf(api, 'SomeFinalizersRemain')).length, time)
+    await api.patch({ kind: 'Namespace', name: 'n', body })
+    await rest(api)
+  }
+})
+
 void test('a namespace whose objects cannot be deleted has a warning with the reason', async (t) => {
   const { api, refuse } = await open(t, 'namespace')
   await namespace(api, 'n')
