@@ -156,7 +156,7 @@ async function deleteContent(
       const isChanged = store.view().get(onlyWhile.key)?.revision !== onlyWhile.revision
       if (cause.code === 'Conflict' && isChanged) return null
       onError(namespace, cause)
-      failures.push({ definition, message: cause.message })
+      failures.push({ definition, code: cause.code, message: cause.message })
     }
   }
   return { remaining, failures }
