@@ -111,3 +111,23 @@ void test('of more problems than are remembered, some are recorded after a minut
   await seen(problemsMax, 1)
   assert.equal(messages.at(-1), `Warning Stuck: ${problemsMax}`)
 })
+
+void test('another problem of the same key is recorded after a minute as well, and both end when it is solved', async () => {
+  const { clock, messages, problems } = open()
+  const seen = async (reason: string, forMs: number): Promise<void> => {
+    for (let ms = 0; ms < forMs; ms += 30_000) {
+      await problems.found('key', { about: () => [about], reason, message: 'it' })
+      clock.advance(30_000)
+    }
+  }
+  await seen('PodsRemain', 2 * minuteMs)
+  await seen('FinalizersRemain', minuteMs)
+  assert.deepEqual(messages, ['Warning PodsRemain: it'])
+  await seen('FinalizersRemain', minuteMs)
+  await seen('PodsRemain', minuteMs)
+  const both = ['Warning PodsRemain: it', 'Warning FinalizersRemain: it']
+  assert.deepEqual(messages, both)
+  problems.solved('key')
+  for (const reason of ['PodsRemain', 'FinalizersRemain']) await seen(reason, minuteMs)
+  assert.deepEqual(messages, both)
+})
