@@ -1,6 +1,6 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { connect } from 'node:net'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { claimFileName } from '../data-dir/layout.ts'
 import type { DirectoryLock } from '../host/directory-lock.ts'
 import { BackupError } from '../backup/errors.ts'
@@ -39,7 +39,7 @@ export async function lockWhileOffline(
   const locks: DirectoryLock[] = []
   const unlock = (): void => locks.forEach((lock) => lock.release())
   try {
-    for (const data of dataDirectories(dirname(directory))) locks.push(await lockedFor(terminal, data))
+    for (const data of dataDirectories(directory)) locks.push(await lockedFor(terminal, data))
   } catch (cause) {
     unlock()
     if (!(cause instanceof BackupError)) throw cause
@@ -50,11 +50,13 @@ export async function lockWhileOffline(
 
 /**
  * Returns the data directories of a member that made its keys, and of a cluster of `orchctl cluster
- * up`, whose keys are in `parent`.
+ * up`: next to the directory of the keys, which may be a link.
  */
-function dataDirectories(parent: string): readonly string[] {
-  const members = existsSync(parent) ? readdirSync(parent).map((name) => join(parent, name, 'data')) : []
-  return [parent, ...members].filter((path) => existsSync(join(path, claimFileName)))
+function dataDirectories(keys: string): readonly string[] {
+  const parents = new Set([realpathSync(dirname(resolve(keys))), dirname(realpathSync(keys))])
+  return [...parents]
+    .flatMap((parent) => [parent, ...readdirSync(parent).map((name) => join(parent, name, 'data'))])
+    .filter((path) => existsSync(join(path, claimFileName)))
 }
 
 function accepts(url: string): Promise<boolean> {

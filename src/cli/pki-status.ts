@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { formatTime } from '../api/metadata/time.ts'
 import { readCertificate } from '../pki/certificate.ts'
 import type { Certificate } from '../pki/certificate.ts'
@@ -34,7 +34,7 @@ const urgentMs = 7 * 24 * 60 * 60 * 1000
  */
 export function kubeconfigOf(path: string, isGiven: boolean, directory: string | null): string | null {
   if (isGiven || directory === null) return path
-  const found = [join(directory, 'admin.kubeconfig'), join(dirname(directory), 'admin.kubeconfig')]
+  const found = [join(directory, 'admin.kubeconfig'), join(directory, '..', 'admin.kubeconfig')]
   return found.find((one) => existsSync(one)) ?? null
 }
 

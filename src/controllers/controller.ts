@@ -64,6 +64,11 @@ export class Controller {
     this.#walk = new KeyWalk({ clock, keys, queue: this.queue, pauseMs: limits.backoffMsMax })
   }
 
+  /** Whether this member does the work: another one does it otherwise, if any. */
+  get isStarted(): boolean {
+    return this.#started
+  }
+
   /** Ignored unless started: `start` enqueues all keys. */
   enqueue(key: string): void {
     if (this.#started && !this.queue.add(key)) this.#walk.missed()

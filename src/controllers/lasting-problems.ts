@@ -26,7 +26,7 @@ export const problemMsMin = 60_000
 export const problemRepeatMs = 1_800_000
 /** A problem that is not seen for this long has ended; several times the longest retry delay. */
 const quietMsMax = 300_000
-/** Maximum number of problems; the oldest is forgotten first. */
+/** Maximum number of problems; more are not recorded until others have ended. */
 const problemsMax = 10_000
 
 /** Errors of the cluster or this member, not of an object: events could not be stored either. */
@@ -40,8 +40,10 @@ const ofMember: ReadonlySet<ApiError['code']> = new Set(['ServiceUnavailable', '
 export class LastingProblems {
   readonly #clock: Clock
   readonly #events: Pick<EventRecorder, 'record'>
-  /** The one that was seen least recently is first. */
+  /** By reason and key. The one that was seen least recently is first. */
   readonly #known = new Map<string, Known>()
+  /** Those of `#known`. Bounded, because each is a constant of the caller. */
+  readonly #reasons = new Set<string>()
 
   constructor(of: { readonly clock: Clock; readonly events: Pick<EventRecorder, 'record'> }) {
     this.#clock = of.clock
@@ -49,24 +51,24 @@ export class LastingProblems {
   }
 
   /**
-   * Called each time that the problem of a key is seen.
+   * Called each time that a problem of a key is seen. Another reason is another problem: it may
+   * follow one that was recorded, and needs something else from a person.
    *
    * @param msMin how long it has to last. 0: retries cannot end it
    * @returns whether an event was recorded, now or before
    */
   async found(key: string, { about, reason, message }: Problem, msMin = problemMsMin): Promise<boolean> {
     const nowMs = this.#clock.monotonicMs()
-    const before = this.#known.get(key)
+    const id = idOf(reason, key)
+    const before = this.#known.get(id)
+    if (before === undefined && !this.#hasSpace(nowMs)) return false
     const isSame = before !== undefined && (msMin === 0 || nowMs - before.seenMs <= quietMsMax)
     const { sinceMs, reportedMs } = isSame ? before : { sinceMs: nowMs, reportedMs: null }
     const isNews = reportedMs === null || nowMs - reportedMs >= problemRepeatMs
     const isDue = isNews && nowMs - sinceMs >= msMin
-    this.#known.delete(key)
-    this.#known.set(key, { sinceMs, seenMs: nowMs, reportedMs: isDue ? nowMs : reportedMs })
-    for (const [oldest] of this.#known) {
-      if (this.#known.size <= problemsMax) break
-      this.#known.delete(oldest)
-    }
+    this.#reasons.add(reason)
+    this.#known.delete(id)
+    this.#known.set(id, { sinceMs, seenMs: nowMs, reportedMs: isDue ? nowMs : reportedMs })
     if (!isDue) return reportedMs !== null
     try {
       for (const one of await about()) this.#events.record(one, { type: 'Warning', reason, message })
@@ -74,13 +76,26 @@ export class LastingProblems {
     } catch (cause) {
       if (cause instanceof BrokenInvariant) throw cause
       // The subject could not be read. The event is due again when the problem is seen again.
-      this.#known.set(key, { sinceMs, seenMs: nowMs, reportedMs })
+      this.#known.set(id, { sinceMs, seenMs: nowMs, reportedMs })
       return reportedMs !== null
     }
   }
 
+  /**
+   * Forgets problems that have ended, if there are too many. One that goes on stays: if each new
+   * one replaced it, none of them would ever last for a minute.
+   */
+  #hasSpace(nowMs: number): boolean {
+    for (const [id, { seenMs }] of this.#known) {
+      if (this.#known.size < problemsMax || nowMs - seenMs <= quietMsMax) break
+      this.#known.delete(id)
+    }
+    return this.#known.size < problemsMax
+  }
+
+  /** All problems of the key have ended. */
   solved(key: string): void {
-    this.#known.delete(key)
+    for (const reason of this.#reasons) this.#known.delete(idOf(reason, key))
   }
 
   /**
@@ -106,6 +121,11 @@ export class LastingProblems {
       }
     }
   }
+}
+
+/** Reasons have no spaces. */
+function idOf(reason: string, key: string): string {
+  return `${reason} ${key}`
 }
 
 function isOfMember(cause: Error): boolean {

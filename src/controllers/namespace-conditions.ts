@@ -1,3 +1,4 @@
+import type { ApiError } from '../api/errors/api-error.ts'
 import { setCondition } from '../api/metadata/conditions.ts'
 import type { Condition } from '../api/metadata/conditions.ts'
 import { isJsonList, isJsonObject, memberOf } from '../api/json.ts'
@@ -14,6 +15,7 @@ export type Remaining = {
 /** A kind whose objects could not be deleted. */
 export type Failure = {
   readonly definition: ResourceDefinition
+  readonly code: ApiError['code']
   readonly message: string
 }
 
@@ -46,12 +48,16 @@ export function contentConditions(
   return made.reduce((conditions, given) => setCondition(conditions, given, now), old)
 }
 
-/** Returns what keeps a namespace from being deleted, in the words of its conditions. */
+/**
+ * Returns what keeps a namespace from being deleted, in the words of its conditions, but without
+ * messages of errors: these name objects, and the events are in another namespace.
+ */
 export function blockingContent({ remaining, failures }: Content): {
   readonly reason: string
   readonly message: string
 } {
-  if (failures.length > 0) return failureCondition(failures)
+  if (failures.length > 0)
+    return failureCondition(failures.map(({ definition, code }) => ({ definition, code, message: code })))
   const [left, held] = remainingConditions(remaining)
   if (held.status === 'False') return left
   return { reason: held.reason, message: `${left.message}. ${held.message}` }

@@ -122,8 +122,8 @@ async function waitForOthers(problems: LastingProblems, namespace: AnyObject): P
     'All objects in the namespace are deleted. It stays until these finalizers are removed: ' +
     listedNames(finalizers)
   const problem = { about: () => [subjectOf(namespace)], reason: 'SomeFinalizersRemain', message }
-  // A key of its own: the work for the name is done then.
-  const isReported = await problems.found(`finalizers of ${namespace.metadata.name}`, problem)
+  // A key of its own: the work for the name is done then, and a later namespace may have the name.
+  const isReported = await problems.found(`finalizers of ${namespace.metadata.uid}`, problem)
   return { kind: isReported ? 'done' : 'again' }
 }
 
@@ -156,7 +156,7 @@ async function deleteContent(
       const isChanged = store.view().get(onlyWhile.key)?.revision !== onlyWhile.revision
       if (cause.code === 'Conflict' && isChanged) return null
       onError(namespace, cause)
-      failures.push({ definition, message: cause.message })
+      failures.push({ definition, code: cause.code, message: cause.message })
     }
   }
   return { remaining, failures }

@@ -43,7 +43,10 @@ const DESCRIPTION =
 export function rootCaPublisher(dependencies: RootCaDependencies): Controller {
   const { clock, namespaces, published, rootCa, onRootCaChanged, onError } = dependencies
   const problems = new LastingProblems(dependencies)
-  /** Active namespaces where the right certificates were changed or deleted. */
+  /**
+   * Active namespaces where the right certificates were changed or deleted while this member leads.
+   * Otherwise the leader may have changed them, which gets renewed certificates earlier.
+   */
   const altered = new Set<string>()
   const all = (): readonly string[] => [...namespaces.entries()].map(([key]) => partsOf(key).name)
   const controller = new Controller({
@@ -63,9 +66,9 @@ export function rootCaPublisher(dependencies: RootCaDependencies): Controller {
     const { namespace } = partsOf(key)
     const isRight = change.kind === 'set' && change.value === rootCa()
     // A change from other certificates is a rotation, or the end of one.
+    const wasRight = previous !== null && previous === rootCa()
     if (isRight) altered.delete(namespace)
-    else if (previous !== null && previous === rootCa() && isActive(dependencies, namespace))
-      altered.add(namespace)
+    else if (wasRight && controller.isStarted && isActive(dependencies, namespace)) altered.add(namespace)
     controller.enqueue(namespace)
   })
   onRootCaChanged(() => {

@@ -115,12 +115,14 @@ async function reconcile(
   }
   // When the use ends, `onReleased` or a change of the object enqueues it again.
   if (use.kind === 'used') {
+    // It may have been deleted in the meantime, and is no longer forgotten then.
+    if (objects.get(key) !== true) return { kind: 'done' }
     postponed.add(key)
     const message = `It is deleted when it is not in use: ${use.by}`
     events.record(about, { type: 'Normal', reason: 'DeletionPostponed', message, once: true })
     return { kind: 'done' }
   }
-  const wasPostponed = postponed.has(key)
+  const wasPostponed = isTerminating && postponed.has(key)
   const { finalizers: before = [] } = object.metadata
   const finalizers = isTerminating ? before.filter((one) => one !== finalizer) : [...before, finalizer]
   try {

@@ -132,7 +132,8 @@ export class AuthorityRing {
   ): Promise<readonly SharedAuthority[]> {
     switch (work) {
       case 'create':
-        return withAuthority(authorities, await this.#newAuthority(recipients))
+        // A next authority cannot be used either, and has not signed anything.
+        return withAuthority(withoutNext(authorities), await this.#newAuthority(recipients))
       case 'promote':
         return withPromoted(authorities)
       case 'withdraw':

@@ -83,9 +83,8 @@ export function startVolumes(parts: ControllerParts): readonly Stop[] {
     ...{ clock, catalog, ...volumes, client: clientOf('pv-protection'), events: eventsOf('pv-protection') },
     useOf: async (_, volume) => {
       if (textMember(objectMember(volume, 'status'), 'phase') !== 'Bound') return { kind: 'unused' }
-      const claim = objectMember(objectMember(volume, 'spec'), 'claimRef')
-      const name = `${textMember(claim, 'namespace')}/${textMember(claim, 'name')}`
-      return { kind: 'used', by: `the volume is bound to the claim ${name}` }
+      // The event is in another namespace than the claim, whose users may not see its name.
+      return { kind: 'used', by: 'the volume is bound to a claim' }
     },
     onError: (key, cause) => log.warn({ key, err: cause }, 'volume not released yet'),
   })

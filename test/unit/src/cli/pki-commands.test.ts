@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { writeFileSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -283,18 +283,21 @@ void test('a step of pki rotate-ca that was interrupted at its very end leaves n
 })
 
 void test('pki rotate-ca --offline is refused while something answers at an address of the kubeconfig', async (t) => {
-  const { directory, noted, run } = await open(t)
+  const { directory: root, noted, run } = await open(t)
+  const directory = join(root, 'pki')
   const server = createServer((socket) => socket.destroy())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
   const { port } = server.address() as AddressInfo
   assert.equal(await run('pki', 'init', '--dir', directory, '--members', `n1=127.0.0.1:${port}`), 0)
   const { ca } = clusterPkiPaths(directory)
-  const rotate = (): Promise<number> =>
-    run('pki', 'rotate-ca', '--dir', directory, '--authority', 'client', '--offline')
+  const rotate = (to = directory): Promise<number> =>
+    run('pki', 'rotate-ca', '--dir', to, '--authority', 'client', '--offline')
   assert.equal(await rotate(), 1)
   const words = `n1 answers at https://127.0.0.1:${port}: run this without --offline, or stop all members first`
   assert.ok(noted.join().includes(words), noted.join())
+  renameSync(join(directory, 'admin.kubeconfig'), join(root, 'admin.kubeconfig'))
+  for (const spelled of [directory, `${directory}/.`]) assert.equal(await rotate(spelled), 1, spelled)
   assert.equal(authoritiesIn(ca.certificate), 1)
   await new Promise((resolve) => server.close(resolve))
   assert.equal(await rotate(), 0)
@@ -306,15 +309,20 @@ void test('pki rotate-ca --offline is refused while a process uses a data direct
   const directory = join(root, 'pki')
   assert.equal(await run('pki', 'init', '--dir', directory, '--members', 'n1=127.0.0.1:1'), 0)
   rmSync(join(directory, 'admin.kubeconfig'))
-  const rotate = (): Promise<number> =>
-    run('pki', 'rotate-ca', '--dir', directory, '--authority', 'client', '--offline')
+  const rotate = (to = directory): Promise<number> =>
+    run('pki', 'rotate-ca', '--dir', to, '--authority', 'client', '--offline')
+  const link = join(root, 'elsewhere', 'keys')
+  mkdirSync(join(root, 'elsewhere'))
+  symlinkSync(directory, link)
   let steps = 1
   for (const data of [root, join(root, 'n2', 'data')]) {
     mkdirSync(data, { recursive: true })
     writeFileSync(join(data, 'member.json'), '{}')
     const lock = await lockDirectory(data, process.pid)
-    assert.equal(await rotate(), 1)
-    assert.match(noted.join(), /run this without --offline, or stop all members first/)
+    for (const spelled of [directory, `${directory}/.`, link]) {
+      assert.equal(await rotate(spelled), 1, spelled)
+      assert.match(noted.join(), /run this without --offline, or stop all members first/)
+    }
     assert.ok(noted.join().includes(data), noted.join())
     lock.release()
     assert.equal(await rotate(), 0, noted.join())

@@ -103,7 +103,21 @@ void test('an empty namespace that the finalizer of another controller keeps has
   assert.match((await messagesOf(api, 'SomeFinalizersRemain'))[0] ?? '', /are removed: x\.io\/mine$/)
 })
 
-void test('a namespace whose objects cannot be deleted has a warning with the reason', async (t) => {
+void test('a namespace of the same name, which a finalizer keeps as well, has a warning of its own', async (t) => {
+  const { api } = await open(t, 'namespace')
+  const body = { metadata: { finalizers: null } }
+  for (const time of [1, 2]) {
+    await namespace(api, 'n')
+    await api.patch({ kind: 'Namespace', name: 'n', body: { metadata: { finalizers: ['x.io/mine'] } } })
+    await api.delete({ kind: 'Namespace', name: 'n' })
+    await pass(api, 3)
+    assert.equal((await messagesOf(api, 'SomeFinalizersRemain')).length, time)
+    await api.patch({ kind: 'Namespace', name: 'n', body })
+    await rest(api)
+  }
+})
+
+void test('a namespace whose objects cannot be deleted has a warning that does not name them', async (t) => {
   const { api, refuse } = await open(t, 'namespace')
   await namespace(api, 'n')
   await api.create({ namespace: 'n', body: { metadata: { name: 'a' } } })
@@ -111,7 +125,10 @@ void test('a namespace whose objects cannot be deleted has a warning with the re
   await api.delete({ kind: 'Namespace', name: 'n' })
   await pass(api, 2)
   assert.deepEqual(await eventsIn(api), ['default: Warning ContentDeletionFailed Namespace n x1'])
-  assert.match((await messagesOf(api, 'ContentDeletionFailed'))[0] ?? '', /configmaps\.: .*by a test/)
+  const [message = ''] = await messagesOf(api, 'ContentDeletionFailed')
+  assert.match(message, /1 remaining: configmaps\.: Forbidden$/)
+  const { status = null } = (await api.get({ kind: 'Namespace', name: 'n' })).object
+  assert.match(JSON.stringify(status), /configmaps\.: .*by a test/)
 })
 
 void test('a deleted claim has one event that names the Pods that use it, and one when it is released', async (t) => {
@@ -150,7 +167,7 @@ void test('a deleted volume that is bound has an event, in the namespace default
   await api.delete({ kind: 'PersistentVolume', name: 'v' })
   await rest(api)
   assert.deepEqual(await eventsIn(api), ['default: Normal DeletionPostponed PersistentVolume v x1'])
-  assert.match((await messagesOf(api, 'DeletionPostponed'))[0] ?? '', /bound to the claim n\/c$/)
+  assert.match((await messagesOf(api, 'DeletionPostponed'))[0] ?? '', /: the volume is bound to a claim$/)
 })
 
 void test('a claim whose finalizer cannot be removed has a warning', async (t) => {

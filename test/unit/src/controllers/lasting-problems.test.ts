@@ -91,3 +91,43 @@ void test('errors of a key are recorded if they last; errors of the member are n
   await fails(2 * minuteMs)
   assert.deepEqual(messages, ['Warning Failed: key: denied by a webhook'])
 })
+
+void test('of more problems than are remembered, some are recorded after a minute, and later ones once those end', async () => {
+  const { clock, messages, problems } = open()
+  const problemsMax = 10_000
+  const seen = async (from: number, count: number): Promise<void> => {
+    for (let at = from; at < from + count; at++)
+      await problems.found(`key ${at}`, { about: () => [about], reason: 'Stuck', message: `${at}` })
+  }
+  for (let round = 0; round < 3; round++) {
+    await seen(0, problemsMax + 1)
+    clock.advance(minuteMs / 2)
+  }
+  assert.equal(messages.length, problemsMax)
+  assert.equal(messages.at(-1), `Warning Stuck: ${problemsMax - 1}`)
+  clock.advance(10 * minuteMs)
+  await seen(problemsMax, 1)
+  clock.advance(minuteMs)
+  await seen(problemsMax, 1)
+  assert.equal(messages.at(-1), `Warning Stuck: ${problemsMax}`)
+})
+
+void test('another problem of the same key is recorded after a minute as well, and both end when it is solved', async () => {
+  const { clock, messages, problems } = open()
+  const seen = async (reason: string, forMs: number): Promise<void> => {
+    for (let ms = 0; ms < forMs; ms += 30_000) {
+      await problems.found('key', { about: () => [about], reason, message: 'it' })
+      clock.advance(30_000)
+    }
+  }
+  await seen('PodsRemain', 2 * minuteMs)
+  await seen('FinalizersRemain', minuteMs)
+  assert.deepEqual(messages, ['Warning PodsRemain: it'])
+  await seen('FinalizersRemain', minuteMs)
+  await seen('PodsRemain', minuteMs)
+  const both = ['Warning PodsRemain: it', 'Warning FinalizersRemain: it']
+  assert.deepEqual(messages, both)
+  problems.solved('key')
+  for (const reason of ['PodsRemain', 'FinalizersRemain']) await seen(reason, minuteMs)
+  assert.deepEqual(messages, both)
+})

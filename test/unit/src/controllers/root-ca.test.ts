@@ -7,6 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { objectMember, textMember } from '../../../../src/api/json.ts'
+import type { Controller } from '../../../../src/controllers/controller.ts'
 import { rootCaPublisher } from '../../../../src/controllers/root-ca.ts'
 import type { Registry } from '../../../../src/registry/calls/verb.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
@@ -15,7 +16,7 @@ import { LocalClient } from '../../../../src/registry/local-client.ts'
 import { partsOf, prefixOf } from '../../../../src/store/key.ts'
 import { Fixture } from '../registry/fixture.ts'
 import type { Obj } from '../registry/fixture.ts'
-import { recorderOf } from './recorded-events.ts'
+import { eventsIn, recorderOf } from './recorded-events.ts'
 
 const NAME = 'root-ca.crt'
 
@@ -25,6 +26,7 @@ class Kit {
   pem: string | null = 'CA'
   renewed: () => void = () => undefined
   published: Informer<string> | null = null
+  controller: Controller | null = null
 
   constructor(api: Fixture) {
     this.api = api
@@ -58,6 +60,7 @@ class Kit {
       onRootCaChanged: (listener) => void (this.renewed = listener),
       onError: (...failure) => void this.errors.push(failure),
     })
+    this.controller = controller
     namespaces.start()
     published.start()
     controller.start()
@@ -153,4 +156,24 @@ void test('other ConfigMaps take no memory and are left alone', async (t) => {
     [NAME],
   )
   assert.deepEqual((await kit.api.get({ kind: 'ConfigMap', name: 'mine' })).object['data'], { a: 'b' })
+})
+
+void test('a member that gets renewed certificates later than the leader reports no restored root CA when it leads', async (t) => {
+  const kit = await Kit.open(t)
+  kit.pem = 'CA 1'
+  kit.lead()
+  assert.deepEqual(await kit.data(), { [NAME]: 'CA 1' })
+  kit.controller?.stop()
+  // The leader has the next certificates, this member gets them later.
+  await kit.api.patch({ kind: 'ConfigMap', name: NAME, body: { data: { [NAME]: 'CA 1 and CA 2' } } })
+  await kit.find()
+  kit.controller?.start()
+  assert.deepEqual(await kit.data(), { [NAME]: 'CA 1' })
+  kit.pem = 'CA 1 and CA 2'
+  kit.renewed()
+  await kit.find()
+  kit.pem = 'CA 2'
+  kit.renewed()
+  assert.deepEqual(await kit.data(), { [NAME]: 'CA 2' })
+  assert.deepEqual(await eventsIn(kit.api), [])
 })

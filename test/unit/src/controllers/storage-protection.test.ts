@@ -9,10 +9,14 @@ import { admissionChain } from '../../../../src/admission/chain.ts'
 import { storageProtectionAdmission } from '../../../../src/admission/storage-protection.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import type { ApiDomain } from '../../../../src/api/metadata/names.ts'
+import { needsProtectionStep, storageProtection } from '../../../../src/controllers/storage-protection.ts'
 import type { ControllerName } from '../../../../src/config/controllers-flag.ts'
 import { lead, rest } from '../app/leading-member.ts'
-import { refused } from '../registry/fixture.ts'
-import type { Fixture } from '../registry/fixture.ts'
+import { Informer } from '../../../../src/registry/informer.ts'
+import { LocalClient } from '../../../../src/registry/local-client.ts'
+import { prefixOf } from '../../../../src/store/key.ts'
+import { Fixture, refused } from '../registry/fixture.ts'
+import { eventsIn, recorderOf } from './recorded-events.ts'
 import { claimBody, volumeBody } from './volume-bodies.ts'
 
 const CLAIM = 'PersistentVolumeClaim'
@@ -136,4 +140,43 @@ void test('without its controller a deleted claim keeps the finalizer, and a use
   assert.deepEqual(await finalizersOf(api, CLAIM, 'c'), ['orch.io/pvc-protection'])
   await api.patch({ kind: CLAIM, name: 'c', body: { metadata: { finalizers: null } } })
   assert.ok(await isGone(api, CLAIM, 'c'))
+})
+
+void test('a claim that is deleted while its use is looked up leaves nothing behind for a claim of the same name', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const { store, clock, catalog, registry } = api
+  const finalizer = 'orch.io/pvc-protection'
+  const plural = 'persistentvolumeclaims'
+  const user = { name: 'system:controller', uid: '', groups: [], extra: {} }
+  const objects = new Informer({
+    ...{ store, clock, prefix: prefixOf({ group: '', plural, namespace: null }) },
+    parse: (stored) => needsProtectionStep(finalizer, stored),
+  })
+  t.after(() => objects.close())
+  let uses = 0
+  const controller = storageProtection({
+    ...{ clock, catalog, plural, finalizer, objects, events: recorderOf(api) },
+    client: new LocalClient({ registry, clock, user, timeoutMs: 10_000 }),
+    useOf: async () => {
+      if (uses++ > 0) return { kind: 'unused' }
+      await api.patch({ kind: CLAIM, name: 'c', body: { metadata: { finalizers: null } } })
+      await rest(api)
+      return { kind: 'used', by: 'a Pod' }
+    },
+    onError: (_, cause) => assert.fail(String(cause)),
+  })
+  objects.start()
+  controller.start()
+  t.after(() => controller.stop())
+  for (const time of [1, 2]) {
+    await api.create({ kind: CLAIM, body: claimBody('c') })
+    await rest(api)
+    assert.deepEqual(await finalizersOf(api, CLAIM, 'c'), [finalizer])
+    await api.delete({ kind: CLAIM, name: 'c' })
+    await rest(api)
+    await rest(api)
+    assert.deepEqual([await isGone(api, CLAIM, 'c'), uses], [true, time])
+  }
+  assert.deepEqual(await eventsIn(api), [])
 })

@@ -263,3 +263,42 @@ void test('a leader whose authority cannot be used any longer signs with the nex
   assert.equal(signerOf(one), next)
   assert.equal(phaseOf(await one.ring.rotate('finish', deadlineMs)), 'steady')
 })
+
+void test('a leader that can open neither authority creates one, and does not trust the next one', async (t) => {
+  const cluster = await Cluster.open(t)
+  const one = await cluster.member(1)
+  await cluster.maintained(one)
+  const first = signerOf(one) ?? assert.fail()
+  await one.ring.rotate('announce', deadlineMs)
+  // As after a restored backup: the key of the member is another one.
+  const two = await cluster.member(2)
+  await cluster.maintained(two)
+  const created = signerOf(two) ?? assert.fail()
+  assert.deepEqual([...trustedBy(two)], [first, created])
+  assert.equal(phaseOf(await two.ring.read(deadlineMs)), 'steady')
+})
+
+void test('a step that two operators take at once, while the leader seals a key, is taken once', async (t) => {
+  const cluster = await Cluster.open(t)
+  const one = await cluster.member(1)
+  await cluster.maintained(one)
+  const first = signerOf(one) ?? assert.fail()
+  const two = await cluster.member(2)
+  for (const [step, trusted] of [
+    ['announce', 2],
+    ['promote', 2],
+    ['finish', 1],
+  ] as const) {
+    const taken = await Promise.allSettled([
+      one.ring.rotate(step, deadlineMs),
+      one.ring.maintain(),
+      two.ring.rotate(step, deadlineMs),
+    ])
+    await cluster.maintained(one)
+    const results = [taken[0], taken[2]].map(({ status }) => status).sort()
+    assert.deepEqual(results, ['fulfilled', 'rejected'], step)
+    for (const member of [one, two]) assert.equal(trustedBy(member).size, trusted, step)
+  }
+  assert.notEqual(signerOf(one), first)
+  assert.equal(signerOf(two), signerOf(one))
+})
