@@ -101,7 +101,7 @@ async function takeStep(terminal: Terminal, options: RotateOptions, paths: PairP
   }
 }
 
-/** The reply to `--finish` without a rotation, also after one that was interrupted when it was done. */
+/** The refusal of `--finish` without a rotation; one that was interrupted may be done. */
 export const notBegun =
   'no rotation has begun, or its last step is done: to replace the authority, run this without --finish'
 

@@ -1,5 +1,5 @@
 /*
- * Goal: a log line does not lose the field that says what it is about: the logger withholds fields
+ * Goal: a log line keeps the field that identifies its subject: the logger withholds fields
  * whose names are those of secrets.
  * Method: reads the fields of each log call in the sources that build them in place.
  */

@@ -131,7 +131,7 @@ void test('pki renew without the key of an authority renews the rest, names the 
   assert.match(noted.join('\n'), /n1\/peer\.crt cannot be renewed: the key of its authority is not at hand/)
 })
 
-void test('pki renew that renews nothing does not speak of files to copy', async (t) => {
+void test('pki renew that renews nothing does not print that files are to be copied', async (t) => {
   const { directory, printed, noted, run } = await open(t)
   const { ca, peerCa } = clusterPkiPaths(directory)
   for (const { key } of [ca, peerCa]) rmSync(key)
