@@ -80,8 +80,11 @@ export async function serve(site: MemberContext, dependencies: ServingDependenci
   let keysInForce = dependencies.keys
   const { authorities } = dependencies
   const trust = new TrustStore(trustOf(keysInForce, authorities.certificates))
-  authorities.onChange(() => trust.replace(trustOf(keysInForce, authorities.certificates)))
+  const replaceTrust = (): void => trust.replace(trustOf(keysInForce, authorities.certificates))
+  authorities.onChange(replaceTrust)
   const server = await serverOf(site, dependencies, { trust, keysInForce: () => keysInForce })
+  // Listeners run in the order in which they were added: callers are checked by the new trust.
+  authorities.onChange(() => server.checkCallers())
   endStaleWatches(site, server, dependencies.caughtUp)
   closing.add(() =>
     server.drain({

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { relative, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { removedExitCode } from '../membership/removal.ts'
 import { fetchStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
@@ -17,6 +17,7 @@ import { forgetProcess, logLength, logTail, processState, signalProcess, startPr
 import type { ProcessState, Started } from './process.ts'
 import { prepareRestored } from './restore-local.ts'
 import type { RestoreFrom } from './restore-local.ts'
+import { shownPath } from './shown-path.ts'
 import { formatTable, sleep } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
@@ -345,8 +346,11 @@ async function statusOrNull(endpoint: Endpoint | undefined): Promise<MemberStatu
 }
 
 function nextSteps(cluster: LocalCluster, program: string): readonly string[] {
-  const kubeconfig = relative(process.cwd(), cluster.kubeconfigPath) || cluster.kubeconfigPath
-  const directory = relative(process.cwd(), cluster.directory) || cluster.directory
+  const here = process.cwd()
+  const [kubeconfig, directory] = [
+    shownPath(cluster.kubeconfigPath, here),
+    shownPath(cluster.directory, here),
+  ]
   const [first] = cluster.members
   const last = cluster.members.at(-1)
   const flag = directory === '.cluster' ? '' : ` --dir ${directory}`

@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-import { basename, relative } from 'node:path'
+import { basename } from 'node:path'
 import { RealClock } from '../host/clock.ts'
 import { RealRandom } from '../host/random.ts'
 import { cli } from './cli.ts'
+import { shownPath } from './shown-path.ts'
 
 const [, script = ''] = process.argv
 // An installed command has another name; from a checkout it is started by its path.
-const program =
-  basename(script) === 'main.js' ? `node ${relative(process.cwd(), script) || script}` : basename(script)
+const program = basename(script) === 'main.js' ? `node ${shownPath(script, process.cwd())}` : basename(script)
 
 async function main(): Promise<void> {
   process.exitCode = await cli(process.argv.slice(2), {

@@ -48,7 +48,7 @@ function addRotate(pki: Command, terminal: Terminal, shared: SharedOptions): voi
     )
     .option(
       '--dir <dir>',
-      'directory of the keys, with those of the authorities; required except for signing',
+      'directory of the keys, with those of the authorities; not needed for signing, which is in no file',
     )
     .addOption(
       new Option(

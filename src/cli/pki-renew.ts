@@ -49,6 +49,7 @@ export function pkiRenew(terminal: Terminal, directory: string, format: Format):
     for (const path of renewed) terminal.print(`renewed  ${path}`)
     for (const path of updated) terminal.print(`updated  ${path}`)
     for (const { why } of failed) terminal.note(why)
+    if (renewed.length === 0) return false
     terminal.print('members that use these files take them within a second; copy them to those that do not')
   }
   return failed.length === 0

@@ -1,6 +1,7 @@
 import { isRecord } from '../../base/record.ts'
 import { askOnce } from './ask-once.ts'
 import { CliError } from './errors.ts'
+import { notBegun } from './pki-rotate.ts'
 import type { Terminal } from './terminal.ts'
 
 const path = '/cluster/v1/signing-authorities'
@@ -38,7 +39,7 @@ export async function rotateSigning(
   if (finish) {
     // After the leader replaced an authority there is an earlier one, too.
     if (trusted < 2) {
-      throw new CliError('failed', 'no rotation has begun: run it without --finish first')
+      throw new CliError('failed', notBegun)
     }
     await ask(kubeconfig, { step: 'finish' })
     return say(

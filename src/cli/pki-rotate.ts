@@ -12,9 +12,10 @@ import { membersIn, placesIn } from '../pki/renewal/renewable-pairs.ts'
 import { naming } from '../pki/renewal/signer.ts'
 import { readTrustBundle } from '../pki/trust-bundle.ts'
 import { CliError } from './errors.ts'
+import { lackingMembers } from './lacking-members.ts'
 import { lockWhileOffline } from './offline-check.ts'
 import { memberCertificates } from './member-certificates.ts'
-import type { MemberCertificates } from './member-certificates.ts'
+import type { MemberCertificates, SeenCertificate } from './member-certificates.ts'
 import { renewalIn } from './pki-renew.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -66,7 +67,7 @@ async function takeStep(terminal: Terminal, options: RotateOptions, paths: PairP
   const say = (...lines: readonly string[]): void => lines.forEach((line) => terminal.print(line))
   switch (rotation.phase) {
     case 'steady':
-      if (finish) throw new CliError('failed', 'no rotation has begun: run it without --finish first')
+      if (finish) throw new CliError('failed', notBegun)
       rotation.announce()
       renewalIn(terminal, directory).refreshKubeconfigs()
       return say(
@@ -76,7 +77,7 @@ async function takeStep(terminal: Terminal, options: RotateOptions, paths: PairP
     case 'announced': {
       if (finish)
         throw new CliError('failed', 'the next authority does not sign yet: run it without --finish')
-      await checkTrusted(options, rotation.next)
+      await checkTrusted(terminal, options, rotation.next)
       rotation.promote()
       reissue(terminal, directory)
       return say(...promoted[options.authority])
@@ -85,11 +86,11 @@ async function takeStep(terminal: Terminal, options: RotateOptions, paths: PairP
       rotation.promote()
       reissue(terminal, directory)
       if (!finish) {
-        await checkShown(options)
+        await checkShown(terminal, options)
         return say(`${shownWords(options)}: --finish ends the trust in the old one`)
       }
       checkReissued(options, rotation.retired)
-      await checkShown(options)
+      await checkShown(terminal, options)
       rotation.finish()
       renewalIn(terminal, directory).refreshKubeconfigs()
       return say(
@@ -99,6 +100,10 @@ async function takeStep(terminal: Terminal, options: RotateOptions, paths: PairP
     }
   }
 }
+
+/** The refusal of `--finish` without a rotation; one that was interrupted may be done. */
+export const notBegun =
+  'no rotation has begun, or its last step is done: to replace the authority, run this without --finish'
 
 /** The programs that verify certificates of an authority. */
 const holders = {
@@ -148,24 +153,29 @@ function reissue(terminal: Terminal, directory: string): void {
 const uses = { client: 'client-ca', peer: 'peer-ca', 'front-proxy': 'front-proxy-ca' } as const
 
 /** @throws CliError `failed`: a member or the kubeconfig does not trust the next authority */
-async function checkTrusted(options: RotateOptions, next: Certificate | null): Promise<void> {
+async function checkTrusted(
+  terminal: Terminal,
+  options: RotateOptions,
+  next: Certificate | null,
+): Promise<void> {
   const { kubeconfig, authority } = options
   if (kubeconfig === null || next === null) return
-  const { members } = await reached(kubeconfig)
   const use = uses[authority]
-  const lacking = members
-    .filter(({ certificates }) =>
-      // A member without proxies needs no authority for them.
-      authority === 'front-proxy' && !certificates.some((one) => one.use === use)
-        ? false
-        : !certificates.some((one) => one.use === use && one.fingerprint === next.fingerprint),
-    )
-    .map(({ name }) => name)
+  const lacking = await lackingMembers(terminal.clock, async () =>
+    (await reached(kubeconfig)).members
+      .filter(({ certificates }) =>
+        // A member without proxies needs no authority for them.
+        authority === 'front-proxy' && !certificates.some((one) => one.use === use)
+          ? false
+          : !certificates.some((one) => one.use === use && one.fingerprint === next.fingerprint),
+      )
+      .map(({ name }) => name),
+  )
   if (lacking.length > 0) {
-    const file = `the file of its --${authority === 'front-proxy' ? 'requestheader-client-ca-file' : `${use}-file`}`
+    const file = `the file of --${authority === 'front-proxy' ? 'requestheader-client-ca-file' : `${use}-file`}`
     throw new CliError(
       'failed',
-      `${lacking.join(', ')} does not trust the next authority yet: copy the bundle to ${file}, and run this again`,
+      `the next authority is not trusted yet by ${lacking.join(', ')}: copy the bundle to ${file}, and run this again`,
     )
   }
   if (authority !== 'client') return
@@ -196,22 +206,27 @@ function checkReissued({ directory, authority }: RotateOptions, retired: readonl
 }
 
 /** @throws CliError `failed`: a member shows a certificate that is not in the directory */
-async function checkShown({ directory, authority, kubeconfig }: RotateOptions): Promise<void> {
+async function checkShown(
+  terminal: Terminal,
+  { directory, authority, kubeconfig }: RotateOptions,
+): Promise<void> {
   if (kubeconfig === null || authority === 'front-proxy') return
   const use = authority === 'client' ? 'server' : 'peer'
-  const { members } = await reached(kubeconfig)
   const pairs = placesIn(directory, membersIn(directory)).pairs.filter((pair) => pair.use === use)
   const issued = new Set(
     pairs
       .filter(({ paths }) => existsSync(paths.certificate))
       .map(({ paths }) => readCertificate(readTextFile(paths.certificate)).fingerprint),
   )
-  const lacking = members
-    .filter(({ certificates }) => certificates.some((one) => one.use === use && !issued.has(one.fingerprint)))
-    .map(({ name }) => name)
+  const isOther = (one: SeenCertificate): boolean => one.use === use && !issued.has(one.fingerprint)
+  const lacking = await lackingMembers(terminal.clock, async () =>
+    (await reached(kubeconfig)).members
+      .filter(({ certificates }) => certificates.some(isOther))
+      .map(({ name }) => name),
+  )
   if (lacking.length === 0) return
-  const remedy = `copy its ${use}.crt and ${use}.key from ${directory}, and run this again`
-  throw new CliError('failed', `${lacking.join(', ')} shows another ${use} certificate: ${remedy}`)
+  const remedy = `copy its own ${use}.crt and ${use}.key from ${directory}/members to each, and run this again`
+  throw new CliError('failed', `another ${use} certificate is shown by ${lacking.join(', ')}: ${remedy}`)
 }
 
 /** @throws CliError `failed`: not all members respond */

@@ -32,7 +32,7 @@ export function formatTable(given: readonly (readonly string[])[]): readonly str
   )
 }
 
-export function sleep(clock: Clock, ms: number): Promise<void> {
+export function sleep(clock: Pick<Clock, 'after'>, ms: number): Promise<void> {
   return new Promise((resolve) => {
     clock.after(ms, resolve)
   })

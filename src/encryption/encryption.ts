@@ -289,7 +289,7 @@ export class Encryption {
     if (loggedMs !== undefined && nowMs - loggedMs < failureLogMs) return
     this.#loggedMs.set(id, nowMs)
     log.warn(
-      { resource, provider: key?.provider, key: key?.keyName },
+      { resource, provider: key?.provider, keyName: key?.keyName },
       `an object of ${resource} ${reasonOf(failure)}`,
     )
   }

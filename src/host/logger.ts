@@ -5,7 +5,15 @@ import { textLine } from './text-line.ts'
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 /** Fields whose value is never logged, at the top or one level down. */
-const secrets = ['authorization', 'token', 'secret', 'password', 'key', 'privateKey', 'cookie']
+export const withheldFields: readonly string[] = [
+  'authorization',
+  'token',
+  'secret',
+  'password',
+  'key',
+  'privateKey',
+  'cookie',
+]
 
 /** JSON lines, or text for people. */
 export type LogFormat = 'json' | 'text'
@@ -29,7 +37,10 @@ export function createLogger(options: {
       base: options.base,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: [...secrets, ...secrets.map((name) => `*.${name}`)], censor: '[withheld]' },
+      redact: {
+        paths: [...withheldFields, ...withheldFields.map((name) => `*.${name}`)],
+        censor: '[withheld]',
+      },
       serializers: { err: pino.stdSerializers.err },
     },
     options.format === 'json' ? destination : { write: (line) => destination.write(textLine(line)) },

@@ -149,7 +149,7 @@ export class SharedTokenKeys implements SharedKeySource {
       return readVerificationKeys(publicKey, `shared key ${id}`)
     } catch (cause) {
       if (!(cause instanceof AuthError)) throw cause
-      this.#dependencies.log.error({ key: id, err: cause }, 'a shared key cannot verify tokens here')
+      this.#dependencies.log.error({ keyId: id, err: cause }, 'a shared key cannot verify tokens here')
       return []
     }
   }
@@ -163,7 +163,7 @@ export class SharedTokenKeys implements SharedKeySource {
     if (this.#current?.keys.find((key) => key.id === id)?.sealed?.jwe !== sealed.jwe) return
     const key = bytes === null ? null : signingKeyIn(bytes, id)
     if (key === null) {
-      log.error({ key: id }, 'a shared signing key cannot be opened: the leader replaces it')
+      log.error({ keyId: id }, 'a shared signing key cannot be opened: the leader replaces it')
       return
     }
     this.#opened = new Map([...this.#opened, [id, key]])

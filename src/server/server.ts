@@ -226,6 +226,11 @@ export class ApiServer {
    */
   reload(tls: TlsFiles): void {
     this.#listener.reload(tls)
+    this.checkCallers()
+  }
+
+  /** Ends watches and other streams whose callers are no longer authenticated or permitted. */
+  checkCallers(): void {
     this.#revocation.check()
   }
 

@@ -24,6 +24,7 @@ import { until } from '../support/tools/until.ts'
 
 const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests'
 const PUBLISHED = '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication'
+const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
 const STATE = '/cluster/v1/signing-authorities'
 
 async function objectOf(api: AccessServer, path: string, method = 'GET', body?: object): Promise<JsonObject> {
@@ -140,6 +141,35 @@ void test('the signing authority is replaced in three steps, and certificates of
   await objectOf(api, PUBLISHED, 'DELETE')
   await until('the new one is published alone', async () => (await published(api)).has(next))
   assert.equal((await published(api)).has(old), false)
+})
+
+void test('a watch ends when the last step refuses the certificate of its caller', async (t) => {
+  const api = await AccessServer.start(t, { 'api-domain': 'k8s.io' })
+  const rotate = commandLine(t, api)
+  const bind = async (name: string): Promise<Identity> => {
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }]
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' }
+    await objectOf(api, BINDINGS, 'POST', { metadata: { name }, subjects, roleRef })
+    return issued(api, name)
+  }
+  const watch = async (identity: Identity): Promise<string> => {
+    const { status } = await api.ask('/api/v1/namespaces?watch=true', { identity })
+    return `ended with ${status}`
+  }
+  const old = await bind('old')
+  await rotate()
+  await rotate()
+  let ofOld = 'open'
+  let ofNext = 'open'
+  void watch(old).then((result) => (ofOld = result))
+  void watch(await bind('next')).then((result) => (ofNext = result))
+  assert.equal(ofOld, 'open')
+  const { code, text } = await rotate('--finish')
+  assert.equal(code, 0, text)
+  await until('the watch of the old one ends', () => Promise.resolve(ofOld !== 'open'))
+  // The status shows that the watch had begun before the step.
+  assert.equal(ofOld, 'ended with 200')
+  assert.equal(ofNext, 'open')
 })
 
 void test('steps of the signing authority are refused over HTTP when another one is to be taken', async (t) => {

@@ -45,7 +45,7 @@ export function startAccounts(of: AccountsParts): readonly Stop[] {
   const filling = tokenSecrets({
     ...{ ...parts, ...kind, tokens, onKeysChanged, onRootCaChanged, secrets },
     ...{ client: clientOf('serviceaccount-token'), events: eventsOf('serviceaccount-token') },
-    onError: (key, cause) => log.warn({ key, err: cause }, 'token Secret not filled yet'),
+    onError: (key, cause) => log.warn({ object: key, err: cause }, 'token Secret not filled yet'),
   })
   const keeping = defaultAccounts({
     ...{ ...parts, client: clientOf('serviceaccount'), events: eventsOf('serviceaccount'), namespaces },
@@ -59,7 +59,7 @@ export function startAccounts(of: AccountsParts): readonly Stop[] {
   const creating = accountSecrets({
     ...{ ...parts, names, secrets },
     ...{ client: clientOf('serviceaccount-token'), events: eventsOf('serviceaccount-token') },
-    onError: (key, cause) => log.warn({ key, err: cause }, 'token Secret not created yet'),
+    onError: (key, cause) => log.warn({ object: key, err: cause }, 'token Secret not created yet'),
   })
   const informers = [secrets, accounts, namespaces, published]
   for (const informer of informers) informer.start()

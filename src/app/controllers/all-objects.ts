@@ -22,7 +22,7 @@ export function startGarbageCollection(parts: GarbageCollectionParts): {
   if (!enabled.has('garbagecollector')) return { stops: [], informer: null }
   const { controller, informer } = garbageCollection({
     ...{ store, clock, catalog, kindsApplied, timeoutMs: callMsMax, client: clientOf('garbagecollector') },
-    onError: (key, cause) => log.warn({ key, err: cause }, 'dependents or owner not processed yet'),
+    onError: (key, cause) => log.warn({ object: key, err: cause }, 'dependents or owner not processed yet'),
   })
   informer.start()
   return { stops: [() => informer.close(), ...switched('garbagecollector', controller)], informer }

@@ -33,7 +33,7 @@ export function startBootstrapTokens(
   })
   const cleaning = tokenCleaner({
     ...{ ...parts, client: clientOf('tokencleaner'), events: eventsOf('tokencleaner') },
-    onError: (key, cause) => log.warn({ key, err: cause }, 'bootstrap token not removed yet'),
+    onError: (key, cause) => log.warn({ object: key, err: cause }, 'bootstrap token not removed yet'),
   })
   tokens.start()
   clusterInfo.start()

@@ -40,16 +40,16 @@ export function startCertificates(of: CertificatesParts): readonly Stop[] {
   const approving = certificateApprover({
     ...{ ...parts, client: clientOf('csrapproving'), events: eventsOf('csrapproving') },
     reviewers: of.reviewers,
-    onError: (key, cause) => log.warn({ key, err: cause }, 'certificate request not approved yet'),
+    onError: (key, cause) => log.warn({ object: key, err: cause }, 'certificate request not approved yet'),
   })
   const signing = certificateSigner({
     ...{ ...parts, client: clientOf('csrsigning'), events: eventsOf('csrsigning') },
     ...{ authorities: of.authorities, durationMs: of.durationMs, random: of.random },
-    onError: (key, cause) => log.warn({ key, err: cause }, 'certificate not signed yet'),
+    onError: (key, cause) => log.warn({ object: key, err: cause }, 'certificate not signed yet'),
   })
   const cleaning = certificateCleaner({
     ...{ ...parts, client: clientOf('csrcleaner'), events: eventsOf('csrcleaner') },
-    onError: (key, cause) => log.warn({ key, err: cause }, 'certificate request not removed yet'),
+    onError: (key, cause) => log.warn({ object: key, err: cause }, 'certificate request not removed yet'),
   })
   requests.start()
   return [

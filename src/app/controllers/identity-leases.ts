@@ -23,7 +23,7 @@ export function startIdentityLeases(of: IdentityLeasesParts): readonly Stop[] {
   })
   const cleaning = identityLeaseCleaner({
     ...{ clock, names, catalog, client: serverClient, leases, members },
-    onError: (key, cause) => log.warn({ key, err: cause }, 'lease of an API server not removed yet'),
+    onError: (key, cause) => log.warn({ object: key, err: cause }, 'lease of an API server not removed yet'),
   })
   leases.start()
   return [() => leases.close(), always('apiserver_identity_lease_gc', cleaning)]

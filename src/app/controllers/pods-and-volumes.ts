@@ -42,7 +42,7 @@ export function startPods(parts: PodControllersParts): readonly Stop[] {
   const collecting = podGarbageCollection({
     ...{ clock, catalog, pods, index, nodes, untilCurrent, endedMax },
     ...{ client: clientOf('podgc'), events: eventsOf('podgc') },
-    onError: (key, cause) => log.warn({ key, err: cause }, 'Pods not deleted yet'),
+    onError: (key, cause) => log.warn({ object: key, err: cause }, 'Pods not deleted yet'),
   })
   const claims = protectedObjects(parts, 'persistentvolumeclaims')
   const protecting = storageProtection({
@@ -58,12 +58,13 @@ export function startPods(parts: PodControllersParts): readonly Stop[] {
         : { kind: 'unused' }
     },
     onReleased: (listener) => pods.subscribe((change) => releasedClaims(index, change).forEach(listener)),
-    onError: (key, cause) => log.warn({ key, err: cause }, 'claim not released yet'),
+    onError: (key, cause) => log.warn({ object: key, err: cause }, 'claim not released yet'),
   })
   const creating = ephemeralVolumes({
     ...{ clock, catalog, pods, claims: claims.objects, counts: parts.ephemeralVolumes },
     ...{ client: clientOf('ephemeral-volume'), events: eventsOf('ephemeral-volume') },
-    onError: (key, cause) => log.warn({ key, err: cause }, 'claim of an ephemeral volume not created yet'),
+    onError: (key, cause) =>
+      log.warn({ object: key, err: cause }, 'claim of an ephemeral volume not created yet'),
   })
   const informers = [nodes, claims.objects]
   for (const informer of informers) informer.start()
@@ -86,7 +87,7 @@ export function startVolumes(parts: ControllerParts): readonly Stop[] {
       // The event is in another namespace than the claim, whose users may not see its name.
       return { kind: 'used', by: 'the volume is bound to a claim' }
     },
-    onError: (key, cause) => log.warn({ key, err: cause }, 'volume not released yet'),
+    onError: (key, cause) => log.warn({ object: key, err: cause }, 'volume not released yet'),
   })
   volumes.objects.start()
   return [() => volumes.objects.close(), ...switched('pv-protection', protecting)]

@@ -131,6 +131,15 @@ void test('pki renew without the key of an authority renews the rest, names the 
   assert.match(noted.join('\n'), /n1\/peer\.crt cannot be renewed: the key of its authority is not at hand/)
 })
 
+void test('pki renew that renews nothing does not print that files are to be copied', async (t) => {
+  const { directory, printed, noted, run } = await open(t)
+  const { ca, peerCa } = clusterPkiPaths(directory)
+  for (const { key } of [ca, peerCa]) rmSync(key)
+  assert.equal(await run('pki', 'renew', '--dir', directory), 1)
+  assert.deepEqual(printed, [])
+  assert.equal(noted.length, 5)
+})
+
 void test('pki status and pki renew of a directory without certificates name the right one', async (t) => {
   const { directory, noted, run } = await open(t)
   for (const command of ['status', 'renew']) {
@@ -156,7 +165,7 @@ void test('pki rotate-ca replaces an authority in three steps, and each certific
     )
 
   assert.equal(await rotate('--finish'), 1)
-  assert.match(noted.join(), /no rotation has begun: run it without --finish first/)
+  assert.match(noted.join(), /no rotation has begun, or its last step is done/)
   assert.equal(await rotate(), 0)
   assert.match(printed.join(), /step 1 of 3/)
   assert.equal(authoritiesIn(ca.certificate), 2)
