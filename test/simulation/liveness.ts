@@ -310,7 +310,8 @@ export class Liveness {
    */
   #repair(): void {
     this.#options.world.schedule(repairEveryMs, 'an operator checks again', null, () => this.#repair())
-    const unhealthy = this.#unhealthy()
+    // One that was removed may have ended with a wrong state, which must not hold up the others.
+    const unhealthy = this.#unhealthy().filter(({ instance }) => instance !== null)
     // Wrong members come first: with a right majority, suspect members with a right state recover
     // by themselves.
     const member = unhealthy.find(({ isWrong }) => isWrong) ?? unhealthy.find(({ isSuspect }) => isSuspect)
