@@ -32,6 +32,9 @@ import type { ProcessInstance } from '../process-instance.ts'
 import type { World } from '../world.ts'
 import { ApiProcess } from './api-process.ts'
 
+/** The addresses and ports of Services. */
+export const servedRanges = serviceRanges(defaultAddressRanges, defaultNodePorts)
+
 /** No tokens are issued: signatures would differ between runs of a seed. */
 const noTokens = {
   audiences: [],
@@ -127,7 +130,7 @@ export class Served extends ApiProcess {
       // Clients write no events.
       eventTtlMs: 0,
       endedPodsMax: 0,
-      ranges: serviceRanges(defaultAddressRanges, defaultNodePorts),
+      ranges: servedRanges,
     })
     bootstrap.start(onFailure)
     trimmer.start()

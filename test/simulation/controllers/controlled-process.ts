@@ -26,9 +26,9 @@ import type { StoreMachine } from '../../../src/store/store-machine.ts'
 import { HistoryTrimmer } from '../../../src/store/trimming.ts'
 import { featureLevelMax } from '../../../src/version.ts'
 import { allowsEverything } from '../../support/fakes/allow-all-reviewers.ts'
-import { dualStackRanges } from '../../../fixtures/service-ranges.ts'
 import { ApiProcess } from '../clients/api-process.ts'
 import type { Endpoint } from '../clients/connection.ts'
+import { servedRanges } from '../clients/served.ts'
 import type { ProcessInstance } from '../process-instance.ts'
 import type { World } from '../world.ts'
 import { simulatedAuthority, simulatedIssuing, simulatedTokens } from './issuers.ts'
@@ -140,7 +140,7 @@ export class ControlledProcess extends ApiProcess implements Endpoint {
       },
       onKeysChanged: () => undefined,
       enabled: new Set(CONTROLLERS),
-      ...{ eventTtlMs, endedPodsMax: 0, ranges: dualStackRanges },
+      ...{ eventTtlMs, endedPodsMax: 0, ranges: servedRanges },
     })
     bootstrap.start(onFailure)
     trimmer.start()

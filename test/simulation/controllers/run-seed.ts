@@ -54,6 +54,11 @@ export type ControllersReport = {
 /** Limit of virtual time from the end of the faults until everything is done. */
 const finishMsMax = 200_000
 const lookEveryMs = 500
+/**
+ * How long the state has to be right, in ms: the event about a step may be stored only after the
+ * step, and then it has to expire.
+ */
+const steadyMs = 5_000
 /** Virtual ms after which the end state must still be the same. */
 const restMs = 3_000
 const restartMs = 50
@@ -160,8 +165,10 @@ class ControllersRun {
     ]
     const healed = world.now
     let isDone = false
+    let rightSince: number | null = null
     const look = (): void => {
-      isDone = problems().length === 0
+      rightSince = problems().length === 0 ? (rightSince ?? world.now) : null
+      isDone = rightSince !== null && world.now - rightSince >= steadyMs
       if (!isDone) world.schedule(lookEveryMs, 'compares the state', null, look)
     }
     look()
