@@ -19,7 +19,7 @@ const remedy = 'run this without --offline, or stop all members first'
  * and that no process uses a data directory next to the keys. The directories stay locked, so that
  * no member starts in the meantime.
  *
- * @param kubeconfig null: there is none
+ * @param kubeconfig path of the file with the addresses of the members. null: none was found
  * @returns a function that unlocks the directories
  * @throws CliError `failed`: a member runs
  */

@@ -26,7 +26,7 @@ export type RotatedAuthority = (typeof rotatedAuthorities)[number]
 export type RotateOptions = {
   readonly directory: string
   readonly authority: RotatedAuthority
-  /** To find the members with. null: there is none */
+  /** Path of the file to find the members with. null: none was found */
   readonly kubeconfig: string | null
   /** No member runs, so none is asked. */
   readonly offline: boolean

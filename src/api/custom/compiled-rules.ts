@@ -10,7 +10,7 @@ export type CompiledRules = {
   readonly known: KnownValues
   /** A text: why it cannot be matched. null: there is no pattern. */
   readonly pattern: Pattern | string | null
-  /** null: the format is unknown, or there is none. */
+  /** null: no format, or an unknown one. */
   readonly format: FormatCheck | null
 }
 

@@ -9,7 +9,7 @@ import type { App, Request } from '../calls/fastify-types.ts'
 import type { ServerLog } from '../calls/server-log.ts'
 import { jsonBytes, sendJson } from '../responses/json-reply.ts'
 import { jsonBody } from './json-body.ts'
-import { answered } from './signing-keys.ts'
+import { answered } from './key-ring-answer.ts'
 
 /** The part of the authority ring that operators see and change. */
 export type OperatedAuthorities = Pick<AuthorityRing, 'read' | 'rotate'>

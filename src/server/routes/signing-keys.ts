@@ -1,20 +1,16 @@
-import { ApiError } from '../../api/errors/api-error.ts'
-import type { ApiErrorReason } from '../../api/errors/api-error.ts'
 import { badRequest } from '../../api/errors/standard-errors.ts'
 import { formatTime } from '../../api/metadata/time.ts'
 import { rotationMsMax, rotationMsMin } from '../../key-ring/signing-keys.ts'
-import { KeyRingError } from '../../key-ring/errors.ts'
-import type { KeyRingErrorCode } from '../../key-ring/errors.ts'
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import { useOf } from '../../key-ring/signing-keys.ts'
 import type { SigningKeys } from '../../key-ring/signing-keys.ts'
-import { fromStore } from '../../registry/shared/store-error-mapping.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { callOf } from '../calls/fastify-types.ts'
 import type { App, Request } from '../calls/fastify-types.ts'
 import type { ServerLog } from '../calls/server-log.ts'
 import { jsonBytes, sendJson } from '../responses/json-reply.ts'
 import { jsonBody } from './json-body.ts'
+import { answered } from './key-ring-answer.ts'
 
 /** The part of the key ring that operators see and change. */
 export type OperatedKeys = Pick<KeyRing, 'read' | 'rotate' | 'revoke' | 'setRotation'>
@@ -102,26 +98,5 @@ function keysBody(all: SigningKeys, nowMs: number): object {
       signsFrom: formatTime(key.signsFromMs),
       members: Object.keys(key.sealed?.recipients ?? {}),
     })),
-  }
-}
-
-const reasons: Readonly<Record<KeyRingErrorCode, ApiErrorReason>> = {
-  'unknown-key': 'NotFound',
-  'no-keys': 'ServiceUnavailable',
-  full: 'Conflict',
-  storage: 'TooManyRequests',
-  'too-large': 'RequestEntityTooLarge',
-  conflict: 'Conflict',
-  'wrong-phase': 'Conflict',
-}
-
-/** Converts errors of the shared keys. @throws ApiError */
-export async function answered<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await fromStore(work)
-  } catch (cause) {
-    if (!(cause instanceof KeyRingError)) throw cause
-    const details = cause.code === 'no-keys' ? { retryAfterSeconds: 1 } : {}
-    throw new ApiError(reasons[cause.code], cause.message, details, { cause })
   }
 }

@@ -8,15 +8,15 @@ import { shownPath } from '../../../../src/cli/shown-path.ts'
 
 void test('paths below the working directory are shown relative, all others absolute', () => {
   for (const [path, shown] of [
-    ['/work/.cluster', '.cluster'],
+    ['/srv/.cluster', '.cluster'],
     ['.cluster/pki', '.cluster/pki'],
-    ['/work/..data', '..data'],
-    ['/work', '/work'],
+    ['/srv/..data', '..data'],
+    ['/srv', '/srv'],
     ['/', '/'],
     ['/tmp/cluster', '/tmp/cluster'],
     ['../tmp/cluster', '/tmp/cluster'],
-    ['/workshop/cluster', '/workshop/cluster'],
+    ['/srvshop/cluster', '/srvshop/cluster'],
   ] as const) {
-    assert.equal(shownPath(path, '/work'), shown, path)
+    assert.equal(shownPath(path, '/srv'), shown, path)
   }
 })
