@@ -51,14 +51,16 @@ export class EventRecorder {
     return this.#dropped
   }
 
-  record(about: EventSubject, text: EventText): void {
-    if (this.#isTerminating(eventNamespace(about))) return
+  /** @returns false: the event is dropped */
+  record(about: EventSubject, text: EventText): boolean {
+    if (this.#isTerminating(eventNamespace(about))) return false
     if (this.#waiting.length >= waitingMax || !this.#takeToken()) {
       this.#dropped++
-      return
+      return false
     }
     this.#waiting.push({ about, text })
     if (!this.#isWriting) void this.#writeAll()
+    return true
   }
 
   #isTerminating(name: string): boolean {

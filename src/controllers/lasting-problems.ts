@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { ApiError } from '../api/errors/api-error.ts'
 import { StoreError } from '../store/store-errors.ts'
 import type { Reconciled } from './controller.ts'
-import type { EventSubject } from './event-object.ts'
+import type { EventSubject, EventText } from './event-object.ts'
 import type { EventRecorder } from './event-recorder.ts'
 
 export type Problem = {
@@ -69,15 +69,23 @@ export class LastingProblems {
     this.#reasons.add(reason)
     this.#known.delete(id)
     this.#known.set(id, { sinceMs, seenMs: nowMs, reportedMs: isDue ? nowMs : reportedMs })
-    if (!isDue) return reportedMs !== null
+    if (!isDue || (await this.#isRecorded(about, { type: 'Warning', reason, message }))) {
+      return isDue || reportedMs !== null
+    }
+    // The event is due again when the problem is seen again.
+    this.#known.set(id, { sinceMs, seenMs: nowMs, reportedMs })
+    return reportedMs !== null
+  }
+
+  /** @returns false: a subject could not be read, or every event was dropped */
+  async #isRecorded(about: Problem['about'], text: EventText): Promise<boolean> {
     try {
-      for (const one of await about()) this.#events.record(one, { type: 'Warning', reason, message })
-      return true
+      const subjects = await about()
+      const taken = subjects.map((one) => this.#events.record(one, text))
+      return subjects.length === 0 || taken.includes(true)
     } catch (cause) {
       if (cause instanceof BrokenInvariant) throw cause
-      // The subject could not be read. The event is due again when the problem is seen again.
-      this.#known.set(id, { sinceMs, seenMs: nowMs, reportedMs })
-      return reportedMs !== null
+      return false
     }
   }
 

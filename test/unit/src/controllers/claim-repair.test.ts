@@ -258,7 +258,7 @@ void test('the claim of a Service that cannot be decrypted is kept', async (t) =
   const controller = claimRepair({
     ...{ clock, store, ranges: dualStackRanges, sets: ['ipv4', 'ipv6'], counts, timeoutMs: 1000 },
     claimed: new ClaimedServices(services, claims),
-    events: { record: () => undefined },
+    events: { record: () => true },
     onReleased: () => undefined,
     onError: (_, cause) => void errors.push(cause),
   })

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../../src/api/errors/api-error.ts'
 import { LastingProblems } from '../../../../src/controllers/lasting-problems.ts'
-import type { EventSubject } from '../../../../src/controllers/event-object.ts'
+import type { EventSubject, EventText } from '../../../../src/controllers/event-object.ts'
 import { ManualClock } from '../registry/fixture.ts'
 
 const minuteMs = 60_000
@@ -15,12 +15,15 @@ const about: EventSubject = { apiVersion: 'v1', kind: 'Pod', namespace: 'n', nam
 function open() {
   const clock = new ManualClock()
   const messages: string[] = []
-  const record = (_: EventSubject, { type, reason, message }: Readonly<Record<string, unknown>>): void =>
-    void messages.push(`${String(type)} ${String(reason)}: ${String(message)}`)
+  const recorder = { hasSpace: true }
+  const record = (_: EventSubject, { type, reason, message }: EventText): boolean => {
+    if (recorder.hasSpace) messages.push(`${type} ${reason}: ${message}`)
+    return recorder.hasSpace
+  }
   const problems = new LastingProblems({ clock, events: { record } })
   const found = (message: string, msMin?: number) =>
     problems.found('key', { about: () => [about], reason: 'Stuck', message }, msMin)
-  return { clock, messages, problems, found }
+  return { clock, messages, recorder, problems, found }
 }
 
 void test('a problem is recorded after a minute, then every half hour, with its newest message', async () => {
@@ -62,6 +65,18 @@ void test('an event whose subject cannot be read is recorded the next time', asy
   await problems.found('key', { about: unread, reason: 'Stuck', message: 'b' })
   assert.deepEqual(messages, [])
   await found('c')
+  assert.deepEqual(messages, ['Warning Stuck: c'])
+})
+
+void test('an event that is dropped because there are too many is recorded the next time', async () => {
+  const { clock, messages, recorder, found } = open()
+  await found('a')
+  clock.advance(minuteMs)
+  recorder.hasSpace = false
+  assert.equal(await found('b'), false)
+  recorder.hasSpace = true
+  assert.equal(await found('c'), true)
+  assert.equal(await found('d'), true)
   assert.deepEqual(messages, ['Warning Stuck: c'])
 })
 
