@@ -7,6 +7,7 @@ export const programVersion = '0.1.0'
  * 1. conditions, history, sessions
  * 2. the size of objects and the storage quota are decided at apply
  * 3. members are objects, made at apply from the configuration; kinds are defined by objects, and a
- *   write names its definition; a command that cannot be decoded does nothing
+ *   write names its definition; a command that cannot be decoded does nothing; an authority that
+ *   does not sign yet can be announced
  */
 export const featureLevelMax = 3

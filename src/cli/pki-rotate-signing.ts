@@ -8,7 +8,7 @@ const path = '/cluster/v1/signing-authorities'
 
 const missing =
   'the members share no signing authority: replace the files of --cluster-signing-cert-file and ' +
-  '--cluster-signing-key-file on each member'
+  '--cluster-signing-key-file on each member (without these flags: upgrade the members)'
 
 /** The state of the authority that signs certificate requests, as a member returns it. */
 type SigningState = { readonly phase: string; readonly trusted: number }
@@ -56,6 +56,23 @@ export async function rotateSigning(
     'next: give both to programs with a copy of their own, such as that of --kubelet-certificate-authority',
     '(the ConfigMap extension-apiserver-authentication has both), and run this again',
   )
+}
+
+/**
+ * Returns what remains to be done of a rotation that has begun.
+ *
+ * @returns null: nothing, or no member responds
+ */
+export async function signingRotation(kubeconfig: string): Promise<string | null> {
+  try {
+    const { phase } = await ask(kubeconfig)
+    const next = 'orchctl pki rotate-ca --authority signing'
+    if (phase === 'announced') return `the next signing authority is trusted, and signs after: ${next}`
+    return phase === 'issuing' ? `earlier signing authorities are trusted until: ${next} --finish` : null
+  } catch (cause) {
+    if (cause instanceof CliError) return null
+    throw cause
+  }
 }
 
 async function ask(kubeconfig: string, body?: object): Promise<SigningState> {

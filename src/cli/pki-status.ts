@@ -13,6 +13,7 @@ import { memberCertificates } from './member-certificates.ts'
 import type { MemberCertificates, SeenCertificate } from './member-certificates.ts'
 import { readEndpoints } from './member-client.ts'
 import { renewalIn } from './pki-renew.ts'
+import { signingRotation } from './pki-rotate-signing.ts'
 import { formatTable } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
@@ -49,6 +50,8 @@ export async function pkiStatus(terminal: Terminal, options: PkiStatusOptions): 
   const files = directory === null ? [] : filesOf(terminal, directory)
   const seen = kubeconfig === null ? none : await reached(kubeconfig, directory)
   for (const line of seen.unreachable) terminal.note(line)
+  const rotation = kubeconfig === null ? null : await signingRotation(kubeconfig)
+  if (rotation !== null) terminal.note(rotation)
   const all = [...files, ...seen.members.flatMap(({ certificates }) => certificates)]
   if (format === 'json') {
     terminal.print(JSON.stringify({ files, members: seen.members, unreachable: seen.unreachable }, null, 2))

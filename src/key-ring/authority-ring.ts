@@ -5,6 +5,7 @@ import type { Configuration } from '../../raft/index.ts'
 import { limits } from '../config/limits.ts'
 import { createAuthority } from '../pki/authority.ts'
 import { generateKeyPair } from '../pki/keys.ts'
+import { nextAuthorityLevel } from '../store/machine/feature-level.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
 import { nextAuthority, signingAuthority, whyNot } from './authority-stages.ts'
@@ -60,7 +61,8 @@ export class AuthorityRing {
   /**
    * Takes a step of replacing the authority that signs.
    *
-   * @throws KeyRingError `no-keys`, `wrong-phase`, `conflict`, `storage`, `too-large`; StoreError
+   * @throws KeyRingError `no-keys`, `wrong-phase`, `feature-level`, `conflict`, `storage`,
+   * `too-large`; StoreError
    */
   async rotate(step: RotationStep, deadlineMs: number): Promise<readonly SharedAuthority[]> {
     const { store } = this.#dependencies
@@ -75,6 +77,7 @@ export class AuthorityRing {
       }
       const why = whyNot(step, authorities)
       if (why !== null) throw new KeyRingError('wrong-phase', why)
+      if (step === 'announce') checkLevel(store)
       const next = await this.#stepped(step, authorities)
       if (await writeKeys(store, [putAuthorities(next, revision)], deadlineMs)) return next
     }
@@ -159,6 +162,16 @@ export class AuthorityRing {
     const sealed = await sealedKey(id, keys.privateKey, recipients)
     return { id, certificate: certificatePem, notAfterMs: certificate.notAfterMs, sealed, stage: null }
   }
+}
+
+/** @throws KeyRingError `feature-level` */
+function checkLevel({ featureLevel }: ObjectStore): void {
+  if (featureLevel >= nextAuthorityLevel) return
+  throw new KeyRingError(
+    'feature-level',
+    `replacing the signing authority needs feature level ${nextAuthorityLevel}, the cluster is at ${featureLevel}: ` +
+      'the level rises once every member runs a program that supports it, none held back by --feature-level-max',
+  )
 }
 
 function sealedKey(id: string, privateKey: KeyObject, recipients: readonly Recipient[]): Promise<Sealed> {

@@ -8,8 +8,9 @@ import { CodedError } from '../../base/coded-error.ts'
  * - `too-large`: the keys exceed the size limit of objects
  * - `conflict`: there were concurrent changes
  * - `wrong-phase`: another step of the rotation is to be taken
+ * - `feature-level`: members of the cluster may not support the step yet
  */
 export type KeyRingErrorCode =
-  'unknown-key' | 'no-keys' | 'full' | 'storage' | 'too-large' | 'conflict' | 'wrong-phase'
+  'unknown-key' | 'no-keys' | 'full' | 'storage' | 'too-large' | 'conflict' | 'wrong-phase' | 'feature-level'
 
 export class KeyRingError extends CodedError<KeyRingErrorCode> {}

@@ -88,7 +88,7 @@ export async function writeKeys(
       throw new KeyRingError(
         'too-large',
         `the keys need an object of ${outcome.bytes} bytes, the limit is ${outcome.bytesMax}: ` +
-          'revoke a key or raise the limit (orchctl settings set --object-size-max)',
+          'raise the limit (orchctl settings set --object-size-max), or revoke signing keys (orchctl keys)',
       )
     default:
       return assertNever(outcome)

@@ -27,6 +27,8 @@ const PUBLISHED = '/api/v1/namespaces/kube-system/configmaps/extension-apiserver
 const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
 const STATE = '/cluster/v1/signing-authorities'
 
+type Ended = { readonly code: number; readonly text: string }
+
 async function objectOf(api: AccessServer, path: string, method = 'GET', body?: object): Promise<JsonObject> {
   const { status, text } = await api.admin(path, { method, ...(body === undefined ? {} : { body }) })
   assert.ok(status < 300, `${method} ${path}: ${text}`)
@@ -63,7 +65,7 @@ async function published(api: AccessServer): Promise<ReadonlySet<string>> {
   return readTrustBundle(textMember(data, 'client-ca-file')).fingerprints
 }
 
-function commandLine(t: TestContext, api: AccessServer) {
+function commandLine(t: TestContext, api: AccessServer): (...args: readonly string[]) => Promise<Ended> {
   const admin = api.client('root', ['system:masters'])
   const encoded = (text: string): string => Buffer.from(text).toString('base64')
   const kubeconfig = filesOf(t)(
@@ -91,16 +93,21 @@ function commandLine(t: TestContext, api: AccessServer) {
     print: (line) => void lines.push(line),
     note: (line) => void lines.push(line),
   }
-  return async (...args: readonly string[]): Promise<{ readonly code: number; readonly text: string }> => {
+  return async (...args) => {
     lines.length = 0
-    const words = ['pki', 'rotate-ca', '--authority', 'signing', '--kubeconfig', kubeconfig, ...args]
-    return { code: await cli(words, terminal), text: lines.join('\n') }
+    return { code: await cli([...args, '--kubeconfig', kubeconfig], terminal), text: lines.join('\n') }
   }
+}
+
+/** Returns a function that takes the next step. */
+function rotating(t: TestContext, api: AccessServer): (...args: readonly string[]) => Promise<Ended> {
+  const orchctl = commandLine(t, api)
+  return (...args) => orchctl('pki', 'rotate-ca', '--authority', 'signing', ...args)
 }
 
 void test('the signing authority is replaced in three steps, and certificates of both are accepted until the last one', async (t) => {
   const api = await AccessServer.start(t, { 'api-domain': 'k8s.io' })
-  const rotate = commandLine(t, api)
+  const rotate = rotating(t, api)
   const before = await issued(api, 'before')
   const early = await rotate('--finish')
   assert.deepEqual([early.code, /no rotation has begun/.test(early.text)], [1, true], early.text)
@@ -145,7 +152,7 @@ void test('the signing authority is replaced in three steps, and certificates of
 
 void test('a watch ends when the last step refuses the certificate of its caller', async (t) => {
   const api = await AccessServer.start(t, { 'api-domain': 'k8s.io' })
-  const rotate = commandLine(t, api)
+  const rotate = rotating(t, api)
   const bind = async (name: string): Promise<Identity> => {
     const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }]
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' }
@@ -192,7 +199,26 @@ void test('rotate-ca names the files when flags name those of the signing author
     'cluster-signing-cert-file': file('ca.crt', authority.certificatePem),
     'cluster-signing-key-file': file('ca.key', privateKeyPem(authority.privateKey)),
   })
-  const { code, text } = await commandLine(t, api)()
+  const { code, text } = await rotating(t, api)()
   assert.equal(code, 1)
   assert.match(text, /replace the files of --cluster-signing-cert-file and --cluster-signing-key-file/)
+})
+
+void test('pki status names the step of the rotation that remains', async (t) => {
+  const api = await AccessServer.start(t, {})
+  await until('there is one', async () => (await fingerprints(api)).length === 1)
+  const rotate = rotating(t, api)
+  const orchctl = commandLine(t, api)
+  const remaining = async (): Promise<readonly string[]> => {
+    const { text } = await orchctl('pki', 'status')
+    return text.split('\n').filter((line) => line.includes('rotate-ca --authority signing'))
+  }
+  const next = 'orchctl pki rotate-ca --authority signing'
+  assert.deepEqual(await remaining(), [])
+  await rotate()
+  assert.deepEqual(await remaining(), [`the next signing authority is trusted, and signs after: ${next}`])
+  await rotate()
+  assert.deepEqual(await remaining(), [`earlier signing authorities are trusted until: ${next} --finish`])
+  await rotate('--finish')
+  assert.deepEqual(await remaining(), [])
 })

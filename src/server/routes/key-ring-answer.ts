@@ -12,6 +12,7 @@ const reasons: Readonly<Record<KeyRingErrorCode, ApiErrorReason>> = {
   'too-large': 'RequestEntityTooLarge',
   conflict: 'Conflict',
   'wrong-phase': 'Conflict',
+  'feature-level': 'Conflict',
 }
 
 /** Converts errors of the shared keys. @throws ApiError */

@@ -17,6 +17,12 @@ export const memberObjectsLevel = 3
 export const customKindsLevel = 3
 
 /**
+ * Since this level the signing authorities that members share may include one that does not sign
+ * yet. An earlier program would sign with it.
+ */
+export const nextAuthorityLevel = 3
+
+/**
  * Since this level a committed command that cannot be decoded has no effect. So a command that a
  * later level adds may be proposed only once the cluster is at that level: an earlier program would
  * skip it.

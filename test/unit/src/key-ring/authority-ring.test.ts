@@ -21,6 +21,7 @@ import { readCertificate } from '../../../../src/pki/certificate.ts'
 import { generateKeyPair } from '../../../../src/pki/keys.ts'
 import type { KeyPair } from '../../../../src/pki/keys.ts'
 import { readTrustBundle } from '../../../../src/pki/trust-bundle.ts'
+import { nextAuthorityLevel } from '../../../../src/store/machine/feature-level.ts'
 import { featureLevelMax } from '../../../../src/version.ts'
 
 const deadlineMs = 1e12
@@ -40,13 +41,13 @@ class Cluster {
     this.#t = t
   }
 
-  static async open(t: TestContext): Promise<Cluster> {
+  static async open(t: TestContext, featureLevel = featureLevelMax): Promise<Cluster> {
     const memory = await openMemoryStore()
     t.after(memory.close)
     const { store } = memory
     const identity = { clusterId: 'c', apiDomain: 'orch.io', continueTokenKey: Buffer.alloc(32) } as const
     const founded = { identity: { ...identity, keyFingerprints: {} }, settings: store.settings }
-    const level = { operations: [], featureLevel: featureLevelMax }
+    const level = { operations: [], featureLevel }
     await store.write({ kind: 'bootstrap', ...founded, ...level }, deadlineMs)
     return new Cluster(memory, t)
   }
@@ -301,4 +302,12 @@ void test('a step that two operators take at once, while the leader seals a key,
   }
   assert.notEqual(signerOf(one), first)
   assert.equal(signerOf(two), signerOf(one))
+})
+
+void test('the next authority is not announced while a member may not know that it does not sign yet', async (t) => {
+  const cluster = await Cluster.open(t, nextAuthorityLevel - 1)
+  const one = await cluster.member(1)
+  await cluster.maintained(one)
+  await assert.rejects(one.ring.rotate('announce', deadlineMs), { code: 'feature-level' })
+  assert.equal(trustedBy(one).size, 1)
 })

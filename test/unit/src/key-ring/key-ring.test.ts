@@ -306,7 +306,7 @@ void test('keys that exceed the size limit of objects are refused with that limi
     [
       { objectBytesMax: 4096 },
       'too-large',
-      /^the keys need an object of \d+ bytes, the limit is 4096: revoke a key or raise the limit \(orchctl settings set --object-size-max\)$/,
+      /^the keys need an object of \d+ bytes, the limit is 4096: raise the limit \(orchctl settings set --object-size-max\), or revoke signing keys \(orchctl keys\)$/,
     ],
     [{ storageBytesMax: 16_384 }, 'storage', /^the storage is full: .*raise the quota/],
   ] as const) {
