@@ -119,12 +119,13 @@ export function stepRules(names: Names): readonly StepRule[] {
       ),
     },
     {
-      // Its names may become free for another one while both are being deleted.
+      // Its names may become free for another one while both are being deleted, also after that one
+      // was reported as never established: then it is reported as established and deleted.
       what: 'the names of a definition are decided, and freed once',
       concerns: below('apiextensions', 'customresourcedefinitions'),
       steps: new RegExp(
         `^created( ${decision}){1,2}( terminating\\+finalizers\\+status\\.conditions` +
-          `( ${decision})? status\\.conditions deleted)?$`,
+          `(( status\\.conditions)? ${decision})? status\\.conditions deleted)?$`,
       ),
     },
     {

@@ -122,6 +122,38 @@ void test('a definition with objects that is deleted twice is found', () => {
   finds(/^C2 once: the objects of a definition/, first().put(items).put(items, decided).remove(items))
 })
 
+void test('a definition gets names once while it is being deleted, also after it was reported as never established', () => {
+  const thing = 'apiextensions.k8s.io/customresourcedefinitions//things.example.com'
+  const is = (
+    acceptedNames: object,
+    condition: string,
+    isMarked = true,
+  ): Readonly<Record<string, unknown>> => ({
+    metadata: isMarked ? { deletionTimestamp: 'now', finalizers: ['f'] } : {},
+    status: { acceptedNames, conditions: [{ type: condition }] },
+  })
+  const kind = { kind: 'Thing' }
+  const refused = (): Writes =>
+    new Writes()
+      .put(thing)
+      .put(thing, is({ plural: 'things' }, 'NamesRefused', false))
+      .put(thing, is({ plural: 'things' }, 'Terminating'))
+  accepts(
+    refused()
+      .put(thing, is({ plural: 'things' }, 'Never'))
+      .remove(thing),
+  )
+  const late = (): Writes =>
+    refused()
+      .put(thing, is({ plural: 'things' }, 'Never'))
+      .put(thing, is(kind, 'Later'))
+  accepts(late().put(thing, is(kind, 'Completed')).remove(thing))
+  const twice = refused()
+    .put(thing, is({ plural: 'things' }, 'Never'))
+    .put(thing, is({ plural: 'things' }, 'Other'))
+  finds(/^C2 once: the names of a definition/, twice.remove(thing))
+})
+
 void test('a second token of one Secret is found', () => {
   const once = new Writes()
     .put('/secrets/w0/s', tokenType)
