@@ -40,6 +40,8 @@ const programs = [
   'bench/run.js',
   'bench/growth.js',
   'bench/starts.js',
+  'bench/timeline.js',
+  'bench/timeline-marks.js',
 ]
 
 /**

@@ -200,6 +200,8 @@ const composers: Readonly<Record<string, readonly string[]>> = {
   'bench/own-cluster': tests,
   'bench/run': tests,
   'bench/starts': tests,
+  'bench/timeline': tests,
+  'bench/timeline-marks': tests,
   fixtures: ['src/cli', 'tools/', 'bench/', ...tests],
 }
 
