@@ -8,7 +8,7 @@ import type { ChangeAnswer, ProposeAnswer, ReadAnswer, ResignAnswer, TransferAns
 import { leaseUntilMs, votesAlone } from './lease.ts'
 import { noteSnapshot, noteUnreachable, proposeCommands, tickLeader } from './leader.ts'
 import type { Message } from './message.ts'
-import { endCalm, expectLeader } from './quiet.ts'
+import { endCalm, expectLeader, heartbeatInterval } from './quiet.ts'
 import { openRead } from './read-index.ts'
 import type { CoreStatus, PersistTicket, Ready } from './ready.ts'
 import { supplyEntries } from './replication.ts'
@@ -53,6 +53,14 @@ export class Raft {
   tick(): void {
     if (this.#state.role === 'leader') tickLeader(this.#state)
     else tickElection(this.#state)
+  }
+
+  /** The number of ticks until this member sends heartbeats, or campaigns; at least 1. */
+  get ticksUntilDue(): number {
+    const { role, electionDue, electionElapsed, heartbeatElapsed } = this.#state
+    const ticks =
+      role === 'leader' ? heartbeatInterval(this.#state) - heartbeatElapsed : electionDue - electionElapsed
+    return Math.max(1, ticks)
   }
 
   /**

@@ -36,4 +36,6 @@ export type DriverOptions = {
    * Called with a one-line cause when this member cannot continue. Nothing is sent from then on.
    */
   readonly onBroken: (cause: string) => void
+  /** Called when a status was sent to the api thread. */
+  readonly onStatus?: () => void
 }

@@ -42,10 +42,7 @@ export class Driver {
   readonly #membership: SelfMembership
   readonly #status: StatusPublisher
   readonly #lease: LeaseKeeper
-  /**
-   * Writes that were handed to the log and are not durable yet, by ascending ticket, each with the
-   * messages and the snapshot that wait for it.
-   */
+  /** Writes that are not durable yet, by ascending ticket, each with what waits for it. */
   readonly #writes: PendingWrite[] = []
   readonly #transferPolicy: LeadershipTransferPolicy
   readonly #ticks: TickTimer
@@ -75,7 +72,7 @@ export class Driver {
       now: () => this.#now(),
       report: (event) => post({ kind: 'peer-event', event }),
     })
-    this.#status = new StatusPublisher(this.#core, post)
+    this.#status = new StatusPublisher(this.#core, post, options.onStatus)
     this.#lease = new LeaseKeeper(this.#core, options.lease ?? null)
     this.#relays = new Relays({
       ...{ self: this.#id, core: this.#core, clock, random, limits, post },
@@ -323,6 +320,7 @@ export class Driver {
     if (this.#appliedIndex < this.#entryStream.sentCommit) this.#transferPolicy.applying.start(this.#now())
     this.#lease.publish()
     this.#status.turnEnded(this.#now())
+    this.#ticks.handled()
   }
 
   #perform(ready: Ready): void {

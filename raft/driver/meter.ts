@@ -5,11 +5,11 @@ import type { TransferCounts } from '../protocol/measured.ts'
 
 /** Collects measurements between two reports to the api thread. */
 export class Meter {
-  readonly periodMs = 1000
   readonly #transport: (() => TransportMeasure) | null
   #syncMs: number[] = []
   #groupWrites: number[] = []
   #log: LogSize | null = null
+  #takenMs = Number.NEGATIVE_INFINITY
   #logHealth = { scrubs: 0, damages: 0, repairs: 0 }
 
   /** @param transport returns the measurements of the links */
@@ -36,11 +36,17 @@ export class Meter {
     this.#logHealth.repairs++
   }
 
+  /** Returns whether the measurements were not taken for about a second. */
+  isDue(nowMs: number): boolean {
+    return nowMs - this.#takenMs >= periodMs
+  }
+
   /**
    * Returns the measurements. Those of group commits are since the last call; `log` is the latest
    * value, and `logHealth` counts since the start.
    */
-  take(transfers: TransferCounts): Measured {
+  take(transfers: TransferCounts, nowMs: number): Measured {
+    this.#takenMs = nowMs
     const [syncMs, groupWrites] = [this.#syncMs, this.#groupWrites]
     this.#syncMs = []
     this.#groupWrites = []
@@ -55,4 +61,6 @@ export class Meter {
   }
 }
 
+/** Less than two periods of the status, each of which may be a little early. */
+const periodMs = 900
 const samplesMax = 4096

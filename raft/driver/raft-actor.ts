@@ -1,5 +1,5 @@
 import { present } from '../../base/assert.ts'
-import type { Clock, Timer } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import { emptyConfiguration } from '../core/types.ts'
 import type { Configuration, Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
@@ -70,7 +70,6 @@ export class RaftActor {
    * Peers that reported a committed configuration without this member while there was no driver.
    */
   readonly #removedBy = new Set<NodeId>()
-  #metering: Timer | null = null
   /**
    * The callbacks of the reads of the log in progress, which serve followers that lag and peers
    * that request entries.
@@ -94,8 +93,6 @@ export class RaftActor {
     options.api.onMessages((messages) => {
       for (const message of messages) this.#fromApi(message)
     })
-    const { meter } = options
-    if (meter !== undefined) this.#metering = options.clock.every(meter.periodMs, () => this.#measure(meter))
   }
 
   /**
@@ -302,6 +299,7 @@ export class RaftActor {
         ...(lease === undefined ? {} : { lease }),
         ...(isCommand === undefined ? {} : { isCommand }),
         onBroken: (cause) => this.#fail(cause),
+        onStatus: () => this.#measure(),
         log: {
           write: (ticket, write) => log.post({ kind: 'write', ticket, ...write }),
           fetch: (from, bytesMax, take) => {
@@ -355,16 +353,17 @@ export class RaftActor {
     return { ...recovered, base, configuration }
   }
 
-  #measure(meter: Meter): void {
-    if (this.#founding === null || this.#ended) return
-    const transfers = this.#driver?.transferCounts ?? noTransfers
-    this.#options.api.post({ kind: 'measured', measured: meter.take(transfers) })
+  /** Sends the measurements together with the status, which wakes the api thread anyway. */
+  #measure(): void {
+    const { meter, clock, api } = this.#options
+    const nowMs = clock.monotonicMs()
+    if (meter === undefined || this.#driver === null || !meter.isDue(nowMs)) return
+    api.post({ kind: 'measured', measured: meter.take(this.#driver.transferCounts, nowMs) })
   }
 
   async #stop(): Promise<void> {
     this.#ended = true
     this.#stopping = true
-    this.#metering?.cancel()
     this.#founding?.stop()
     this.#driver?.stop()
     this.#logRepair?.close()
@@ -377,7 +376,6 @@ export class RaftActor {
   #fail(cause: string): void {
     if (this.#ended) return
     this.#ended = true
-    this.#metering?.cancel()
     this.#founding?.stop()
     this.#driver?.stop()
     this.#logRepair?.close()
@@ -385,8 +383,6 @@ export class RaftActor {
     void this.#options.transport.close().catch(() => undefined)
   }
 }
-
-const noTransfers = { transferred: 0, declined: 0, resigned: 0 }
 
 /** Returns whether nothing was ever written to the log. */
 function isBlank(recovered: RecoveredLog): boolean {

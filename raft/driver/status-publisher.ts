@@ -12,15 +12,18 @@ export type StatusCore = Pick<Raft, 'term' | 'leader' | 'quorumContacts' | 'stat
 export class StatusPublisher {
   readonly #core: StatusCore
   readonly #post: (message: RaftToApi) => void
+  readonly #onStatus: () => void
   #publishedTerm = -1
   #publishedLeader: NodeId | null = null
   #publishedAtMs = Number.NEGATIVE_INFINITY
   #contacts = 0
   #contactAtMs: number | null = null
 
-  constructor(core: StatusCore, post: (message: RaftToApi) => void) {
+  /** @param onStatus called after each status was posted */
+  constructor(core: StatusCore, post: (message: RaftToApi) => void, onStatus: () => void = () => undefined) {
     this.#core = core
     this.#post = post
+    this.#onStatus = onStatus
   }
 
   /** Returns whether leader or term differ from the last published status. */
@@ -35,6 +38,7 @@ export class StatusPublisher {
     this.#publishedAtMs = now
     const quorumContactAgeMs = this.#contactAtMs === null ? null : now - this.#contactAtMs
     this.#post({ kind: 'status', status: { ...status, quorumContactAgeMs } })
+    this.#onStatus()
   }
 
   tick(now: number): void {
@@ -53,10 +57,10 @@ export class StatusPublisher {
  * Period of the status in ms. It is published on the first tick after that, so that its age shows
  * whether the raft thread is alive.
  */
-const periodMs = 250
+const periodMs = 500
 
 /**
  * A tick that comes at most this many ms early publishes too: ticks are also passed when a message
  * arrives, such as a heartbeat that is a little early.
  */
-const EARLY_MS = 10
+const EARLY_MS = 50

@@ -9,7 +9,7 @@ export type TickTimerOptions = {
   readonly clock: Pick<Clock, 'monotonicMs' | 'after'>
   readonly timing: NodeTiming
   readonly self: NodeId
-  readonly core: { readonly leader: NodeId | null }
+  readonly core: { readonly leader: NodeId | null; readonly ticksUntilDue: number }
   /**
    * Handles the passage of this number of ticks.
    *
@@ -18,32 +18,40 @@ export type TickTimerOptions = {
   readonly pass: (ticks: number, isLate: boolean) => void
 }
 
-/** Maximum number of ticks until the timer fires. */
-const TICKS_AHEAD_MAX = 5
+/** Maximum number of ticks until the timer of an idle member fires. */
+const TICKS_AHEAD_MAX = 24
 
 /**
- * Maximum number of ticks that are passed at once, because a timer may be a little late. After a
- * longer pause of this process the other ticks are skipped, so that the messages that arrived
- * during the pause are read before a timeout.
+ * Maximum number of ticks by which a timer may be late. After a longer pause of this process the
+ * other ticks are skipped, so that the messages that arrived during the pause are read before a
+ * timeout.
  */
-const TICKS_AT_ONCE_MAX = 6
+const LATE_TICKS_MAX = 5
+
+/**
+ * The timer of an idle follower fires this many ticks before an election is due, and then each
+ * tick: a timer that is late does not begin an election by itself.
+ */
+const TICKS_BEFORE_ELECTION = LATE_TICKS_MAX + 1
 
 /**
  * Counts time in ticks. A wake-up of an idle process costs far more than the work of a tick, so an
- * idle member passes several ticks at once. Ticks are also passed before each message of a peer or
- * of the api thread, so that a timeout of n ticks never takes less than n - 1 ticks of time.
+ * idle member passes many ticks at once: its timer fires when the core has something to do. Ticks
+ * are also passed before each message of a peer or of the api thread, so that a timeout of n ticks
+ * never takes less than n - 1 ticks of time.
  */
 export class TickTimer {
   readonly #options: TickTimerOptions
-  readonly #idleness: Idleness
+  readonly #idleness = new Idleness()
   /** The time until which ticks were passed. */
   #passedMs: number
+  /** The time at which the timer is to fire. */
+  #dueMs = 0
   #timer: Timer | null = null
   #isStopped = false
 
   constructor(options: TickTimerOptions) {
     this.#options = options
-    this.#idleness = new Idleness(options.timing.heartbeatMs)
     this.#passedMs = options.clock.monotonicMs()
     this.#set()
   }
@@ -51,15 +59,27 @@ export class TickTimer {
   /** To be called before a message of a peer is handled. */
   received(message: PeerMessage): void {
     this.#pass()
+    const wasIdle = this.#isIdle
     this.#idleness.received(message, this.#options.clock.monotonicMs())
+    if (wasIdle && !this.#isIdle) this.#set()
   }
 
   /** To be called before a message of the api thread is handled. */
   taken(message: ApiToRaft): void {
     // A timeout that the message begins is counted from now on, and not from the last timer.
     this.#pass()
+    const wasIdle = this.#isIdle
+    this.#idleness.taken(message, this.#options.clock.monotonicMs())
     // The timer of an idle member would fire too late for the work that this message begins.
-    if (this.#idleness.taken(message, this.#options.clock.monotonicMs())) this.#set()
+    if (wasIdle && !this.#isIdle) this.#set()
+  }
+
+  /** To be called after messages were handled: the core may be due earlier or later now. */
+  handled(): void {
+    if (this.#isStopped) return
+    const dueMs = this.#nextMs()
+    // The timer of a member with work fires soon anyway.
+    if (dueMs < this.#dueMs || (dueMs > this.#dueMs && this.#isIdle)) this.#set()
   }
 
   stop(): void {
@@ -68,30 +88,41 @@ export class TickTimer {
   }
 
   #set(): void {
-    const { clock, timing, self, core } = this.#options
+    const { clock } = this.#options
     this.#timer?.cancel()
     if (this.#isStopped) return
-    const nowMs = clock.monotonicMs()
-    const role = core.leader === null ? 'has-no-leader' : core.leader === self ? 'leads' : 'follows'
-    const idleMs = this.#idleness.timerMs(role, nowMs) ?? 0
-    const ticks = Math.min(Math.max(1, Math.ceil(idleMs / timing.tickMs)), TICKS_AHEAD_MAX)
-    const dueMs = this.#passedMs + ticks * timing.tickMs
+    this.#dueMs = this.#nextMs()
     // A timer may fire a little early. Without the minimum of 1 ms it would then be set for 0 ms
     // repeatedly.
-    this.#timer = clock.after(Math.max(1, dueMs - nowMs), () => {
+    this.#timer = clock.after(Math.max(1, this.#dueMs - clock.monotonicMs()), () => {
       this.#pass()
       this.#set()
     })
   }
 
+  get #isIdle(): boolean {
+    const { clock, core } = this.#options
+    return core.leader !== null && this.#idleness.isIdle(clock.monotonicMs())
+  }
+
+  /** Returns the time at which the next tick has to be passed at the latest. */
+  #nextMs(): number {
+    const { core, self, timing } = this.#options
+    const untilDue = core.ticksUntilDue - (core.leader === self ? 0 : TICKS_BEFORE_ELECTION)
+    const ticks = this.#isIdle ? Math.min(Math.max(1, untilDue), TICKS_AHEAD_MAX) : 1
+    return this.#passedMs + ticks * timing.tickMs
+  }
+
   /** Passes the ticks since the last call. */
   #pass(): void {
     const { clock, timing, pass } = this.#options
+    const { tickMs } = timing
     const nowMs = clock.monotonicMs()
-    const ticks = Math.floor((nowMs - this.#passedMs) / timing.tickMs)
+    const ticks = Math.floor((nowMs - this.#passedMs) / tickMs)
     if (ticks <= 0) return
-    const isLate = ticks > TICKS_AT_ONCE_MAX
-    this.#passedMs = isLate ? nowMs : this.#passedMs + ticks * timing.tickMs
-    pass(Math.min(ticks, TICKS_AT_ONCE_MAX), isLate)
+    const planned = Math.max(1, Math.round((this.#dueMs - this.#passedMs) / tickMs))
+    const isLate = ticks > planned + LATE_TICKS_MAX
+    this.#passedMs = isLate ? nowMs : this.#passedMs + ticks * tickMs
+    pass(isLate ? Math.min(planned + LATE_TICKS_MAX, LATE_TICKS_MAX + 1) : ticks, isLate)
   }
 }

@@ -142,7 +142,7 @@ export const limits = Object.freeze({
   diskSpaceLookMs: 15_000,
   diskSpaceLogMs: 600_000,
   /** Interval of measuring the event loop's lag, and the measurements kept for a scrape. */
-  eventLoopLookMs: 250,
+  eventLoopLookMs: 500,
   eventLoopLagsMax: 1024,
   /**
    * Records of join tokens: of unused ones until they expire, of used ones an hour longer. When

@@ -1,7 +1,10 @@
 import type { Clock, Timer } from '../../base/clock.ts'
+import { SharedTimer } from './shared-timer.ts'
 
 /** The clock of the machine. */
 export class RealClock implements Clock {
+  readonly #shared = new SharedTimer(() => performance.now())
+
   monotonicMs(): number {
     return performance.now()
   }
@@ -16,6 +19,7 @@ export class RealClock implements Clock {
   }
 
   every(periodMs: number, action: () => void): Timer {
+    if (SharedTimer.takes(periodMs)) return this.#shared.every(periodMs, action)
     const timer = setInterval(action, periodMs)
     return { cancel: () => clearInterval(timer) }
   }

@@ -24,7 +24,8 @@ export class EventLoopLag {
   /** In s; the newest replace the oldest. */
   readonly #lags: Float64Array
   #count = 0
-  #dueMs = 0
+  /** null: not known yet. */
+  #dueMs: number | null = null
   #timer: Timer | null = null
 
   /** @param limits the interval of measuring, and the measurements kept for a scrape */
@@ -35,12 +36,7 @@ export class EventLoopLag {
   }
 
   start(): void {
-    this.#dueMs = this.#clock.monotonicMs() + this.#lookMs
-    this.#timer = this.#clock.every(this.#lookMs, () => {
-      const nowMs = this.#clock.monotonicMs()
-      this.#lags[this.#count++ % this.#lags.length] = Math.max(0, nowMs - this.#dueMs) / 1000
-      this.#dueMs = nowMs + this.#lookMs
-    })
+    this.#timer = this.#clock.every(this.#lookMs, () => this.#look())
   }
 
   close(): void {
@@ -65,6 +61,15 @@ export class EventLoopLag {
         },
       })
     }
+  }
+
+  /** The first look shows when the others are due. One that is early corrects it. */
+  #look(): void {
+    const [nowMs, lookMs] = [this.#clock.monotonicMs(), this.#lookMs]
+    const dueMs = this.#dueMs ?? nowMs
+    const lateMs = Math.max(0, nowMs - dueMs)
+    if (this.#dueMs !== null) this.#lags[this.#count++ % this.#lags.length] = lateMs / 1000
+    this.#dueMs = Math.min(dueMs, nowMs) + (1 + Math.floor(lateMs / lookMs)) * lookMs
   }
 
   /** Returns the lags since the last call, ascending. */

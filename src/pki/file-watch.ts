@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import type { Stats } from 'node:fs'
 import type { Clock, Timer } from '../../base/clock.ts'
 
 /**
- * Interval of checking the files; a change is reported once two checks see the same content. Short,
- * so that an authority removed from a bundle is rejected within a second.
+ * Interval of checking the files. A change is reported once another check sees the same content,
+ * `againMs` later. Short, so that an authority removed from a bundle is rejected within a second.
  */
-const periodMs = 450
+const periodMs = 500
+const againMs = 250
 
 export type FileWatchOptions = {
   /** Returns the files, at each check. */
@@ -27,6 +27,7 @@ export type FileWatchOptions = {
 export class FileWatch {
   readonly #options: FileWatchOptions
   #timer: Timer | null = null
+  #again: Timer | null = null
   #isLooking = false
   #isClosed = false
   /** Version of the files that was reported last, and version at the last check. */
@@ -45,6 +46,7 @@ export class FileWatch {
   close(): void {
     this.#isClosed = true
     this.#timer?.cancel()
+    this.#again?.cancel()
   }
 
   /** Checks the files. Never rejects. */
@@ -52,11 +54,13 @@ export class FileWatch {
     if (this.#isLooking) return
     this.#isLooking = true
     try {
-      const seen = await this.#version()
       if (this.#isClosed) return
+      const seen = this.#version()
       // null also stands for a pipe, which cannot be read twice.
       const isSettled = seen !== null && seen === this.#seen
       this.#seen = seen
+      this.#again?.cancel()
+      if (seen !== null && !isSettled) this.#lookAgain()
       if (!isSettled) return
       const isRetry = seen === this.#read
       if (isRetry && this.#options.isRetryDue?.() !== true) return
@@ -67,11 +71,14 @@ export class FileWatch {
     }
   }
 
-  async #version(): Promise<string | null> {
+  #lookAgain(): void {
+    this.#again = this.#options.clock.after(againMs, () => void this.look())
+  }
+
+  /** Synchronous: with other threads, each file would wake an idle process again. */
+  #version(): string | null {
     const { paths, mayBeMissing } = this.#options
-    // In parallel: one after the other, each file would wake an idle process again.
-    const found = await Promise.all(paths().map((path) => stat(path).catch(() => null)))
-    const texts = found.map(textOf)
+    const texts = paths().map(versionOrMissing)
     if (texts.some((text) => text === null || (text === missing && !mayBeMissing))) return null
     return texts.join('\n')
   }
@@ -81,15 +88,19 @@ const missing = 'missing'
 
 /** Identifies the version of a file; call it before reading. @returns null: no regular file */
 export function versionOf(path: string): string | null {
-  try {
-    return textOf(statSync(path))
-  } catch {
-    return null
-  }
+  const version = versionOrMissing(path)
+  return version === missing ? null : version
 }
 
 /** @returns null: it is not a regular file */
-function textOf(found: Stats | null): string | null {
-  if (found === null) return missing
+function versionOrMissing(path: string): string | null {
+  try {
+    return textOf(statSync(path))
+  } catch {
+    return missing
+  }
+}
+
+function textOf(found: Stats): string | null {
   return found.isFile() ? [found.dev, found.ino, found.size, found.mtimeMs].join(' ') : null
 }

@@ -11,14 +11,18 @@ export type MemberReporterDependencies = {
 }
 
 const periodMs = 1000
+/** A report that has not changed is sent again after this number of periods. */
+const repeatPeriods = 3
 
 /**
- * Sends a report about this member to the others, once a second. The next report makes up for a
- * lost one.
+ * Sends a report about this member to the others, once a second, or less often while it does not
+ * change. The next report makes up for a lost one.
  */
 export class MemberReporter {
   readonly #dependencies: MemberReporterDependencies
   #timer: Timer | null = null
+  #sent: Uint8Array = new Uint8Array()
+  #periodsSince = 0
 
   constructor(dependencies: MemberReporterDependencies) {
     this.#dependencies = dependencies
@@ -35,6 +39,11 @@ export class MemberReporter {
 
   #send(): void {
     const { consensus, describe } = this.#dependencies
-    consensus.report('all', encodeReport(describe()))
+    const report = encodeReport(describe())
+    const isSame = Buffer.compare(report, this.#sent) === 0
+    if (isSame && ++this.#periodsSince < repeatPeriods) return
+    this.#sent = report
+    this.#periodsSince = 0
+    consensus.report('all', report)
   }
 }

@@ -1,7 +1,7 @@
 /*
- * Goal: ticks follow time and are never counted early; an idle member wakes seldom, until there is
- * work, a late heartbeat or another message. Method: a clock that moves by hand, with heartbeats as
- * a leader sends them.
+ * Goal: ticks follow time and are never counted early; an idle member wakes only when the core has
+ * something to do, until there is work or a message that needs timeouts. Method: a clock that moves
+ * by hand, and a core that counts ticks until its next heartbeat or election.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,35 +14,69 @@ import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 const [self, peer] = [nodeId(1), nodeId(2)]
 const { tickMs, heartbeatMs, electionMs } = defaultTiming
+const [heartbeatTicks, electionTicks] = [heartbeatMs / tickMs, electionMs / tickMs]
+const quietMs = quietHeartbeats * heartbeatMs
+const quietTicks = quietMs / tickMs
 const heartbeat = { kind: 'core', message: { kind: 'heartbeat', from: peer, to: self } } as PeerMessage
-const quietHeartbeat = {
-  kind: 'core',
-  message: { kind: 'heartbeat', from: peer, to: self, quiet: true },
-} as PeerMessage
 const vote = { kind: 'core', message: { kind: 'pre-vote-request', from: peer, to: self } } as PeerMessage
+
+/** Counts ticks as the core does, and begins again when a leader has sent its heartbeats. */
+class Core {
+  leader: NodeId | null
+  elapsed = 0
+  interval = heartbeatTicks
+  elections = 0
+
+  constructor(leader: NodeId | null) {
+    this.leader = leader
+  }
+
+  get ticksUntilDue(): number {
+    return Math.max(1, (this.leader === self ? this.interval : electionTicks) - this.elapsed)
+  }
+
+  tick(): void {
+    this.elapsed++
+    if (this.leader === self && this.elapsed >= this.interval) this.elapsed = 0
+    if (this.leader === peer && this.elapsed >= electionTicks) this.elections++
+  }
+}
 
 class Member {
   readonly clock = new ManualClock()
-  readonly core: { leader: NodeId | null } = { leader: peer }
+  readonly core: Core
   ticks = 0
   /** How often the timer reported that more time had passed than it passed as ticks. */
   late = 0
   /** The times at which the timer passed ticks. */
   readonly passed: number[] = []
-  readonly timer = new TickTimer({
-    ...{ clock: this.clock, timing: defaultTiming, self, core: this.core },
-    pass: (ticks, isLate) => {
-      this.ticks += ticks
-      this.late += isLate ? 1 : 0
-      this.passed.push(this.clock.monotonicMs())
-    },
-  })
+  readonly timer: TickTimer
+
+  constructor(leader: NodeId | null) {
+    this.core = new Core(leader)
+    this.timer = new TickTimer({
+      ...{ clock: this.clock, timing: defaultTiming, self, core: this.core },
+      pass: (ticks, isLate) => {
+        this.ticks += ticks
+        this.late += isLate ? 1 : 0
+        this.passed.push(this.clock.monotonicMs())
+        for (let tick = 0; tick < ticks; tick++) this.core.tick()
+      },
+    })
+  }
+
+  /** Receives a heartbeat. @param isQuiet it announces that the next one comes later */
+  receives(isQuiet = false): void {
+    this.timer.received(heartbeat)
+    this.core.elapsed = isQuiet ? heartbeatTicks - quietTicks : 0
+    this.timer.handled()
+  }
 
   /** Receives a heartbeat in each interval. */
   async heartbeats(count: number): Promise<void> {
     for (let beat = 0; beat < count; beat++) {
       await this.clock.advance(heartbeatMs)
-      this.timer.received(heartbeat)
+      this.receives()
     }
   }
 
@@ -55,51 +89,75 @@ class Member {
 }
 
 void test('without a leader, each tick is passed by itself', async () => {
-  const member = new Member()
-  member.core.leader = null
+  const member = new Member(null)
   assert.equal(await member.wakesIn(40 * tickMs), 40)
   assert.equal(member.ticks, 40)
 })
 
 void test('an idle leader wakes for each heartbeat, and all ticks are counted', async () => {
-  const member = new Member()
-  member.core.leader = self
+  const member = new Member(self)
   await member.clock.advance(heartbeatMs)
   member.ticks = 0
   assert.equal(await member.wakesIn(10 * heartbeatMs), 10)
-  assert.equal(member.ticks, (10 * heartbeatMs) / tickMs)
+  assert.equal(member.ticks, 10 * heartbeatTicks)
 })
 
-void test('an idle follower wakes about as often as heartbeats come, and counts all ticks', async () => {
-  const member = new Member()
+void test('a leader with rare heartbeats wakes only for them, and at once for an earlier one', async () => {
+  const member = new Member(self)
+  await member.clock.advance(heartbeatMs)
+  member.core.interval = quietTicks
+  member.timer.handled()
+  assert.equal(await member.wakesIn(4 * quietMs), 4)
+  member.core.interval = heartbeatTicks
+  member.timer.handled()
+  assert.equal(await member.wakesIn(heartbeatMs), 1)
+})
+
+void test('an idle follower does not wake while heartbeats come, and counts all ticks', async () => {
+  const member = new Member(peer)
   await member.heartbeats(3)
   const [ticks, wakes] = [member.ticks, member.passed.length]
   await member.heartbeats(20)
-  assert.equal(member.ticks - ticks, (20 * heartbeatMs) / tickMs)
-  assert.ok(member.passed.length - wakes <= 40, `${member.passed.length - wakes} wakes`)
+  assert.equal(member.ticks - ticks, 20 * heartbeatTicks)
+  assert.equal(member.passed.length - wakes, 20, 'ticks are passed only before the heartbeats')
 })
 
-void test('a follower with rare heartbeats wakes only as often as the limit of ticks at once requires', async () => {
-  const member = new Member()
+void test('a follower with rare heartbeats does not wake before the next one', async () => {
+  const member = new Member(peer)
   await member.heartbeats(3)
-  member.timer.received(quietHeartbeat)
-  assert.equal(
-    await member.wakesIn(quietHeartbeats * heartbeatMs),
-    (quietHeartbeats * heartbeatMs) / (5 * tickMs),
-  )
+  member.receives(true)
+  assert.equal(await member.wakesIn(quietMs), 0)
+  member.receives(true)
+  assert.equal(await member.wakesIn(quietMs), 0)
 })
 
 void test('a follower whose heartbeat is late ticks one by one before an election is due', async () => {
-  const member = new Member()
+  const member = new Member(peer)
   await member.heartbeats(3)
   const receivedMs = member.clock.monotonicMs()
   await member.clock.advance(electionMs)
-  const late = member.passed.filter((atMs) => atMs >= receivedMs + 1.5 * heartbeatMs)
-  assert.equal(late.length, (electionMs - 1.5 * heartbeatMs) / tickMs + 1)
+  const late = member.passed.filter((atMs) => atMs > receivedMs + electionMs / 2)
+  assert.equal(late.length, electionTicks / 2)
+  assert.equal(member.core.elections, 1)
+})
+
+void test('a follower ticks in time when its timeouts become shorter', async () => {
+  const member = new Member(peer)
+  await member.heartbeats(3)
+  member.receives(true)
+  await member.clock.advance(heartbeatMs)
+  // As when a client begins to wait for the leader.
+  member.timer.taken({ kind: 'read', round: 1 })
+  member.core.elapsed = 0
+  member.timer.handled()
+  await member.clock.advance(electionMs - 1)
+  assert.equal(member.core.elections, 0)
+  await member.clock.advance(1)
+  assert.equal(member.core.elections, 1)
 })
 
 void test('ticks are passed before a message, never more than time allows', async () => {
-  const member = new Member()
+  const member = new Member(peer)
   await member.heartbeats(3)
   const [receivedMs, ticks] = [member.clock.monotonicMs(), member.ticks]
   await member.clock.advance(2.5 * tickMs)
@@ -108,50 +166,65 @@ void test('ticks are passed before a message, never more than time allows', asyn
 })
 
 void test('work ends an idle time at once, for a while', async () => {
-  const member = new Member()
-  member.core.leader = self
+  const member = new Member(self)
   await member.clock.advance(5 * heartbeatMs)
   member.timer.taken({ kind: 'report', to: null, bytes: new Uint8Array() })
   assert.equal(await member.wakesIn(heartbeatMs), 1, 'idle members send reports')
   member.timer.taken({ kind: 'read', round: 1 })
   assert.equal(await member.wakesIn(heartbeatMs), 1, 'idle members check that they are up to date')
   member.timer.taken({ kind: 'transfer', request: 1, to: peer })
-  assert.ok((await member.wakesIn(heartbeatMs)) >= heartbeatMs / tickMs)
+  assert.ok((await member.wakesIn(heartbeatMs)) >= heartbeatTicks)
   member.timer.taken({ kind: 'installed', index: logIndex(1) })
   await member.clock.advance(1000)
   assert.equal(await member.wakesIn(heartbeatMs), 1)
 })
 
 void test('a message other than a heartbeat ends an idle time', async () => {
-  const member = new Member()
+  const member = new Member(peer)
   await member.heartbeats(3)
   member.timer.received(vote)
-  await member.clock.advance(2 * heartbeatMs)
-  assert.equal(await member.wakesIn(heartbeatMs), heartbeatMs / tickMs)
+  assert.equal(await member.wakesIn(heartbeatMs), heartbeatTicks)
 })
 
 void test('after a pause of the process few ticks are passed, fewer than an election takes', async () => {
-  const member = new Member()
-  await member.heartbeats(3)
-  const before = member.ticks
-  member.clock.pause(10_000)
-  member.timer.received(heartbeat)
-  assert.ok((member.ticks - before) * tickMs + heartbeatMs < electionMs)
-  const after = member.ticks
-  await member.clock.advance(tickMs - 1)
-  assert.equal(member.ticks, after, 'the time of the pause is not passed later')
-  assert.equal(member.late, 1)
+  for (const isQuiet of [false, true]) {
+    const member = new Member(peer)
+    await member.heartbeats(3)
+    member.receives(isQuiet)
+    const before = member.ticks
+    member.clock.pause(10_000)
+    member.timer.received(heartbeat)
+    assert.ok((member.ticks - before) * tickMs + heartbeatMs < electionMs)
+    const after = member.ticks
+    await member.clock.advance(tickMs - 1)
+    assert.equal(member.ticks, after, 'the time of the pause is not passed later')
+    assert.equal(member.late, 1)
+  }
+})
+
+void test('a timer that is a little late does not begin an election by itself', async () => {
+  for (const isQuiet of [false, true]) {
+    const member = new Member(peer)
+    await member.heartbeats(3)
+    member.receives(isQuiet)
+    const aheadTicks = member.core.ticksUntilDue - 1
+    member.clock.pause(aheadTicks * tickMs)
+    await member.clock.advance(0)
+    assert.equal(member.core.elections, 0)
+    assert.equal(member.late, 0)
+  }
 })
 
 void test('a stopped timer passes nothing', async () => {
-  const member = new Member()
+  const member = new Member(peer)
   member.timer.stop()
+  member.timer.handled()
   await member.clock.advance(10 * heartbeatMs)
   assert.equal(member.ticks, 0)
 })
 
 void test('ticks are passed before a client begins to wait for the leader', async () => {
-  const member = new Member()
+  const member = new Member(peer)
   await member.heartbeats(3)
   const { ticks } = member
   await member.clock.advance(3 * tickMs)
