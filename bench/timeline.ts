@@ -4,8 +4,10 @@
  * the leader one by one, with a pause after each.
  *
  *   node dist/bundle/bench/timeline.js [--request create|get] [--requests 400] [--pause 20]
+ *     [--one]
  *
- * A mark is listed if most requests have it, so heartbeats and timers are not. The marks themselves
+ * --one: only the request of median duration, mark by mark. Otherwise medians over all requests; a
+ * mark is listed if most requests have it, so heartbeats and timers are not. The marks themselves
  * cost about 5 us each.
  */
 import { readFileSync, readdirSync, rmSync } from 'node:fs'
@@ -28,6 +30,7 @@ const { values: options } = parseArgs({
     request: { type: 'string', default: 'create' },
     requests: { type: 'string', default: '400' },
     pause: { type: 'string', default: '20' },
+    one: { type: 'boolean', default: false },
   },
 })
 const [requests, pauseMs] = [Number(options.requests), Number(options.pause)]
@@ -134,17 +137,27 @@ function lanesIn(path: string, names: ReadonlyMap<number, string>): readonly Lan
 }
 
 function print(lanes: readonly Lane[], sent: readonly Sent[]): void {
+  const byDuration = sent.toSorted((a, b) => a.endUs - a.beginUs - (b.endUs - b.beginUs))
+  const middle = byDuration[Math.floor(sent.length / 2)]
+  if (middle === undefined) return
   const rows: readonly Row[] = [
     { us: 0, cells: ['client', '', 'sends', '', ''] },
-    {
-      us: median(sent.map(({ beginUs, endUs }) => endUs - beginUs)),
-      cells: ['client', '', 'has read', '', ''],
-    },
-    ...lanes.flatMap((lane) => rowsOf(lane, sent)),
+    { us: middle.endUs - middle.beginUs, cells: ['client', '', 'has read', '', ''] },
+    ...lanes.flatMap((lane) => (options.one ? rowsOfOne(lane, middle) : rowsOf(lane, sent))),
   ].toSorted((a, b) => a.us - b.us)
+  const head = ['MS', 'MEMBER', 'THREAD', 'WHAT', 'CPU US', 'OF REQUESTS']
   const body = rows.map(({ us, cells }) => [(us / 1000).toFixed(2), ...cells])
-  for (const line of formatTable([['MS', 'MEMBER', 'THREAD', 'WHAT', 'CPU US', 'OF REQUESTS'], ...body]))
-    console.log(line)
+  for (const line of formatTable([head, ...body])) console.log(line)
+}
+
+function rowsOfOne({ member, thread, marks }: Lane, { beginUs }: Sent): readonly Row[] {
+  const endUs = beginUs + pauseMs * 1000
+  return marks
+    .filter(({ us }) => us >= beginUs && us < endUs)
+    .map(({ us, name, costUs }) => ({
+      us: us - beginUs,
+      cells: [member, thread, name, costUs.toFixed(0), ''],
+    }))
 }
 
 /**

@@ -172,7 +172,6 @@ async function build(
     trust,
     keyRing,
     watches,
-    caughtUp,
     metrics,
     components: () => componentHealth({ store: objects, names, checks: health.readyz }),
   })
@@ -259,7 +258,6 @@ type RegistryOptions = {
   readonly trust: TrustSource
   readonly keyRing: OpenedKeyRing
   readonly watches: WatchMetrics
-  readonly caughtUp: CaughtUp
   readonly metrics: MetricsRegistry
   readonly components: () => readonly ComponentHealth[]
 }
@@ -343,13 +341,13 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
 
 function startAdmission(
   site: MemberContext,
-  { store, access, caughtUp, metrics: register }: RegistryOptions,
+  { store, access, metrics: register }: RegistryOptions,
   { catalog, reviewers }: { readonly catalog: Catalog; readonly reviewers: AccessReviewer },
 ): { readonly webhooks: AdmissionWebhooks; readonly admission: Admission } {
   const { clock, random, names, closing, config } = site
   const metrics = new AdmissionMetrics(register)
   const { credentials, configurationOf } = configuredAdmission(site)
-  const webhooks = new AdmissionWebhooks(site, { store, catalog, caughtUp, credentials, metrics })
+  const webhooks = new AdmissionWebhooks(site, { store, catalog, credentials, metrics })
   webhooks.register(register)
   closing.add(() => webhooks.close())
   const admission = admissionOf(

@@ -63,7 +63,15 @@ function webhooksOf({ names, store, catalog }: RegistryParts) {
   const metrics = new AdmissionMetrics(new MetricsRegistry())
   const statistics = new AllWebhookStatistics(clock)
   const caller = new WebhookCaller({ clock, random, names, clients, statistics, metrics })
-  const parts = { source, caller, freshness: new Freshness({ store, proofAgeMs: () => 0, source }) }
+  // As on a member that other reads keep up to date.
+  const reads = {
+    get freshness() {
+      return { asOfMs: clock.monotonicMs(), confirmedMs: clock.monotonicMs() }
+    },
+  }
+  const barrier = (deadlineMs: number): Promise<void> => store.barrier(deadlineMs)
+  const freshness = new Freshness({ store: { barrier, reads }, clock, source })
+  const parts = { source, caller, freshness }
   return {
     webhooks: {
       mutating: (reinvoke: Parameters<typeof mutatingWebhooks>[0]['reinvoke']) =>

@@ -45,7 +45,7 @@ export function endCalm(state: State): void {
 
 /** Returns whether the heartbeats of this leader announce that the next one may come later. */
 export function isQuiet({ config, calmTicks }: State): boolean {
-  return graceTicks(config) > 0 && calmTicks >= 2 * (config.quietHeartbeatTicks ?? 0)
+  return graceTicks(config) > 0 && calmTicks >= (config.quietHeartbeatTicks ?? 0)
 }
 
 /** Returns the ticks between two heartbeats of this leader. */

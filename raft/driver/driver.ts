@@ -276,7 +276,7 @@ export class Driver {
     this.#relays.membership.tick()
     this.#membership.tick(now, this.#core.leader !== null)
     this.#compactWithoutState()
-    this.#status.tick(now)
+    this.#status.tick(now, this.#ticks.isIdle)
     this.#planTurn()
   }
 

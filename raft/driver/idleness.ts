@@ -2,8 +2,11 @@ import type { MessageKind } from '../core/message.ts'
 import type { PeerMessage } from '../ports.ts'
 import type { ApiToRaft } from '../protocol/thread-messages.ts'
 
-/** Ms after the last activity until a member counts as idle. */
-const ACTIVE_MS = 500
+/**
+ * Ms after the last activity until a member counts as idle. Short: a member that is active wakes for
+ * each tick, and even a cluster without clients writes now and then.
+ */
+const ACTIVE_MS = 100
 
 /**
  * Messages of peers that do not end the idle time of a member: heartbeats, reports, and the reads

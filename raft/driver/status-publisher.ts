@@ -41,8 +41,9 @@ export class StatusPublisher {
     this.#onStatus()
   }
 
-  tick(now: number): void {
-    if (now - this.#publishedAtMs >= periodMs - EARLY_MS) this.publish(now)
+  /** @param isIdle nothing that changes the status is in progress */
+  tick(now: number, isIdle: boolean): void {
+    if (now - this.#publishedAtMs >= (isIdle ? idlePeriodMs : periodMs) - EARLY_MS) this.publish(now)
   }
 
   /** Records the time of a contact with a quorum. Runs at the end of a turn. */
@@ -54,10 +55,11 @@ export class StatusPublisher {
 }
 
 /**
- * Period of the status in ms. It is published on the first tick after that, so that its age shows
+ * Periods of the status in ms. It is published on the first tick after that, so that its age shows
  * whether the raft thread is alive.
  */
-const periodMs = 500
+const periodMs = 250
+const idlePeriodMs = 1000
 
 /**
  * A tick that comes at most this many ms early publishes too: ticks are also passed when a message

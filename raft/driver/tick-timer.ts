@@ -59,19 +59,19 @@ export class TickTimer {
   /** To be called before a message of a peer is handled. */
   received(message: PeerMessage): void {
     this.#pass()
-    const wasIdle = this.#isIdle
+    const wasIdle = this.isIdle
     this.#idleness.received(message, this.#options.clock.monotonicMs())
-    if (wasIdle && !this.#isIdle) this.#set()
+    if (wasIdle && !this.isIdle) this.#set()
   }
 
   /** To be called before a message of the api thread is handled. */
   taken(message: ApiToRaft): void {
     // A timeout that the message begins is counted from now on, and not from the last timer.
     this.#pass()
-    const wasIdle = this.#isIdle
+    const wasIdle = this.isIdle
     this.#idleness.taken(message, this.#options.clock.monotonicMs())
     // The timer of an idle member would fire too late for the work that this message begins.
-    if (wasIdle && !this.#isIdle) this.#set()
+    if (wasIdle && !this.isIdle) this.#set()
   }
 
   /** To be called after messages were handled: the core may be due earlier or later now. */
@@ -79,7 +79,7 @@ export class TickTimer {
     if (this.#isStopped) return
     const dueMs = this.#nextMs()
     // The timer of a member with work fires soon anyway.
-    if (dueMs < this.#dueMs || (dueMs > this.#dueMs && this.#isIdle)) this.#set()
+    if (dueMs < this.#dueMs || (dueMs > this.#dueMs && this.isIdle)) this.#set()
   }
 
   stop(): void {
@@ -100,7 +100,8 @@ export class TickTimer {
     })
   }
 
-  get #isIdle(): boolean {
+  /** Whether there is a leader and nothing but heartbeats and checks was exchanged for a while. */
+  get isIdle(): boolean {
     const { clock, core } = this.#options
     return core.leader !== null && this.#idleness.isIdle(clock.monotonicMs())
   }
@@ -109,7 +110,7 @@ export class TickTimer {
   #nextMs(): number {
     const { core, self, timing } = this.#options
     const untilDue = core.ticksUntilDue - (core.leader === self ? 0 : TICKS_BEFORE_ELECTION)
-    const ticks = this.#isIdle ? Math.min(Math.max(1, untilDue), TICKS_AHEAD_MAX) : 1
+    const ticks = this.isIdle ? Math.min(Math.max(1, untilDue), TICKS_AHEAD_MAX) : 1
     return this.#passedMs + ticks * timing.tickMs
   }
 

@@ -25,14 +25,22 @@ export class DeadlineSweep {
     if (this.#timer !== null || this.#stopped || !isNeeded()) return
     // After a stall of this thread, responses that arrived during it are read before any request
     // times out.
-    this.#timer = clock.after(periodMs, () => {
+    const timer = clock.after(periodMs, () => {
       clock.soon(() => {
+        if (this.#timer !== timer) return
         this.#timer = null
-        if (this.#stopped) return
         sweep()
         this.arm()
       })
     })
+    this.#timer = timer
+  }
+
+  /** Cancels the timer if no request waits, so that an idle process does not wake for nothing. */
+  rest(): void {
+    if (this.#timer === null || this.#options.isNeeded()) return
+    this.#timer.cancel()
+    this.#timer = null
   }
 
   stop(): void {

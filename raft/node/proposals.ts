@@ -215,6 +215,7 @@ export class Proposals<Outcome> {
   #end(pending: Pending<Outcome>, result: ProposalResult<Outcome>): void {
     this.#pending.delete(pending.sequence)
     this.#bytes -= pending.payload.byteLength
+    this.#sweep.rest()
     pending.deferred.resolve(result)
   }
 }

@@ -209,6 +209,7 @@ export class ReadBarrier {
     }
     this.#waiting -= waiters.length
     for (const waiter of waiters) waiter.deferred.resolve(this.#applied)
+    this.#sweep.rest()
   }
 
   #sweepNow(): void {

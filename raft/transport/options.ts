@@ -65,7 +65,7 @@ export const defaultTransportLimits: TransportLimits = Object.freeze({
   connectTimeoutMs: 2000,
   backoffMsMin: 50,
   backoffMsMax: 1000,
-  keepaliveMs: 2000,
+  keepaliveMs: 3000,
   acceptedKeepaliveMs: 10_000,
   keepaliveTimeoutMs: 2000,
   unreachableMsMin: 100,

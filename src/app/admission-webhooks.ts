@@ -21,7 +21,6 @@ import { WebhookCaller } from '../admission/webhooks/webhook-caller.ts'
 import { WebhookClients } from '../outward/webhook-clients.ts'
 import type { CredentialsFor } from '../outward/webhook-clients.ts'
 import { AllWebhookStatistics } from '../outward/webhook-statistics.ts'
-import type { CaughtUp } from '../health/caught-up.ts'
 import type { Admission } from '../registry/calls/admission.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import { LocalClient } from '../registry/local-client.ts'
@@ -35,7 +34,6 @@ import { serverUser } from './controllers/controller-user.ts'
 export type AdmissionWebhooksDependencies = {
   readonly store: ObjectStore
   readonly catalog: Catalog
-  readonly caughtUp: Pick<CaughtUp, 'ageMs'>
   readonly credentials: CredentialsFor
   readonly metrics: AdmissionMetrics
 }
@@ -56,12 +54,12 @@ export class AdmissionWebhooks {
 
   constructor(site: MemberContext, dependencies: AdmissionWebhooksDependencies) {
     const { clock, random, names } = site
-    const { store, catalog, caughtUp, credentials, metrics } = dependencies
+    const { store, catalog, credentials, metrics } = dependencies
     this.#site = site
     this.#statistics = new AllWebhookStatistics(clock)
     this.#source = new WebhookSource({ names, store, clock, catalog })
     this.#clients = new WebhookClients({ clock, random, credentials })
-    this.#freshness = new Freshness({ store, proofAgeMs: () => caughtUp.ageMs(), source: this.#source })
+    this.#freshness = new Freshness({ store, clock, source: this.#source })
     this.#caller = new WebhookCaller({
       ...{ clock, random, names, clients: this.#clients, statistics: this.#statistics, metrics },
       onBreaker: (webhook, state, why) => this.#report(webhook, state, why),

@@ -1,13 +1,13 @@
+import type { Clock } from '../../../base/clock.ts'
 import { limits } from '../../config/limits.ts'
 import type { AdmissionRequest } from '../../registry/calls/admission.ts'
 import { fromStore } from '../../registry/shared/store-error-mapping.ts'
-import type { ObjectStore } from '../../store/object-store.ts'
+import type { ObjectStore, StoreReads } from '../../store/object-store.ts'
 import type { WebhookSource } from './follow-webhooks.ts'
 
 export type FreshnessDependencies = {
-  readonly store: Pick<ObjectStore, 'barrier'>
-  /** Returns the age of the last proof that this member is up to date, in ms. */
-  readonly proofAgeMs: () => number
+  readonly store: Pick<ObjectStore, 'barrier'> & { readonly reads: Pick<StoreReads, 'freshness'> }
+  readonly clock: Pick<Clock, 'monotonicMs'>
   /** The configurations that this member has applied. They may lag a little behind its memory. */
   readonly source: Pick<WebhookSource, 'takeIn'>
 }
@@ -25,7 +25,10 @@ export class Freshness {
 
   isStale({ context }: Pick<AdmissionRequest, 'context'>): boolean {
     if (context.request.isInternal === true) return false
-    return this.#dependencies.proofAgeMs() > limits.admissionWebhookProofMsMax
+    const { store, clock } = this.#dependencies
+    // Each read barrier is a proof, of a read as well as of an earlier write.
+    const provenMs = store.reads.freshness?.asOfMs ?? Number.NEGATIVE_INFINITY
+    return clock.monotonicMs() - provenMs > limits.admissionWebhookProofMsMax
   }
 
   /** @throws ApiError there is no quorum */

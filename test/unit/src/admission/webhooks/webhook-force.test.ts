@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { Freshness } from '../../../../../src/admission/webhooks/freshness.ts'
 import { encode } from '../../../../../src/registry/kinds/encode.ts'
 import { keyOf } from '../../../../../src/store/key.ts'
 import type { ObjectStore } from '../../../../../src/store/object-store.ts'
@@ -52,6 +53,37 @@ void test('spec 4.6.3: a configuration is in force on every member within a seco
   const { message } = await refused(api.configMap('later'))
   assert.match(message, /"behind\.example\.com" denied the request/)
   assert.ok(store.barriers > 0)
+})
+
+void test('the read barrier of a write is a proof for those that follow within a second', async () => {
+  let nowMs = 5000
+  let barriers = 0
+  let asOfMs: number | null = null
+  const freshness = new Freshness({
+    clock: { monotonicMs: () => nowMs },
+    source: { takeIn: () => Promise.resolve() },
+    store: {
+      barrier: () => {
+        barriers++
+        asOfMs = nowMs
+        return Promise.resolve()
+      },
+      reads: {
+        get freshness() {
+          return asOfMs === null ? null : { asOfMs, confirmedMs: asOfMs }
+        },
+      },
+    },
+  })
+  const request = { context: { request: { deadlineMs: 1e9 } } } as Parameters<Freshness['refresh']>[0]
+  const afterMs = async (ms: number): Promise<number> => {
+    nowMs += ms
+    // Before the mutating webhooks, and before the validating ones.
+    for (let plugin = 0; plugin < 2; plugin++) await freshness.refresh(request)
+    return barriers
+  }
+  assert.deepEqual([await afterMs(0), await afterMs(500), await afterMs(500)], [1, 1, 1])
+  assert.deepEqual([await afterMs(1), await afterMs(1000)], [2, 2])
 })
 
 function stored(kit: WebhookKit) {

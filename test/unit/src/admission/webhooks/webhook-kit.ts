@@ -101,7 +101,14 @@ export class WebhookKit {
       ...{ random, names, clients, statistics, metrics: new AdmissionMetrics(metrics) },
       onBreaker: (webhook, state) => breakerChanges.push({ webhook, state }),
     })
-    const freshness = new Freshness({ store, proofAgeMs: options.proofAgeMs ?? (() => 0), source })
+    const { proofAgeMs = () => 0 } = options
+    const reads = {
+      get freshness() {
+        return { asOfMs: clock.monotonicMs() - proofAgeMs(), confirmedMs: clock.monotonicMs() }
+      },
+    }
+    const barrier = (deadlineMs: number): Promise<void> => store.barrier(deadlineMs)
+    const freshness = new Freshness({ store: { barrier, reads }, clock, source })
     const first = [namespaceLifecycle({ names }), ...(options.plugins ?? [])]
     const reinvoke = admissionChain(first)
     const parts = { source, caller, freshness }
