@@ -35,6 +35,8 @@ export type { SettledProposal, SnapshotSink, SnapshotSource, StateMachine } from
  */
 export interface Channel<Out, In> {
   post(message: Out): void
+  /** Sends the pending posts now, without waiting for the end of the turn. */
+  flush(): void
   /**
    * Sets the handler, once. Messages that arrive earlier wait for it. `messages` are the posts of
    * one turn of the other side, or of several.

@@ -36,6 +36,8 @@ export type DriverOptions = {
    * Called with a one-line cause when this member cannot continue. Nothing is sent from then on.
    */
   readonly onBroken: (cause: string) => void
+  /** Sends what was posted to the other threads. Called at the end of each turn. */
+  readonly flush: () => void
   /** Called when a status was sent to the api thread. */
   readonly onStatus?: () => void
 }

@@ -321,6 +321,8 @@ export class Driver {
     this.#lease.publish()
     this.#status.turnEnded(this.#now())
     this.#ticks.handled()
+    // The other threads begin before this one encodes what it sends to peers.
+    this.#options.flush()
   }
 
   #perform(ready: Ready): void {

@@ -299,6 +299,10 @@ export class RaftActor {
         ...(lease === undefined ? {} : { lease }),
         ...(isCommand === undefined ? {} : { isCommand }),
         onBroken: (cause) => this.#fail(cause),
+        flush: () => {
+          api.flush()
+          log.flush()
+        },
         onStatus: () => this.#measure(),
         log: {
           write: (ticket, write) => log.post({ kind: 'write', ticket, ...write }),

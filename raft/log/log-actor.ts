@@ -187,6 +187,7 @@ export class LogActor {
       writes: group.length,
       size: measure?.() ?? null,
     })
+    raft.flush()
     this.#prepareSoon()
   }
 

@@ -35,8 +35,11 @@ class DirectEnd<Out, In> implements Channel<Out, In> {
 
   post(message: Out): void {
     if (this.#closed) return
-    if (this.#outgoing.push(message) === 1) this.#soon(() => this.#flush())
+    if (this.#outgoing.push(message) === 1) this.#soon(() => this.#send())
   }
+
+  /** Does nothing: posts are never delivered within a call. */
+  flush(): void {}
 
   onMessages(handler: (messages: readonly In[]) => void): void {
     this.#handler = handler
@@ -54,7 +57,7 @@ class DirectEnd<Out, In> implements Channel<Out, In> {
     else this.#handler(messages)
   }
 
-  #flush(): void {
+  #send(): void {
     const messages = this.#outgoing
     this.#outgoing = []
     this.#deliver(messages)

@@ -46,7 +46,6 @@ export class MessagePortChannel<Out, In> implements Channel<Out, In> {
     this.#flushing ??= setImmediate(() => this.flush())
   }
 
-  /** Sends the pending posts now, without waiting for the end of the turn. */
   flush(): void {
     if (this.#flushing !== null) {
       clearImmediate(this.#flushing)

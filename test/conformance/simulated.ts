@@ -27,6 +27,7 @@ export function simulatedChannel(
   keepGoing(world, () => open > 0)
   const counted = (end: Channel<Parcel, Parcel>): Channel<Parcel, Parcel> => ({
     post: (message) => end.post(message),
+    flush: () => end.flush(),
     onMessages: (handler) => end.onMessages(handler),
     close: () => {
       open--

@@ -70,6 +70,9 @@ class End<Out, In> implements Channel<Out, In> {
     this.#tap = tap
   }
 
+  /** Does nothing: the delay of a message may be as short as if it was sent at once. */
+  flush(): void {}
+
   post(message: Out): void {
     if (this.#closed || !this.#owner.alive) return
     if (this.#tap?.step(message, 'before') === true) return

@@ -112,6 +112,7 @@ function copied<Out, In>(channel: Channel<Out, In>, onCopy: (message: Out) => vo
       onCopy(copy)
       channel.post(copy)
     },
+    flush: () => channel.flush(),
     onMessages: (handler) => channel.onMessages(handler),
     close: () => channel.close(),
   }

@@ -41,6 +41,7 @@ function bench(t: TestContext) {
       transport,
       api: {
         post: (message) => void posted.push(message),
+        flush: () => undefined,
         onMessages: () => undefined,
         close: () => undefined,
       },
@@ -51,6 +52,7 @@ function bench(t: TestContext) {
         trim: () => undefined,
       },
       recovered: new MemoryLog().recovered,
+      flush: () => undefined,
       onBroken: (cause) => assert.fail(cause),
     },
     noSnapshot,
