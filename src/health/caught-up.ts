@@ -3,7 +3,7 @@ import { ConsensusError } from '../../raft/index.ts'
 import type { Consensus } from '../../raft/index.ts'
 
 /** The period while reads succeed, and while they fail. */
-const periodMs = { well: 2000, ill: 50 } as const
+const periodMs = { well: 1500, ill: 50 } as const
 const attemptMsMax = 1000
 /** Long enough that one lost attempt does not make the member unready. */
 const proofMsMax = 3500
@@ -12,7 +12,7 @@ const proofMsMax = 3500
  * Determines whether this member is up to date with the cluster. A member that just restarted
  * receives messages of its leader before it learns how far behind it is, so its own indexes do not
  * show it. A read barrier does: it opens only when memory contains everything that was acknowledged
- * before the request. A member requests one every two seconds, and more often after a failure.
+ * before the request. A member requests one every 1.5 seconds, and more often after a failure.
  */
 export class CaughtUp {
   readonly #consensus: Pick<Consensus<never>, 'barrier'>
