@@ -18,8 +18,11 @@ export type TickTimerOptions = {
   readonly pass: (ticks: number, isLate: boolean) => void
 }
 
-/** Maximum number of ticks until the timer of an idle member fires. */
-const TICKS_AHEAD_MAX = 24
+/**
+ * Maximum number of ticks until the timer of an idle member fires, and of one with work: that often
+ * it looks for stalls, and sends the durable index to the api thread.
+ */
+const TICKS_AHEAD_MAX = { idle: 24, active: 4 } as const
 
 /**
  * Maximum number of ticks by which a timer may be late. After a longer pause of this process the
@@ -35,10 +38,10 @@ const LATE_TICKS_MAX = 5
 const TICKS_BEFORE_ELECTION = LATE_TICKS_MAX + 1
 
 /**
- * Counts time in ticks. A wake-up of an idle process costs far more than the work of a tick, so an
- * idle member passes many ticks at once: its timer fires when the core has something to do. Ticks
- * are also passed before each message of a peer or of the api thread, so that a timeout of n ticks
- * never takes less than n - 1 ticks of time.
+ * Counts time in ticks. A wake-up of a thread costs far more than the work of a tick, so a member
+ * that has a leader passes several ticks at once: its timer fires when the core has something to
+ * do. Ticks are also passed before each message of a peer or of the api thread, so that a timeout
+ * of n ticks never takes less than n - 1 ticks of time.
  */
 export class TickTimer {
   readonly #options: TickTimerOptions
@@ -78,7 +81,7 @@ export class TickTimer {
   handled(): void {
     if (this.#isStopped) return
     const dueMs = this.#nextMs()
-    // The timer of a member with work fires soon anyway.
+    // That of a member with work fires soon anyway.
     if (dueMs < this.#dueMs || (dueMs > this.#dueMs && this.isIdle)) this.#set()
   }
 
@@ -110,7 +113,8 @@ export class TickTimer {
   #nextMs(): number {
     const { core, self, timing } = this.#options
     const untilDue = core.ticksUntilDue - (core.leader === self ? 0 : TICKS_BEFORE_ELECTION)
-    const ticks = this.isIdle ? Math.min(Math.max(1, untilDue), TICKS_AHEAD_MAX) : 1
+    const ticksMax = TICKS_AHEAD_MAX[this.isIdle ? 'idle' : 'active']
+    const ticks = core.leader === null ? 1 : Math.min(Math.max(1, untilDue), ticksMax)
     return this.#passedMs + ticks * timing.tickMs
   }
 

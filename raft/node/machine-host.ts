@@ -8,13 +8,17 @@ import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
 import { oneLine } from '../protocol/one-line.ts'
 import { SnapshotStreams } from './snapshot-streams.ts'
 
+/**
+ * Ms after which the applied index and the credit are reported at the latest. Each report wakes a
+ * thread, and neither is needed soon while few entries arrive.
+ */
+const creditDelayMs = 200
+
 /** The node, as the host uses it. */
 export interface MachineHostOptions<Outcome> {
   readonly options: Pick<RaftNodeOptions, 'node' | 'clock' | 'reader'>
   readonly session: number
   readonly proposals: Proposals<Outcome>
-  /** Credit is returned after this time at the latest, in ms. */
-  readonly creditDelayMs: number
   post(message: ApiToRaft): void
   /** Called after each slice, and after an installation. */
   applied(index: LogIndex, term: Term): void
@@ -35,7 +39,7 @@ export class MachineHost<Outcome> {
   #reportedQuarantine = false
 
   constructor(machine: StateMachine<Outcome>, options: MachineHostOptions<Outcome>) {
-    const { session, creditDelayMs } = options
+    const { session } = options
     const { clock, reader, node } = options.options
     const { limits } = node
     this.#machine = machine

@@ -364,7 +364,6 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
       options: this.#options,
       session: this.#session,
       proposals: this.#proposals,
-      creditDelayMs: sweepMs,
       post: (message) => this.#post(message),
       applied: (index, term) => this.#applied(index, term),
       broken: (cause) => this.#break(cause),

@@ -168,22 +168,42 @@ void test('ticks are passed before a message, never more than time allows', asyn
 void test('work ends an idle time at once, for a while', async () => {
   const member = new Member(self)
   await member.clock.advance(5 * heartbeatMs)
+  member.core.interval = quietTicks
+  member.timer.handled()
+  assert.equal(await member.wakesIn(quietMs), 1)
   member.timer.taken({ kind: 'report', to: null, bytes: new Uint8Array() })
-  assert.equal(await member.wakesIn(heartbeatMs), 1, 'idle members send reports')
+  assert.equal(await member.wakesIn(heartbeatMs), 0, 'idle members send reports')
   member.timer.taken({ kind: 'read', round: 1 })
-  assert.equal(await member.wakesIn(heartbeatMs), 1, 'idle members check that they are up to date')
+  assert.equal(await member.wakesIn(heartbeatMs), 0, 'idle members check that they are up to date')
   member.timer.taken({ kind: 'transfer', request: 1, to: peer })
-  assert.ok((await member.wakesIn(heartbeatMs)) >= heartbeatTicks)
-  member.timer.taken({ kind: 'installed', index: logIndex(1) })
-  await member.clock.advance(1000)
   assert.equal(await member.wakesIn(heartbeatMs), 1)
+  member.timer.taken({ kind: 'installed', index: logIndex(1) })
+  assert.equal(await member.wakesIn(heartbeatMs), 1)
+  await member.clock.advance(quietMs)
+  assert.equal(await member.wakesIn(quietMs), 1, 'it is idle again')
 })
 
 void test('a message other than a heartbeat ends an idle time', async () => {
   const member = new Member(peer)
   await member.heartbeats(3)
+  member.receives(true)
+  assert.equal(await member.wakesIn(heartbeatMs), 0)
   member.timer.received(vote)
-  assert.equal(await member.wakesIn(heartbeatMs), heartbeatTicks)
+  assert.equal(await member.wakesIn(heartbeatMs), 1)
+})
+
+void test('a member with much work passes ticks with its messages, and its timer fires rarely', async () => {
+  const member = new Member(self)
+  await member.clock.advance(5 * heartbeatMs)
+  member.ticks = 0
+  let timers = 0
+  for (let at = 0; at < 10 * heartbeatTicks; at++) {
+    timers += await member.wakesIn(tickMs)
+    member.timer.received(vote)
+    member.timer.handled()
+  }
+  assert.equal(member.ticks, 10 * heartbeatTicks)
+  assert.ok(timers <= 10, `${timers}`)
 })
 
 void test('after a pause of the process few ticks are passed, fewer than an election takes', async () => {
