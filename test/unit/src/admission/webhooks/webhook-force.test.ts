@@ -78,7 +78,7 @@ void test('the read barrier of a write is a proof for those that follow within a
   const request = { context: { request: { deadlineMs: 1e9 } } } as Parameters<Freshness['refresh']>[0]
   const afterMs = async (ms: number): Promise<number> => {
     nowMs += ms
-    // Before the mutating webhooks, and before the validating ones.
+    // The plugins for mutating and for validating webhooks do so one after the other.
     for (let plugin = 0; plugin < 2; plugin++) await freshness.refresh(request)
     return barriers
   }
