@@ -108,6 +108,9 @@ void test('thesis 3.10: a request for another target gets its own time, also aft
   solo.raft.transferLeadership(nodeId(3))
   solo.tick(9)
   assert.equal(solo.raft.status().transferTarget, 3)
+  solo.tick(1)
+  const { role, transferTarget } = solo.raft.status()
+  assert.deepEqual([role, transferTarget], ['leader', null], 'and no more than that')
 })
 
 void test('thesis 3.10: a timeout-now message of a deposed leader is ignored', () => {
