@@ -16,7 +16,7 @@ export class LogBounds {
   #lastIndex: LogIndex
   /** The snapshot metadata of the database; null: not known. */
   #durable: SnapshotMeta | null = null
-  /** Whether the planner has points that were committed but that no database holds. */
+  /** Whether the planner has indexes to compact to that no database holds. */
   #isAbandoned = false
 
   /** @param held the snapshot metadata of the database at start */
@@ -126,8 +126,8 @@ export class LogBounds {
   }
 
   /**
-   * Removes points that were added while the state was quarantined: the new database may not hold
-   * them.
+   * Removes the indexes to compact to that were added while the state was quarantined: the new
+   * database may not hold them.
    */
   #dropAbandonedPoints(): void {
     if (!this.#isAbandoned) return

@@ -23,7 +23,7 @@ export type RaftToLog =
    */
   | { readonly kind: 'compact'; readonly base: SnapshotMeta }
   /**
-   * Removes what was compacted from the files; see `LogStore.trim`. Answered by `trimmed` with the
+   * Deletes compacted entries from the files; see `LogStore.trim`. Answered by `trimmed` with the
    * same request.
    */
   | { readonly kind: 'trim'; readonly request: number; readonly through: LogIndex }

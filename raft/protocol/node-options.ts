@@ -21,10 +21,11 @@ export type NodeTiming = {
 }
 
 /**
- * A failed leader is detected 300 to 600 ms after its last message, or after a client begins to
- * wait for it (`core/quiet.ts`). An election takes a few ms more, so writes continue within a
- * second. One lost heartbeat causes no election, and two in a row rarely do. Heartbeats and ticks
- * cause most of the load of idle members, so they are as rare as these goals allow.
+ * A failed leader is detected 300 to 600 ms after its last message. If it had no work, followers
+ * wait 400 ms longer, but at most 300 to 600 ms from when a client begins to wait for the leader
+ * (`core/quiet.ts`). An election takes a few ms more, so writes continue within a second. One lost
+ * heartbeat causes no election, and two in a row rarely do. Heartbeats and ticks cause most of the
+ * load of idle members, so they are as rare as these goals allow.
  */
 export const defaultTiming: NodeTiming = Object.freeze({ heartbeatMs: 100, electionMs: 300, tickMs: 25 })
 
@@ -53,8 +54,8 @@ export type NodeLimits = {
   /** Read rounds of this member in progress. Above it readers wait for the next round. */
   readonly readRoundsUnderWayMax: number
   /**
-   * Read requests in one turn, and requests of this member to the leader in progress. Above it a
-   * request fails at once and is retried.
+   * Read requests that are collected in one turn, and pending rounds of this member at the leader.
+   * Above it a further request of a peer, or the oldest round, fails at once and is retried.
    */
   readonly readRequestsMax: number
 
@@ -146,8 +147,8 @@ export type NodeOptions = {
   readonly timing: NodeTiming
   readonly limits: NodeLimits
   /**
-   * Set at every start of a member that was added to a cluster, whose `members` is empty; unset for
-   * a founder.
+   * Set at every start of a member that was added to an existing cluster; `members` is empty then.
+   * Unset for a founder.
    */
   readonly joining?: Joining
 }
@@ -181,7 +182,7 @@ export function checkNodeOptions({ timing, limits, id, members, joining }: NodeO
   assert(limits.uncommittedBytesMax > limits.entryBytesMax, 'the largest entry may be proposed')
   assert(
     members.length === 0 || members.some((member) => member.id === id),
-    'a member of a new cluster is in it',
+    'the members of a new cluster include this one',
   )
   assert(joining === undefined || members.length === 0, 'a joining member does not found a cluster')
 }

@@ -50,7 +50,8 @@ export function readEntries(reader: BinaryReader, kind: EntriesKind, end: number
   expectEnd(reader, end)
   const { from, to } = endsOf(ends)
   if (kind === 'entries-sent') return { kind, from, to, first: logIndex(first), entries }
-  if (first < 1 || last < first) throw malformed('requested entries are not a range from 1 on')
+  if (first < 1 || last < first)
+    throw malformed('the range of requested entries is empty, or begins before 1')
   return { kind, from, to, first: logIndex(first), last: logIndex(last) }
 }
 

@@ -43,9 +43,9 @@ export type StateRepairDependencies = {
 }
 
 /**
- * Where members have different states, a count does not prove which one is right, because states
- * are copied. The operator decides, and sends the decision to the member concerned, as no other
- * member is certain to serve. Each decision may be repeated.
+ * Where members have different states, the number of members with one state does not prove it
+ * right, because states are copied. The operator decides, and sends the decision to the member
+ * concerned, as no other member is certain to serve. Decisions are idempotent.
  */
 export class StateRepair {
   readonly #dependencies: StateRepairDependencies
@@ -83,7 +83,7 @@ export class StateRepair {
     return quarantine !== null
   }
 
-  /** Waits while another report can still satisfy the condition. */
+  /** Waits until the condition holds, for at most the time in which a new report is expected. */
   async #reported(holds: () => boolean, deadlineMs: number): Promise<void> {
     const { clock } = this.#dependencies
     const untilMs = Math.min(deadlineMs, clock.monotonicMs() + reportMsMax)
@@ -111,7 +111,7 @@ export class StateRepair {
       throw refused('no majority is known to have one state: name the member whose state is right (--from)')
     }
     if (state.quarantine === null && compared()?.differs === false) return false
-    state.repair(`an operator has it replaced by the state of ${source.name}`)
+    state.repair(`an operator replaces this state with that of ${source.name}`)
     return true
   }
 
@@ -144,9 +144,9 @@ export class StateRepair {
   }
 
   /**
-   * Returns its latest report.
+   * Returns the latest report of a member.
    *
-   * @throws MembersError `no-state` when there is none, or it is not healthy
+   * @throws MembersError `no-state` when there is none, or the member is not healthy
    */
   #checkState({ id, name }: MemberInfo): DigestReport {
     const report = this.#reportOf({ id })

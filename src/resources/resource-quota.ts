@@ -64,7 +64,7 @@ const specSchema = struct('core.v1.ResourceQuotaSpec', 'Limits of a namespace.',
   scopes: listOf(
     2,
     { type: 'string', enum: QUOTA_SCOPES },
-    'Scopes: only objects to which all of them apply count. Immutable.',
+    'Scopes: the quota counts only objects that match all of them. Immutable.',
   ),
   scopeSelector: maybe(3, selectorSchema, 'Scopes with operators; objects must match these too.'),
 })

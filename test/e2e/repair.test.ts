@@ -249,7 +249,7 @@ for (const whose of everyVariant ? (['follower', 'leader'] as const) : (['leader
     }
     await until('it is ready', isHealed, () => verbose(victim))
     const repairedMs = performance.now() - startMs
-    assert.match(victim.currentLog(), /an operator has it replaced by the state of n\d/)
+    assert.match(victim.currentLog(), /an operator replaces this state with that of n\d/)
     await load.stop()
     await checkEqual(cluster, load.acknowledged)
     // If its state cannot be compared within three seconds, as on a busy machine, the member

@@ -1,5 +1,5 @@
 /**
- * Goal: bodies, slow or large, of one client take neither the places nor the memory of others.
+ * Goal: slow or large bodies of one client take neither the slots nor the memory of others.
  * Method: real sockets against the real server around a recording registry, with small bounds.
  */
 import assert from 'node:assert/strict'
@@ -81,7 +81,7 @@ void test('stalled bodies take no write slot and get 408', async (t) => {
   for (const socket of sockets) socket.destroy()
 })
 
-void test('one user has a share of all body bytes in flight, which is released', async (t) => {
+void test('one user has a quarter of all upload slots, and a broken connection releases its slot', async (t) => {
   const limits = { ...serverLimits, uploadsMax: 8 }
   const { fake, port, url } = await start(t, 'http2-and-http1', { limits })
   fake.answer = () => created
@@ -176,7 +176,7 @@ void test('a client that disconnects before authentication takes no slot and has
   assert.deepEqual([broken, fake.calls.length], [[], 1])
 })
 
-void test('the memory of a parsed body counts until its response; more is 429 and not parsed', async (t) => {
+void test('the memory of a parsed body counts until its response; a body beyond the limit gets 429 and is not parsed', async (t) => {
   const MiB = 1024 * 1024
   const limits = { ...serverLimits, bodyMemoryBytesMax: 32 * MiB }
   const { fake, url } = await start(t, 'http2-and-http1', { limits })
@@ -251,7 +251,7 @@ void test('stalled watches are limited to a share of memory, and cost no other w
     })
   const silent = await Promise.all(Array.from({ length: 40 }, () => requested(admin)))
   const ended = silent.map((response) => once(response, 'close').catch(() => undefined))
-  // At the end, as many unread bytes wait as one user may have.
+  // Waits until nothing more is sent: then the unread bytes have reached the share of one user.
   let before = -1
   while (before !== sum(watches) || (await waitingBytes(url)) < 2 * MiB) {
     before = sum(watches)
@@ -283,7 +283,7 @@ void test('stalled watches are limited to a share of memory, and cost no other w
   while ((await waitingBytes(url)) !== 0) await new Promise(setImmediate)
 })
 
-void test('a watch that is ended because its client stalls gets a retryable error between two events', async (t) => {
+void test('a watch that is ended because its client stalls gets a retryable error after a whole event', async (t) => {
   const { fake, url } = await start(t)
   const watch = new FakeWatch()
   fake.answer = () => ({ kind: 'watch', stream: watch })
@@ -312,7 +312,7 @@ async function metric(url: string, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
 }
 
-/** Returns the codes and counts of the requests of a verb that the server ended. */
+/** Returns the requests of one verb that the server terminated: codes and counts. */
 async function terminations(url: string, verb: string): Promise<string> {
   const { text } = await ask11(`${url}/metrics`, other)
   const lines = text.matchAll(

@@ -16,7 +16,7 @@ export type PlanOptions = {
 /** Minimum and maximum in ms. */
 type Span = readonly [number, number]
 
-/** Durations around the election timeout (0.3 s), the keepalive of links (4 s), and longer. */
+/** Durations around the election timeout (0.3 s), the keepalive of links (3 + 2 s), and longer. */
 const durations: Readonly<Record<FaultKind, Span>> = {
   kill: [200, 4000],
   pause: [200, 6000],

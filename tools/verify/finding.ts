@@ -23,7 +23,7 @@ export type AnomalyKind =
 
 /** One line of explanation for each kind. */
 export const anomalyDescriptions: Readonly<Record<AnomalyKind, string>> = Object.freeze({
-  'stale-read': 'a most recent read returned a version that had been replaced before it began',
+  'stale-read': 'a most recent read missed a change that was known before the read began',
   'lost-write': 'a write was acknowledged and not kept',
   'lost-update': 'a conditional write replaced a version other than its precondition',
   'not-linearizable': 'no order of the calls on one object explains their answers',

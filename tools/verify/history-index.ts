@@ -70,7 +70,7 @@ export class HistoryIndex {
     this.#indexDeletions()
   }
 
-  /** Returns the highest revision that was observed before that time. */
+  /** Returns the observation of the highest revision before `moment`. */
   newestBefore(moment: number): Observation | null {
     let [low, high] = [0, this.observations.length]
     while (low < high) {
@@ -103,13 +103,16 @@ export class HistoryIndex {
     const deletions = this.objects.get(name)?.deletions ?? []
     return deletions.some(
       ({ call, above, below }) =>
-        // A revision exists above `above` and the last change, below `below`, and at most
-        // `revision`.
+        // The deletion may have a revision that is greater than `above` and than that of the last
+        // change, less than `below`, and at most `revision`.
         call.begin < moment && Math.max(above, last.revision) < Math.min(below - 1, revision),
     )
   }
 
-  /** Whether an object may have been deleted after `revision`, by a call that began by `moment`. */
+  /**
+   * Whether an object may have been deleted after `revision`: a watch returned a deletion, or a
+   * call that began before `moment` may have deleted it.
+   */
   mayBeDeletedAfter(name: string, revision: number, moment: number): boolean {
     const object = this.objects.get(name)
     if (object === undefined) return true
@@ -118,8 +121,8 @@ export class HistoryIndex {
   }
 
   /**
-   * Returns when a later call, an event or a copy first returned the version, or a precondition
-   * first held for it; null: only the writing call returned it.
+   * Returns when another call, an event or a copy first returned the version, or a precondition
+   * first held for it; null: at most the writing call returned it.
    */
   firstReadAt(token: string): number | null {
     return this.#firstReadAt.get(token) ?? null

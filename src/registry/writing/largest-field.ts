@@ -16,8 +16,9 @@ export type LargestField = { readonly path: Path; readonly bytes: number }
 const stepsMax = 8
 
 /**
- * Finds the field that makes an object large: descends to the largest child as long as it has at
- * least half of the bytes of its parent. Linear in the size of the object.
+ * Finds the field that makes an object large: begins with the largest field of the object, and
+ * descends to the largest child as long as that has at least half of the bytes of its parent.
+ * Linear in the size of the object.
  *
  * @param schema distinguishes members from map keys
  */

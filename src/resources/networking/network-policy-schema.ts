@@ -37,7 +37,7 @@ const networkPolicyPeerSchema = struct(
     podSelector: maybe(
       1,
       selectorSchema,
-      'Pods of the namespace, or of those that namespaceSelector selects.',
+      'Pods of the namespace of the policy, or of the namespaces that namespaceSelector selects.',
     ),
     namespaceSelector: maybe(2, selectorSchema, 'Namespaces; all of their Pods if there is no podSelector.'),
     ipBlock: maybe(3, ipBlockSchema, 'A network; not together with a selector.'),

@@ -10,7 +10,10 @@ import { MembersError } from '../../membership/members.ts'
 import type { MembersErrorCode } from '../../membership/members.ts'
 import { apiErrorOf } from '../../registry/shared/store-error-mapping.ts'
 
-/** Converts a failed membership change to an API error; returns any other error unchanged. */
+/**
+ * Converts an error of the membership routes or of the store to an API error; returns any other
+ * error unchanged.
+ */
 export function membershipError(cause: unknown): unknown {
   if (cause instanceof MembershipError) return withReason(changeReasons[cause.code], cause)
   if (cause instanceof JoinError) return withReason(joinReasons[cause.code], cause)

@@ -26,7 +26,7 @@ export type ClientPlan = {
 export function drawClients(random: SeededRandom, payloadBytesMax: number): ClientPlan {
   const domain = random.pick(['orch.io', 'k8s.io'] as const)
   const settings: Settings = {
-    // The minimum that the flag allows: history is compacted while it is read.
+    // Often 1 s, the minimum that the flag allows: then history is compacted while it is read.
     historyWindowMs: random.pick([1_000, 1_000, 3_000, 300_000]),
     historyEventsMin: random.pick([0, 10, 100]),
     objectBytesMax: defaultStoreLimits.commandBytesMax,
@@ -63,8 +63,8 @@ function drawStorage(
     raises.push({ kind: 'raise', atMs: raisedMs, level })
   }
   const rulesMs = raises.find(({ level }) => level === storageRulesLevel)?.atMs ?? 0
-  // Differs from the settings that begin with the rules, so that a late request for the small quota
-  // cannot take effect after it.
+  // Differs from the settings that the cluster has when the storage rules begin: a late request for
+  // the small quota expects those, so it cannot take effect after these.
   const lastSettings = { ...settings, storageBytesMax: storageBytesDefault + 1 }
   if (!random.chance(0.4)) return { featureLevel, changes: raises, lastSettings }
   const objectBytes = usualBytes + payloadBytesMax / 2

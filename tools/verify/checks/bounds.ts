@@ -27,7 +27,7 @@ export function checkBounds(index: HistoryIndex): CheckReport {
     if (wrong === null) continue
     findings.add(`${call.begin}`, () => ({
       kind: 'beyond-bound',
-      text: `${wrong.text}, more than ${boundMs} ms before`,
+      text: `${wrong.text}, more than ${boundMs} ms before the read`,
       object: wrong.object,
       atMs: call.endMs,
       members: [...new Set([call.member, before.call.member])],

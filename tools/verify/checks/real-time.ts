@@ -14,7 +14,7 @@ export function checkRealTime(index: HistoryIndex): CheckReport {
   let examined = 0
   for (const call of index.history.calls) {
     const reported = index.newestBefore(call.begin)
-    if (reported === null || !isBound(call)) continue
+    if (reported === null || !isLinearizableCall(call)) continue
     const wrong = staleness(call, reported.revision, index)
     if (wrong === undefined) continue
     examined++
@@ -34,7 +34,7 @@ type RealTimeAnomaly = {
   readonly key: string
 }
 
-function isBound({ request }: Call): boolean {
+function isLinearizableCall({ request }: Call): boolean {
   if (isWrite(request)) return true
   const isLater = request.kind === 'list' && request.page > 0
   return 'mode' in request && isLinearizable(request.mode) && !isLater
@@ -43,7 +43,7 @@ function isBound({ request }: Call): boolean {
 /**
  * Returns the anomaly if an answer is older than allowed.
  *
- * @param floor the newest revision observed before the call
+ * @param floor the newest revision that the answer has to reflect
  * @returns null: it is not older; undefined: the answer proves nothing
  */
 export function staleness(

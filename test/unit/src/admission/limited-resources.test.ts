@@ -1,6 +1,6 @@
 /*
  * Goal: resources that the configuration limits are consumed only where a quota limits them, as
- * upstream 1.24 decides, and a configuration that is wrong is refused with the place.
+ * upstream 1.24 decides, and an error of the configuration names the field.
  * Method: the shipped plugin and verbs in memory; tables of configurations.
  */
 import assert from 'node:assert/strict'
@@ -48,7 +48,7 @@ function pod(api: Fixture, name: string, spec: JsonObject = {}): ReturnType<Fixt
   return api.create({ kind: 'Pod', body: { metadata: { name }, spec: { containers, ...spec } } })
 }
 
-void test('a limited resource is consumed only where a quota limits it, by parts of its name', async (t) => {
+void test('a resource whose name contains a text of matchContains is consumed only where a quota limits it', async (t) => {
   const api = await open(t, { resource: 'persistentvolumeclaims', matchContains: [CLASS] })
   const seen = await refused(claim(api, 'a', 'gold'))
   assert.deepEqual(
@@ -154,7 +154,7 @@ void test('a configuration of limited resources has the types of upstream 1.24',
   }
 })
 
-void test('limited resources that are wrong are refused with the place', () => {
+void test('an invalid entry of limitedResources is rejected, and the error names the field', () => {
   const scope = { scopeName: 'PriorityClass', operator: 'In', values: ['a'] }
   const pods = (...matchScopes: readonly JsonObject[]): JsonObject => ({ resource: 'pods', matchScopes })
   const rows: readonly (readonly [entry: JsonObject | string, problem: RegExp])[] = [

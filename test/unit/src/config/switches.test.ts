@@ -1,6 +1,6 @@
 /*
- * Goal: the switches of the API are parsed correctly, and invalid ones are rejected in one line
- * with the remedy.
+ * Goal: feature gates and the runtime configuration are parsed correctly, and invalid ones are
+ * rejected in one line with the remedy.
  * Method: command lines, table by table.
  */
 import assert from 'node:assert/strict'
@@ -30,7 +30,7 @@ function refusal(arg: string): string {
 const isOn = (...args: readonly string[]): Config['feature-gates']['isOn'] =>
   load(...args)['feature-gates'].isOn
 
-void test('spec 9.7: gates that are not named have the default of their stage', () => {
+void test('spec 9.7: each gate that is not named has its own default, whatever its stage', () => {
   assert.deepEqual(isOn(), {
     ...{ APIListChunking: true, APIPriorityAndFairness: true, OpenAPIV3: true, RemainingItemCount: true },
     ...{ ServerSideFieldValidation: true, APIServerIdentity: true },

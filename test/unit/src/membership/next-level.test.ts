@@ -30,7 +30,7 @@ for (const [current, own, others, expected] of [
   [3, 4, [3, 5], null],
   [1, 2, [2, 2, 2, null], null],
 ] as const) {
-  void test(`at ${current}, knowing ${own}, others ${JSON.stringify(others)}: ${expected}`, () => {
+  void test(`level ${current}, own maximum ${own}, others ${JSON.stringify(others)}: next level ${expected}`, () => {
     assert.equal(next(current, own, others), expected)
   })
 }

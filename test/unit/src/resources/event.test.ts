@@ -100,7 +100,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
     assert.equal((await refused(api.get({ kind: v1, name: 'f' }))).code, 404)
   })
 
-  void test(`an event is in the namespace of its object, or in default if that is cluster-scoped, ${domain}`, async (t) => {
+  void test(`an event of a cluster-scoped object is in default (with eventTime, or in the system namespace), any other in the namespace of its object, ${domain}`, async (t) => {
     const { api, core, v1 } = await start(t, domain)
     const { systemNamespace } = api.names
     const node = { kind: 'Node', name: 'n' }
@@ -195,7 +195,7 @@ void test('a new event of the events group is complete, and has no deprecated fi
   assert.equal((await api.get({ kind: 'Event', name: 'A' })).object['count'], 1)
 })
 
-void test('of an event of the events group, only the series can change', async (t) => {
+void test('only the series and the metadata of an event can change through the events group', async (t) => {
   const { api, core, v1 } = await start(t)
   await api.create({ kind: v1, body: newer })
   const stays = (field: string): readonly string[] => [`FieldValueInvalid ${field}`]
@@ -219,10 +219,10 @@ void test('of an event of the events group, only the series can change', async (
   const eventTime = `${newer.eventTime.slice(0, -1)}999Z`
   const series = { count: 2, lastObservedTime: newer.eventTime }
   await api.patch({ kind: v1, name: 'e', body: { eventTime, series, metadata: { labels: { a: 'b' } } } })
-  // An old event can be updated through the newer group, as long as its immutable members stay.
+  // An old event can be updated through the newer group, as long as its immutable fields stay.
   await api.create({ kind: core, body: { ...older, metadata: { name: 'old' } } })
   await api.patch({ kind: v1, name: 'old', body: { metadata: { labels: { a: 'b' } } } })
-  // Through the core group every member can change.
+  // Through the core group every field can change.
   await api.patch({ kind: core, name: 'e', body: { reason: 'Other', message: 'other', count: 7 } })
 })
 

@@ -32,12 +32,12 @@ console.log(JSON.stringify({ wallMs: Date.now(), syncMs: performance.now() - beg
 function measured(
   t: TestContext,
   role: string,
-  harm: Partial<HookFaults>,
+  faults: Partial<HookFaults>,
 ): { readonly aheadMs: number; readonly syncMs: number } {
   const directory = mkdtempSync(join(tmpdir(), 'hook-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const file = join(directory, 'chaos.json')
-  writeFileSync(file, JSON.stringify(harm))
+  writeFileSync(file, JSON.stringify(faults))
   const url = new URL('../../../../tools/chaos/hook.js', import.meta.url)
   url.searchParams.set('file', file)
   writeFileSync(join(directory, 'thread.mjs'), thread)
@@ -50,14 +50,14 @@ function measured(
 }
 
 const hourMs = 3_600_000
-const harm: HookFaults = {
+const faults: HookFaults = {
   disk: { delayMs: 3000, untilMs: Date.now() + hourMs },
   clock: { skewMs: 24 * hourMs, untilMs: Date.now() + hourMs },
 }
 
 void test('in the thread of the log each sync is delayed and the wall clock is skewed', (t) => {
-  const { aheadMs, syncMs } = measured(t, 'log', harm)
-  // A wait may end within the last ms of its time.
+  const { aheadMs, syncMs } = measured(t, 'log', faults)
+  // A wait may end up to 1 ms early.
   assert.ok(syncMs >= 2999, `${syncMs} ms`)
   assert.ok(aheadMs > 23 * hourMs)
 })
@@ -65,7 +65,7 @@ void test('in the thread of the log each sync is delayed and the wall clock is s
 void test('in other threads only the clock is skewed', (t) => {
   // The sync itself may be slow on a busy machine; the delay would be added in the log thread only.
   assert.ok(
-    measured(t, 'raft', { ...harm, disk: { delayMs: 2 ** 30, untilMs: Date.now() + hourMs } }).aheadMs >
+    measured(t, 'raft', { ...faults, disk: { delayMs: 2 ** 30, untilMs: Date.now() + hourMs } }).aheadMs >
       23 * hourMs,
   )
 })

@@ -30,10 +30,7 @@ void test('the summary has the anomaly, its minimal history, and the path of the
   const lines = textOf(report(stale()))
   const text = lines.join('\n')
   assert.match(lines[0] ?? '', /^ANOMALY: .*stale-read/)
-  assert.match(
-    text,
-    /stale-read \(a most recent read returned a version that had been replaced before it began\)/,
-  )
+  assert.match(text, /stale-read \(a most recent read missed a change that was known before the read began\)/)
   assert.match(text, /c1 at n1 \[.*\]: get a, most recent -> a version 5/)
   assert.match(text, /note: a note/)
   assert.match(text, /the recording: \/somewhere\/history.jsonl/)

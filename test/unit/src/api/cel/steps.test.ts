@@ -140,7 +140,7 @@ for (const [what, source, variable, stepsMin] of [
   ['counting wide characters to compare them', "a < 'ω'", 'ω'.repeat(200), 0.1],
   ['counting wide characters of texts of like length', 'a <= a', 'ω'.repeat(200), 50],
 ] as const) {
-  void test(`${what} counts as many steps as it takes time`, () => {
+  void test(`${what} counts steps in proportion to its time`, () => {
     const [l, a]: readonly CelType[] = [celList(celString), celString]
     const times = variable === null ? 100 : 1
     const loop = variable === null ? `l.all(x, ${source})` : source
@@ -150,7 +150,7 @@ for (const [what, source, variable, stepsMin] of [
   })
 }
 
-void test('finding a match counts more than deciding whether there is one, above all without case', () => {
+void test('finding a match counts more than deciding whether there is one, above all if case is ignored', () => {
   const steps = (call: string, a: string): number => stepsOf(call, { a: [celString, a] })
   // The difference leaves out the compilation.
   const perText = (call: string): number => steps(call, 'a'.repeat(8000)) - steps(call, '')
@@ -188,7 +188,7 @@ void test('the text that identifies a value grows evenly with its depth', () => 
   assert.equal(lengthAt(16) - lengthAt(14), lengthAt(4) - lengthAt(2))
 })
 
-void test('values have the same identity if they are equal, whatever their parts look like', () => {
+void test('two values have the same identity if and only if they are equal, also if their texts look alike', () => {
   const evaluation = new Evaluation(0, 1_000_000)
   const identity = (json: Json): string => {
     const value = fromJson(json, celDyn, evaluation)

@@ -16,7 +16,7 @@ const value = {
 }
 const wanted = `${JSON.stringify(value, null, 2)}\n`
 
-void test('spec 4.2: pretty gives two spaces per level, and empty pairs stay on their line', () => {
+void test('spec 4.2: pretty gives two spaces per level, and empty lists and objects stay on one line', () => {
   const bytes = new JsonIndenter().write(Buffer.from(JSON.stringify(value)))
   assert.equal(Buffer.from(bytes).toString(), wanted)
 })
