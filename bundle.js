@@ -1,9 +1,10 @@
 /*
  * Bundles each program with the modules that it loads into a few files. dist/bundle has the layout
- * of dist/, without modules that no program loads. Finding, reading and compiling a thousand
- * modules one by one takes half of the start time, and a fifth of the memory of an empty server.
- * The build also stores the compiled form (V8's code cache) of the functions that a start of the
- * server or of orchctl runs: see record-compiled.js. dist/ itself is kept for the tests.
+ * of dist/, without modules that no program loads. Without the bundle, finding, reading and
+ * compiling a thousand modules one by one takes half of the start time, and a fifth of the memory
+ * of an empty server. The build also stores the compiled form (V8's code cache) of the functions
+ * that a start of the server or of orchctl runs: see record-compiled.js. dist/ itself is kept for
+ * the tests.
  *
  *   node bundle.js [dist]
  */
@@ -127,7 +128,7 @@ function escaped(character) {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Returns the text of the file that users start: it runs the script next to it. */
+/** Returns the text of the module that users or the server start: it runs the script next to it. */
 function starterOf(path) {
   const runner = relative(dirname(path), join(target, 'src/host/cached-script.js'))
   return [

@@ -11,7 +11,7 @@ export class BoundedQueue<T> {
 
   /** @param capacity items, at least 1 */
   constructor(capacity: number) {
-    assert(Number.isInteger(capacity) && capacity >= 1, 'a queue holds at least one item')
+    assert(Number.isInteger(capacity) && capacity >= 1, 'the capacity of a queue is at least 1')
     this.#ring = new Array<T | undefined>(capacity)
   }
 

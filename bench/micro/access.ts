@@ -70,28 +70,28 @@ function authorizerWith(count: number): Authorizer {
       resourceNames: [],
     },
   ]
-  const own: StoredRole[] = []
-  const ownBindings: StoredBinding[] = []
+  const namespacedRoles: StoredRole[] = []
+  const roleBindings: StoredBinding[] = []
   for (let at = 0; at <= count; at++) {
     const name = `role-${at}`
     const namespace = `ns-${at === count ? 3 : at % 10}`
-    own.push({ namespace, name, rules })
+    namespacedRoles.push({ namespace, name, rules })
     const subject = subjectName({ kind: 'User', name: at === count ? 'jane' : `user-${at}` })
-    ownBindings.push({ namespace, name, role: { kind: 'Role', name }, subjects: [subject] })
+    roleBindings.push({ namespace, name, role: { kind: 'Role', name }, subjects: [subject] })
   }
   const stored = new StoredRules({
-    roles: followed(own),
-    clusterRoles: followed(clusterRoles),
-    roleBindings: followed(ownBindings),
-    clusterRoleBindings: followed(clusterRoleBindings),
+    roles: staticInformer(namespacedRoles),
+    clusterRoles: staticInformer(clusterRoles),
+    roleBindings: staticInformer(roleBindings),
+    clusterRoleBindings: staticInformer(clusterRoleBindings),
   })
   return authorizerFor(['RBAC'], stored)
 }
 
 const NO_KEY = keyOf({ group: '', plural: '', namespace: '', name: '' })
 
-/** Reports all objects to each new subscriber at once. */
-function followed<T>(objects: readonly T[]): {
+/** Returns an informer whose objects never change. It reports all of them to a new subscriber. */
+function staticInformer<T>(objects: readonly T[]): {
   subscribe(listener: (change: InformerChange<T>) => void): () => void
 } {
   return {

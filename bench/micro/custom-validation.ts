@@ -19,7 +19,7 @@ import { ApiError } from '../../src/api/errors/api-error.ts'
 import { formatFindings } from '../../src/api/errors/field-error.ts'
 import { Findings } from '../../src/api/errors/findings.ts'
 import { StepBudget } from '../../src/api/step-budget.ts'
-import { defaultCases, expensiveCases } from '../../fixtures/expensive-schemas.ts'
+import { expensiveCases, pruningAndDefaultingCases } from '../../fixtures/expensive-schemas.ts'
 import type { ExpensiveCase } from '../../fixtures/expensive-schemas.ts'
 
 const { values: options } = parseArgs({
@@ -81,4 +81,4 @@ function print([what = '', ...figures]: readonly string[]): void {
 const chosen = ({ what }: ExpensiveCase): boolean => what.includes(options.only)
 print(['case', 'steps', 'CPU ms', 'ns for a step'])
 for (const one of expensiveCases()) if (chosen(one)) print(validationLine(one))
-for (const one of defaultCases()) if (chosen(one)) print(shapingLine(one))
+for (const one of pruningAndDefaultingCases()) if (chosen(one)) print(shapingLine(one))

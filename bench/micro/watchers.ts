@@ -2,7 +2,7 @@
  * Measures the cost of many watchers of one member: memory per watcher, the longest turn of the API
  * thread while they connect, receive events and disconnect, and the delay of events. With --slow,
  * that many of the watchers connect later and do not read at first: the delay of the others is
- * measured before and after, and the slow ones finally read what they missed.
+ * measured before and after the slow ones connect, and these finally read what they missed.
  *
  *   node dist/bench/micro/watchers.js [--watchers 10000] [--slow 0] [--rate 10] [--seconds 20]
  *     [--framing lines|websocket|http2] [--objects 0]
@@ -60,7 +60,7 @@ class Tally {
  */
 const paused: TLSSocket[] = []
 let closed = 0
-/** Number of events that the server wrote in the latest phase. */
+/** Number of updates by the server in the latest phase: each is one event for every watcher. */
 let lastWritten = 0
 
 const server = await MeasuredServer.start()
@@ -77,7 +77,7 @@ async function run(): Promise<void> {
   }
   console.log(`${watchers} watchers, framing ${options.framing}, node ${process.version}`)
   const empty = await server.printUsage('no watchers')
-  const [fast, late] = [new Tally(), new Tally()]
+  const [fast, slowTally] = [new Tally(), new Tally()]
   const started = performance.now()
   const closers = await openAll(fast, { count: watchers - slow, isSlow: false })
   await pause(2000)
@@ -93,15 +93,16 @@ async function run(): Promise<void> {
   const lines = [['', 'events', 'of', 'p50 ms', 'p90 ms', 'p99 ms', 'longest ms']]
   lines.push(await events(fast, 'readers, without slow watchers'))
   if (slow > 0) {
-    closers.push(...(await openAll(late, { count: slow, isSlow: true })))
+    closers.push(...(await openAll(slowTally, { count: slow, isSlow: true })))
     await server.printUsage(`with ${slow} slow watchers connected`)
-    const before = late.events
+    const before = slowTally.events
     lines.push(await events(fast, `readers, with ${slow} slow watchers`))
     const written = lastWritten
     for (const socket of paused) socket.resume()
-    await settled(late)
+    await settled(slowTally)
     await server.printUsage('slow watchers have caught up')
-    lines.push([`slow watchers, once they read`, `${late.events - before}`, `${written * slow}`])
+    const missed = slowTally.events - before
+    lines.push([`slow watchers, once they read`, `${missed}`, `${written * slow}`])
   }
   for (const line of formatTable(lines)) console.log(line)
   console.log(`watches that the server ended: ${closed}`)
@@ -124,8 +125,8 @@ async function events(tally: Tally, label: string): Promise<string[]> {
   console.log(
     `  CPU for one event of one watcher ${((usage.cpuMs * 1000) / Math.max(1, count)).toFixed(1)} us`,
   )
-  const late = [0.5, 0.9, 0.99, 1].map((part) => tally.delays.quantile(part).toFixed(1))
-  return [label, `${count}`, `${usage.written * (watchers - slow)}`, ...late]
+  const delays = [0.5, 0.9, 0.99, 1].map((part) => tally.delays.quantile(part).toFixed(1))
+  return [label, `${count}`, `${usage.written * (watchers - slow)}`, ...delays]
 }
 
 type Opened = { readonly count: number; readonly isSlow: boolean }

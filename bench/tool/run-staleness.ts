@@ -34,7 +34,7 @@ type Seen = { readonly latencies: LatencyHistogram; readonly staleness: LatencyH
 
 /**
  * Measures the staleness of reads: one client writes versions of one object as fast as possible,
- * and others read it, at other members if the roles are known.
+ * and other clients read it from the members at `load.place`.
  *
  * @throws BenchError
  */

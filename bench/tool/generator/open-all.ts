@@ -20,7 +20,7 @@ export async function openAll<T>(
     while (failures.length === 0) {
       const one = wanted[next++]
       if (one === undefined) return
-      const failure = await opened(() => open(one), clock, endMs)
+      const failure = await openWithRetries(() => open(one), clock, endMs)
       if (failure !== null) failures.push(failure)
     }
   }
@@ -29,8 +29,12 @@ export async function openAll<T>(
   if (failure !== undefined) throw failure
 }
 
-/** @returns the reason why it is not open; null: it is open */
-async function opened(open: () => Promise<void>, clock: Clock, endMs: number): Promise<Error | null> {
+/** Tries until `endMs`. @returns the last error; null: it is open */
+async function openWithRetries(
+  open: () => Promise<void>,
+  clock: Clock,
+  endMs: number,
+): Promise<Error | null> {
   for (;;) {
     try {
       await open()
