@@ -3,8 +3,8 @@ import type { PeerMessage } from '../ports.ts'
 import type { ApiToRaft } from '../protocol/thread-messages.ts'
 
 /**
- * Ms after the last activity until a member counts as idle. Short: a member that is active wakes for
- * each tick, and even a cluster without clients writes now and then.
+ * Ms after the last activity until a member counts as idle. Short: a member that is active wakes
+ * for every few ticks, and even a cluster without clients writes now and then.
  */
 const ACTIVE_MS = 100
 
