@@ -58,8 +58,8 @@ export function heartbeatInterval(state: State): number {
 }
 
 /**
- * Returns the ticks until this leader sends heartbeats, or until its quiet time ends, which restores
- * the usual timeouts: ticks that passed before must not count against these.
+ * Returns the ticks until this leader sends heartbeats, or until its quiet time ends, which
+ * restores the usual timeouts: ticks that passed before must not count against these.
  */
 export function ticksUntilHeartbeat(state: State): number {
   let ticks = heartbeatInterval(state) - state.heartbeatElapsed

@@ -78,7 +78,7 @@ void test('the read barrier of a write is a proof for those that follow within a
   const request = { context: { request: { deadlineMs: 1e9 } } } as Parameters<Freshness['refresh']>[0]
   const afterMs = async (ms: number): Promise<number> => {
     nowMs += ms
-    // Before the mutating webhooks, and before the validating ones.
+    // A write checks it for its mutating webhooks and again for its validating ones.
     for (let plugin = 0; plugin < 2; plugin++) await freshness.refresh(request)
     return barriers
   }
