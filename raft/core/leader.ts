@@ -6,7 +6,7 @@ import type { ProposeAnswer } from './errors.ts'
 import type { Message, MessageOf } from './message.ts'
 import type { Progress } from './progress.ts'
 import { graceTicks, heartbeatInterval, isQuiet, tickCalm } from './quiet.ts'
-import { isQuorum } from './quorum.ts'
+import { isQuorum, quorumValue } from './quorum.ts'
 import { broadcastHeartbeat, confirmReads, noteContact } from './read-index.ts'
 import { appendOwn, maybeCommit, replicate } from './replication.ts'
 import { configuration, isVoter, rejectReason } from './state.ts'
@@ -205,6 +205,13 @@ function checkQuorum(state: State): boolean {
   )
   if (!active) becomeFollower(state, state.term, null)
   return active
+}
+
+/** Returns the ticks without a response after which CheckQuorum may fail. */
+export function ticksUntilQuorumLost(state: State): number {
+  return quorumValue(configuration(state), (id) =>
+    id === state.id ? Infinity : (state.progress.get(id)?.ticksUntilInactive ?? 0),
+  )
 }
 
 /**

@@ -71,6 +71,11 @@ export class Progress {
     return this.silentTicks <= this.#silentTicksMax
   }
 
+  /** The ticks without a response after which it is not `recentlyActive` any more. */
+  get ticksUntilInactive(): number {
+    return this.#silentTicksMax + 1 - this.silentTicks
+  }
+
   /** @param next the index to try; at least one past `match` */
   becomeProbe(next: LogIndex): void {
     this.state = 'probe'

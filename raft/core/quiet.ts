@@ -57,6 +57,18 @@ export function heartbeatInterval(state: State): number {
   return quietHeartbeatTicks
 }
 
+/**
+ * Returns the ticks until this leader sends heartbeats, or until its quiet time ends, which
+ * restores the usual timeouts: ticks that passed before must not count against these.
+ */
+export function ticksUntilHeartbeat(state: State): number {
+  let ticks = heartbeatInterval(state) - state.heartbeatElapsed
+  if (!isQuiet(state)) return ticks
+  if (!isCalm(state)) return 1
+  for (const progress of state.progress.values()) ticks = Math.min(ticks, progress.ticksUntilInactive)
+  return ticks
+}
+
 /** Handles a quiet heartbeat of the leader. Returns whether this member waits longer now. */
 export function acceptQuiet(state: State): boolean {
   const grace = graceTicks(state.config)

@@ -6,9 +6,9 @@ import { gatherReady, isReady, notePersisted } from './gather-ready.ts'
 import { preCampaign, tickElection } from './election.ts'
 import type { ChangeAnswer, ProposeAnswer, ReadAnswer, ResignAnswer, TransferAnswer } from './errors.ts'
 import { leaseUntilMs, votesAlone } from './lease.ts'
-import { noteSnapshot, noteUnreachable, proposeCommands, tickLeader } from './leader.ts'
+import { noteSnapshot, noteUnreachable, proposeCommands, tickLeader, ticksUntilQuorumLost } from './leader.ts'
 import type { Message } from './message.ts'
-import { endCalm, expectLeader, heartbeatInterval } from './quiet.ts'
+import { endCalm, expectLeader, ticksUntilHeartbeat } from './quiet.ts'
 import { openRead } from './read-index.ts'
 import type { CoreStatus, PersistTicket, Ready } from './ready.ts'
 import { supplyEntries } from './replication.ts'
@@ -55,12 +55,32 @@ export class Raft {
     else tickElection(this.#state)
   }
 
+  /**
+   * Handles the passage of several units of time.
+   *
+   * @param isLate this member was delayed: it sends frequent heartbeats again, see `quiet.ts`
+   */
+  pass(ticks: number, isLate: boolean): void {
+    for (let left = ticks; left > 0; left--) {
+      // The other ticks passed while heartbeats were rare.
+      if (isLate && left === 1) endCalm(this.#state)
+      this.tick()
+    }
+  }
+
   /** The number of ticks until this member sends heartbeats, or campaigns; at least 1. */
   get ticksUntilDue(): number {
-    const { role, electionDue, electionElapsed, heartbeatElapsed } = this.#state
-    const ticks =
-      role === 'leader' ? heartbeatInterval(this.#state) - heartbeatElapsed : electionDue - electionElapsed
-    return Math.max(1, ticks)
+    const { role, electionDue, electionElapsed } = this.#state
+    return Math.max(1, role === 'leader' ? ticksUntilHeartbeat(this.#state) : electionDue - electionElapsed)
+  }
+
+  /**
+   * The number of ticks until this member campaigns, or steps down as a leader, if no message
+   * arrives. Zero or less: that is overdue.
+   */
+  get ticksUntilTimeout(): number {
+    const { role, electionDue, electionElapsed } = this.#state
+    return role === 'leader' ? ticksUntilQuorumLost(this.#state) : electionDue - electionElapsed
   }
 
   /**
@@ -213,11 +233,6 @@ export class Raft {
    */
   expectLeader(): void {
     expectLeader(this.#state)
-  }
-
-  /** Reports that this member was delayed: it sends frequent heartbeats again. See `quiet.ts`. */
-  endQuiet(): void {
-    endCalm(this.#state)
   }
 
   /** Reports that messages to `peer` are being lost; those in flight are presumed lost. */

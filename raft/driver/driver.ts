@@ -104,7 +104,8 @@ export class Driver {
     this.#membership.refresh()
     this.#core.setWallTime(clock.wallMs())
     const pass = (ticks: number, isLate: boolean): void => this.#tick(ticks, isLate)
-    this.#ticks = new TickTimer({ clock, timing: node.timing, self: this.#id, core: this.#core, pass })
+    const mayStall = (): boolean => this.#transferPolicy.mayStall(this.#now())
+    this.#ticks = new TickTimer({ clock, timing: node.timing, core: this.#core, mayStall, pass })
     if (this.#core.votesAlone) this.#core.campaign()
     this.#planTurn()
   }
@@ -267,10 +268,9 @@ export class Driver {
 
   #tick(ticks: number, isLate: boolean): void {
     const now = this.#now()
-    if (isLate) this.#core.endQuiet()
     this.#lease.updateTime(now)
     this.#core.setWallTime(this.#options.clock.wallMs())
-    for (let tick = 0; tick < ticks; tick++) this.#core.tick()
+    this.#core.pass(ticks, isLate)
     this.#entryStream.flush()
     this.#transferPolicy.tick(now, (follower) => this.#relays.outbox.isUnserved(follower))
     this.#relays.membership.tick()

@@ -4,7 +4,7 @@ import type { ApiToRaft } from '../protocol/thread-messages.ts'
 
 /**
  * Ms after the last activity until a member counts as idle. Short: a member that is active wakes
- * more often, and even a cluster without clients writes now and then.
+ * for every few ticks, and even a cluster without clients writes now and then.
  */
 const ACTIVE_MS = 100
 

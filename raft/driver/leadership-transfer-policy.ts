@@ -2,7 +2,7 @@ import type { ResignAnswer, TransferAnswer } from '../core/errors.ts'
 import type { CoreStatus } from '../core/ready.ts'
 import type { LogIndex, NodeId } from '../core/types.ts'
 import { PendingTransfer } from './pending-transfer.ts'
-import { StallTimer, ProgressDetector, isStalled, StallDetector } from './stall-detector.ts'
+import { StallTimer, ProgressDetector, isStalled, mayStall, StallDetector } from './stall-detector.ts'
 import type { PendingWork, StallLimits } from './stall-detector.ts'
 import { commitsNothing, healthiestSuccessor, othersWrite } from '../protocol/consensus-status.ts'
 
@@ -41,6 +41,12 @@ export class LeadershipTransferPolicy {
     this.#core = core
     this.#stall = new StallDetector(limits)
     this.#commitStall = new StallDetector(limits)
+  }
+
+  /** Whether this member leads and may soon be stalled, so that it must look often. */
+  mayStall(now: number): boolean {
+    if (this.#core.leader !== this.#self) return false
+    return mayStall(this.#pendingWork(), now) || this.#committing.sinceMs !== null
   }
 
   /** @param isUnserved see `SnapshotOutbox.isUnserved` */

@@ -91,9 +91,12 @@ const restMs = 2000
 /** Work without progress for less than this time, in ms, does not count as stalled. */
 const lateMs = 500
 /**
- * Limit of the time in ms that one check counts: a check that comes later may have been delayed.
+ * Limit of the time in ms that one check counts: a check that comes later may have been delayed. So
+ * a leader checks that often while work has been pending for `soonLateMs`, which is longer than the
+ * api thread waits until it reports what it applied.
  */
 const checkMsMax = 100
+const soonLateMs = 250
 
 /**
  * Returns whether the log or the api thread has made no progress for `lateMs`. A stalled member
@@ -103,6 +106,11 @@ export function isStalled({ writingSinceMs, applyingSinceMs }: PendingWork, now:
   return isLate(writingSinceMs, now) || isLate(applyingSinceMs, now)
 }
 
-function isLate(sinceMs: number | null, now: number): boolean {
-  return sinceMs !== null && now - sinceMs >= lateMs
+/** Returns whether the log or the api thread may soon be stalled. */
+export function mayStall({ writingSinceMs, applyingSinceMs }: PendingWork, now: number): boolean {
+  return isLate(writingSinceMs, now, soonLateMs) || isLate(applyingSinceMs, now, soonLateMs)
+}
+
+function isLate(sinceMs: number | null, now: number, afterMs = lateMs): boolean {
+  return sinceMs !== null && now - sinceMs >= afterMs
 }

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../base/clock.ts'
-import type { NodeId } from '../core/types.ts'
+import type { Raft } from '../core/raft.ts'
 import type { PeerMessage } from '../ports.ts'
 import type { NodeTiming } from '../protocol/node-options.ts'
 import type { ApiToRaft } from '../protocol/thread-messages.ts'
@@ -8,8 +8,9 @@ import { Idleness } from './idleness.ts'
 export type TickTimerOptions = {
   readonly clock: Pick<Clock, 'monotonicMs' | 'after'>
   readonly timing: NodeTiming
-  readonly self: NodeId
-  readonly core: { readonly leader: NodeId | null; readonly ticksUntilDue: number }
+  readonly core: Pick<Raft, 'leader' | 'ticksUntilDue' | 'ticksUntilTimeout'>
+  /** Whether work has been pending for so long that stalls must be looked for. */
+  readonly mayStall: () => boolean
   /**
    * Handles the passage of this number of ticks.
    *
@@ -29,13 +30,14 @@ const TICKS_AHEAD_MAX = { idle: 24, active: 4 } as const
  * other ticks are skipped, so that the messages that arrived during the pause are read before a
  * timeout.
  */
-const LATE_TICKS_MAX = 5
+const LATE_TICKS_MAX = 4
 
 /**
- * The timer of an idle follower fires this many ticks before an election is due, and then each
- * tick: a timer that is late does not begin an election by itself.
+ * The timer fires this many ticks before an election is due, or before a leader would step down,
+ * and then each tick: a timer that is late causes neither by itself, because what the others sent
+ * is read first.
  */
-const TICKS_BEFORE_ELECTION = LATE_TICKS_MAX + 1
+const TICKS_BEFORE_TIMEOUT = LATE_TICKS_MAX + 1
 
 /**
  * Counts time in ticks. A wake-up of a thread costs far more than the work of a tick, so a member
@@ -103,16 +105,19 @@ export class TickTimer {
     })
   }
 
-  /** Whether there is a leader and nothing but heartbeats and checks was exchanged for a while. */
+  /**
+   * Whether there is a leader, no work is overdue, and nothing but heartbeats and checks was
+   * exchanged for a while.
+   */
   get isIdle(): boolean {
-    const { clock, core } = this.#options
-    return core.leader !== null && this.#idleness.isIdle(clock.monotonicMs())
+    const { clock, core, mayStall } = this.#options
+    return core.leader !== null && this.#idleness.isIdle(clock.monotonicMs()) && !mayStall()
   }
 
   /** Returns the time at which the next tick has to be passed at the latest. */
   #nextMs(): number {
-    const { core, self, timing } = this.#options
-    const untilDue = core.ticksUntilDue - (core.leader === self ? 0 : TICKS_BEFORE_ELECTION)
+    const { core, timing } = this.#options
+    const untilDue = Math.min(core.ticksUntilDue, core.ticksUntilTimeout - TICKS_BEFORE_TIMEOUT)
     const ticksMax = TICKS_AHEAD_MAX[this.isIdle ? 'idle' : 'active']
     const ticks = core.leader === null ? 1 : Math.min(Math.max(1, untilDue), ticksMax)
     return this.#passedMs + ticks * timing.tickMs
@@ -128,6 +133,6 @@ export class TickTimer {
     const planned = Math.max(1, Math.round((this.#dueMs - this.#passedMs) / tickMs))
     const isLate = ticks > planned + LATE_TICKS_MAX
     this.#passedMs = isLate ? nowMs : this.#passedMs + ticks * tickMs
-    pass(isLate ? Math.min(planned + LATE_TICKS_MAX, LATE_TICKS_MAX + 1) : ticks, isLate)
+    pass(isLate ? Math.max(planned, LATE_TICKS_MAX + 1) : ticks, isLate)
   }
 }

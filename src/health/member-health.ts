@@ -86,8 +86,8 @@ export function watchHealth({
 }
 
 /**
- * Detects a thread that does not respond. The raft thread publishes its status several times a
- * second.
+ * Detects a thread that does not respond. The raft thread publishes its status about once a second,
+ * more often when it has work.
  */
 class ThreadSilence {
   readonly #clock: Clock

@@ -29,6 +29,8 @@ export class FileWatch {
   #timer: Timer | null = null
   #again: Timer | null = null
   #isLooking = false
+  /** The first periodic check is still to come. It may come up to a second after the start. */
+  #isStarting = false
   #isClosed = false
   /** Version of the files that was reported last, and version at the last check. */
   #read: string | null
@@ -40,7 +42,12 @@ export class FileWatch {
   }
 
   start(): void {
-    this.#timer = this.#options.clock.every(periodMs, () => void this.look())
+    this.#isStarting = true
+    this.#lookAgain()
+    this.#timer = this.#options.clock.every(periodMs, () => {
+      this.#isStarting = false
+      void this.look()
+    })
   }
 
   close(): void {
@@ -60,7 +67,7 @@ export class FileWatch {
       const isSettled = seen !== null && seen === this.#seen
       this.#seen = seen
       this.#again?.cancel()
-      if (seen !== null && !isSettled) this.#lookAgain()
+      if (this.#isStarting || (seen !== null && !isSettled)) this.#lookAgain()
       if (!isSettled) return
       const isRetry = seen === this.#read
       if (isRetry && this.#options.isRetryDue?.() !== true) return

@@ -20,7 +20,7 @@ export type DigestReport = {
   readonly state: ReportedState
 }
 
-/** The report of one member about itself, sent about once a second. */
+/** The report of one member about itself, sent every third second at least. */
 export type MemberReport = DigestReport & {
   /** The highest index applied to memory. */
   readonly appliedIndex: LogIndex

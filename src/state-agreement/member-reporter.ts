@@ -8,15 +8,17 @@ export type MemberReporterDependencies = {
   readonly clock: Clock
   /** Returns the current report of this member. */
   readonly describe: () => MemberReport
+  /** Whether members differ: then each needs the reports of the others soon. */
+  readonly differs: () => boolean
 }
 
 const periodMs = 1000
-/** A report that has not changed is sent again after this number of periods. */
+/** A report that has not changed is sent again after this number of periods, if all agree. */
 const repeatPeriods = 3
 
 /**
- * Sends a report about this member to the others, once a second, or less often while it does not
- * change. The next report makes up for a lost one.
+ * Sends a report about this member to the others, once a second, or every third second while it
+ * does not change and no member is known to differ. The next report makes up for a lost one.
  */
 export class MemberReporter {
   readonly #dependencies: MemberReporterDependencies
@@ -38,10 +40,10 @@ export class MemberReporter {
   }
 
   #send(): void {
-    const { consensus, describe } = this.#dependencies
+    const { consensus, describe, differs } = this.#dependencies
     const report = encodeReport(describe())
     const isSame = Buffer.compare(report, this.#sent) === 0
-    if (isSame && ++this.#periodsSince < repeatPeriods) return
+    if (isSame && !differs() && ++this.#periodsSince < repeatPeriods) return
     this.#sent = report
     this.#periodsSince = 0
     consensus.report('all', report)

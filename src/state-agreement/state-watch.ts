@@ -47,6 +47,7 @@ export function watchState(dependencies: {
     consensus,
     clock,
     describe: () => ({ ...guard.describe(), featureLevelMax, version: programVersion }),
+    differs: () => guard.verdict.kind !== 'agree',
   })
   const scrub = new Scrub({
     ...{ machine, clock, limits },

@@ -41,6 +41,11 @@ export class ManualClock implements Clock {
     return this.#waiting.length
   }
 
+  /** The time at which the next timer fires; Infinity: none waits. */
+  get nextAtMs(): number {
+    return Math.min(...this.#waiting.map(({ atMs }) => atMs))
+  }
+
   /** Advances by `ms`: runs the due timers in order, and settles promises after each. */
   async advance(ms: number): Promise<void> {
     const until = this.#nowMs + ms

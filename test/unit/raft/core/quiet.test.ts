@@ -88,7 +88,7 @@ void test('a leader that ends its quiet heartbeats, as after a delay of its own,
   solo.raft.tick()
   solo.work()
   assert.equal(solo.takeAll('heartbeat').length, 0)
-  solo.raft.endQuiet()
+  solo.raft.pass(1, true)
   solo.raft.tick()
   solo.work()
   assert.ok(solo.takeAll('heartbeat').every(({ quiet }) => quiet === undefined))

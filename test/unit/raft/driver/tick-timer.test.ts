@@ -35,6 +35,10 @@ class Core {
     return Math.max(1, (this.leader === self ? this.interval : electionTicks) - this.elapsed)
   }
 
+  get ticksUntilTimeout(): number {
+    return this.leader === self ? Infinity : this.ticksUntilDue
+  }
+
   tick(): void {
     this.elapsed++
     if (this.leader === self && this.elapsed >= this.interval) this.elapsed = 0
@@ -46,6 +50,7 @@ class Member {
   readonly clock = new ManualClock()
   readonly core: Core
   ticks = 0
+  mayStall = false
   /** How often the timer reported that more time had passed than it passed as ticks. */
   late = 0
   /** The times at which the timer passed ticks. */
@@ -55,7 +60,7 @@ class Member {
   constructor(leader: NodeId | null) {
     this.core = new Core(leader)
     this.timer = new TickTimer({
-      ...{ clock: this.clock, timing: defaultTiming, self, core: this.core },
+      ...{ clock: this.clock, timing: defaultTiming, core: this.core, mayStall: () => this.mayStall },
       pass: (ticks, isLate) => {
         this.ticks += ticks
         this.late += isLate ? 1 : 0
@@ -183,6 +188,15 @@ void test('work ends an idle time at once, for a while', async () => {
   assert.equal(await member.wakesIn(quietMs), 1, 'it is idle again')
 })
 
+void test('a member whose work is overdue is not idle', async () => {
+  const member = new Member(self)
+  await member.clock.advance(5 * heartbeatMs)
+  member.core.interval = quietTicks
+  member.mayStall = true
+  member.timer.handled()
+  assert.equal(await member.wakesIn(quietMs), quietMs / heartbeatMs)
+})
+
 void test('a message other than a heartbeat ends an idle time', async () => {
   const member = new Member(peer)
   await member.heartbeats(3)
@@ -211,10 +225,9 @@ void test('after a pause of the process few ticks are passed, fewer than an elec
     const member = new Member(peer)
     await member.heartbeats(3)
     member.receives(isQuiet)
-    const before = member.ticks
     member.clock.pause(10_000)
     member.timer.received(heartbeat)
-    assert.ok((member.ticks - before) * tickMs + heartbeatMs < electionMs)
+    assert.ok(member.core.ticksUntilDue > heartbeatTicks)
     const after = member.ticks
     await member.clock.advance(tickMs - 1)
     assert.equal(member.ticks, after, 'the time of the pause is not passed later')
@@ -232,6 +245,37 @@ void test('a timer that is a little late does not begin an election by itself', 
     await member.clock.advance(0)
     assert.equal(member.core.elections, 0)
     assert.equal(member.late, 0)
+  }
+})
+
+void test('a timer that is late loses only the time by which it is late', async () => {
+  for (const isQuiet of [false, true]) {
+    const member = new Member(peer)
+    await member.heartbeats(3)
+    member.receives(isQuiet)
+    const dueMs = member.core.ticksUntilDue * tickMs
+    // A little later than a member waits at most for its timer.
+    const lateMs = 5 * tickMs + 1
+    const pauseMs = dueMs - 5 * tickMs + lateMs
+    member.clock.pause(pauseMs)
+    await member.clock.advance(dueMs + lateMs - pauseMs)
+    assert.equal(member.core.elections, 1, `${isQuiet}`)
+  }
+})
+
+void test('a leader whose timer is late sends its heartbeat at once', async () => {
+  const member = new Member(self)
+  await member.clock.advance(heartbeatMs)
+  member.core.interval = 40
+  member.timer.handled()
+  // It is set for 24 ticks at most.
+  for (const [ahead, left] of [
+    [24, 16],
+    [16, 0],
+  ] as const) {
+    member.clock.pause((ahead + 6) * tickMs)
+    await member.clock.advance(0)
+    assert.equal(member.core.elapsed, left === 0 ? 0 : 40 - left)
   }
 })
 
