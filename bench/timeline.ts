@@ -33,6 +33,7 @@ const { values: options } = parseArgs({
     one: { type: 'boolean', default: false },
   },
 })
+if (!['create', 'get'].includes(options.request)) throw new Error('--request must be create or get')
 const [requests, pauseMs] = [Number(options.requests), Number(options.pause)]
 /** Sent before, so that most of the code is compiled. */
 const warmUp = 600

@@ -61,7 +61,7 @@ export async function rotateSigning(
 /**
  * Returns what remains to be done of a rotation that has begun.
  *
- * @returns null: nothing, or no member responds
+ * @returns null: nothing, or no member returns its signing authorities
  */
 export async function signingRotation(kubeconfig: string): Promise<string | null> {
   try {

@@ -5,7 +5,7 @@ import type { Configuration } from '../../raft/index.ts'
 import { limits } from '../config/limits.ts'
 import { createAuthority } from '../pki/authority.ts'
 import { generateKeyPair } from '../pki/keys.ts'
-import { nextAuthorityLevel } from '../store/machine/feature-level.ts'
+import { needsLevel, nextAuthorityLevel } from '../store/machine/feature-level.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
 import { nextAuthority, signingAuthority, whyNot } from './authority-stages.ts'
@@ -167,11 +167,8 @@ export class AuthorityRing {
 /** @throws KeyRingError `feature-level` */
 function checkLevel({ featureLevel }: ObjectStore): void {
   if (featureLevel >= nextAuthorityLevel) return
-  throw new KeyRingError(
-    'feature-level',
-    `replacing the signing authority needs feature level ${nextAuthorityLevel}, the cluster is at ${featureLevel}: ` +
-      'the level rises once every member runs a program that supports it, none held back by --feature-level-max',
-  )
+  const what = 'replacing the signing authority'
+  throw new KeyRingError('feature-level', needsLevel(what, nextAuthorityLevel, featureLevel))
 }
 
 function sealedKey(id: string, privateKey: KeyObject, recipients: readonly Recipient[]): Promise<Sealed> {

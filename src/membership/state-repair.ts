@@ -146,7 +146,7 @@ export class StateRepair {
   /**
    * Returns the latest report of a member.
    *
-   * @throws MembersError `no-state` when there is none, or the member is not healthy
+   * @throws MembersError `no-state` when it sent no report lately, or is not healthy
    */
   #checkState({ id, name }: MemberInfo): DigestReport {
     const report = this.#reportOf({ id })

@@ -12,6 +12,7 @@ import { callOf } from '../calls/fastify-types.ts'
 import type { App, Request } from '../calls/fastify-types.ts'
 import { jsonBytes, sendJson } from '../responses/json-reply.ts'
 import type { ServerLog } from '../calls/server-log.ts'
+import { needsLevel, storageRulesLevel } from '../../store/machine/feature-level.ts'
 
 /** The part of the store that settings use. */
 export type SettingsStore = Pick<ObjectStore, 'settings' | 'featureLevel' | 'storage' | 'barrier' | 'write'>
@@ -78,10 +79,7 @@ function checkLevel({ featureLevel }: SettingsStore, { settings }: Wanted): void
     (name) => settings[name] !== undefined,
   )
   if (early === undefined) return
-  throw badRequest(
-    `${early} needs feature level 2, the cluster is at ${featureLevel}: ` +
-      'the level rises once every member runs a program that supports it, none held back by --feature-level-max',
-  )
+  throw badRequest(needsLevel(early, storageRulesLevel, featureLevel))
 }
 
 function settingsBody({ settings, featureLevel, storage }: SettingsStore): object {

@@ -29,6 +29,14 @@ export const nextAuthorityLevel = 3
  */
 export const unreadableCommandsLevel = 3
 
+/** Returns why a request is refused that members of the present level may not support. */
+export function needsLevel(what: string, neededLevel: number, clusterLevel: number): string {
+  return (
+    `${what} needs feature level ${neededLevel}, the cluster is at ${clusterLevel}: ` +
+    'the level rises once every member runs a program that supports it, none held back by --feature-level-max'
+  )
+}
+
 /**
  * Returns the error of a member that does not support the feature level of the cluster, and
  * therefore must not apply anything.
