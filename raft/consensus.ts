@@ -84,6 +84,11 @@ export interface ReadPort {
   readonly freshness: Freshness | null
   /** Starts a barrier without waiting for it, unless one is in progress. */
   probe(): void
+  /**
+   * Starts a barrier that goes with the next heartbeats, unless one is in progress: it wakes no
+   * thread of another member, and takes up to two heartbeats.
+   */
+  probeWithHeartbeat(): void
   /** null: this member holds no leader lease now. */
   lease(): LeaseRead | null
   /**

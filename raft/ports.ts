@@ -191,6 +191,8 @@ export type PeerMessage =
       readonly to: NodeId
       readonly term: Term
       readonly round: number
+      /** The request may wait for the next heartbeat of the leader. */
+      readonly withHeartbeat: boolean
     }
   | {
       readonly kind: 'read-response'

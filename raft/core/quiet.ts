@@ -1,5 +1,5 @@
 import type { CoreConfig } from './config.ts'
-import { committedInTerm, isVoter } from './state.ts'
+import { committedInTerm, hasUrgentReads, isVoter } from './state.ts'
 import type { State } from './state.ts'
 
 /*
@@ -7,8 +7,8 @@ import type { State } from './state.ts'
  *
  * Once nothing has been written for a while and every follower has the whole log, heartbeats
  * announce that the next one may come later ("quiet"). A follower that receives such a heartbeat
- * waits longer before it campaigns or votes for another member, by the difference between the
- * longer heartbeat interval and the usual one, and confirms this in its response. When every
+ * waits longer before it campaigns or votes for another member, so long that one lost heartbeat
+ * changes nothing, and confirms this in its response. When every
  * follower has confirmed, the leader sends heartbeats at the longer interval. An entry, a
  * configuration change, a lost connection or a delay of the leader's own thread, which could make a
  * rare heartbeat too late, ends the quiet time. Then the leader sends usual heartbeats again, and
@@ -19,13 +19,15 @@ import type { State } from './state.ts'
  *   lease would end between two heartbeats.
  * - A member that does not support quiet heartbeats, or has them turned off, never confirms: then
  *   the leader keeps the usual interval.
- * - The failure of a quiet leader is detected later by that difference, unless a client waits for
- *   the leader: see `expectLeader`.
+ * - The failure of a quiet leader is detected later by that time, unless its connections end or a
+ *   client waits for the leader: see `expectLeader`. A leader waits as long for the responses to
+ *   its heartbeats: timers for shorter times would be set and cancelled at each heartbeat, and each
+ *   of them would wake the process all the same.
  */
 
-/** The ticks by which a follower waits longer after a quiet heartbeat. 0: never quiet. */
-export function graceTicks({ quietHeartbeatTicks, heartbeatTicks }: CoreConfig): number {
-  return Math.max(0, (quietHeartbeatTicks ?? heartbeatTicks) - heartbeatTicks)
+/** The ticks by which a member waits longer after a quiet heartbeat. 0: never quiet. */
+export function graceTicks({ quietHeartbeatTicks = 0, heartbeatTicks }: CoreConfig): number {
+  return quietHeartbeatTicks > heartbeatTicks ? 2 * quietHeartbeatTicks - heartbeatTicks : 0
 }
 
 /** Handles a tick on the leader: counts the ticks without work. */
@@ -51,8 +53,8 @@ export function isQuiet({ config, calmTicks }: State): boolean {
 /** Returns the ticks between two heartbeats of this leader. */
 export function heartbeatInterval(state: State): number {
   const { heartbeatTicks, quietHeartbeatTicks = heartbeatTicks } = state.config
-  // While a read round waits, a heartbeat that was lost is repeated after the usual interval.
-  if (!isQuiet(state) || state.reads.rounds.length > 0) return heartbeatTicks
+  // While an urgent read waits, a heartbeat that was lost is repeated after the usual interval.
+  if (!isQuiet(state) || hasUrgentReads(state)) return heartbeatTicks
   for (const { confirmedQuiet } of state.progress.values()) if (!confirmedQuiet) return heartbeatTicks
   return quietHeartbeatTicks
 }

@@ -114,9 +114,12 @@ export class Raft {
    * Requests an index that covers every commit acknowledged before now. On a leader only. The next
    * Ready sends the round; all calls before that Ready share it. On a leader that has not committed
    * an entry of its term, the round waits for that.
+   *
+   * @param withHeartbeat the round may wait for the next heartbeat, and then needs no message of
+   *   its own
    */
-  readIndex(): ReadAnswer {
-    return openRead(this.#state)
+  readIndex(withHeartbeat = false): ReadAnswer {
+    return openRead(this.#state, withHeartbeat)
   }
 
   /**

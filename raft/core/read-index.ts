@@ -12,41 +12,66 @@ import type { LogIndex } from './types.ts'
  *
  * `readIndex` opens a round, which a number identifies: its context. At the next Ready after the
  * leader has committed an entry of its term, the round gets the commit index and is sent with a
- * heartbeat. A follower that acknowledges context n has accepted the leader after every round up to
- * n was opened, so it confirms all of them. A process uses no context twice, and no member leads
- * one term twice, so a late response confirms no later round.
+ * heartbeat. A round that may wait is sent with the next heartbeat that is due anyway. A follower
+ * that acknowledges context n has accepted the leader after every round up to n was opened, so it
+ * confirms all of them. A process uses no context twice, and no member leads one term twice, so a
+ * late response confirms no later round.
  */
 
-export function openRead(state: State): ReadAnswer {
+/**
+ * Opens a round. A round that waits for a heartbeat serves everyone until it is sent: its index is
+ * that of its sending.
+ *
+ * @param withHeartbeat the round may wait for the next heartbeat
+ */
+export function openRead(state: State, withHeartbeat: boolean): ReadAnswer {
   if (state.role !== 'leader') {
     return { kind: 'dropped', reason: state.leader === null ? 'no-leader' : 'not-leader' }
   }
-  if (state.reads.rounds.length >= state.config.readRoundsMax) {
-    return { kind: 'dropped', reason: 'too-many-reads' }
+  const { reads } = state
+  const latest = reads.rounds.at(-1)
+  // A leader that votes alone needs no heartbeat.
+  const waits = withHeartbeat && !votesAlone(state)
+  if (latest?.index === null && (waits || latest.withHeartbeat)) {
+    latest.withHeartbeat &&= waits
+    return { kind: 'accepted', context: latest.context }
   }
-  const context = state.reads.nextContext++ as ReadContext
-  state.reads.rounds.push({ context, index: null })
+  if (reads.rounds.length >= state.config.readRoundsMax) return { kind: 'dropped', reason: 'too-many-reads' }
+  const context = reads.nextContext++ as ReadContext
+  reads.rounds.push({ context, index: null, withHeartbeat: waits })
   return { kind: 'accepted', context }
 }
 
 /** Returns whether `sendReadRounds` would send a round. */
 export function hasUnsentReads(state: State): boolean {
-  return state.reads.rounds.at(-1)?.index === null && state.role === 'leader' && committedInTerm(state)
+  const latest = state.reads.rounds.at(-1)
+  return latest?.index === null && !latest.withHeartbeat && state.role === 'leader' && committedInTerm(state)
 }
 
 /**
- * Sets the index of every round that was not sent yet, and sends one heartbeat to each follower for
- * all of them. A leader that votes alone confirms them at once.
+ * Sends one heartbeat to each follower for all rounds that were not sent yet. A leader that votes
+ * alone confirms them at once.
  */
 export function sendReadRounds(state: State): void {
   if (!hasUnsentReads(state)) return
-  for (const round of state.reads.rounds) {
+  if (votesAlone(state)) {
+    setIndexes(state)
+    confirmReads(state)
+  } else broadcastHeartbeat(state)
+}
+
+/** Sets the index of every round that was not sent yet: the round is sent now. */
+function setIndexes(state: State): void {
+  const { reads } = state
+  for (const round of reads.rounds) {
     if (round.index !== null) continue
     round.index = state.commit
-    state.reads.sent = round.context
+    reads.sent = round.context
   }
-  if (isQuorum(configuration(state), (id) => id === state.id)) confirmReads(state)
-  else broadcastHeartbeat(state)
+}
+
+function votesAlone(state: State): boolean {
+  return isQuorum(configuration(state), (id) => id === state.id)
 }
 
 /** Confirms every round that a quorum has acknowledged, directly or by a later round. */
@@ -74,9 +99,10 @@ export function abandonReads(state: State): void {
 
 /**
  * Sends a heartbeat to every follower, with the commit index as far as the follower's log is known
- * to match, and with the latest waiting round.
+ * to match, and with the latest waiting round. Rounds that were not sent yet are sent with it.
  */
 export function broadcastHeartbeat(state: State): void {
+  if (state.reads.rounds.at(-1)?.index === null && committedInTerm(state)) setIndexes(state)
   state.contactCounted = false
   state.heartbeatElapsed = 0
   const context = state.reads.rounds.length > 0 ? state.reads.sent : null

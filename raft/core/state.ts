@@ -46,10 +46,13 @@ export type Reads = {
   /** Context of the next round. Not reset by a new term. */
   nextContext: number
   /** Oldest first; those with an index were sent. */
-  readonly rounds: { readonly context: ReadContext; index: LogIndex | null }[]
+  readonly rounds: ReadRound[]
   /** The latest context that was sent, or null; heartbeats repeat it while any round waits. */
   sent: ReadContext | null
 }
+
+/** @param withHeartbeat the round may wait for the next heartbeat */
+export type ReadRound = { readonly context: ReadContext; index: LogIndex | null; withHeartbeat: boolean }
 
 /** The whole state of one core. `raft.ts` shows which functions change it, and when. */
 export type State = {
@@ -255,6 +258,11 @@ function newLease(config: CoreConfig, term: Term): Lease {
 
 function newReads(): Reads {
   return { nextContext: 1, rounds: [], sent: null }
+}
+
+/** Returns whether a read round waits that is not content with the heartbeats as they come. */
+export function hasUrgentReads({ reads }: State): boolean {
+  return reads.rounds.some(({ withHeartbeat }) => !withHeartbeat)
 }
 
 /** Returns why this member accepts no proposals now; null when it does. */

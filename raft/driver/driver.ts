@@ -12,7 +12,7 @@ import { LeaseKeeper } from './lease-keeper.ts'
 import { LogCompactor } from './log-compactor.ts'
 import { LogBounds } from './log-bounds.ts'
 import { checkNodeOptions, coreConfigOf } from '../protocol/node-options.ts'
-import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
+import type { ApiToDriver, RaftToApi } from '../protocol/thread-messages.ts'
 import { Relays } from './relays.ts'
 import { SelfMembership } from './self-membership.ts'
 import type { SnapshotInbox } from './snapshot-inbox.ts'
@@ -120,6 +120,7 @@ export class Driver {
       if (message.message.kind === 'timeout-now' && !this.#transferPolicy.mayTakeOver(this.#now())) return
       if (!this.#checksumGuard.admits(message.message)) return
       this.#refuse(message.message.from, this.#core.step(message.message))
+      if (message.message.kind === 'heartbeat') this.#relays.reads.heartbeat()
     } else if (message.to === this.#id && message.kind !== 'founding') {
       if (message.kind === 'members' || message.kind === 'members-wanted') this.#membership.receive(message)
       else this.#refuse(message.from, this.#relays.fromPeer(message))
@@ -188,17 +189,19 @@ export class Driver {
     if (!this.#stopped) this.#compactor[found ? 'damageFound' : 'damageRepaired']()
   }
 
-  /** Handles a message of the api thread that the raft actor does not handle itself. */
-  take(message: ApiToRaft): void {
+  /** Handles a message of the api thread. */
+  take(message: ApiToDriver): void {
     if (this.#stopped) return
     this.#ticks.taken(message)
-    if (message.kind === 'propose' || message.kind === 'read') this.#core.expectLeader()
     switch (message.kind) {
       case 'propose':
+        this.#core.expectLeader()
         this.#relays.proposals.local(message.term, message.proposals)
         break
       case 'read':
-        this.#relays.reads.local(message.round)
+        // A client waits for the leader.
+        if (!message.withHeartbeat) this.#core.expectLeader()
+        this.#relays.reads.local(message.round, message.withHeartbeat)
         break
       case 'transfer':
         this.#relays.transfers.local(message.request, message.to)
@@ -249,12 +252,6 @@ export class Driver {
       case 'sink-failed':
         this.#relays.inbox.take(message)
         return
-      case 'start':
-      case 'cluster-recorded':
-      case 'peer-recorded':
-      case 'renew-keys':
-      case 'stop':
-        assert(false, 'the raft actor handles this message itself')
     }
     this.#planTurn()
   }

@@ -9,7 +9,8 @@ export interface ReadRelayDependencies {
   readonly self: NodeId
   readonly term: Term
   readonly leader: NodeId | null
-  readIndex(): ReadAnswer
+  /** @param withHeartbeat the round may wait for the next heartbeat */
+  readIndex(withHeartbeat: boolean): ReadAnswer
   send(message: PeerMessage): void
   /** Sends the result to the api thread of this member; null: not confirmed. */
   answer(round: number, index: LogIndex | null): void
@@ -17,9 +18,9 @@ export interface ReadRelayDependencies {
 
 export type ReadRelayLimits = {
   /**
-   * Limit of the requests that are collected in one turn: a further request of a peer fails at
-   * once. Also the limit of the rounds sent to a leader without a response: above it the oldest one
-   * fails.
+   * Limit of the requests that are collected in one turn, and of those that wait for one heartbeat:
+   * a further request of a peer fails at once. Also the limit of the rounds sent to a leader
+   * without a response: above it the oldest one fails.
    */
   readonly waitingMax: number
 }
@@ -27,6 +28,9 @@ export type ReadRelayLimits = {
 /**
  * Collects the read requests of one turn in one round. A leader opens a round of its core for its
  * own requests and those of followers; a follower sends its own requests to the leader.
+ *
+ * A request with `withHeartbeat` goes with messages that are sent anyway: the request with the
+ * follower's response to a heartbeat, the round with the leader's next heartbeat.
  *
  * Round numbers sent to a leader are not reused, and begin at random, so that an earlier process of
  * this member most likely used others: a late response to that process could otherwise confirm a
@@ -36,6 +40,8 @@ export class ReadRelay {
   readonly #dependencies: ReadRelayDependencies
   readonly #limits: ReadRelayLimits
   #waiting: Requester[] = []
+  /** On a follower: the latest own round that waits for the next heartbeat of the leader. */
+  #patient: number | null = null
   /** On the leader: the requesters that wait for each round of the core. */
   readonly #rounds = new Map<ReadContext, Round>()
   /**
@@ -52,12 +58,22 @@ export class ReadRelay {
   }
 
   /** Takes a request of the api thread. */
-  local(round: number): void {
-    this.#waiting.push({ from: null, round })
+  local(round: number, withHeartbeat: boolean): void {
+    const { leader, self } = this.#dependencies
+    if (withHeartbeat && leader !== self) this.#patient = round
+    else this.#waiting.push({ from: null, round, withHeartbeat })
+  }
+
+  /** Handles a heartbeat of the leader: its response is sent in this turn. */
+  heartbeat(): void {
+    if (this.#patient === null) return
+    this.#waiting.push({ from: null, round: this.#patient, withHeartbeat: true })
+    this.#patient = null
   }
 
   requested(message: PeerMessage & { readonly kind: 'read-request' }): void {
-    const requester: Requester = { from: message.from, round: message.round }
+    const { from, round, withHeartbeat } = message
+    const requester: Requester = { from, round, withHeartbeat }
     if (this.#waiting.length >= this.#limits.waitingMax) this.#answer(requester, null)
     else this.#waiting.push(requester)
   }
@@ -99,26 +115,33 @@ export class ReadRelay {
   }
 
   #openRound(waiting: readonly Requester[]): void {
-    const answer = this.#dependencies.readIndex()
-    if (answer.kind === 'accepted') {
-      const before = this.#rounds.get(answer.context)
-      const requesters = before === undefined ? waiting : [...before.requesters, ...waiting]
-      this.#rounds.set(answer.context, { term: this.#dependencies.term, requesters })
-    } else for (const requester of waiting) this.#answer(requester, null)
+    const answer = this.#dependencies.readIndex(waiting.every(({ withHeartbeat }) => withHeartbeat))
+    if (answer.kind !== 'accepted') {
+      for (const requester of waiting) this.#answer(requester, null)
+      return
+    }
+    // Requests of several turns may share a round that was not sent yet. Above the limit the oldest
+    // fail: those that wait for a heartbeat.
+    const requesters = [...waiting, ...(this.#rounds.get(answer.context)?.requesters ?? [])]
+    for (const requester of requesters.splice(this.#limits.waitingMax)) this.#answer(requester, null)
+    this.#rounds.set(answer.context, { term: this.#dependencies.term, requesters })
   }
 
   #forward(waiting: readonly Requester[]): void {
     const { leader, self, term } = this.#dependencies
     const local: number[] = []
+    let withHeartbeat = true
     for (const requester of waiting) {
-      if (requester.from === null && leader !== null) local.push(requester.round)
-      else this.#answer(requester, null)
+      if (requester.from === null && leader !== null) {
+        local.push(requester.round)
+        withHeartbeat &&= requester.withHeartbeat
+      } else this.#answer(requester, null)
     }
     if (local.length === 0 || leader === null) return
     if (this.#sent.size >= this.#limits.waitingMax) this.#dropOldest()
     const round = this.#nextRound++
     this.#sent.set(round, { leader, rounds: local })
-    this.#dependencies.send({ kind: 'read-request', from: self, to: leader, term, round })
+    this.#dependencies.send({ kind: 'read-request', from: self, to: leader, term, round, withHeartbeat })
   }
 
   /** Fails the oldest round, which is the most likely to be lost. */
@@ -152,7 +175,11 @@ export class ReadRelay {
 }
 
 /** @param from null: the api thread of this member */
-type Requester = { readonly from: NodeId | null; readonly round: number }
+type Requester = {
+  readonly from: NodeId | null
+  readonly round: number
+  readonly withHeartbeat: boolean
+}
 
 /** A request to the leader, and the rounds of the api thread that it covers. */
 type SentRequest = { readonly leader: NodeId; readonly rounds: readonly number[] }

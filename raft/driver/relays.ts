@@ -195,7 +195,7 @@ export class Relays {
       complete,
       beginLogAfter,
       propose: (datas, expectedTerm) => core.propose(datas, expectedTerm),
-      readIndex: () => core.readIndex(),
+      readIndex: (withHeartbeat) => core.readIndex(withHeartbeat),
       send,
       answer: (round, index) => post({ kind: 'read-result', round, index }),
       dropped: (term, proposals, reason) => post({ kind: 'dropped', term, proposals, reason }),

@@ -23,7 +23,7 @@ export type TickTimerOptions = {
  * Maximum number of ticks until the timer of an idle member fires, and of one with work: that often
  * it looks for stalls, and sends the durable index to the api thread.
  */
-const TICKS_AHEAD_MAX = { idle: 24, active: 4 } as const
+const TICKS_AHEAD_MAX = { idle: 48, active: 4 } as const
 
 /**
  * Maximum number of ticks by which a timer may be late. After a longer pause of this process the
@@ -31,6 +31,12 @@ const TICKS_AHEAD_MAX = { idle: 24, active: 4 } as const
  * timeout.
  */
 const LATE_TICKS_MAX = 4
+
+/**
+ * A tick may be passed this many ms early, because a timer may fire so early: it would have to be
+ * set again for the rest.
+ */
+const EARLY_MS = 3
 
 /**
  * The timer fires this many ticks before an election is due, or before a leader would step down,
@@ -128,7 +134,7 @@ export class TickTimer {
     const { clock, timing, pass } = this.#options
     const { tickMs } = timing
     const nowMs = clock.monotonicMs()
-    const ticks = Math.floor((nowMs - this.#passedMs) / tickMs)
+    const ticks = Math.floor((nowMs + EARLY_MS - this.#passedMs) / tickMs)
     if (ticks <= 0) return
     const planned = Math.max(1, Math.round((this.#dueMs - this.#passedMs) / tickMs))
     const isLate = ticks > planned + LATE_TICKS_MAX

@@ -37,6 +37,10 @@ export class LocalReads implements ReadPort {
     this.#options.barrier.probe()
   }
 
+  probeWithHeartbeat(): void {
+    this.#options.barrier.probeWithHeartbeat()
+  }
+
   lease(): LeaseRead | null {
     const { lease, clock } = this.#options
     return lease === null ? null : beginLeaseRead(lease, clock)

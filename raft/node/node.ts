@@ -75,7 +75,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
       roundsMax: limits.readRoundsUnderWayMax,
       retryMs: limits.readRetryMs,
       sweepMs,
-      send: (round) => raft.post({ kind: 'read', round }),
+      send: (round, withHeartbeat) => raft.post({ kind: 'read', round, withHeartbeat }),
     })
     this.reads = new LocalReads({
       clock,

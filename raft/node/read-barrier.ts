@@ -19,7 +19,8 @@ export type ReadBarrierOptions = {
   readonly retryMs: number
   /** Interval of the check for deadlines and lost rounds. */
   readonly sweepMs: number
-  readonly send: (round: number) => void
+  /** @param withHeartbeat the round may wait for the next heartbeat of the leader */
+  readonly send: (round: number, withHeartbeat: boolean) => void
 }
 
 /**
@@ -43,6 +44,8 @@ export class ReadBarrier {
   /** A round is to be sent even if no caller waits. */
   #probing = false
   readonly #sent = new Map<number, { readonly waiters: Waiter[]; readonly sentMs: number }>()
+  /** A round without callers that goes with the next heartbeats. */
+  #patient: { readonly round: number; readonly sentMs: number } | null = null
   #confirmed: Confirmed[] = []
   #applied: LogIndex = noIndex
   #freshness: Freshness | null = null
@@ -123,11 +126,28 @@ export class ReadBarrier {
   }
 
   /**
+   * Sends a round without a caller that goes with the next heartbeats, unless one is in progress.
+   */
+  probeWithHeartbeat(): void {
+    const now = this.#options.clock.monotonicMs()
+    if (this.#stopped || (this.#patient !== null && now - this.#patient.sentMs < patientMs)) return
+    this.#patient = { round: this.#nextRound++, sentMs: now }
+    this.#options.send(this.#patient.round, true)
+  }
+
+  /**
    * Handles the result of a round.
    *
    * @param index null: not confirmed
    */
   answered(round: number, index: LogIndex | null): void {
+    if (round === this.#patient?.round) {
+      const { sentMs } = this.#patient
+      this.#patient = null
+      // Its duration is not that of a usual round.
+      if (index !== null) this.#confirm(index, [], sentMs)
+      return
+    }
     const sent = this.#sent.get(round)
     if (sent === undefined) return
     this.#sent.delete(round)
@@ -137,12 +157,19 @@ export class ReadBarrier {
       this.#open.push(...sent.waiters)
       return
     }
-    const confirmedMs = this.#options.clock.monotonicMs()
-    this.#setRetryAfter(2 * (confirmedMs - sent.sentMs))
-    const confirmed = { index, waiters: sent.waiters, freshness: { asOfMs: sent.sentMs, confirmedMs } }
-    if (index <= this.#applied) this.#pass(confirmed)
-    else this.#confirmed.push(confirmed)
+    this.#setRetryAfter(2 * (this.#options.clock.monotonicMs() - sent.sentMs))
+    this.#confirm(index, sent.waiters, sent.sentMs)
     if (this.#open.length > 0) this.#planFlush()
+  }
+
+  #confirm(index: LogIndex, waiters: Waiter[], asOfMs: number): void {
+    const confirmedMs = this.#options.clock.monotonicMs()
+    const confirmed = { index, waiters, freshness: { asOfMs, confirmedMs } }
+    if (index <= this.#applied) this.#pass(confirmed)
+    // One proof without callers is enough: its index is applied before that of a later one.
+    else if (waiters.length > 0 || this.#confirmed.every((other) => other.waiters.length > 0)) {
+      this.#confirmed.push(confirmed)
+    }
   }
 
   /** Records that memory holds everything up to `index`, and resolves the rounds up to there. */
@@ -163,6 +190,7 @@ export class ReadBarrier {
   leaderChanged(): void {
     for (const sent of this.#sent.values()) this.#open.push(...sent.waiters)
     this.#sent.clear()
+    this.#patient = null
     if (this.#open.length > 0) this.#planFlush()
   }
 
@@ -199,7 +227,7 @@ export class ReadBarrier {
     const round = this.#nextRound++
     this.#sent.set(round, { waiters: this.#open, sentMs: this.#options.clock.monotonicMs() })
     this.#open = []
-    this.#options.send(round)
+    this.#options.send(round, false)
   }
 
   /** Resolves a round whose index is applied. */
@@ -253,6 +281,12 @@ export class ReadBarrier {
 }
 
 const retryFactorMax = 16
+
+/**
+ * Ms after which a round that goes with the heartbeats is presumed lost: the request, the round and
+ * the response may each wait for one of them.
+ */
+const patientMs = 2000
 const timedOut = 'the read was not confirmed by a quorum, or its index not applied here, in time'
 
 /** @param freshness what the round proves once applied; null: it was not a quorum round */

@@ -37,8 +37,11 @@ export type ApiToRaft =
   | { readonly kind: 'peer-recorded'; readonly met: PeerLog }
   /** Proposals made for `term`, as envelopes; dropped if the core is in another term. */
   | { readonly kind: 'propose'; readonly term: Term; readonly proposals: readonly Uint8Array[] }
-  /** Requests a read index. Answered by one `read-result` of the same round, unless it is lost. */
-  | { readonly kind: 'read'; readonly round: number }
+  /**
+   * Requests a read index. Answered by one `read-result` of the same round, unless it is lost. A
+   * request with `withHeartbeat` may wait for the next heartbeat of the leader.
+   */
+  | { readonly kind: 'read'; readonly round: number; readonly withHeartbeat: boolean }
   /** Transfers leadership. Answered by `transfer-refused`, or by a change of leader in `status`. */
   | { readonly kind: 'transfer'; readonly request: number; readonly to: NodeId }
   /**
@@ -103,6 +106,12 @@ export type SnapshotOutAnswer =
 export type SnapshotInAnswer =
   | { readonly kind: 'sink-taken'; readonly stream: number }
   | { readonly kind: 'sink-failed'; readonly stream: number; readonly cause: string }
+
+/** The messages that the raft actor passes on to its driver: it handles the others itself. */
+export type ApiToDriver = Exclude<
+  ApiToRaft,
+  { readonly kind: 'start' | 'cluster-recorded' | 'peer-recorded' | 'renew-keys' | 'stop' }
+>
 
 export type RaftToApi =
   /** The first message: base and last index of the log. */

@@ -90,7 +90,8 @@ function writeOther(writer: BinaryWriter, message: OtherMessage): void {
       }
       return writeFlag(writer, 3, message.reason === 'unreadable')
     case 'read-request':
-      return writeWhole(writer, 2, message.round)
+      writeWhole(writer, 2, message.round)
+      return writeFlag(writer, 3, message.withHeartbeat)
     case 'read-response':
       writeWhole(writer, 2, message.round)
       if (message.index !== null) writeWhole(writer, 3, message.index)
@@ -321,7 +322,7 @@ function toMessage(kind: PlainKind, body: Body): PeerMessage {
         proposals: body.refused ?? [],
       }
     case 'read-request':
-      return { kind, from, to, term: sent, round: body.two ?? 0 }
+      return { kind, from, to, term: sent, round: body.two ?? 0, withHeartbeat: (body.three ?? 0) !== 0 }
     case 'read-response': {
       const index = body.three === null ? null : logIndex(body.three)
       return { kind, from, to, term: sent, round: body.two ?? 0, index }

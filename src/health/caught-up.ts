@@ -1,45 +1,59 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 import { ConsensusError } from '../../raft/index.ts'
-import type { Consensus } from '../../raft/index.ts'
+import type { Consensus, ReadPort } from '../../raft/index.ts'
 
-/** The period while reads succeed, and while they fail. */
-const periodMs = { well: 1500, ill: 50 } as const
+/** Period of the look at the proof. */
+const lookMs = 500
+/** Age of the proof in ms from which the next one is requested, to come with the heartbeats. */
+const dueMs = 1000
+/**
+ * Age in ms from which a proof is requested at once. One with the heartbeats takes up to a second,
+ * so the next one has usually arrived by then.
+ */
+const overdueMs = 2500
 const attemptMsMax = 1000
+/** Pause after a failed attempt. */
+const pauseMs = 50
 /** Long enough that one lost attempt does not make the member unready. */
 const proofMsMax = 3500
+
+type CaughtUpConsensus = Pick<Consensus<never>, 'barrier'> & {
+  readonly reads: Pick<ReadPort, 'freshness' | 'probeWithHeartbeat'>
+}
 
 /**
  * Determines whether this member is up to date with the cluster. A member that just restarted
  * receives messages of its leader before it learns how far behind it is, so its own indexes do not
  * show it. A read barrier does: it opens only when memory contains everything that was acknowledged
- * before the request. A member requests one every 1.5 seconds, and more often after a failure.
+ * before the request. Every barrier of this member counts, also those of clients. Without them the
+ * member requests one that goes with the heartbeats, and one of its own if that does not arrive.
  */
 export class CaughtUp {
-  readonly #consensus: Pick<Consensus<never>, 'barrier'>
+  readonly #consensus: CaughtUpConsensus
   readonly #clock: Clock
   #provenMs = Number.NEGATIVE_INFINITY
-  #timer: Timer | null = null
+  #isAsking = false
+  #timers: readonly Timer[] = []
   #closed = false
 
-  constructor(dependencies: {
-    readonly consensus: Pick<Consensus<never>, 'barrier'>
-    readonly clock: Clock
-  }) {
+  constructor(dependencies: { readonly consensus: CaughtUpConsensus; readonly clock: Clock }) {
     this.#consensus = dependencies.consensus
     this.#clock = dependencies.clock
   }
 
   start(): void {
-    void this.#ask()
+    this.#timers = [this.#clock.every(lookMs, () => this.#look())]
+    this.#look()
   }
 
   close(): void {
     this.#closed = true
-    this.#timer?.cancel()
+    for (const timer of this.#timers) timer.cancel()
   }
 
   /** Returns the age of the last proof, in ms; Infinity before the first. */
   ageMs(): number {
+    this.#provenMs = Math.max(this.#provenMs, this.#consensus.reads.freshness?.asOfMs ?? this.#provenMs)
     return this.#clock.monotonicMs() - this.#provenMs
   }
 
@@ -51,18 +65,27 @@ export class CaughtUp {
       : 'no most-recent read succeeded lately'
   }
 
+  #look(): void {
+    if (this.#isAsking) return
+    const ageMs = this.ageMs()
+    if (ageMs >= overdueMs) void this.#ask()
+    else if (ageMs >= dueMs) this.#consensus.reads.probeWithHeartbeat()
+  }
+
+  /** Requests a proof until one arrives. */
   async #ask(): Promise<void> {
-    const askedMs = this.#clock.monotonicMs()
-    let well = false
-    try {
-      await this.#consensus.barrier(askedMs + attemptMsMax)
-      // The proof is as old as the request.
-      this.#provenMs = askedMs
-      well = true
-    } catch (cause) {
-      if (!(cause instanceof ConsensusError)) throw cause
+    this.#isAsking = true
+    while (!this.#closed && this.ageMs() >= dueMs) {
+      const askedMs = this.#clock.monotonicMs()
+      try {
+        await this.#consensus.barrier(askedMs + attemptMsMax)
+        // The proof is as old as the request.
+        this.#provenMs = Math.max(this.#provenMs, askedMs)
+      } catch (cause) {
+        if (!(cause instanceof ConsensusError)) throw cause
+        await new Promise<void>((wake) => void this.#clock.after(pauseMs, wake))
+      }
     }
-    if (this.#closed) return
-    this.#timer = this.#clock.after(well ? periodMs.well : periodMs.ill, () => void this.#ask())
+    this.#isAsking = false
   }
 }

@@ -50,7 +50,9 @@ const attemptsMax = 5
  */
 export class KeyRing {
   readonly #dependencies: KeyRingDependencies
-  #timer: Timer | null = null
+  /** The check whether the public key of this member is stored. */
+  #check: { readonly periodMs: number; readonly timer: Timer } | null = null
+  #isLooking = false
   #isClosed = false
   /** The stored version of this member's key that was checked. null: none */
   #checked: Revision | null = null
@@ -66,7 +68,7 @@ export class KeyRing {
 
   close(): void {
     this.#isClosed = true
-    this.#timer?.cancel()
+    this.#check?.timer.cancel()
   }
 
   /** Returns the keys with each change that was acknowledged before the call. @throws StoreError */
@@ -212,14 +214,18 @@ export class KeyRing {
   }
 
   async #look(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
     const isStored = await this.#publish().catch((cause: unknown) => {
       // No quorum, no trusted state, or no storage: the next check tries again.
       if (!(cause instanceof StoreError || cause instanceof KeyRingError)) this.#dependencies.onFailure(cause)
       return false
     })
-    if (this.#isClosed) return
-    const { missing, stored } = limits.memberKeyCheckMs
-    this.#timer = this.#dependencies.clock.after(isStored ? stored : missing, () => void this.#look())
+    this.#isLooking = false
+    const periodMs = limits.memberKeyCheckMs[isStored ? 'stored' : 'missing']
+    if (this.#isClosed || this.#check?.periodMs === periodMs) return
+    this.#check?.timer.cancel()
+    this.#check = { periodMs, timer: this.#dependencies.clock.every(periodMs, () => void this.#look()) }
   }
 
   /** @returns whether the key of this member was found in the state */

@@ -121,7 +121,7 @@ export async function until(what: string, isTrue: () => boolean): Promise<void> 
 }
 
 export const probe = (from: TestMember, to: TestMember, round: number): PeerMessage => ({
-  ...{ kind: 'read-request', from: from.info.id, to: to.info.id, term: term(1), round },
+  ...{ kind: 'read-request', from: from.info.id, to: to.info.id, term: term(1), round, withHeartbeat: false },
 })
 
 /** Sends until the first message arrives, then forgets them all. */

@@ -1,7 +1,6 @@
 import { BrokenInvariant } from '../../base/assert.ts'
 import type { SeededRandom } from '../../base/random.ts'
 import { nodeId } from '../../raft/index.ts'
-import { CaughtUp } from '../../src/health/caught-up.ts'
 import { defaultHealthBounds, memberHealth } from '../../src/health/health.ts'
 import type { Health } from '../../src/health/health.ts'
 import { applyPermanentFault, permanentFaults } from './permanent-faults.ts'
@@ -340,8 +339,6 @@ export class Liveness {
       if (instance === null) return [`m${member.id} is not running`]
       let own = health.get(instance)
       if (own === undefined) {
-        const caughtUp = new CaughtUp({ consensus: instance.node, clock: instance.clock })
-        caughtUp.start()
         own = memberHealth({
           ...{ consensus: instance.node, clock: instance.clock, bounds: defaultHealthBounds },
           silentThread: () => null,
@@ -352,7 +349,7 @@ export class Liveness {
               live: false,
               failure: () => instance.watch?.guard.agreementFailure() ?? null,
             },
-            { name: 'caught-up', live: false, failure: () => caughtUp.failure() },
+            { name: 'caught-up', live: false, failure: () => instance.caughtUp?.failure() ?? null },
           ],
         })
         health.set(instance, own)

@@ -212,6 +212,7 @@ export class Member {
     if (instance === null) return
     this.#stopping = instance
     instance.serving?.close()
+    instance.caughtUp?.close()
     await instance.watch?.close()
     await instance.node.stop(instance.clock.monotonicMs() + 300)
     instance.store?.close()

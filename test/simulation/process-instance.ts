@@ -2,6 +2,7 @@ import type { LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
 import type { RaftNode } from '../../raft/node/node.ts'
 import type { RaftToApi } from '../../raft/protocol/thread-messages.ts'
 import type { LogStore } from '../../raft/ports.ts'
+import type { CaughtUp } from '../../src/health/caught-up.ts'
 import type { StateWatch } from '../../src/state-agreement/state-watch.ts'
 import type { Outcome } from '../../src/store/command.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
@@ -40,10 +41,12 @@ export type ProcessInstance = {
   readonly node: RaftNode<Outcome>
   readonly clock: SimClock
   /**
-   * `machine` and `store`: null until the database is open; `watch`: until the node has started.
+   * `machine` and `store`: null until the database is open; `caughtUp` and `watch`: until the node
+   * has started.
    */
   machine: StoreMachine | null
   store: Store | null
+  caughtUp: CaughtUp | null
   watch: StateWatch | null
   /** null while no clients are served. */
   serving: Serving | null

@@ -19,6 +19,7 @@ import type { ApiToRaft, RaftToApi } from '../../raft/protocol/thread-messages.t
 import { RaftActor } from '../../raft/driver/raft-actor.ts'
 import type { Channel, LogDisk, LogStore, StateMachine } from '../../raft/ports.ts'
 import type { Outcome } from '../../src/store/command.ts'
+import { CaughtUp } from '../../src/health/caught-up.ts'
 import { watchState } from '../../src/state-agreement/state-watch.ts'
 import { databaseName } from '../../src/store/disk/database-names.ts'
 import { hasNewerDatabase } from '../../src/store/disk/newer-database.ts'
@@ -136,7 +137,7 @@ export function startProcess(dependencies: ProcessDependencies): ProcessInstance
   })
   const instance: ProcessInstance = {
     ...{ owners: [api, raft, log], transport, node: raftNode, clock },
-    ...{ machine: null, store: null, watch: null, serving: null },
+    ...{ machine: null, store: null, caughtUp: null, watch: null, serving: null },
   }
   actor = new RaftActor({
     ...{ node, clock: new SimClock(world, raft, 'raft', time), random: world.random.fork() },
@@ -262,6 +263,8 @@ async function openMachine(
   })
   await instance.node.start(diverging(machine, dependencies.state, look))
   if (!api.alive) return
+  instance.caughtUp = new CaughtUp({ consensus: instance.node, clock: instance.clock })
+  instance.caughtUp.start()
   guardState(instance, machine, swarm)
   look()
 }

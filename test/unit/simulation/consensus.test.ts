@@ -301,7 +301,14 @@ void test('I9: a read answered before the first entry of its term is committed i
     index: index === null ? null : logIndex(index),
   })
   const another: PeerMessage = {
-    ...{ kind: 'read-request', from: nodeId(2), to: nodeId(1), term: term(2), round: 2 },
+    ...{
+      kind: 'read-request',
+      from: nodeId(2),
+      to: nodeId(1),
+      term: term(2),
+      round: 2,
+      withHeartbeat: false,
+    },
   }
   const turn = (...answers: readonly PeerMessage[]): void => {
     for (const message of answers) reads.sent(message)
@@ -319,5 +326,5 @@ void test('I9: an only voter may answer in the turn in which it commits', () => 
   const ends = { from: nodeId(1), to: nodeId(2), term: term(2), round: 1 }
   reads.sent({ ...ends, kind: 'read-response', index: logIndex(3) })
   reads.committed(entry(3, 2))
-  reads.sent({ ...ends, kind: 'read-request', from: nodeId(2), to: nodeId(1) })
+  reads.sent({ ...ends, kind: 'read-request', from: nodeId(2), to: nodeId(1), withHeartbeat: false })
 })

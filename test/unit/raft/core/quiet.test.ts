@@ -31,7 +31,7 @@ function ticksToCampaign({ raft }: Solo): number {
 
 void test('a follower waits longer after a quiet heartbeat, and the usual time if a client waits for the leader', () => {
   const ticks = ticksToCampaign(follower())
-  assert.ok(ticks >= 30 + 10 && ticks < 30 + 20, `${ticks}`)
+  assert.ok(ticks >= 61 + 10 && ticks < 61 + 20, `${ticks}`)
   const asked = follower()
   for (let tick = 0; tick < 5; tick++) asked.raft.tick()
   asked.raft.expectLeader()
@@ -41,7 +41,7 @@ void test('a follower waits longer after a quiet heartbeat, and the usual time i
 
 void test('a waiting client does not postpone a campaign that is due soon', () => {
   const solo = follower()
-  for (let tick = 0; tick < 30 + 9; tick++) solo.raft.tick()
+  for (let tick = 0; tick < 61 + 9; tick++) solo.raft.tick()
   solo.raft.expectLeader()
   assert.ok(ticksToCampaign(solo) <= 11)
 })
@@ -59,7 +59,7 @@ void test('a learner never ends its longer wait: a leader that votes alone answe
   const addressed = { kind: 'heartbeat', from: two, to: one, term: term(1) } as const
   solo.receive({ ...addressed, commit: logIndex(0), context: null, quiet: true })
   solo.raft.expectLeader()
-  for (let tick = 0; tick < 30 + 9; tick++) solo.raft.tick()
+  for (let tick = 0; tick < 61 + 9; tick++) solo.raft.tick()
   assert.equal(solo.raft.leader, two)
 })
 
@@ -110,4 +110,24 @@ void test('a leader with something to replicate notices a silent follower after 
   late.receive(confirmation(late, two))
   for (let tick = 0; tick < 11; tick++) late.raft.tick()
   assert.equal(isActive(late), false, 'a late response makes no difference')
+})
+
+void test('a read that waits for a heartbeat does not make quiet heartbeats more frequent, an urgent one does', () => {
+  const solo = quietLeader()
+  solo.receive(confirmation(solo, two))
+  solo.receive(confirmation(solo, nodeId(3)))
+  solo.work()
+  solo.take()
+  const ticks = solo.raft.ticksUntilDue
+  assert.ok(ticks > 1, `${ticks}`)
+  assert.equal(solo.raft.readIndex(true).kind, 'accepted')
+  solo.work()
+  assert.equal(solo.raft.ticksUntilDue, ticks)
+  for (let tick = 0; tick < ticks; tick++) solo.raft.tick()
+  solo.work()
+  assert.equal(solo.takeAll('heartbeat').length, 2)
+  assert.equal(solo.raft.ticksUntilDue, ticks, 'if it was lost, the next heartbeat repeats it')
+  solo.raft.readIndex()
+  solo.work()
+  assert.equal(solo.raft.ticksUntilDue, 1, 'it may have been lost')
 })

@@ -73,7 +73,7 @@ export class RandomNet {
     else if (random.chance(this.#swarm.transfers)) this.#transfer(member)
     else if (random.chance(0.25)) this.#tick(member)
     else if (random.chance(0.1)) this.#propose(member)
-    else if (random.chance(0.12)) this.observer.noteRead(member, member.raft.readIndex())
+    else if (random.chance(0.12)) this.observer.noteRead(member, member.raft.readIndex(random.chance(0.4)))
     else if (random.chance(0.05)) this.#answerFetch()
     else if (random.chance(this.#swarm.campaigns)) member.raft.campaign()
     else if (random.chance(0.01)) member.raft.reportUnreachable(random.pick([...this.members.keys()]))
@@ -335,7 +335,7 @@ export class RandomNet {
     this.#paused = resumed !== null ? null : this.#leaderOr(member).id
     if (resumed !== null) {
       const member = this.#member(resumed)
-      this.observer.noteRead(member, member.raft.readIndex())
+      this.observer.noteRead(member, member.raft.readIndex(this.#random.chance(0.4)))
       this.#work(member)
     }
     this.#note(`paused ${this.#paused ?? 'none'}`)

@@ -134,3 +134,67 @@ void test('thesis 6.4: a response of an earlier term confirms nothing in a later
   solo.receive(late)
   assert.deepEqual(solo.confirmed, [])
 })
+
+/** Opens a read that may wait for the next heartbeat. */
+function openLater(solo: Solo): ReadContext {
+  const answer = solo.raft.readIndex(true)
+  assert.ok(answer.kind === 'accepted')
+  solo.work()
+  return answer.context
+}
+
+const contextsOf = (solo: Solo): (number | null)[] =>
+  solo.takeAll('heartbeat').map((heartbeat) => heartbeat.context)
+
+void test('a read that may wait is sent with the next heartbeat, and its index is that of its sending', () => {
+  const solo = new Solo({ options: { electionTicks: 10, heartbeatTicks: 2 } })
+  solo.lead([2])
+  solo.take()
+  const context = openLater(solo)
+  assert.equal(openLater(solo), context, 'all that wait share a round')
+  solo.propose('a')
+  solo.acceptAll(3)
+  assert.deepEqual(contextsOf(solo), [])
+  solo.tick(1)
+  assert.deepEqual(contextsOf(solo), [])
+  confirm(solo, 2, context)
+  assert.deepEqual(solo.confirmed, [], 'it was not sent')
+  solo.tick(1)
+  assert.deepEqual(contextsOf(solo), [context, context])
+  confirm(solo, 2, context)
+  assert.deepEqual(solo.confirmed, [{ context, index: 2 }])
+})
+
+void test('a read that cannot wait takes those that can with it', () => {
+  const solo = new Solo()
+  solo.lead([2])
+  solo.take()
+  const later = openLater(solo)
+  assert.equal(open(solo), later)
+  assert.deepEqual(contextsOf(solo), [later, later])
+  assert.notEqual(openLater(solo), later, 'a round that was sent serves no later read')
+  confirm(solo, 3, later)
+  assert.deepEqual(solo.confirmed, [{ context: later, index: 1 }])
+})
+
+void test('a read that may wait is not sent before an entry of the term is committed, and fails with the leadership', () => {
+  const solo = new Solo({ log: [1], term: 1, commit: 1 })
+  solo.lead([2], 'silent')
+  solo.take()
+  const context = openLater(solo)
+  solo.tick(1)
+  assert.deepEqual(contextsOf(solo), [null, null])
+  solo.acceptAll(2)
+  solo.take()
+  solo.tick(1)
+  assert.deepEqual(contextsOf(solo), [context, context])
+  solo.receive({ ...solo.from(2), term: term(9), kind: 'heartbeat', commit: logIndex(0), context: null })
+  assert.deepEqual(solo.failed, [context])
+})
+
+void test('a leader that votes alone confirms a read that may wait at once', () => {
+  const solo = new Solo({ configuration: cluster([1], [2]) })
+  solo.lead([])
+  const context = openLater(solo)
+  assert.deepEqual(solo.confirmed, [{ context, index: 1 }])
+})

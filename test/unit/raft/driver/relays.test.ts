@@ -124,8 +124,15 @@ void test('bytes from a peer that are not an envelope are not proposed, and clos
 
 void test('a leader opens one read round for all reads of a turn, and answers all requesters', () => {
   const { reads, log, sent } = world(self)
-  reads.local(11)
-  reads.requested({ kind: 'read-request', from: other, to: self, term: term(4), round: 70 })
+  reads.local(11, false)
+  reads.requested({
+    kind: 'read-request',
+    from: other,
+    to: self,
+    term: term(4),
+    round: 70,
+    withHeartbeat: false,
+  })
   reads.flush()
   assert.deepEqual(log, ['read index'])
   reads.confirmed(0 as ReadContext, logIndex(8))
@@ -137,7 +144,14 @@ void test('a leader opens one read round for all reads of a turn, and answers al
 
 void test('a read response carries the term in which the leader opened the round', () => {
   const { reads, sent } = world(self)
-  reads.requested({ kind: 'read-request', from: other, to: self, term: term(3), round: 70 })
+  reads.requested({
+    kind: 'read-request',
+    from: other,
+    to: self,
+    term: term(3),
+    round: 70,
+    withHeartbeat: false,
+  })
   reads.flush()
   reads.confirmed(0 as ReadContext, logIndex(8))
   assert.deepEqual(sent, [{ kind: 'read-response', from: self, to: other, term: 4, round: 70, index: 8 }])
@@ -145,8 +159,8 @@ void test('a read response carries the term in which the leader opened the round
 
 void test('a follower sends the leader one request for all rounds, and fails them when the leader changes', () => {
   const { reads, log, sent } = world(other)
-  reads.local(1)
-  reads.local(2)
+  reads.local(1, false)
+  reads.local(2, false)
   reads.flush()
   assert.equal(sent.length, 1)
   const [request] = sent
@@ -154,7 +168,7 @@ void test('a follower sends the leader one request for all rounds, and fails the
   const round = request?.kind === 'read-request' ? request.round : 0
   reads.responded({ kind: 'read-response', from: other, to: self, term: term(4), round, index: logIndex(5) })
   assert.deepEqual(log, ['round 1: 5', 'round 2: 5'])
-  reads.local(3)
+  reads.local(3, false)
   reads.flush()
   reads.leaderChanged()
   assert.deepEqual(log.slice(2), ['round 3: null'])
@@ -164,7 +178,7 @@ void test('round numbers of two processes of one member differ', () => {
   const numbers = [1, 2].map((seed) => {
     const { needs, sent } = world(other)
     const reads = new ReadRelay(needs, { waitingMax: 2 }, new SeededRandom(seed))
-    reads.local(1)
+    reads.local(1, false)
     reads.flush()
     const [request] = sent
     return request?.kind === 'read-request' ? request.round : 0
@@ -176,7 +190,14 @@ void test('round numbers of two processes of one member differ', () => {
 void test('read requests above the limit, and those to a follower, are not confirmed', () => {
   const { reads, sent } = world(other)
   for (const round of [1, 2, 3]) {
-    reads.requested({ kind: 'read-request', from: third, to: self, term: term(4), round })
+    reads.requested({
+      kind: 'read-request',
+      from: third,
+      to: self,
+      term: term(4),
+      round,
+      withHeartbeat: false,
+    })
   }
   assert.deepEqual(
     sent.map((message) => 'index' in message && message.index),
@@ -188,7 +209,7 @@ void test('read requests above the limit, and those to a follower, are not confi
 
 void test('a read response of a member that the request was not sent to is a violation, and confirms nothing', () => {
   const { reads, log, sent } = world(other)
-  reads.local(1)
+  reads.local(1, false)
   reads.flush()
   const round = sent[0]?.kind === 'read-request' ? sent[0].round : 0
   const answer = { kind: 'read-response', to: self, term: term(4), round, index: logIndex(5) } as const
@@ -248,4 +269,51 @@ void test('a follower reports a command that its leader cannot decode as unreada
     proposals: [{ session: 9, sequence: 1 }],
   })
   assert.deepEqual(log, ['dropped 1 of 4: unreadable'])
+})
+
+const isPatient = (message: PeerMessage): boolean => message.kind === 'read-request' && message.withHeartbeat
+
+void test('a read that may wait goes with the response to a heartbeat, the latest for all', () => {
+  const { reads, sent } = world(other)
+  reads.local(1, true)
+  reads.local(2, true)
+  reads.flush()
+  assert.equal(sent.length, 0)
+  reads.heartbeat()
+  reads.flush()
+  assert.deepEqual(sent.map(isPatient), [true])
+  reads.heartbeat()
+  reads.flush()
+  assert.equal(sent.length, 1)
+  reads.local(3, true)
+  reads.local(4, false)
+  reads.heartbeat()
+  reads.flush()
+  assert.deepEqual(sent.map(isPatient), [true, false], 'one of them cannot wait')
+})
+
+void test('requests that wait for one heartbeat are limited: the oldest are not confirmed', () => {
+  const { reads, log, sent } = world(self)
+  for (const round of [70, 71, 72]) {
+    reads.requested({
+      kind: 'read-request',
+      from: other,
+      to: self,
+      term: term(4),
+      round,
+      withHeartbeat: true,
+    })
+    reads.flush()
+  }
+  const failed = (): unknown[] =>
+    sent.map((message) => message.kind === 'read-response' && [message.round, message.index])
+  assert.deepEqual(failed(), [[70, null]])
+  reads.local(5, false)
+  reads.flush()
+  assert.deepEqual(failed(), [
+    [70, null],
+    [71, null],
+  ])
+  reads.confirmed(0 as ReadContext, logIndex(8))
+  assert.ok(log.includes('round 5: 8'))
 })

@@ -152,7 +152,7 @@ void test('a follower ticks in time when its timeouts become shorter', async () 
   member.receives(true)
   await member.clock.advance(heartbeatMs)
   // As when a client begins to wait for the leader.
-  member.timer.taken({ kind: 'read', round: 1 })
+  member.timer.taken({ kind: 'read', round: 1, withHeartbeat: false })
   member.core.elapsed = 0
   member.timer.handled()
   await member.clock.advance(electionMs - 1)
@@ -178,7 +178,7 @@ void test('work ends an idle time at once, for a while', async () => {
   assert.equal(await member.wakesIn(quietMs), 1)
   member.timer.taken({ kind: 'report', to: null, bytes: new Uint8Array() })
   assert.equal(await member.wakesIn(heartbeatMs), 0, 'idle members send reports')
-  member.timer.taken({ kind: 'read', round: 1 })
+  member.timer.taken({ kind: 'read', round: 1, withHeartbeat: false })
   assert.equal(await member.wakesIn(heartbeatMs), 0, 'idle members check that they are up to date')
   member.timer.taken({ kind: 'transfer', request: 1, to: peer })
   assert.equal(await member.wakesIn(heartbeatMs), 1)
@@ -266,17 +266,31 @@ void test('a timer that is late loses only the time by which it is late', async 
 void test('a leader whose timer is late sends its heartbeat at once', async () => {
   const member = new Member(self)
   await member.clock.advance(heartbeatMs)
-  member.core.interval = 40
+  member.core.interval = 64
   member.timer.handled()
-  // It is set for 24 ticks at most.
+  // It is set for 48 ticks at most.
   for (const [ahead, left] of [
-    [24, 16],
+    [48, 16],
     [16, 0],
   ] as const) {
     member.clock.pause((ahead + 6) * tickMs)
     await member.clock.advance(0)
-    assert.equal(member.core.elapsed, left === 0 ? 0 : 40 - left)
+    assert.equal(member.core.elapsed, left === 0 ? 0 : 64 - left)
   }
+})
+
+void test('a timer that fires a little early is not set again for the rest', async () => {
+  const member = new Member(self)
+  await member.clock.advance(heartbeatMs)
+  // Messages before its time have the same effect.
+  await member.clock.advance(heartbeatMs - 3)
+  const before = member.ticks
+  member.timer.taken({ kind: 'report', to: null, bytes: new Uint8Array() })
+  assert.equal(member.ticks, before + heartbeatTicks)
+  member.timer.handled()
+  assert.equal(await member.wakesIn(heartbeatMs), 0)
+  assert.equal(await member.wakesIn(3), 1)
+  assert.equal(member.ticks, before + 2 * heartbeatTicks)
 })
 
 void test('a stopped timer passes nothing', async () => {
@@ -292,6 +306,6 @@ void test('ticks are passed before a client begins to wait for the leader', asyn
   await member.heartbeats(3)
   const { ticks } = member
   await member.clock.advance(3 * tickMs)
-  member.timer.taken({ kind: 'read', round: 1 })
+  member.timer.taken({ kind: 'read', round: 1, withHeartbeat: false })
   assert.equal(member.ticks - ticks, 3)
 })

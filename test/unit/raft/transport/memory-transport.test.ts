@@ -16,7 +16,14 @@ void test('a blocked link drops one direction only, until it is healed', async (
   const b = await startMember(harness, { name: 'n2', id: 2 })
   for (const { transport } of [a, b]) transport.setPeers([a.info, b.info])
   network.block(a.info.id, b.info.id)
-  a.transport.send({ kind: 'read-request', from: a.info.id, to: b.info.id, term: term(1), round: 1 })
+  a.transport.send({
+    kind: 'read-request',
+    from: a.info.id,
+    to: b.info.id,
+    term: term(1),
+    round: 1,
+    withHeartbeat: false,
+  })
   await until('it is reported', () => a.receiver.unreachables.length === 1)
   await connect(b, a)
   assert.equal(b.receiver.messages.length, 0)

@@ -59,7 +59,7 @@ export function sampleMessage(
       return { ...address, kind, reason, proposals }
     }
     case 'read-request':
-      return { ...address, kind, round: whole() }
+      return { ...address, kind, round: whole(), withHeartbeat: random.chance(0.5) }
     case 'change-wanted':
       return { ...ends, kind, round: whole(), change: sampleChange(random) }
     case 'change-answer':

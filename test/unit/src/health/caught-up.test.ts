@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConsensusError, noIndex } from '../../../../raft/index.ts'
-import type { LogIndex } from '../../../../raft/index.ts'
+import type { Freshness, LogIndex } from '../../../../raft/index.ts'
 import { CaughtUp } from '../../../../src/health/caught-up.ts'
 import { WatchGuard } from '../../../../src/health/watch-guard.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
@@ -13,6 +13,11 @@ import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 class Barrier {
   open = true
   requested = 0
+  probes = 0
+  readonly reads = {
+    freshness: null as Freshness | null,
+    probeWithHeartbeat: (): void => void this.probes++,
+  }
 
   barrier(): Promise<LogIndex> {
     this.requested++
@@ -85,4 +90,26 @@ void test('watches end once the proof is older than the bound, and again while i
   guard.close()
   await clock.advance(5000)
   assert.equal(ends, 2)
+})
+
+void test('a member whose proofs come with the heartbeats or from clients sends no request of its own', async (t) => {
+  const consensus = new Barrier()
+  const clock = new ManualClock()
+  const caughtUp = new CaughtUp({ consensus, clock })
+  t.after(() => caughtUp.close())
+  caughtUp.start()
+  await clock.advance(0)
+  assert.deepEqual([consensus.requested, consensus.probes], [1, 0])
+  for (let second = 0; second < 20; second++) {
+    await clock.advance(1000)
+    const nowMs = clock.monotonicMs()
+    consensus.reads.freshness = { asOfMs: nowMs - 600, confirmedMs: nowMs }
+  }
+  assert.equal(consensus.requested, 1)
+  assert.ok(consensus.probes >= 15, `${consensus.probes}`)
+  assert.equal(caughtUp.ageMs(), 600)
+  await clock.advance(1500)
+  assert.equal(consensus.requested, 1)
+  await clock.advance(1000)
+  assert.equal(consensus.requested, 2, 'none arrived for too long')
 })
