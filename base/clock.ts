@@ -21,8 +21,9 @@ export interface Clock {
   /** Calls `action` once, `delayMs` (>= 0) from now, never before the caller returned. */
   after(delayMs: number, action: () => void): Timer
   /**
-   * Calls `action` every `periodMs` (> 0) until cancelled. When a call is late, the missed periods
-   * are skipped.
+   * Calls `action` every `periodMs` (> 0) until cancelled. The first call may come up to half a
+   * second later, so that one wake-up serves several timers. When a call is late, the missed
+   * periods are skipped.
    */
   every(periodMs: number, action: () => void): Timer
   /** Calls `action` in a later turn of the event loop, after the events that are queued already. */

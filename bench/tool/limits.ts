@@ -10,12 +10,16 @@ export const benchLimits = Object.freeze({
   headBytesMax: 64 * 1024,
   /** Bytes of one watch event. Longer: the connection is closed and the watch is resumed. */
   eventBytesMax: 4 * 1024 * 1024,
-  /** HTTP/2 receive window, as in Go's client. When full: the server waits. */
+  /**
+   * HTTP/2 receive window of a stream, as in Go's client, and of its connection, which has one
+   * stream at a time. When full: the server waits.
+   */
   http2WindowBytes: 4 * 1024 * 1024,
   /** Maximum bytes kept of a response whose content is used; the rest is only counted. */
   keptBytesMax: 64 * 1024,
-  /** Kinds of failures reported per load, and the length of each. More: counted as `others`. */
+  /** Kinds of failures reported per load. More: counted as `others`. */
   failureKindsMax: 8,
+  /** Characters of a kind of failure. Longer: truncated. */
   failureWordsMax: 160,
   /** Ms of delay after a failed call, so that a rejecting server is not flooded. */
   backOffMs: 50,
@@ -26,7 +30,7 @@ export const benchLimits = Object.freeze({
   fillMsMin: 60_000,
   /** Ms to remove the content of a namespace. Longer: a note reports that this is not confirmed. */
   tidyMsMax: 180_000,
-  /** Ms without any answer. Longer: the namespace is not removed. */
+  /** Ms without any answer. Longer: the namespace is left, and a note reports it. */
   silenceMsMax: 5_000,
   /** Ms for watchers to receive all events. Longer: missing events count as lost. */
   catchUpMsMax: 30_000,

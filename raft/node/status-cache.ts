@@ -13,8 +13,8 @@ export type Progress = {
 }
 
 /**
- * The status of a member. The raft thread sends it periodically; this class adds the indexes of the
- * state machine.
+ * The status of a member. The raft thread sends it periodically, and at once when its role, term,
+ * leader or configuration changes. This class adds the indexes of the state machine.
  */
 export class StatusCache {
   readonly #progress: () => Progress | null

@@ -56,6 +56,7 @@ type State =
  *
  *   dialing ──welcome──> up ──broke──> waiting ──backoff──> dialing
  *
+ * If an attempt fails, the link goes from dialing to waiting.
  * It takes messages only while it is up; otherwise, or when its queue is full, it drops them and
  * reports the peer unreachable. Each attempt has its own connection, because a reused one would add
  * the backoff of gRPC to that of the link.
@@ -110,7 +111,10 @@ export class PeerLink {
     }
   }
 
-  /** Ends the backoff, because the peer has just connected to this member. */
+  /**
+   * Ends the backoff, because the peer has just connected to this member. The backoff after a
+   * refusal continues.
+   */
   retryNow(): void {
     if (this.#state.kind !== 'waiting' || this.#state.refused) return
     this.#state.timer.cancel()
@@ -218,8 +222,9 @@ export class PeerLink {
   }
 
   /**
-   * Returns the delay before the next attempt, which doubles with each failure. Half of it is
-   * random, so that members do not dial at the same times.
+   * Returns the delay before the next attempt. It doubles with each failure up to a maximum; after
+   * a refusal it is the maximum. Half of the delay is random, so that members do not dial at the
+   * same times.
    */
   #backoffMs(refused: boolean): number {
     const { backoffMsMin, backoffMsMax } = this.#options.limits

@@ -49,7 +49,7 @@ export function addBench(
     .option('--page <count>', `objects per page (default: ${wholeSelection.page})`, whole(1, 10_000))
     .option(
       '--watchers <list>',
-      `watchers, one in ten of them slow (${listed('watchers')})`,
+      `watchers; measured without slow ones, and with one in ten slow (${listed('watchers')})`,
       wholes(1, 20_000),
     )
     .option(
@@ -59,7 +59,7 @@ export function addBench(
     )
     .option(
       '--threads <count>',
-      'threads of the load generator (default: one per processor)',
+      `threads of the load generator (default: one per processor, at most ${benchLimits.threadsMax})`,
       whole(1, benchLimits.threadsMax),
     )
   command

@@ -176,8 +176,8 @@ function addSettings(program: Command, terminal: Terminal): void {
     )
     .option(
       '--stale-access <duration>',
-      'how long a member that reaches no quorum goes on deciding by the permissions that it knows, such as 30s; ' +
-        'after that it answers 503',
+      'how long a member that reaches no quorum continues to authorize by the permissions that it knows, such as 30s; ' +
+        'after that it responds with 503',
       ms,
     )
     .addOption(kubeconfigOption())

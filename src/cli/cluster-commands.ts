@@ -10,9 +10,9 @@ export function addClusterMembers(cluster: Command, terminal: Terminal, director
   cluster
     .command('add')
     .description(
-      'add a member: create its keys, configuration and token, start it, and wait until it is ready',
+      'add a member: create its keys, configuration and token, start it, and wait until it is ready and votes, unless it is a learner',
     )
-    .argument('[name]', 'n4, n5 and so on; unset: the first that is free')
+    .argument('[name]', 'a name such as n4; unset: the first that is free')
     .addOption(
       new Option(
         '--role <role>',
@@ -29,7 +29,7 @@ export function addClusterMembers(cluster: Command, terminal: Terminal, director
   cluster
     .command('restart')
     .description('restart one member, or all one after the other, and wait until each is ready')
-    .argument('[member]', 'which; unset: all')
+    .argument('[member]', 'name of the member; unset: all members')
     .addOption(directory())
     .addOption(timeoutOption())
     .action((name: string | undefined, { dir, timeout }: Flags) =>
@@ -37,7 +37,7 @@ export function addClusterMembers(cluster: Command, terminal: Terminal, director
     )
   cluster
     .command('remove')
-    .description('remove a member, and its files from this machine')
+    .description('remove a member, and its data and configuration from this machine')
     .argument('<name>', 'name of the member')
     .addOption(directory())
     .addOption(timeoutOption())

@@ -107,7 +107,7 @@ export async function afterEnd(
 ): Promise<'failed' | 'gone'> {
   if ((await exitCodeOf(terminal, started)) !== removedExitCode) return 'failed'
   forgetProcess(member)
-  const remedy = `orchctl cluster remove ${member.name} removes its files from this machine`
+  const remedy = `orchctl cluster remove ${member.name} removes its data from this machine`
   terminal.note(`${member.name} is no longer a member: ${remedy}`)
   return 'gone'
 }

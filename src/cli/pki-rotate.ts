@@ -19,7 +19,7 @@ import type { MemberCertificates, SeenCertificate } from './member-certificates.
 import { renewalIn } from './pki-renew.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The authorities that can be replaced. */
+/** The authorities with a key in a file. The signing authority is replaced by `rotateSigning`. */
 export const rotatedAuthorities = ['client', 'peer', 'front-proxy'] as const
 export type RotatedAuthority = (typeof rotatedAuthorities)[number]
 
@@ -28,7 +28,7 @@ export type RotateOptions = {
   readonly authority: RotatedAuthority
   /** Path of the file to find the members with. null: none was found */
   readonly kubeconfig: string | null
-  /** No member runs, so none is asked. */
+  /** No member runs, so the certificates of members are not checked. */
   readonly offline: boolean
   readonly finish: boolean
 }
@@ -101,7 +101,7 @@ async function takeStep(terminal: Terminal, options: RotateOptions, paths: PairP
   }
 }
 
-/** The refusal of `--finish` without a rotation; one that was interrupted may be done. */
+/** The error of `--finish` without a rotation. The last step of an earlier run may be done. */
 export const notBegun =
   'no rotation has begun, or its last step is done: to replace the authority, run this without --finish'
 
@@ -134,7 +134,7 @@ const promoted = {
 function shownWords({ authority, kubeconfig }: RotateOptions): string {
   if (authority === 'front-proxy') return 'the new authority signs; certificates of proxies were not checked'
   if (kubeconfig === null) return 'the new authority signs; the members were not checked (--offline)'
-  return 'all members show certificates of the new authority'
+  return 'the new authority signs; the members show the certificates of the directory'
 }
 
 /**
@@ -225,7 +225,7 @@ async function checkShown(
       .map(({ name }) => name),
   )
   if (lacking.length === 0) return
-  const remedy = `copy its own ${use}.crt and ${use}.key from ${directory}/members to each, and run this again`
+  const remedy = `copy the ${use}.crt and ${use}.key of each from ${directory}/members to its host, and run this again`
   throw new CliError('failed', `another ${use} certificate is shown by ${lacking.join(', ')}: ${remedy}`)
 }
 

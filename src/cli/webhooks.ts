@@ -48,10 +48,10 @@ function changing(command: Command, shared: SharedOptions): Command {
   return command
     .argument('<configuration>', 'name of the configuration')
     .addOption(
-      new Option('--type <type>', 'if configurations of both types have that name').choices([
-        'mutating',
-        'validating',
-      ]),
+      new Option(
+        '--type <type>',
+        'type of the configuration; needed if both types have one of that name',
+      ).choices(['mutating', 'validating']),
     )
     .addOption(shared.kubeconfig())
     .addOption(shared.output())

@@ -37,9 +37,12 @@ export type OutwardCertificate =
   /** Embedded in a kubeconfig, which is read at the start. */
   | { readonly kind: 'embedded'; readonly source: string; readonly pem: string }
 
-/** The authorities that members share for certificate requests. */
+/** The authority that members share and that signs certificate requests. */
 export type SharedAuthoritiesInUse = {
-  /** In PEM; the last one signs. Empty before the first one was created. */
+  /**
+   * The authority that signs, in PEM; of several certificates the last one. Empty before the first
+   * authority was created.
+   */
   readonly certificates: string
   /** The remaining lifetime at which another authority replaces the one that signs. */
   readonly renewalMs: number
@@ -154,8 +157,8 @@ function outwardOf(outward: readonly OutwardCertificate[]): readonly Certificate
 }
 
 /**
- * Returns an entry for each certificate of a PEM text, or of a leaf only for the first one; none if
- * the text cannot be read.
+ * Returns an entry for each certificate of a PEM text. For a server, a peer or the admin, only the
+ * first certificate of the chain is listed. A text that cannot be read has no entries.
  */
 function listed(
   use: CertificateUse,

@@ -22,7 +22,7 @@ export interface ObjectStore {
    * @throws StoreError
    */
   barrier(deadlineMs: number): Promise<void>
-  /** How current memory is known to be; reading this needs no round to other members. */
+  /** How current memory is. Only `probe` starts a round with other members. */
   readonly reads: StoreReads
   /**
    * Returns the state exactly at `revision`, for pages and Exact reads. Superseded versions may
@@ -67,7 +67,7 @@ export interface StorageFill {
   readonly alarm: boolean
   /** Returns the largest resources, at most `count`, in descending order. */
   readonly largest: (count: number) => readonly ResourceUsage[]
-  /** Returns the ten largest namespaces of resources, in descending order. */
+  /** Returns pairs of resource and namespace with the most bytes, at most ten, largest first. */
   readonly largestPlaces: () => readonly PlaceUsage[]
 }
 

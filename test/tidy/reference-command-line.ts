@@ -68,8 +68,9 @@ export function orchctlReference(): string {
 
 ${note}
 
-\`orchctl COMMAND --help\` prints the same, with examples. Exit codes: 0 done, 1 failed, 2 the command
-line is wrong. \`verify\` also ends with 3 when it recorded too little to decide.
+\`orchctl COMMAND --help\` prints the same; that of some commands has examples. Exit codes: 0 done,
+1 failed, 2 the command line is wrong. \`verify\` also ends with 3 when it is undecided or recorded too
+little.
 
 ${commands.join('\n')}`
 }
@@ -84,7 +85,7 @@ function leavesOf(command: Command, above: readonly string[]): readonly Leaf[] {
 
 function section(words: readonly string[], command: Command): string {
   const given = command.registeredArguments
-  const usage = [...words, ...given.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`))]
+  const usage = [...words, ...given.map(usageOf)]
   const rows = [
     ...given.map((one: Argument) => `| \`${one.name()}\` | - | ${cell(one.description)} |\n`),
     ...command.options.map(
@@ -93,6 +94,11 @@ function section(words: readonly string[], command: Command): string {
   ]
   const table = `| argument or option | default | meaning |\n| --- | --- | --- |\n${rows.join('')}`
   return `## ${words.join(' ')}\n\n\`${usage.join(' ')}\`: ${paragraph(command.description())}\n\n${table}`
+}
+
+function usageOf(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? '...' : ''}`
+  return argument.required ? `<${name}>` : `[${name}]`
 }
 
 function meaningOf({ description, argChoices, envVar }: Option): string {

@@ -10,7 +10,7 @@ import { RealClock } from '../../src/host/clock.ts'
 import { noHookFaults, readHookFaults } from './hook-file.ts'
 import type { HookFaults } from './hook-file.ts'
 
-/** Interval of reading the file. */
+/** Minimum interval between two reads of the file. */
 const pollMs = 50
 
 const file = new URL(import.meta.url).searchParams.get('file') ?? ''

@@ -19,9 +19,11 @@ export interface ChaosTarget {
   /** Replaces all link rules, until this process ends. @throws ChaosError `links` */
   setLinks(rules: readonly LinkRule[]): Promise<void>
   /**
+   * Injects a disk fault, or reverts it.
+   *
    * @param fault null: reverts an earlier fault
-   * @param forMs planned duration: a slow disk ends some time after it even without a revert, a
-   *   full one when this process ends
+   * @param forMs planned duration. Without a revert, a slow disk ends some time after this
+   *   duration, and a full disk when this process ends
    * @throws ChaosError `disk`
    */
   setDisk(member: string, fault: DiskFault | null, forMs: number): void

@@ -2,7 +2,10 @@ import type { Call, History } from './history.ts'
 import { isAnswered, isLinearizable, isWrite } from './history.ts'
 import { verifyLimits } from './limits.ts'
 
-/** The time between the ends of two consecutive successful calls. Ms since the start. */
+/**
+ * A period without a successful call: from the end of one to the end of the next, in ms since the
+ * start of the recording.
+ */
 export type Gap = { readonly fromMs: number; readonly toMs: number }
 
 /** Availability and latency of the successful calls of one kind. Times in ms. */

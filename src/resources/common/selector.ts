@@ -7,13 +7,13 @@ import { spellPath } from '../../api/schema/path.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 import { labelSelectorSchema } from '../../api/schema/shared.ts'
 
-/** A label selector that is validated with the struct that contains it. */
+/** A label selector that is validated together with the object that contains it. */
 export const selectorSchema: ObjectSchema = {
   ...labelSelectorSchema,
   check: (selector, at, found) => validateLabelSelector(selector, spellPath(at), found),
 }
 
-/** A selector that must be present; whether it may be empty depends on the kind. */
+/** Returns a field for a selector that must be present. Some kinds also refuse an empty one. */
 export function requiredSelector(number: number, words: string): Field {
   const field = maybe(number, selectorSchema, words)
   return { ...field, required: true }

@@ -45,7 +45,7 @@ export class StorageUsage {
     return this.#resources.slice(0, count)
   }
 
-  /** Returns the ten largest namespaces of resources, in descending order. */
+  /** Returns pairs of resource and namespace with the most bytes, at most ten, largest first. */
   largestPlaces(): readonly PlaceUsage[] {
     this.#largestPlaces ??= top(this.#byPlace, placesReported).map(([place, amount]) => {
       const slash = place.lastIndexOf('/')

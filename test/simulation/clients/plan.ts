@@ -63,8 +63,9 @@ function drawStorage(
     raises.push({ kind: 'raise', atMs: raisedMs, level })
   }
   const rulesMs = raises.find(({ level }) => level === storageRulesLevel)?.atMs ?? 0
-  // Differs from the settings that the cluster has when the storage rules begin: a late request for
-  // the small quota expects those, so it cannot take effect after these.
+  // Differs from the settings that the cluster has when the storage rules begin. A request for the
+  // small quota is conditional on the earlier settings, so a late one cannot take effect after
+  // these settings.
   const lastSettings = { ...settings, storageBytesMax: storageBytesDefault + 1 }
   if (!random.chance(0.4)) return { featureLevel, changes: raises, lastSettings }
   const objectBytes = usualBytes + payloadBytesMax / 2

@@ -22,7 +22,7 @@ void test('a seed always gives the same numbers', () => {
   }
 })
 
-void test('numbers below a bound, bytes and forks follow from the same numbers', () => {
+void test('below, bytes and fork derive their results from the numbers that next returns', () => {
   const first = 393_288_148
   assert.equal(new SeededRandom(1).below(1000), first % 1000)
   assert.equal(new SeededRandom(1).bytes(1)[0], first & 0xff)

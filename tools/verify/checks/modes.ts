@@ -54,7 +54,7 @@ function judge(
   const last = index.lastChangeUpTo(request.name, revision)
   if (last === null || last.deleted) return null
   if (index.mayBeDeletedAfter(request.name, last.revision, call.end)) return null
-  return `found nothing, but version ${last.revision} was created and never deleted`
+  return `found nothing, but version ${last.revision} was written, and no deletion by then is known`
 }
 
 function writerOf({ request }: Call, mode: { readonly revision: number }, index: HistoryIndex) {

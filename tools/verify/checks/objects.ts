@@ -70,7 +70,7 @@ function anomalyKindOf(
     }
   }
   if (lost !== undefined) {
-    const text = `${lost.member} acknowledged the deletion of ${name}; it still exists, and no watch reported it`
+    const text = `${lost.member} acknowledged the deletion of ${name}, but no watch reported it`
     return { kind: 'lost-write', text }
   }
   const { request, member } = last.call

@@ -7,7 +7,8 @@ import { isLinearizable, isMissing, isWrite } from '../history.ts'
 
 /**
  * Real-time order across objects: a write gets a revision above every revision that was observed
- * before the write began, and a most recent read returns a state at or above that revision.
+ * before the write began. A most recent read returns a state at or above every revision that was
+ * observed before the read began.
  */
 export function checkRealTime(index: HistoryIndex): CheckReport {
   const findings = new Findings()
@@ -75,7 +76,7 @@ export function staleness(
   if (last === null || last.deleted) return null
   // The object may have been deleted at any time until the answer.
   if (index.mayBeDeletedAfter(request.name, last.revision, call.end)) return null
-  const text = `${member} found no ${request.name}, but version ${last.revision} was created and never deleted`
+  const text = `${member} found no ${request.name}, but version ${last.revision} was written, and no deletion by then is known`
   const seen = index.firstReadAt(last.version.token) !== null
   return { kind: seen ? 'stale-read' : 'lost-write', text, object: request.name, key: `get ${last.revision}` }
 }

@@ -15,7 +15,7 @@ function follower(id: number, match: number, more: Partial<FollowerStatus> = {})
 }
 
 const nothing = (): null => null
-/** The third received 500 bytes at 70, when 80 was committed. */
+/** Member 3 received a snapshot of 500 bytes at index 70; 80 was committed when it arrived. */
 const sent = (id: NodeId): SentState | null =>
   id === 3 ? { index: logIndex(70), bytes: 500, commit: logIndex(80) } : null
 
@@ -53,7 +53,7 @@ for (const [title, followers, sentTo, needed] of [
     ['75 or 500 bytes'],
   ],
   [
-    'the snapshot no longer counts at the commit index of the end of its transfer',
+    'a snapshot no longer counts once the follower has what was committed during its transfer',
     [follower(3, 80)],
     sent,
     ['80'],

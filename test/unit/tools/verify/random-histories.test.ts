@@ -2,7 +2,7 @@
  * Goal: a correct cluster has no anomalies, and one violation is always found where it is
  * observable.
  * Method: random histories of a cluster that is correct by construction, though its members lag and
- * outcomes are lost; then one response of each is changed.
+ * outcomes are lost; then one response or event of each history is changed.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -47,7 +47,7 @@ void test('a correct cluster has no anomalies', () => {
   assert.ok(ok > seeds / 2 || seeds === 1, 'most of them are decided')
 })
 
-/** Changes one response. @returns null: there is nothing to change */
+/** Changes one response or event. @returns null: there is nothing to change */
 type Falsification = (history: History, random: SeededRandom) => History | null
 
 function everySeed(falsify: Falsification, kinds: readonly AnomalyKind[], shareMin: number): void {
