@@ -1,6 +1,6 @@
 /**
- * The public interface of the Raft library. Code outside `raft/` imports only this file of it;
- * tests and benchmarks may import others.
+ * The public interface of the Raft library. Code outside `raft/` imports only this file of it.
+ * Tests, fixtures and benchmarks may import others.
  */
 export type {
   Configuration,

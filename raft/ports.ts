@@ -158,7 +158,7 @@ export type PeerMessage =
    * has. Sent to peers while no leader is known.
    */
   | { readonly kind: 'members-wanted'; readonly from: NodeId; readonly to: NodeId; readonly index: LogIndex }
-  /** The response of members that know a later committed configuration. */
+  /** The response of members that know a later committed configuration with the sender. */
   | {
       readonly kind: 'members'
       readonly from: NodeId
@@ -174,7 +174,10 @@ export type PeerMessage =
       readonly term: Term
       readonly proposals: readonly Uint8Array[]
     }
-  /** The leader refused these proposals, so they certainly have no effect. */
+  /**
+   * The receiver of a `forward` refused these proposals, so they certainly have no effect. `term`
+   * is that of the `forward`.
+   */
   | {
       readonly kind: 'forward-refused'
       readonly from: NodeId

@@ -1,6 +1,6 @@
 /*
- * Measures the cost of a durable entry: appends 1.5 KB entries in groups of 1, 32 (as a busy leader
- * does) and 256, and waits for each sync.
+ * Measures the cost of a durable entry: appends 1.5 KiB entries in groups of 1, 32 (as a busy
+ * leader does) and 256, and waits for each sync.
  *
  *   node dist/bench/micro/log-store.js [directory]
  */

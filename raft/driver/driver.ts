@@ -376,8 +376,8 @@ export class Driver {
 
   #compactWithoutState(): void {
     const { inbox, outbox, repairs } = this.#relays
-    // The log must not be compacted beyond a snapshot that it names until that snapshot is
-    // installed.
+    // The log is not compacted while it begins after a snapshot that is not installed yet, or while
+    // the index of a snapshot for a peer is not known yet.
     if (inbox.isInstalling || outbox.opening) return
     this.#compactor.tick(() => {
       const own = inbox.logNeed ?? repairs.logNeed

@@ -9,11 +9,17 @@ export interface LogCompactorOptions {
   readonly bounds: LogBounds
   /** Compacts the log; `LogCompactor.done` is called when that is durable. */
   compact(base: SnapshotMeta): void
-  /** Installs a staged snapshot; called once the log durably begins after it. */
+  /**
+   * Installs a staged snapshot. Called once the log durably begins after it, or at once if the log
+   * is already compacted to its index.
+   */
   install(snapshot: SnapshotMeta): void
 }
 
-/** Compacts the log, up to the index of the database or of a staged snapshot. */
+/**
+ * Compacts the log up to the index of the database or of a staged snapshot. While the state is
+ * quarantined, compacts a full log up to the last entry that is committed and durable.
+ */
 export class LogCompactor {
   readonly #options: LogCompactorOptions
   /** The snapshot that replaces a quarantined state, while the log is being compacted to it. */

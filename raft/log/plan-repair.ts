@@ -14,9 +14,9 @@ import type { EntryId } from './intact-run.ts'
  * - Entries at or above `first`: an entry replaces everything at its index and above. So the
  *   entries after the damage are complete.
  * - Entries up to `known` were committed before the damage, so nothing in it replaced them.
- * - Entries between: committed, and available as their effects in this member's database
- *   (`covered`) or from peers. A peer that has committed the entry `anchor`, of the same index and
- *   term, has the same entries before it: Raft's log matching.
+ * - Entries between: the database of this member has their effects (`covered`), or a peer has the
+ *   entries. A peer that has committed the entry `anchor`, of the same index and term, has the same
+ *   entries before it: Raft's log matching.
  * - A base in the damage only compacted the log further, which is not needed. A database that was
  *   installed with it is newer than `base`; the owner checks for that (see `hasNewerDatabase`).
  *
@@ -27,7 +27,7 @@ import type { EntryId } from './intact-run.ts'
 export type LogDamage = {
   /** The latest intact base. */
   readonly base: SnapshotMeta
-  /** The index of the first entry of the intact part before the damage. */
+  /** The index of the first intact entry before the damage; without one, `first`. */
   readonly knownFirst: LogIndex
   /** The highest index before the damage that is known to be committed; 0: not known. */
   readonly known: LogIndex
@@ -70,8 +70,8 @@ export function planLogRepair(damage: LogDamage, covered: SnapshotMeta | null): 
 }
 
 /**
- * Returns the base of the repaired log: the index of the database if that is higher, as after a
- * compaction.
+ * Returns the base of the repaired log: that of the damaged log, or the snapshot metadata of the
+ * database if its index is higher.
  */
 function baseOf({ base }: LogDamage, covered: SnapshotMeta | null): SnapshotMeta {
   if (covered === null || covered.index <= base.index) return base

@@ -10,9 +10,9 @@ export type LocalReadsOptions = {
   readonly clock: Clock
   readonly barrier: ReadBarrier
   readonly status: Pick<StatusCache, 'term'>
-  /** null: no lease is held here. */
+  /** null: this member never holds a lease. */
   readonly lease: SharedLease | null
-  /** Reports to the raft thread whether to hold a lease. */
+  /** Sends the raft thread whether this member wants a lease while it leads. */
   readonly post: (wanted: boolean, sentMs: number) => void
 }
 

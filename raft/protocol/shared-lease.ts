@@ -23,7 +23,8 @@ export class SharedLease {
   }
 
   /**
-   * Stores the lease. Called by the raft thread, before it sends the messages of a `Ready`.
+   * Stores the lease. Called by the raft thread before it sends the messages of a `Ready`, and at
+   * the end of a turn.
    *
    * @param untilMs on the clock of the api thread
    */

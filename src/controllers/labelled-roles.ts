@@ -60,15 +60,15 @@ export class LabelledRoles {
 /** The tag of every role. */
 const ANY = ''
 
-/** Returns a tag for each label with its value, for each label, and one that every role has. */
+/** Returns the tags of a role: `ANY`, and for each label its key and its `tagOf`. */
 function tagsOf(role: AnyObject): readonly string[] {
   const labels = Object.entries(role.metadata.labels ?? {})
   return [ANY, ...labels.flatMap(([key, value]) => [key, tagOf(key, value)])]
 }
 
 /**
- * Returns tags such that every role that the selector selects has one of them: as rare ones as its
- * requirements allow.
+ * Returns tags such that every role that the selector selects has one of them. Prefers tags that
+ * few roles have.
  */
 function wantedBy({ requirements }: LabelSelector): readonly string[] {
   const equal = requirements.find(({ operator }) => ['=', '==', 'in'].includes(operator))
@@ -77,7 +77,7 @@ function wantedBy({ requirements }: LabelSelector): readonly string[] {
   return [present?.key ?? ANY]
 }
 
-/** No key contains a `=`. */
+/** Returns the tag of a label with its value. It differs from all keys: none contains a `=`. */
 function tagOf(key: string, value: string): string {
   return `${key}=${value}`
 }

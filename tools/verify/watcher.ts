@@ -15,14 +15,14 @@ export type WatcherOptions = {
   readonly clock: Clock
   readonly random: SeededRandom
   readonly endpoints: readonly Endpoint[]
-  /** Its first endpoint. A watcher that does not wander prefers it, see `#move`. */
+  /** The endpoint that it begins at. A watcher that does not wander returns to it; see `#move`. */
   readonly first: Endpoint
-  /** Whether it disconnects from time to time and continues at another endpoint. */
+  /** Whether the watcher disconnects from time to time and continues at a random endpoint. */
   readonly wanders: boolean
   /** Label selector; null: all objects. */
   readonly side: Side | null
   /**
-   * Time limit of its lists and of the start of a watch. A watch without events for two to three
+   * Time limit in ms of a list and of the start of a watch. A watch without events for two to three
    * times as long is closed.
    */
   readonly timeoutMs: number

@@ -6,7 +6,7 @@ export type WatchListener = {
   readonly event: (mark: string, resourceVersion: string) => void
   /** A bookmark: all events up to this revision were sent. */
   readonly bookmark: (resourceVersion: string) => void
-  /** The server ended the watch with this error. */
+  /** An error event, or a line without a `resourceVersion`. */
   readonly error: (line: string) => void
 }
 
@@ -57,7 +57,7 @@ export class WatchEvents {
   }
 }
 
-/** Returns the text up to the next quotation mark; null: none. */
+/** Returns the text between `words` and the next quotation mark; null: not found. */
 function textAfter(line: Buffer, words: Buffer): string | null {
   const at = line.indexOf(words)
   if (at < 0) return null

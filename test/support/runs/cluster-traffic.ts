@@ -45,11 +45,11 @@ export class GapMeter {
 export type WriterRecord = {
   /** Objects whose creation was acknowledged, with the returned version. */
   readonly created: Map<string, string>
-  /** Creations without an answer: they may exist. */
+  /** Objects that may exist: their creation got no response, or 500 or 504. */
   readonly uncertain: Set<string>
   /** Increments of the writer's own counter that were acknowledged. */
   increments: number
-  /** Increments without an answer. */
+  /** Increments that may have taken effect: they got no response, or 500 or 504. */
   uncertainIncrements: number
   /** The versions returned by acknowledged writes, in order. */
   readonly revisions: number[]
@@ -167,7 +167,10 @@ export function versionOf(text: string): string {
   return (JSON.parse(text) as { metadata: { resourceVersion: string } }).metadata.resourceVersion
 }
 
-/** Reads the collection most recent, rotating over the members; revisions must never go back. */
+/**
+ * Lists the collection with most-recent reads, rotating over the members. Its revisions must never
+ * decrease.
+ */
 export class Reader {
   readonly revisions: number[] = []
   readonly #clients: readonly ApiClient[]

@@ -58,7 +58,7 @@ void test('a Pod without a node is deleted at once', async (t) => {
   assert.equal((await refused(api.get(pod))).code, 404)
 })
 
-void test('both versions of the body are accepted, and no other', async (t) => {
+void test('bodies with either version or without one are accepted, others are rejected', async (t) => {
   const api = await open(t)
   for (const apiVersion of ['policy/v1', 'policy/v1beta1', '']) {
     await createPod(api)
