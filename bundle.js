@@ -38,6 +38,7 @@ const programs = [
   'tools/chaos/hook.js',
   'bench/tool/generator/worker.js',
   'bench/run.js',
+  'bench/goals.js',
   'bench/growth.js',
   'bench/starts.js',
   'bench/timeline.js',

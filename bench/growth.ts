@@ -17,17 +17,16 @@ import type { BenchContext } from './tool/context.ts'
 import { fill } from './tool/fill.ts'
 import { Generator } from './tool/generator/generator.ts'
 import type { Recipe } from './tool/generator/recipe.ts'
-import { mostRecent } from './tool/generator/requests.ts'
 import { spreadOf, spreadText } from './tool/measures.ts'
 import type { Sample } from './tool/measures.ts'
 import { Namespaces } from './tool/namespaces.ts'
-import { residentMiBOf } from './tool/process-usage.ts'
 import { measureCalls, runCalls } from './tool/run-calls.ts'
 import { runWatch } from './tool/run-watch.ts'
 import { Target } from './tool/target.ts'
 import { localServers } from '../src/cli/bench-local.ts'
 import { MachineClock } from '../src/host/machine-clock.ts'
 import { pause } from '../tools/verify/pause.ts'
+import { idleMs, largestMiB, listBytes } from './memory-of-objects.ts'
 import { OwnCluster, takeDown, terminal } from './own-cluster.ts'
 
 const { values: options } = parseArgs({
@@ -43,8 +42,6 @@ const counts = options.objects.split(',').map(Number)
 const [rounds, seconds] = [Number(options.rounds), Number(options.seconds)]
 const payloadBytes = 1000
 const clients = 64
-/** Enough for compaction, flushes and garbage collection to finish. */
-const idleMs = 20_000
 
 const results = resolve('.build/bench')
 const directory = `${results}/growth-cluster`
@@ -66,7 +63,7 @@ async function run({ endpoints }: OwnCluster): Promise<void> {
   const target = await Target.probe(endpoints, local, `/api/v1/namespaces/${name}`)
   const context: BenchContext = { target, generator, namespaces, clock, seconds, note: terminal.note }
   await pause(clock, idleMs / 2)
-  const emptyMiB = memory(context)
+  const emptyMiB = largestMiB(context)
   console.log(`memory of the largest of three empty members: ${emptyMiB.toFixed(0)} MiB`)
   let [stored, wireBytes] = [0, 0]
   for (const count of counts) {
@@ -75,7 +72,7 @@ async function run({ endpoints }: OwnCluster): Promise<void> {
     stored = count
     wireBytes += await listBytes(context, namespace)
     const reported = (when: string): void => {
-      const [aboveMiB, wireMiB] = [memory(context) - emptyMiB, wireBytes / 2 ** 20]
+      const [aboveMiB, wireMiB] = [largestMiB(context) - emptyMiB, wireBytes / 2 ** 20]
       const times = (aboveMiB / wireMiB).toFixed(2)
       const words = `${(aboveMiB + emptyMiB).toFixed(0)} MiB, ${aboveMiB.toFixed(0)} above empty, ${times} x their wire size`
       console.log(`${count} objects of ${wireMiB.toFixed(0)} MiB on the wire, ${when}: ${words}`)
@@ -92,19 +89,6 @@ async function run({ endpoints }: OwnCluster): Promise<void> {
     await pause(clock, idleMs)
     reported(`idle for another ${idleMs / 1000} s`)
   }
-}
-
-function memory({ target }: BenchContext): number {
-  return Math.max(0, ...(target.local?.pids() ?? []).map((pid) => residentMiBOf(pid) ?? 0))
-}
-
-/** Returns the wire size of an unpaged list of a namespace. */
-async function listBytes(context: BenchContext, namespace: string): Promise<number> {
-  const { endpoints } = context.target
-  const recipe = { kind: 'list', namespace, page: null, form: mostRecent } as const
-  const calls = { recipe, http: '1.1', clients: 1, endpoints } as const
-  const { sample } = await measureCalls({ ...context, seconds: 0.5 }, calls)
-  return ((sample.megabytesPerSecond ?? 0) * 1e6) / (sample.perSecond ?? 1)
 }
 
 async function measure(context: BenchContext, recipe: Recipe): Promise<Sample> {

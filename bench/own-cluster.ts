@@ -38,8 +38,11 @@ export class OwnCluster {
     this.flags = [...requested, '--ca', authority, '--token-file', tokenFile(directory), '--dir', directory]
   }
 
-  /** @param directory is removed first. Not under /tmp, which may be a RAM disk */
-  static async up(directory: string): Promise<OwnCluster> {
+  /**
+   * @param directory is removed first. Not under /tmp, which may be a RAM disk
+   * @param how `leaseReads`: as one of the modes to be compared. They are off by default
+   */
+  static async up(directory: string, how = { leaseReads: true }): Promise<OwnCluster> {
     rmSync(directory, { recursive: true, force: true })
     const first = await freePortRange(2 * nodes)
     const ports = { clientPort: first, peerPort: first + nodes }
@@ -52,12 +55,11 @@ export class OwnCluster {
       appendFileSync(configPath, `token-auth-file: ${JSON.stringify(tokens)}\n`)
     const code = await cli(['cluster', 'up', '--dir', directory], { ...terminal, print: terminal.note })
     if (code !== 0) throw new Error('the cluster did not start')
-    // Lease reads are off by default; here they are one of the compared modes.
-    const kubeconfig = ['--kubeconfig', join(directory, 'admin.kubeconfig')]
-    await cli(['settings', 'set', '--lease-reads', 'on', ...kubeconfig], {
-      ...terminal,
-      print: terminal.note,
-    })
+    if (how.leaseReads) {
+      const kubeconfig = ['--kubeconfig', join(directory, 'admin.kubeconfig')]
+      const printing = { ...terminal, print: terminal.note }
+      await cli(['settings', 'set', '--lease-reads', 'on', ...kubeconfig], printing)
+    }
     return new OwnCluster(
       directory,
       members.map(({ clientPort }) => clientPort),

@@ -196,9 +196,13 @@ const tests = ['test/']
 /** Programs and modules that may import everything except what is listed. */
 const composers: Readonly<Record<string, readonly string[]>> = {
   'bench/micro': tests,
+  'bench/goal-table': tests,
+  'bench/goals': tests,
   'bench/growth': tests,
+  'bench/memory-of-objects': tests,
   'bench/own-cluster': tests,
   'bench/run': tests,
+  'bench/start-times': tests,
   'bench/starts': tests,
   'bench/timeline': tests,
   'bench/timeline-marks': tests,
