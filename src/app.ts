@@ -1,5 +1,5 @@
 import { Registry as MetricsRegistry, collectDefaultMetrics } from 'prom-client'
-import type { Consensus, LogIndex } from '../raft/index.ts'
+import type { Consensus, LogIndex, StartedThreads } from '../raft/index.ts'
 import { AdmissionMetrics } from './admission/admission-metrics.ts'
 import { admissionObserver } from './admission/observer.ts'
 import { namesOf } from './api/metadata/names.ts'
@@ -45,6 +45,7 @@ import { startIdentityLease } from './app/identity-lease.ts'
 import { openKeyRing } from './app/key-ring.ts'
 import type { OpenedKeyRing } from './app/key-ring.ts'
 import { needsPods, podInformer } from './app/pods.ts'
+import { startThreads } from './app/consensus.ts'
 import { openReplica } from './app/replica.ts'
 import { sharesAuthority } from './app/signing-authorities.ts'
 import { servedKinds } from './app/served-kinds.ts'
@@ -109,6 +110,7 @@ export type App = {
 export async function startApp(config: Config, host: AppHost, seams: AppSeams = {}): Promise<App> {
   const closing = new ShutdownStack()
   try {
+    const workers = startThreads(config, closing)
     const names = namesOf(config['api-domain'])
     const directory = await openDataDirectory({ ...host, config, names, closing })
     const ground = { ...host, config: await withClientPort(config, directory), names, closing }
@@ -116,30 +118,37 @@ export async function startApp(config: Config, host: AppHost, seams: AppSeams = 
     // A member may have been stopped for longer than its certificates are valid.
     renewal.check()
     const site = { ...ground, ...(await ownIdentity(ground, directory)) }
-    return await build(site, { directory, renewal }, seams)
+    return await build(site, { directory, renewal, workers }, seams)
   } catch (cause) {
     await closing.all()
     throw cause
   }
 }
 
-type OwnDirectory = { readonly directory: string; readonly renewal: CertificateRenewal }
+type Begun = {
+  readonly directory: string
+  readonly renewal: CertificateRenewal
+  /** See `startThreads`. */
+  readonly workers: StartedThreads | null
+}
 
 async function build(
   site: MemberContext,
-  { directory, renewal }: OwnDirectory,
+  { directory, renewal, workers }: Begun,
   seams: AppSeams,
 ): Promise<App> {
   const { clock, log, onFatal, names, id, joined, closing } = site
   const metrics = new MetricsRegistry()
   const audit = await openAuditTrail(site, metrics)
-  const disk = watchDisk(site, directory)
   const keys = memberKeys(site, directory, joined === null ? 'maybe-alone' : 'among-others')
   const threads = new ConsensusMetrics()
-  const replica = await openReplica(site, {
-    ...{ directory, keys, threads },
+  const opening = openReplica(site, {
+    ...{ directory, keys, threads, workers },
     onMachine: (opened) => seams.machine?.(opened),
   })
+  // Measured while the threads open the log.
+  const disk = watchDisk(site, directory)
+  const replica = await opening
   const { node, machine } = replica
   const consensus: Consensus<Outcome> = seams.consensus === undefined ? node : seams.consensus(node)
   const store = new Store({ consensus, machine, clock, limits: storeLimits })

@@ -18,7 +18,6 @@ import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
 import { encode } from '../kinds/encode.ts'
 import { stampCreated } from '../kinds/metadata.ts'
 import { setByServer, withManagedFields } from './manage-fields.ts'
-import { validateNewObject } from './validate-write.ts'
 
 export type FoundingDependencies = {
   readonly clock: Clock
@@ -28,8 +27,8 @@ export type FoundingDependencies = {
 
 /**
  * Returns an object of the server as an operation of the first command of a cluster. It is stored
- * like one that the server creates with its own client, after the same local steps, but without a
- * request and admission: with all of them, a new cluster would take twice as long to be ready.
+ * like one that the server creates with its own client, but without a request, admission and
+ * validation: with all of them, a new cluster would take much longer to be ready.
  *
  * @param object valid, of a kind that is stored in the version of the definition
  */
@@ -62,7 +61,6 @@ export function foundingOperation(
     { writer: { manager: ownUserAgent, apiVersion, subresource: '', time }, updatersMax: 1 },
   )
   const managed = withManagedFields(prepared, managedFieldsOf(owners))
-  validateNewObject(definition, managed)
   const key = keyOf({ ...placeOf(definition), namespace: namespace ?? '', name })
   return { kind: 'put', key, conditions: [{ kind: 'absent' }], object: encode(managed) }
 }
