@@ -1,13 +1,13 @@
 /*
  * Records the compiled form (V8's code cache) of the bundled programs and threads, from which
- * `runCachedScript` starts them. To do so it runs them with record-compiled-hook.js: `orchctl`
- * while it creates a cluster of two members, and then one of these members while it starts again.
- * The member is recorded once it is ready: by then it has called the functions that a start with a
- * configuration, data and a peer calls.
+ * `runCachedScript` starts them. To do so it runs them with record-compiled-hook.js: new members
+ * that make their own keys, `orchctl` while it creates a cluster of two members, and then one of
+ * these members while it starts again. Members are recorded once they are ready: by then they have
+ * called the functions that a start without and with a configuration, data and a peer calls.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { get } from 'node:https'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -35,23 +35,43 @@ export async function recordCompiled(bundle, scripts) {
 }
 
 async function recordAll(bundle, scripts, scratch) {
-  const directory = join(scratch, 'cluster')
   const port = await freePorts()
+  const main = join(bundle, 'src/main.js')
+  const alone = (...flags) => [main, ...flags, '--secure-port', `${port}`]
+  const written = scripts.map((script) => join(bundle, `${script}.compiled`))
+  const first = { port, args: alone('--data-dir', join(scratch, 'alone')), when: join(scratch, 'first') }
+  await recordStart(written, first, [])
+  // It has no threads.
+  const inMemory = { port, args: alone('--in-memory'), when: join(scratch, 'in-memory') }
+  await recordStart([join(bundle, 'src/main.cjs.compiled')], inMemory, [])
+  const directory = join(scratch, 'cluster')
   const commands = join(bundle, 'src/cli/main.js')
   const up = ['--dir', directory, '--nodes', '2', '--client-port', `${port}`, '--peer-port', `${port + 2}`]
   await succeeded(start(['--import', hook, commands, 'cluster', 'up', ...up]), 'orchctl cluster up')
   await succeeded(start([commands, 'cluster', 'down', '--dir', directory]), 'orchctl cluster down')
-  const when = join(scratch, 'now')
-  const server = (name) => [join(bundle, 'src/main.js'), '--config', join(directory, name, 'config.yaml')]
-  const recorded = start(['--import', hook, ...server('n1')], { RECORD_WHEN: when })
-  const peer = start(server('n2'))
-  const written = scripts.map((script) => join(bundle, `${script}.compiled`))
+  const server = (name) => [main, '--config', join(directory, name, 'config.yaml')]
+  const again = { port, args: server('n1'), when: join(scratch, 'again') }
+  await recordStart(written, again, [server('n2')])
+}
+
+/**
+ * Starts a server, and records it once it is ready. It runs from what was recorded before, so that
+ * the compiled form contains the functions of all starts.
+ *
+ * @param when the file that has the server write what it has compiled
+ * @param others arguments of servers that run at the same time
+ */
+async function recordStart(written, { port, args, when }, others) {
+  const recorded = start(['--import', hook, ...args], { RECORD_WHEN: when })
+  const servers = [recorded, ...others.map((one) => start(one))]
   try {
     await until(recorded, () => isReady(port))
     writeFileSync(when, '')
-    await until(recorded, () => written.every((path) => existsSync(path)))
+    const { mtimeMs } = statSync(when)
+    const isWritten = (path) => existsSync(path) && statSync(path).mtimeMs >= mtimeMs
+    await until(recorded, () => written.every(isWritten))
   } finally {
-    for (const one of [recorded, peer]) {
+    for (const one of servers) {
       one.kill('SIGKILL')
       if (one.exitCode === null && one.signalCode === null) await once(one, 'exit')
     }

@@ -1,5 +1,5 @@
 import { Registry as MetricsRegistry, collectDefaultMetrics } from 'prom-client'
-import type { Consensus, LogIndex } from '../raft/index.ts'
+import type { Consensus, LogIndex, StartedThreads } from '../raft/index.ts'
 import { AdmissionMetrics } from './admission/admission-metrics.ts'
 import { admissionObserver } from './admission/observer.ts'
 import { namesOf } from './api/metadata/names.ts'
@@ -17,6 +17,7 @@ import { ShutdownStack } from './app/shutdown-stack.ts'
 import { ConsensusMetrics } from './metrics/consensus-metrics.ts'
 import { defaultPolicy } from './auth/bootstrap/default-policy.ts'
 import { policyObjects } from './auth/bootstrap/policy-objects.ts'
+import type { PolicyObject } from './auth/bootstrap/policy-objects.ts'
 import { Controllers } from './app/controllers/controllers.ts'
 import { CustomKindSync } from './controllers/custom-kind-sync.ts'
 import { MemberDisk } from './health/disk-check.ts'
@@ -39,10 +40,12 @@ import { removal } from './membership/removal.ts'
 import { CertificateInventory } from './app/certificate-inventory.ts'
 import { certificateIssuing } from './app/certificate-issuing.ts'
 import { certificateRenewal } from './app/certificate-renewal.ts'
+import { startFounding } from './app/founding.ts'
 import { startIdentityLease } from './app/identity-lease.ts'
 import { openKeyRing } from './app/key-ring.ts'
 import type { OpenedKeyRing } from './app/key-ring.ts'
 import { needsPods, podInformer } from './app/pods.ts'
+import { startThreads } from './app/consensus.ts'
 import { openReplica } from './app/replica.ts'
 import { sharesAuthority } from './app/signing-authorities.ts'
 import { servedKinds } from './app/served-kinds.ts'
@@ -73,7 +76,7 @@ import type { RegistrySwitches } from './registry/calls/query-options.ts'
 import { customKinds } from './resources/crd/custom-kind.ts'
 import { definitionsFor } from './resources/index.ts'
 import { serviceRanges } from './resources/services/service-ranges.ts'
-import type { Outcome } from './store/command.ts'
+import type { ClusterIdentity, Outcome } from './store/command.ts'
 import type { StoreMachine } from './store/store-machine.ts'
 import { Store } from './store/store.ts'
 
@@ -107,6 +110,7 @@ export type App = {
 export async function startApp(config: Config, host: AppHost, seams: AppSeams = {}): Promise<App> {
   const closing = new ShutdownStack()
   try {
+    const workers = startThreads(config, closing)
     const names = namesOf(config['api-domain'])
     const directory = await openDataDirectory({ ...host, config, names, closing })
     const ground = { ...host, config: await withClientPort(config, directory), names, closing }
@@ -114,37 +118,44 @@ export async function startApp(config: Config, host: AppHost, seams: AppSeams = 
     // A member may have been stopped for longer than its certificates are valid.
     renewal.check()
     const site = { ...ground, ...(await ownIdentity(ground, directory)) }
-    return await build(site, { directory, renewal }, seams)
+    return await build(site, { directory, renewal, workers }, seams)
   } catch (cause) {
     await closing.all()
     throw cause
   }
 }
 
-type OwnDirectory = { readonly directory: string; readonly renewal: CertificateRenewal }
+type Begun = {
+  readonly directory: string
+  readonly renewal: CertificateRenewal
+  /** See `startThreads`. */
+  readonly workers: StartedThreads | null
+}
 
 async function build(
   site: MemberContext,
-  { directory, renewal }: OwnDirectory,
+  { directory, renewal, workers }: Begun,
   seams: AppSeams,
 ): Promise<App> {
   const { clock, log, onFatal, names, id, joined, closing } = site
   const metrics = new MetricsRegistry()
   const audit = await openAuditTrail(site, metrics)
-  const disk = watchDisk(site, directory)
   const keys = memberKeys(site, directory, joined === null ? 'maybe-alone' : 'among-others')
   const threads = new ConsensusMetrics()
-  const replica = await openReplica(site, {
-    ...{ directory, keys, threads },
+  const opening = openReplica(site, {
+    ...{ directory, keys, threads, workers },
     onMachine: (opened) => seams.machine?.(opened),
   })
+  // Measured while the threads open the log.
+  const disk = watchDisk(site, directory)
+  const replica = await opening
   const { node, machine } = replica
   const consensus: Consensus<Outcome> = seams.consensus === undefined ? node : seams.consensus(node)
   const store = new Store({ consensus, machine, clock, limits: storeLimits })
   closing.add(() => store.close())
   const encryption = await startEncryption(site, { store, machine, node, directory }, metrics)
   const objects = encryption.store
-  const { bootstrap, watch } = startUpkeep(site, { store, machine, consensus, keys })
+  const watch = startUpkeep(site, { store, machine, consensus })
   replica.judgedBy(watch.guard)
   closing.add(logLeaderChanges({ consensus, clock, log }))
   const keyRing = openKeyRing(site, { directory, store, machine })
@@ -161,6 +172,7 @@ async function build(
   const caughtUp = new CaughtUp({ consensus, clock })
   caughtUp.start()
   closing.add(() => caughtUp.close())
+  const policy = policyObjects(names, defaultPolicy(names))
   const { catalog, served, registry, controllers, webhooks } = startRegistry(site, {
     store: objects,
     machine,
@@ -173,8 +185,11 @@ async function build(
     keyRing,
     watches,
     metrics,
+    policy,
     components: () => componentHealth({ store: objects, names, checks: health.readyz }),
   })
+  const { identity } = startFounding(site, { store: objects, consensus, keys, catalog, policy })
+  startControllers(site, controllers, identity)
   const health = watchHealth({
     ...{ clock, store, machine, consensus, watch, caughtUp },
     livezGraceMs: site.config['livez-grace-period'],
@@ -222,8 +237,8 @@ async function build(
     const { name } = site.config
     closing.add(logCatchUp({ ...{ consensus, clock, log, name, joined }, reports: watch.reports }))
   }
-  void bootstrap.identity.then((identity) => {
-    const refusal = checkIdentity(identity, {
+  void identity.then((founded) => {
+    const refusal = checkIdentity(founded, {
       names,
       selfMade: keys.kubeconfig === null ? null : keys.fingerprints,
     })
@@ -259,6 +274,7 @@ type RegistryOptions = {
   readonly keyRing: OpenedKeyRing
   readonly watches: WatchMetrics
   readonly metrics: MetricsRegistry
+  readonly policy: readonly PolicyObject[]
   readonly components: () => readonly ComponentHealth[]
 }
 
@@ -271,8 +287,8 @@ type StartedRegistry = {
 }
 
 /**
- * Starts the catalog of all kinds, also of those that are not served, the registry of their verbs,
- * and the controllers of their objects.
+ * Starts the catalog of all kinds, also of those that are not served, and the registry of their
+ * verbs. Builds the controllers of their objects.
  */
 function startRegistry(site: MemberContext, options: RegistryOptions): StartedRegistry {
   const { clock, random, log, names, closing, config } = site
@@ -317,7 +333,7 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     ...{ registry, store, consensus, clock, names, catalog, definitions, pods, log },
     kindsApplied: () => custom.untilCurrent(),
     members: () => machine.configuration.members.map((member) => member.id),
-    policy: policyObjects(names, defaultPolicy(names)),
+    policy: options.policy,
     ...{ tokens, rootCa, trust },
     onKeysChanged: (listener) => shared.onChange(listener),
     // A member with a signing key in a file does not maintain the keys that the members share.
@@ -328,15 +344,32 @@ function startRegistry(site: MemberContext, options: RegistryOptions): StartedRe
     endedPodsMax: config['terminated-pod-gc-threshold'],
     ranges,
   })
-  controllers.start()
   if (needsPods(config)) pods.start()
   custom.start()
   closing.add(() => {
-    controllers.stop()
     pods.close()
     custom.close()
   })
   return { catalog, served, registry, controllers, webhooks: operated }
+}
+
+/**
+ * Starts the controllers once the cluster is founded: the founding stores objects that they would
+ * create otherwise.
+ */
+function startControllers(
+  { closing }: MemberContext,
+  controllers: Controllers,
+  identity: Promise<ClusterIdentity>,
+): void {
+  let isClosed = false
+  void identity.then(() => {
+    if (!isClosed) controllers.start()
+  })
+  closing.add(() => {
+    isClosed = true
+    controllers.stop()
+  })
 }
 
 function startAdmission(

@@ -46,6 +46,12 @@ export type CoreConfig = {
    * may have made, if that is longer than `electionTicks`. Unset: that promise was not longer.
    */
   readonly formerPromiseTicks?: number
+  /**
+   * A member that has not taken part in any term campaigns after this many ticks: one member of a
+   * new cluster, so that the others do not wait for an election timeout. Unset: after an election
+   * timeout.
+   */
+  readonly firstElectionTicks?: number
   /** Draws election timeouts only; seeded in simulation. */
   readonly random: Random
 }

@@ -174,7 +174,7 @@ export function newState(config: CoreConfig, recovered: Recovered, applied: LogI
     commit,
     applied,
     electionElapsed: 0,
-    electionDue: config.electionTicks + config.random.below(config.electionTicks),
+    electionDue: firstElectionDue(config, hardState.term),
     heartbeatElapsed: 0,
     calmTicks: 0,
     acceptedTo: noIndex,
@@ -191,6 +191,12 @@ export function newState(config: CoreConfig, recovered: Recovered, applied: LogI
     contactCounted: false,
     outbox: newOutbox(promise, hardState.commit, applied),
   }
+}
+
+/** An election at term 0 cannot replace a leader: an operating cluster rejects the pre-vote. */
+function firstElectionDue(config: CoreConfig, term: Term): number {
+  const drawn = config.electionTicks + config.random.below(config.electionTicks)
+  return term === 0 ? (config.firstElectionTicks ?? drawn) : drawn
 }
 
 function newOutbox(promise: DurableVote, commitHanded: LogIndex, applied: LogIndex): Outbox {

@@ -225,8 +225,18 @@ export function coreConfigOf(options: NodeOptions, random: CoreConfig['random'])
     readRoundsMax: limits.readRoundsMax,
     leasePromiseMs: leasePromiseMs(timing),
     ...formerPromiseTicks(timing),
+    ...(isFirstCandidate(options) ? { firstElectionTicks } : {}),
     random,
   }
+}
+
+/** The other founders learn within these ticks that the cluster is founded, and begin to vote. */
+const firstElectionTicks = 2
+
+/** Of a new cluster, the voter with the lowest ID campaigns first. */
+function isFirstCandidate({ id, members }: NodeOptions): boolean {
+  const voters = members.filter(({ role }) => role === 'voter')
+  return id === Math.min(...voters.map((voter) => voter.id))
 }
 
 /** Returns the first configuration of a new cluster: equal lists give equal configurations. */

@@ -1,4 +1,4 @@
-import { workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import { assert } from '../../base/assert.ts'
 import { LogError } from '../log/errors.ts'
 import { FileDisk } from '../log/file-disk.ts'
@@ -15,9 +15,10 @@ import type { LogThreadData } from './threads.ts'
 
 /* Entry point of the log thread. Only the disk makes it wait. */
 
-const data: unknown = workerData
-assert(isLogThreadData(data), 'this file is the entry point of a log thread')
-void run(data)
+parentPort?.once('message', (data: unknown) => {
+  assert(isLogThreadData(data), 'a log thread begins with its data')
+  void run(data)
+})
 
 /** Starts the log actor. A failure ends the thread: the rejection is not handled. */
 async function run(own: LogThreadData): Promise<void> {

@@ -1,8 +1,10 @@
-import { workerData } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../base/assert.ts'
+import { isRecord } from '../../base/record.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { LogToRaft, RaftToLog } from '../log/log-protocol.ts'
 import { MemoryNetwork, MemoryTransport } from '../transport/memory-transport.ts'
+import type * as GrpcTransportModule from '../transport/grpc-transport.ts'
 import type { GrpcTransport } from '../transport/grpc-transport.ts'
 import type { Transport } from '../ports.ts'
 import { MessagePortChannel } from './message-port-channel.ts'
@@ -16,9 +18,15 @@ import type { RaftThreadData } from './threads.ts'
 
 /* Entry point of the raft thread: core, ticks and peer links. It touches no file. */
 
-const data: unknown = workerData
-assert(isRaftThreadData(data), 'this file is the entry point of a raft thread')
-void run(data)
+/** Loaded only if there are peers, because loading it takes most of the start of this thread. */
+const loadTransport = (): Promise<typeof GrpcTransportModule> => import('../transport/grpc-transport.ts')
+
+parentPort?.once('message', (data: unknown) => {
+  assert(isRaftThreadData(data), 'a raft thread begins with its data')
+  void run(data)
+})
+const own: unknown = workerData
+if (isRecord(own) && own['hasPeers'] === true) void loadTransport()
 
 /** Starts the raft actor. A failure ends the thread: the rejection is not handled. */
 async function run(own: RaftThreadData): Promise<void> {
@@ -29,8 +37,7 @@ async function run(own: RaftThreadData): Promise<void> {
   const api = new MessagePortChannel<RaftToApi, ApiToRaft>({ port: own.api, lifetime: 'ref' })
   const log = new MessagePortChannel<RaftToLog, LogToRaft>({ port: own.log, lifetime: 'ref' })
   if (own.transport !== null) {
-    // Loaded only if there are peers, because loading it takes most of the start of this thread.
-    const { GrpcTransport } = await import('../transport/grpc-transport.ts')
+    const { GrpcTransport } = await loadTransport()
     links = new GrpcTransport({
       ...own.transport,
       clock,

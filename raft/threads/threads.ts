@@ -18,7 +18,46 @@ import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
 import { oneLine } from '../protocol/one-line.ts'
 import { ThreadEnd } from './thread-end.ts'
 
+/**
+ * The threads of a member. They may be started before it is known what they work on: starting a
+ * thread and loading its program takes as long as reading the keys and the configuration.
+ */
+export class StartedThreads {
+  readonly log: Worker
+  readonly raft: Worker
+  #isUsed = false
+
+  /** @param hasPeers loads what connects to peers, too */
+  constructor({ hasPeers }: { readonly hasPeers: boolean }) {
+    this.log = started('./log-thread.js', 'orch-log', { role: 'log' })
+    this.raft = started('./raft-thread.js', 'orch-raft', { role: 'raft', hasPeers })
+  }
+
+  /** Gives the threads their work. From now on they keep the process alive. */
+  begin(log: LogThreadData, raft: RaftThreadData): void {
+    this.#isUsed = true
+    this.log.ref()
+    this.raft.ref()
+    this.log.postMessage(log, [log.raft, log.api])
+    this.raft.postMessage(raft, [raft.api, raft.log])
+  }
+
+  /** Ends threads that have not begun. */
+  async close(): Promise<void> {
+    if (!this.#isUsed) await Promise.all([this.log.terminate(), this.raft.terminate()])
+  }
+}
+
+/** The thread does not keep the process alive. */
+function started(file: string, name: string, workerData: object): Worker {
+  const worker = new Worker(new URL(file, import.meta.url), { name, workerData })
+  worker.unref()
+  return worker
+}
+
 export type ThreadedNodeOptions = {
+  /** Unset: the threads are started now. */
+  readonly threads?: StartedThreads
   readonly node: NodeOptions
   /** Directory of the log; it is created if it does not exist. */
   readonly logDirectory: string
@@ -45,7 +84,7 @@ export type ThreadedNodeOptions = {
   readonly onMeasured: (measured: Measured) => void
 }
 
-/** The data that the raft thread receives at its start: plain data and ports. */
+/** The data that the raft thread begins with: plain data and ports. */
 export type RaftThreadData = {
   readonly role: 'raft'
   readonly node: NodeOptions
@@ -60,7 +99,7 @@ export type RaftThreadData = {
   readonly stopFlag: SharedArrayBuffer
 }
 
-/** The data that the log thread receives at its start: plain data and ports. */
+/** The data that the log thread begins with: plain data and ports. */
 export type LogThreadData = {
   readonly role: 'log'
   readonly directory: string
@@ -102,8 +141,9 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     lease: lease.buffer,
     stopFlag: ThreadEnd.shared(),
   }
-  const logThread = startThread('./log-thread.js', 'orch-log', logData, [logData.raft, logData.api])
-  const raftThread = startThread('./raft-thread.js', 'orch-raft', raftData, [raftData.api, raftData.log])
+  const threads = options.threads ?? new StartedThreads({ hasPeers: options.transport !== null })
+  const { log: logThread, raft: raftThread } = threads
+  threads.begin(logData, raftData)
   const raftEnd = new ThreadEnd(raftThread, raftData.stopFlag)
   const reader = new ChannelLogReader(log)
   const close = async (): Promise<void> => {
@@ -137,13 +177,4 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     })
   }
   return raftNode
-}
-
-function startThread(
-  file: string,
-  name: string,
-  workerData: RaftThreadData | LogThreadData,
-  transferList: readonly MessagePort[],
-): Worker {
-  return new Worker(new URL(file, import.meta.url), { name, workerData, transferList: [...transferList] })
 }

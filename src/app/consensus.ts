@@ -9,6 +9,7 @@ import {
   defaultLimits,
   defaultTiming,
   defaultTransportLimits,
+  StartedThreads,
   inlineNode,
   threadedNode,
 } from '../../raft/index.ts'
@@ -19,6 +20,7 @@ import { limits } from '../config/limits.ts'
 import type { Outcome } from '../store/command.ts'
 import { FileClusterRecord } from '../data-dir/cluster-record-file.ts'
 import { fingerprintOf, foundingOf, hasLog } from '../data-dir/founding.ts'
+import type { ShutdownStack } from './shutdown-stack.ts'
 import type { MemberKeys } from '../pki/member-keys.ts'
 import { lowerPromise, promisedMs } from '../data-dir/lease-promise.ts'
 import { FilePeerBook } from '../data-dir/peer-book-file.ts'
@@ -36,12 +38,26 @@ export type ConsensusDependencies = {
   readonly joined: Joining | null
   readonly directory: string
   readonly keys: MemberKeys
+  /** null: see `startThreads`. */
+  readonly workers: StartedThreads | null
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
   readonly onFatal: (cause: unknown) => void
   /** Called with measurements of the threads, about once a second. */
   readonly onMeasured: (measured: Measured) => void
+}
+
+/**
+ * Starts the threads of consensus before the rest of the member, whose start then takes place at
+ * the same time. Returns null for a single member that stores nothing.
+ */
+export function startThreads(config: Config, closing: ShutdownStack): StartedThreads | null {
+  const hasPeers = config['peer-cert-file'] !== ''
+  if (config['in-memory'] && !hasPeers) return null
+  const threads = new StartedThreads({ hasPeers })
+  closing.add(() => threads.close())
+  return threads
 }
 
 /**
@@ -80,6 +96,7 @@ export function openConsensus(config: Config, dependencies: ConsensusDependencie
   const membersChanged =
     dependencies.joined === null && founding !== '' && founding !== fingerprintOf(initial)
   const opened = threadedNode<Outcome>({
+    ...(dependencies.workers === null ? {} : { threads: dependencies.workers }),
     node: { ...node, membersChanged, timing: { ...node.timing, promisedMs: owedMs } },
     clock,
     random,

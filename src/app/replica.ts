@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { RaftNode } from '../../raft/index.ts'
+import type { RaftNode, StartedThreads } from '../../raft/index.ts'
 import type { StateGuard } from '../state-agreement/state-guard.ts'
 import type { Outcome } from '../store/command.ts'
 import type { KeyValueDatabases } from '../store/disk/key-value-store.ts'
@@ -28,6 +28,8 @@ export type ReplicaDependencies = {
   readonly directory: string
   readonly keys: MemberKeys
   readonly threads: ConsensusMetrics
+  /** See `ConsensusDependencies`. */
+  readonly workers: StartedThreads | null
   readonly onMachine: (machine: StoreMachine) => void
 }
 
@@ -40,9 +42,9 @@ const leaveMsMax = 3000
  */
 export async function openReplica(site: MemberContext, dependencies: ReplicaDependencies): Promise<Replica> {
   const { clock, random, log, onFatal, config, cluster, id, joined, closing } = site
-  const { directory, keys, threads } = dependencies
+  const { directory, keys, threads, workers } = dependencies
   const node = openConsensus(config, {
-    ...{ cluster, id, joined, directory, keys, clock, random, log, onFatal },
+    ...{ cluster, id, joined, directory, keys, workers, clock, random, log, onFatal },
     onMeasured: (measured) => threads.take(measured),
   })
   let opened: StoreMachine | null = null
@@ -51,11 +53,12 @@ export async function openReplica(site: MemberContext, dependencies: ReplicaDepe
     await node.stop(clock.monotonicMs() + leaveMsMax)
     await opened?.close()
   })
-  const { base, lastIndex, repaired, damage } = await node.recovered
-  if (repaired !== null) log.warn({ repaired }, 'the log was repaired')
-  const databases = config['in-memory']
+  // Loaded while the threads open the log.
+  const opening = config['in-memory']
     ? new MemoryKeyValueDatabases()
-    : await onDisk(join(directory, databaseFolder))
+    : onDisk(join(directory, databaseFolder))
+  const [{ base, lastIndex, repaired, damage }, databases] = await Promise.all([node.recovered, opening])
+  if (repaired !== null) log.warn({ repaired }, 'the log was repaired')
   if (damage !== null && (await hasNewerDatabase(databases, base.index))) {
     throw new StartError('data-directory', withReplacement(damage, config))
   }

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { removedExitCode } from '../membership/removal.ts'
 import { fetchStatus } from './cluster-status.ts'
@@ -15,6 +14,7 @@ import { call, readAllEndpoints } from './member-client.ts'
 import type { Endpoint } from '../credentials/endpoint.ts'
 import { forgetProcess, logLength, logTail, processState, signalProcess, startProcess } from './process.ts'
 import type { ProcessState, Started } from './process.ts'
+import { isOnPath } from './on-path.ts'
 import { prepareRestored } from './restore-local.ts'
 import type { RestoreFrom } from './restore-local.ts'
 import { shownPath } from './shown-path.ts'
@@ -22,6 +22,8 @@ import { formatTable, sleep } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
 const pollMs = 100
+/** A new cluster is ready soon. */
+const readyPollMs = 50
 const readyTimeoutMs = 2000
 /** The exit code of a child process arrives shortly after its end. */
 const exitCodeMsMax = 1000
@@ -155,7 +157,7 @@ export async function waitReady(
     }
     if (waiting.size === 0) return
     if (terminal.clock.monotonicMs() > endMs) throw await late(waiting, endpoints, timeoutMs)
-    await sleep(terminal.clock, pollMs)
+    await sleep(terminal.clock, readyPollMs)
   }
 }
 
@@ -357,7 +359,7 @@ function nextSteps(cluster: LocalCluster, program: string): readonly string[] {
   const domain = first === undefined ? '' : String(domainOf(first))
   const heading = `${cluster.members.length} member(s) ready, API domain ${domain}. Next:`
   const leader = `  ${program} member transfer-leader --kubeconfig ${kubeconfig}`
-  const steps = spawnSync('kubectl', ['version', '--client']).error
+  const steps = !isOnPath('kubectl')
     ? [
         `  curl --cacert ${directory}/pki/ca.crt --cert ${directory}/pki/admin.crt --key ${directory}/pki/admin.key \\`,
         `    https://127.0.0.1:${first?.clientPort ?? 0}/api/v1/namespaces`,

@@ -3,8 +3,7 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { Consensus } from '../../raft/index.ts'
 import type { Names } from '../api/metadata/names.ts'
-import { bootstrapOperations } from '../resources/bootstrap-objects.ts'
-import type { ClusterIdentity, Outcome, Settings } from '../store/command.ts'
+import type { ClusterIdentity, Operation, Outcome, Settings } from '../store/command.ts'
 import { StoreError } from '../store/store-errors.ts'
 import { memberObjectsLevel } from '../store/machine/feature-level.ts'
 import type { ObjectStore } from '../store/object-store.ts'
@@ -15,6 +14,8 @@ export type BootstrapDependencies = {
   readonly clock: Clock
   readonly random: Random
   readonly names: Names
+  /** Returns writes of the first objects, each with its own condition. */
+  readonly operations: () => readonly Operation[]
   readonly fingerprints: Readonly<Record<string, string>>
   readonly settings: Settings
   /** The feature level that the cluster begins with. */
@@ -33,6 +34,7 @@ export class Bootstrap {
   readonly #known: Promise<ClusterIdentity>
   #resolveIdentity: (identity: ClusterIdentity) => void = () => undefined
   #timer: Timer | null = null
+  #stopListening: () => void = () => undefined
   #proposing = false
 
   constructor(dependencies: BootstrapDependencies) {
@@ -67,10 +69,22 @@ export class Bootstrap {
       }
     }
     this.#timer = this.#dependencies.clock.every(periodMs, look)
+    this.#stopListening = this.#onLeading(look)
     look()
   }
 
+  /** Calls `listener` when this member begins to lead. @returns a function that unsubscribes it */
+  #onLeading(listener: () => void): () => void {
+    let isLeading = false
+    return this.#dependencies.consensus.onStatus(({ role }) => {
+      if ((role === 'leader') === isLeading) return
+      isLeading = !isLeading
+      if (isLeading) listener()
+    })
+  }
+
   stop(): void {
+    this.#stopListening()
     this.#timer?.cancel()
     this.#timer = null
   }
@@ -91,8 +105,8 @@ export class Bootstrap {
   }
 
   async #propose(): Promise<void> {
-    const { store, consensus, clock, random, names, fingerprints, settings, featureLevel } =
-      this.#dependencies
+    const { store, consensus, clock, random, names, operations } = this.#dependencies
+    const { fingerprints, settings, featureLevel } = this.#dependencies
     const { clusterId } = consensus
     assert(clusterId !== null, 'a leader leads a founded cluster')
     const identity: ClusterIdentity = {
@@ -101,13 +115,15 @@ export class Bootstrap {
       continueTokenKey: random.bytes(32),
       keyFingerprints: fingerprints,
     }
-    const operations = bootstrapOperations(names, { clock, random })
+    // An object that exists already would have the whole command refused.
+    const view = store.view()
+    const missing = operations().filter(({ key }) => view.get(key) === null)
     const { members } = consensus.status.decided
     const founding = { members, atMs: Math.floor(clock.wallMs()) }
     try {
       await store.write(
         {
-          ...{ kind: 'bootstrap', identity, settings, operations, featureLevel },
+          ...{ kind: 'bootstrap', identity, settings, operations: missing, featureLevel },
           ...(featureLevel < memberObjectsLevel ? {} : { founding }),
         },
         clock.monotonicMs() + proposalMsMax,

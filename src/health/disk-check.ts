@@ -21,9 +21,8 @@ const believableSyncMs = 0.01
 const syncsOfAnElection = 3
 
 /**
- * Measures how fast the disk under the data directory makes small writes durable, before the log
- * needs it, and logs the consequences. A disk that cannot be measured is logged as such; the log
- * will meet the same error.
+ * Measures how fast the disk under the data directory makes small writes durable, and logs the
+ * consequences. A disk that cannot be measured is logged as such; the log will meet the same error.
  */
 export function probeDisk(
   directory: string,

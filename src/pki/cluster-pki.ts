@@ -8,6 +8,7 @@ import { readCertificate } from './certificate.ts'
 import type { Certificate } from './certificate.ts'
 import { PkiError } from './errors.ts'
 import { makeDirectory, readFileIfThere, writeNewFile } from './files.ts'
+import type { Lifetime } from './files.ts'
 import { generateKeyPair, privateKeyPem, readPrivateKey } from './keys.ts'
 import { samePublicKey } from './keys.ts'
 import type { KeyPair } from './keys.ts'
@@ -33,6 +34,8 @@ export type ClusterPkiOptions = {
   readonly members: readonly PkiMember[]
   readonly clock: Pick<Clock, 'wallMs'>
   readonly random: Random
+  /** Unset: `lasting`. */
+  readonly lifetime?: Lifetime
 }
 
 /** Paths of the files that a run created or changed, and of those that it kept. */
@@ -163,14 +166,15 @@ class ClusterPki {
   }
 
   #kubeconfig(): void {
-    const { kubeconfigPath, members } = this.#options
+    const { kubeconfigPath, members, lifetime } = this.#options
     if (kubeconfigPath === null) return
-    const answer = ensureKubeconfig(kubeconfigPath, {
+    const content = {
       servers: members.map(({ name, serverUrl }) => ({ name, url: serverUrl })),
       authorityPem: readFileIfThere(this.#paths.ca.certificate) ?? '',
       certificatePem: readFileIfThere(this.#paths.admin.certificate) ?? '',
       keyPem: readFileIfThere(this.#paths.admin.key) ?? '',
-    })
+    }
+    const answer = ensureKubeconfig(kubeconfigPath, content, lifetime)
     if (answer === 'kept') this.#kept.push(kubeconfigPath)
     else this.#made.push(kubeconfigPath)
   }
@@ -190,7 +194,7 @@ class ClusterPki {
   }
 
   #write(path: string, text: string, secrecy: 'secret' | 'public'): void {
-    writeNewFile(path, text, secrecy)
+    writeNewFile(path, text, secrecy, this.#options.lifetime)
     this.#made.push(path)
   }
 

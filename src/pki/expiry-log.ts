@@ -35,10 +35,14 @@ export function urgencyOf({ certificate, plan }: CertificateInUse, nowMs: number
   return isBelow(soon) ? 'soon' : null
 }
 
+/** Reading all certificates would delay the start. */
+const firstLookMs = 2000
+
 /** Logs each certificate that expires soon once a day, and also when its expiry becomes urgent. */
 export class ExpiryLog {
   readonly #dependencies: ExpiryLogDependencies
   #timer: Timer | null = null
+  #first: Timer | null = null
   /** The last log line about each certificate, by use and fingerprint. */
   #logged: ReadonlyMap<string, Logged> = new Map<string, Logged>()
 
@@ -47,11 +51,13 @@ export class ExpiryLog {
   }
 
   start(): void {
-    this.#timer = this.#dependencies.clock.every(periodMs, () => this.look())
-    this.look()
+    const { clock } = this.#dependencies
+    this.#timer = clock.every(periodMs, () => this.look())
+    this.#first = clock.after(firstLookMs, () => this.look())
   }
 
   close(): void {
+    this.#first?.cancel()
     this.#timer?.cancel()
     this.#timer = null
   }

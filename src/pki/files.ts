@@ -28,20 +28,28 @@ export function makeDirectory(path: string): void {
   for (let at = directory; at.length >= made.length; at = dirname(at)) syncDirectory(dirname(at))
 }
 
+/** `passing`: for a file that is deleted when the process ends, so it need not be durable. */
+export type Lifetime = 'lasting' | 'passing'
+
 /**
  * Creates a file atomically and durably; never replaces an existing one.
  *
  * @throws PkiError `exists`, `unusable`
  */
-export function writeNewFile(path: string, text: string, secrecy: Secrecy): void {
-  const aside = writeAside(path, text, secrecy)
+export function writeNewFile(
+  path: string,
+  text: string,
+  secrecy: Secrecy,
+  lifetime: Lifetime = 'lasting',
+): void {
+  const aside = writeAside(path, text, secrecy, lifetime)
   try {
     // A hard link, unlike a rename, fails if the target exists.
     translated(`${path} cannot be made`, () => linkUnlessThere(aside, path))
   } finally {
     discard(aside)
   }
-  syncDirectory(dirname(path))
+  if (lifetime === 'lasting') syncDirectory(dirname(path))
 }
 
 function linkUnlessThere(aside: string, path: string): void {
@@ -178,11 +186,12 @@ function refusedDirectory(cause: unknown): string | null {
   return `the file system of ${dirname(cause.path)} makes no directories; give another path`
 }
 
-function writeAside(path: string, text: string, secrecy: Secrecy): string {
-  return translated(`${path} cannot be written`, () => writeTo(`${path}${asideSuffix}`, text, secrecy))
+function writeAside(path: string, text: string, secrecy: Secrecy, lifetime: Lifetime = 'lasting'): string {
+  const aside = `${path}${asideSuffix}`
+  return translated(`${path} cannot be written`, () => writeTo(aside, text, secrecy, lifetime))
 }
 
-function writeTo(aside: string, text: string, secrecy: Secrecy): string {
+function writeTo(aside: string, text: string, secrecy: Secrecy, lifetime: Lifetime): string {
   // Left by a crashed process; no other process uses this name.
   rmSync(aside, { force: true })
   const file = openSync(aside, 'wx', secrecy === 'secret' ? 0o600 : 0o644)
@@ -190,7 +199,7 @@ function writeTo(aside: string, text: string, secrecy: Secrecy): string {
     try {
       // `writeSync` may store only the beginning.
       writeFileSync(file, text)
-      fsyncSync(file)
+      if (lifetime === 'lasting') fsyncSync(file)
     } finally {
       closeSync(file)
     }

@@ -3,6 +3,7 @@ import { parse, stringify } from 'yaml'
 import { isRecord } from '../../base/record.ts'
 import { PkiError } from './errors.ts'
 import { readFileIfThere, replaceFile, writeNewFile } from './files.ts'
+import type { Lifetime } from './files.ts'
 
 export type KubeconfigContent = {
   /** At least one server; the first one becomes the current context of a new file. */
@@ -44,13 +45,17 @@ export function kubeconfig(content: KubeconfigContent, currentContext: string): 
  *
  * @throws PkiError `malformed` when the file is not a kubeconfig
  */
-export function ensureKubeconfig(path: string, content: KubeconfigContent): 'made' | 'kept' {
+export function ensureKubeconfig(
+  path: string,
+  content: KubeconfigContent,
+  lifetime: Lifetime = 'lasting',
+): 'made' | 'kept' {
   const first = content.servers[0]
   if (first === undefined) throw new PkiError('refused', 'a cluster has at least one member')
   const wanted = kubeconfig(content, first.name)
   const text = readFileIfThere(path)
   if (text === null) {
-    writeNewFile(path, stringify(wanted), 'secret')
+    writeNewFile(path, stringify(wanted), 'secret', lifetime)
     return 'made'
   }
   const present = parseConfig(path, text)

@@ -132,6 +132,7 @@ function selfMade({ config, clock, random }: MemberKeysDependencies, directory: 
     kubeconfigPath: kubeconfig,
     members: [{ name: config.name, hosts: ownHosts(config), serverUrl: `https://${clientAddress(config)}` }],
     ...{ clock, random },
+    lifetime: config['in-memory'] ? 'passing' : 'lasting',
   })
   const server = ownServerKeys(config, directory)
   // The first authority identifies the cluster of the directory, even after it was replaced.

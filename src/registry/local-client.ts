@@ -10,6 +10,7 @@ import type { OtherRevision } from '../store/command.ts'
 import type { VerbResponse, Registry, VerbRequest } from './calls/verb.ts'
 import type { AnyObject, ResourceDefinition } from './kinds/definition.ts'
 import type { Propagation } from './calls/delete-options.ts'
+import { ownUserAgent } from './calls/own-user-agent.ts'
 import type { Target } from './calls/request.ts'
 
 export type LocalClientOptions = {
@@ -174,8 +175,6 @@ export class LocalClient {
   }
 }
 
-/** The manager of the fields that the server's own controllers write. */
-const ownUserAgent = 'orch-apiserver'
 const neverAborted = new AbortController().signal
 const noQuery: ReadonlyMap<string, readonly string[]> = new Map()
 const noBody = new Uint8Array(0)

@@ -1,11 +1,14 @@
+import type { Names } from '../../api/metadata/names.ts'
 import { missingRules } from '../../auth/missing-rules.ts'
 import { clusterRoleAggregation } from '../../controllers/cluster-role-aggregation.ts'
 import { defaultPolicyController } from '../../controllers/default-policy.ts'
 import type { ExpectedObject, PolicyWrites } from '../../controllers/default-policy.ts'
 import { initialObjects, systemPriorities } from '../../controllers/initial-objects.ts'
 import { Informer } from '../../registry/informer.ts'
+import type { Catalog } from '../../registry/kinds/catalog.ts'
 import { parseStored } from '../../registry/kinds/encode.ts'
 import { localApiServices } from '../../resources/aggregation/local-api-services.ts'
+import type { InitialObject } from '../../resources/common/initial-object.ts'
 import { initialFlows } from '../../resources/flows/initial-flows.ts'
 import { prefixOf } from '../../store/key.ts'
 import type { ControllerParts, Stop } from './controller-parts.ts'
@@ -13,6 +16,11 @@ import type { ControllerParts, Stop } from './controller-parts.ts'
 export type PolicyParts = ControllerParts & {
   /** The roles and bindings that the cluster always has. */
   readonly policy: readonly ExpectedObject[]
+}
+
+/** Returns the objects that every cluster has, besides its policy. */
+export function initialObjectsOf(names: Names, catalog: Catalog): readonly InitialObject[] {
+  return [...systemPriorities(names), ...initialFlows(names), ...localApiServices(names, catalog.builtIn())]
 }
 
 /** Starts the controllers of roles, and of the objects that every cluster has. */
@@ -35,11 +43,7 @@ export function startPolicy(parts: PolicyParts): readonly Stop[] {
   })
   const initial = initialObjects({
     ...shared,
-    expected: [
-      ...systemPriorities(names),
-      ...initialFlows(names),
-      ...localApiServices(names, catalog.builtIn()),
-    ],
+    expected: initialObjectsOf(names, catalog),
     onError: (name, cause) => log.warn({ name, err: cause }, 'object of every cluster not stored yet'),
   })
   clusterRoles.start()

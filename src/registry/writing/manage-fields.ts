@@ -82,7 +82,7 @@ type Preparing = {
 /**
  * Returns the paths that the server set, changed or removed in an object. @throws TooManyPathsError
  */
-function setByServer(type: MergeType, { shaped, prepared, pathsMax }: Preparing): FieldSet {
+export function setByServer(type: MergeType, { shaped, prepared, pathsMax }: Preparing): FieldSet {
   if (shaped === prepared) return emptySet
   const { added, modified, removed } = compareValues(type, shaped, prepared, new PathBudget(pathsMax))
   return union(union(added, modified), removed)

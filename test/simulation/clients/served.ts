@@ -4,6 +4,7 @@ import { allowsEverything } from '../../support/fakes/allow-all-reviewers.ts'
 import { admissionChain } from '../../../src/admission/chain.ts'
 import { namespaceLifecycle } from '../../../src/admission/namespace-lifecycle.ts'
 import { Bootstrap } from '../../../src/controllers/bootstrap.ts'
+import { bootstrapOperations } from '../../../src/resources/bootstrap-objects.ts'
 import { Controllers } from '../../../src/app/controllers/controllers.ts'
 import { podInformer } from '../../../src/app/pods.ts'
 import { namesOf } from '../../../src/api/metadata/names.ts'
@@ -104,6 +105,7 @@ export class Served extends ApiProcess {
       clock,
       random,
       names,
+      operations: () => bootstrapOperations(names, { clock, random }),
       fingerprints: {},
       settings,
       featureLevel,

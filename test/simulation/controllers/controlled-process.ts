@@ -10,6 +10,7 @@ import { podInformer } from '../../../src/app/pods.ts'
 import { authenticatedUser, GROUP_MASTERS } from '../../../src/auth/user.ts'
 import { CONTROLLERS } from '../../../src/config/controllers-flag.ts'
 import { Bootstrap } from '../../../src/controllers/bootstrap.ts'
+import { bootstrapOperations } from '../../../src/resources/bootstrap-objects.ts'
 import { CustomKindSync } from '../../../src/controllers/custom-kind-sync.ts'
 import { definitionsPrefix, knownDefinition } from '../../../src/controllers/custom-definition-summary.ts'
 import type { Registry } from '../../../src/registry/calls/verb.ts'
@@ -108,6 +109,7 @@ export class ControlledProcess extends ApiProcess implements Endpoint {
     this.client = new LocalClient({ registry: verbs, clock, user, timeoutMs: clientTimeoutMs })
     const bootstrap = new Bootstrap({
       ...{ store, consensus, clock, random, names, fingerprints: {}, featureLevel: featureLevelMax },
+      operations: () => bootstrapOperations(names, { clock, random }),
       settings: {
         ...{ historyWindowMs: 3_000, historyEventsMin: 100 },
         ...{ objectBytesMax: defaultStoreLimits.commandBytesMax, storageBytesMax: null },

@@ -85,3 +85,15 @@ void test('a member whose log is about to be replaced does not campaign until th
     ],
   )
 })
+
+void test('the first candidate of a new cluster does not wait for an election timeout', () => {
+  const options = { firstElectionTicks: 2 }
+  const first = new Solo({ options })
+  first.tick(1)
+  assert.deepEqual(first.takeAll('pre-vote-request'), [])
+  first.tick(1)
+  assert.equal(first.takeAll('pre-vote-request').length, 2)
+  const later = new Solo({ options, log: [1], term: 1 })
+  later.tick(3)
+  assert.deepEqual(later.takeAll('pre-vote-request'), [])
+})

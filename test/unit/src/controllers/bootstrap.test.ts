@@ -9,6 +9,7 @@ import { SeededRandom } from '../../../../base/random.ts'
 import { emptyConfiguration } from '../../../../raft/index.ts'
 import { namesOf } from '../../../../src/api/metadata/names.ts'
 import { Bootstrap } from '../../../../src/controllers/bootstrap.ts'
+import { bootstrapOperations } from '../../../../src/resources/bootstrap-objects.ts'
 import type { Command } from '../../../../src/store/command.ts'
 import { StoreError } from '../../../../src/store/store-errors.ts'
 import { initialSettings } from '../../../../src/store/machine/state.ts'
@@ -16,6 +17,8 @@ import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
 import type { MemoryStore } from '../../../../fixtures/memory-store.ts'
 import { encoded, namespaceKey } from '../../../../fixtures/store-kit.ts'
+
+const names = namesOf('orch.io')
 
 /** Each attempt to found a cluster draws new keys. */
 class CountingRandom extends SeededRandom {
@@ -39,7 +42,8 @@ async function bench(): Promise<Bench> {
   const memory = await openMemoryStore({ clock })
   const { store, consensus } = memory
   const bootstrap = new Bootstrap({
-    ...{ store, consensus, clock, random, names: namesOf('orch.io'), fingerprints: {} },
+    ...{ store, consensus, clock, random, names, fingerprints: {} },
+    operations: () => bootstrapOperations(names, { clock, random }),
     settings: initialSettings,
     featureLevel: 1,
   })
@@ -68,6 +72,19 @@ void test('a write that came first does not keep a cluster from being founded', 
   bootstrap.start(unexpected)
   await clock.advance(1000)
   assert.ok(store.identity !== null)
+  await close()
+})
+
+void test('an object that exists already does not keep a cluster from being founded', async () => {
+  const { bootstrap, clock, store, close } = await bench()
+  const key = namespaceKey('default')
+  const early = { kind: 'put', key, conditions: [], object: encoded('default') } as const
+  await store.write({ kind: 'write', operations: [early] }, clock.monotonicMs() + 1000)
+  const before = store.view().get(key)?.revision
+  bootstrap.start(unexpected)
+  await clock.advance(1000)
+  assert.ok(store.identity !== null)
+  assert.equal(store.view().get(key)?.revision, before)
   await close()
 })
 
@@ -105,7 +122,9 @@ void test('a cluster begins with the committed members, even while one is being 
     commands.push(command)
     return store.write(command, deadlineMs)
   }
-  const parts = { clock, random: new SeededRandom(1), names: namesOf('orch.io'), fingerprints: {} }
+  const random = new SeededRandom(1)
+  const operations = () => bootstrapOperations(names, { clock, random })
+  const parts = { clock, random, names, operations, fingerprints: {} }
   const bootstrap = new Bootstrap({
     ...parts,
     store: replaced(store, 'write', writes),
