@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../base/clock.ts'
-import { ConsensusError } from '../../raft/index.ts'
+import { ConsensusError, quietHeartbeats } from '../../raft/index.ts'
 import type { Consensus, ReadPort } from '../../raft/index.ts'
 
 /** Period of the look at the proof. */
@@ -11,6 +11,10 @@ const dueMs = 1000
  * so the next one has usually arrived by then.
  */
 const overdueMs = 2500
+/** If proofs may take longer than this to come with the heartbeats, none is requested so. */
+const withHeartbeatsMsMax = 1000
+/** Age in ms from which a proof is requested then. */
+const aloneMs = 1500
 const attemptMsMax = 1000
 /** Pause after a failed attempt. */
 const pauseMs = 50
@@ -27,18 +31,31 @@ type CaughtUpConsensus = Pick<Consensus<never>, 'barrier'> & {
  * show it. A read barrier does: it opens only when memory contains everything that was acknowledged
  * before the request. Every barrier of this member counts, also those of clients. Without them the
  * member requests one that goes with the heartbeats, and one of its own if that does not arrive.
+ *
+ * Where heartbeats are so rare that it would not arrive in time, the member requests only its own,
+ * and earlier. A proof that is old when the leader fails would expire before another member leads:
+ * an election takes longer there, too.
  */
 export class CaughtUp {
   readonly #consensus: CaughtUpConsensus
   readonly #clock: Clock
+  /** Whether proofs that go with the heartbeats arrive in time. */
+  readonly #withHeartbeats: boolean
   #provenMs = Number.NEGATIVE_INFINITY
   #isAsking = false
   #timers: readonly Timer[] = []
   #closed = false
 
-  constructor(dependencies: { readonly consensus: CaughtUpConsensus; readonly clock: Clock }) {
+  /** @param dependencies.heartbeatMs usual heartbeat interval of the members */
+  constructor(dependencies: {
+    readonly consensus: CaughtUpConsensus
+    readonly clock: Clock
+    readonly heartbeatMs: number
+  }) {
     this.#consensus = dependencies.consensus
     this.#clock = dependencies.clock
+    // The request waits for one heartbeat, and the round for the next.
+    this.#withHeartbeats = 2 * quietHeartbeats * dependencies.heartbeatMs <= withHeartbeatsMsMax
   }
 
   start(): void {
@@ -68,8 +85,8 @@ export class CaughtUp {
   #look(): void {
     if (this.#isAsking) return
     const ageMs = this.ageMs()
-    if (ageMs >= overdueMs) void this.#ask()
-    else if (ageMs >= dueMs) this.#consensus.reads.probeWithHeartbeat()
+    if (ageMs >= (this.#withHeartbeats ? overdueMs : aloneMs)) void this.#ask()
+    else if (ageMs >= dueMs && this.#withHeartbeats) this.#consensus.reads.probeWithHeartbeat()
   }
 
   /** Requests a proof until one arrives. */
