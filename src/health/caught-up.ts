@@ -16,7 +16,7 @@ const withHeartbeatsMsMax = 1000
 /** Age in ms from which a proof is requested then. */
 const aloneMs = 1500
 const attemptMsMax = 1000
-/** Pause after a failed attempt. */
+/** Pause after an attempt without a proof. */
 const pauseMs = 50
 /** Long enough that one lost attempt does not make the member unready. */
 const proofMsMax = 3500
@@ -41,7 +41,6 @@ export class CaughtUp {
   readonly #clock: Clock
   /** Whether proofs that go with the heartbeats arrive in time. */
   readonly #withHeartbeats: boolean
-  #provenMs = Number.NEGATIVE_INFINITY
   #isAsking = false
   #timers: readonly Timer[] = []
   #closed = false
@@ -68,16 +67,17 @@ export class CaughtUp {
     for (const timer of this.#timers) timer.cancel()
   }
 
-  /** Returns the age of the last proof, in ms; Infinity before the first. */
+  /** Returns the age of the last proof of the present state, in ms; Infinity before the first. */
   ageMs(): number {
-    this.#provenMs = Math.max(this.#provenMs, this.#consensus.reads.freshness?.asOfMs ?? this.#provenMs)
-    return this.#clock.monotonicMs() - this.#provenMs
+    // The proof is as old as the request. It does not count for a state that replaced another one.
+    const { freshness } = this.#consensus.reads
+    return freshness === null ? Infinity : this.#clock.monotonicMs() - freshness.asOfMs
   }
 
   /** Returns null if the member was up to date within the last `proofMsMax`. */
   failure(): string | null {
     if (this.ageMs() <= proofMsMax) return null
-    return this.#provenMs === Number.NEGATIVE_INFINITY
+    return this.#consensus.reads.freshness === null
       ? 'this member has not caught up yet'
       : 'no most-recent read succeeded lately'
   }
@@ -93,15 +93,13 @@ export class CaughtUp {
   async #ask(): Promise<void> {
     this.#isAsking = true
     while (!this.#closed && this.ageMs() >= dueMs) {
-      const askedMs = this.#clock.monotonicMs()
       try {
-        await this.#consensus.barrier(askedMs + attemptMsMax)
-        // The proof is as old as the request.
-        this.#provenMs = Math.max(this.#provenMs, askedMs)
+        await this.#consensus.barrier(this.#clock.monotonicMs() + attemptMsMax)
       } catch (cause) {
         if (!(cause instanceof ConsensusError)) throw cause
-        await new Promise<void>((wake) => void this.#clock.after(pauseMs, wake))
       }
+      if (this.ageMs() < dueMs) break
+      await new Promise<void>((wake) => void this.#clock.after(pauseMs, wake))
     }
     this.#isAsking = false
   }
