@@ -62,7 +62,12 @@ export { ConsensusError, MembershipError } from './protocol/node-errors.ts'
 export type { Envelope } from './protocol/envelope.ts'
 export { decodeEnvelope, encodeEnvelope, envelopeBytes } from './protocol/envelope.ts'
 export type { Joining, MemberList, NodeLimits, NodeOptions, NodeTiming } from './protocol/node-options.ts'
-export { defaultLimits, defaultTiming, initialConfiguration } from './protocol/node-options.ts'
+export {
+  defaultLimits,
+  defaultTiming,
+  initialConfiguration,
+  quietHeartbeats,
+} from './protocol/node-options.ts'
 export type { NodeLoad } from './node/node-load.ts'
 export type { RecoveredSummary } from './node/recovered-summary.ts'
 export type { RaftNodeOptions } from './node/raft-node-options.ts'

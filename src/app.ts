@@ -169,7 +169,7 @@ async function build(
   const trust = new TrustSource(site.config, keys, authorities)
   const inventory = new CertificateInventory(site, { directory, keys, renewal, authorities })
   const watches = new WatchMetrics({ clock, store })
-  const caughtUp = new CaughtUp({ consensus, clock })
+  const caughtUp = new CaughtUp({ consensus, clock, heartbeatMs: site.config['heartbeat-interval'] })
   caughtUp.start()
   closing.add(() => caughtUp.close())
   const policy = policyObjects(names, defaultPolicy(names))

@@ -22,7 +22,7 @@ export type NodeTiming = {
 
 /**
  * A failed leader is detected 300 to 600 ms after its last message. If it had no work, followers
- * wait 400 ms longer, but at most 300 to 600 ms from when a client begins to wait for the leader
+ * wait 900 ms longer, but at most 300 to 600 ms from when a client begins to wait for the leader
  * (`core/quiet.ts`). An election takes a few ms more, so writes continue within a second. One lost
  * heartbeat causes no election, and two in a row rarely do. Heartbeats and ticks cause most of the
  * load of idle members, so they are as rare as these goals allow.
@@ -212,11 +212,15 @@ export const quietHeartbeats = 5
 
 export function coreConfigOf(options: NodeOptions, random: CoreConfig['random']): CoreConfig {
   const { timing, limits } = options
+  const electionTicks = Math.max(3, Math.round(timing.electionMs / timing.tickMs))
+  // Rounded separately, an election timeout could be less than three heartbeat intervals.
+  const heartbeatTicksMax = Math.floor(electionTicks / 3)
+  const heartbeatTicks = Math.max(1, Math.round(timing.heartbeatMs / timing.tickMs))
   return {
     id: options.id,
-    heartbeatTicks: Math.max(1, Math.round(timing.heartbeatMs / timing.tickMs)),
+    heartbeatTicks: Math.min(heartbeatTicks, heartbeatTicksMax),
     quietHeartbeatTicks: Math.max(1, Math.round((quietHeartbeats * timing.heartbeatMs) / timing.tickMs)),
-    electionTicks: Math.max(3, Math.round(timing.electionMs / timing.tickMs)),
+    electionTicks,
     appendBytesMax: limits.appendBytesMax,
     inflightMessagesMax: limits.inflightMessagesMax,
     inflightBytesMax: limits.inflightBytesMax,
@@ -233,7 +237,7 @@ export function coreConfigOf(options: NodeOptions, random: CoreConfig['random'])
 /** The other founders learn within these ticks that the cluster is founded, and begin to vote. */
 const firstElectionTicks = 2
 
-/** Of a new cluster, the voter with the lowest ID campaigns first. */
+/** The voter with the lowest ID is the first to campaign in a new cluster. */
 function isFirstCandidate({ id, members }: NodeOptions): boolean {
   const voters = members.filter(({ role }) => role === 'voter')
   return id === Math.min(...voters.map((voter) => voter.id))

@@ -111,7 +111,7 @@ export const flags = {
   'heartbeat-interval': duration(
     100,
     { minMs: 5, maxMs: 10_000 },
-    'Interval of the heartbeats of a leader; at most a third of the election timeout. Without writes it sends every fifth, and followers wait longer by as much. The same on all members.',
+    'Interval of the heartbeats of a leader; at most a third of the election timeout. Without writes it sends every fifth, and followers wait nine intervals longer. The same on all members.',
   ),
 
   'tls-cert-file': file('Certificate of the client port (PEM). Unset: a single member creates its own.'),

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../base/clock.ts'
-import { ConsensusError } from '../../raft/index.ts'
+import { ConsensusError, quietHeartbeats } from '../../raft/index.ts'
 import type { Consensus, ReadPort } from '../../raft/index.ts'
 
 /** Period of the look at the proof. */
@@ -11,8 +11,12 @@ const dueMs = 1000
  * so the next one has usually arrived by then.
  */
 const overdueMs = 2500
+/** If proofs may take longer than this to come with the heartbeats, none is requested so. */
+const withHeartbeatsMsMax = 1000
+/** Age in ms from which a proof is requested then. */
+const aloneMs = 1500
 const attemptMsMax = 1000
-/** Pause after a failed attempt. */
+/** Pause after an attempt without a proof. */
 const pauseMs = 50
 /** Long enough that one lost attempt does not make the member unready. */
 const proofMsMax = 3500
@@ -27,18 +31,30 @@ type CaughtUpConsensus = Pick<Consensus<never>, 'barrier'> & {
  * show it. A read barrier does: it opens only when memory contains everything that was acknowledged
  * before the request. Every barrier of this member counts, also those of clients. Without them the
  * member requests one that goes with the heartbeats, and one of its own if that does not arrive.
+ *
+ * Where heartbeats are so rare that it would not arrive in time, the member requests only its own,
+ * and earlier. A proof that is old when the leader fails would expire before another member leads:
+ * an election takes longer there, too.
  */
 export class CaughtUp {
   readonly #consensus: CaughtUpConsensus
   readonly #clock: Clock
-  #provenMs = Number.NEGATIVE_INFINITY
+  /** Whether proofs that go with the heartbeats arrive in time. */
+  readonly #withHeartbeats: boolean
   #isAsking = false
   #timers: readonly Timer[] = []
   #closed = false
 
-  constructor(dependencies: { readonly consensus: CaughtUpConsensus; readonly clock: Clock }) {
+  /** @param dependencies.heartbeatMs usual heartbeat interval of the members */
+  constructor(dependencies: {
+    readonly consensus: CaughtUpConsensus
+    readonly clock: Clock
+    readonly heartbeatMs: number
+  }) {
     this.#consensus = dependencies.consensus
     this.#clock = dependencies.clock
+    // The request waits for one heartbeat, and the round for the next.
+    this.#withHeartbeats = 2 * quietHeartbeats * dependencies.heartbeatMs <= withHeartbeatsMsMax
   }
 
   start(): void {
@@ -51,16 +67,17 @@ export class CaughtUp {
     for (const timer of this.#timers) timer.cancel()
   }
 
-  /** Returns the age of the last proof, in ms; Infinity before the first. */
+  /** Returns the age of the last proof of the present state, in ms; Infinity before the first. */
   ageMs(): number {
-    this.#provenMs = Math.max(this.#provenMs, this.#consensus.reads.freshness?.asOfMs ?? this.#provenMs)
-    return this.#clock.monotonicMs() - this.#provenMs
+    // The proof is as old as the request. It does not count for a state that replaced another one.
+    const { freshness } = this.#consensus.reads
+    return freshness === null ? Infinity : this.#clock.monotonicMs() - freshness.asOfMs
   }
 
   /** Returns null if the member was up to date within the last `proofMsMax`. */
   failure(): string | null {
     if (this.ageMs() <= proofMsMax) return null
-    return this.#provenMs === Number.NEGATIVE_INFINITY
+    return this.#consensus.reads.freshness === null
       ? 'this member has not caught up yet'
       : 'no most-recent read succeeded lately'
   }
@@ -68,23 +85,21 @@ export class CaughtUp {
   #look(): void {
     if (this.#isAsking) return
     const ageMs = this.ageMs()
-    if (ageMs >= overdueMs) void this.#ask()
-    else if (ageMs >= dueMs) this.#consensus.reads.probeWithHeartbeat()
+    if (ageMs >= (this.#withHeartbeats ? overdueMs : aloneMs)) void this.#ask()
+    else if (ageMs >= dueMs && this.#withHeartbeats) this.#consensus.reads.probeWithHeartbeat()
   }
 
   /** Requests a proof until one arrives. */
   async #ask(): Promise<void> {
     this.#isAsking = true
     while (!this.#closed && this.ageMs() >= dueMs) {
-      const askedMs = this.#clock.monotonicMs()
       try {
-        await this.#consensus.barrier(askedMs + attemptMsMax)
-        // The proof is as old as the request.
-        this.#provenMs = Math.max(this.#provenMs, askedMs)
+        await this.#consensus.barrier(this.#clock.monotonicMs() + attemptMsMax)
       } catch (cause) {
         if (!(cause instanceof ConsensusError)) throw cause
-        await new Promise<void>((wake) => void this.#clock.after(pauseMs, wake))
       }
+      if (this.ageMs() < dueMs) break
+      await new Promise<void>((wake) => void this.#clock.after(pauseMs, wake))
     }
     this.#isAsking = false
   }

@@ -263,7 +263,10 @@ async function openMachine(
   })
   await instance.node.start(diverging(machine, dependencies.state, look))
   if (!api.alive) return
-  instance.caughtUp = new CaughtUp({ consensus: instance.node, clock: instance.clock })
+  instance.caughtUp = new CaughtUp({
+    ...{ consensus: instance.node, clock: instance.clock },
+    heartbeatMs: dependencies.node.timing.heartbeatMs,
+  })
   instance.caughtUp.start()
   guardState(instance, machine, swarm)
   look()

@@ -19,17 +19,26 @@ class Barrier {
     probeWithHeartbeat: (): void => void this.probes++,
   }
 
+  readonly #clock: ManualClock
+
+  constructor(clock: ManualClock) {
+    this.#clock = clock
+  }
+
   barrier(): Promise<LogIndex> {
     this.requested++
-    return this.open ? Promise.resolve(noIndex) : Promise.reject(new ConsensusError('timed-out', 'no quorum'))
+    if (!this.open) return Promise.reject(new ConsensusError('timed-out', 'no quorum'))
+    const nowMs = this.#clock.monotonicMs()
+    this.reads.freshness = { asOfMs: nowMs, confirmedMs: nowMs }
+    return Promise.resolve(noIndex)
   }
 }
 
 void test('nothing is proven before the first barrier opens', async (t) => {
-  const consensus = new Barrier()
-  consensus.open = false
   const clock = new ManualClock()
-  const caughtUp = new CaughtUp({ consensus, clock })
+  const consensus = new Barrier(clock)
+  consensus.open = false
+  const caughtUp = new CaughtUp({ consensus, clock, heartbeatMs: 100 })
   t.after(() => caughtUp.close())
   assert.match(caughtUp.failure() ?? '', /not caught up yet/)
   caughtUp.start()
@@ -41,9 +50,9 @@ void test('nothing is proven before the first barrier opens', async (t) => {
 })
 
 void test('a proof expires, and is renewed automatically', async (t) => {
-  const consensus = new Barrier()
   const clock = new ManualClock()
-  const caughtUp = new CaughtUp({ consensus, clock })
+  const consensus = new Barrier(clock)
+  const caughtUp = new CaughtUp({ consensus, clock, heartbeatMs: 100 })
   t.after(() => caughtUp.close())
   caughtUp.start()
   await clock.advance(5000)
@@ -59,9 +68,9 @@ void test('a proof expires, and is renewed automatically', async (t) => {
 })
 
 void test('a closed instance sends no requests', async () => {
-  const consensus = new Barrier()
   const clock = new ManualClock()
-  const caughtUp = new CaughtUp({ consensus, clock })
+  const consensus = new Barrier(clock)
+  const caughtUp = new CaughtUp({ consensus, clock, heartbeatMs: 100 })
   caughtUp.start()
   await clock.advance(100)
   caughtUp.close()
@@ -93,9 +102,9 @@ void test('watches end once the proof is older than the bound, and again while i
 })
 
 void test('a member whose proofs come with the heartbeats or from clients sends no request of its own', async (t) => {
-  const consensus = new Barrier()
   const clock = new ManualClock()
-  const caughtUp = new CaughtUp({ consensus, clock })
+  const consensus = new Barrier(clock)
+  const caughtUp = new CaughtUp({ consensus, clock, heartbeatMs: 100 })
   t.after(() => caughtUp.close())
   caughtUp.start()
   await clock.advance(0)
@@ -112,4 +121,41 @@ void test('a member whose proofs come with the heartbeats or from clients sends 
   assert.equal(consensus.requested, 1)
   await clock.advance(1000)
   assert.equal(consensus.requested, 2, 'none arrived for too long')
+})
+
+void test('where heartbeats are so rare that a proof could not come with them in time, members request their own', async (t) => {
+  for (const heartbeatMs of [101, 200, 10_000]) {
+    const clock = new ManualClock()
+    const consensus = new Barrier(clock)
+    const caughtUp = new CaughtUp({ consensus, clock, heartbeatMs })
+    t.after(() => caughtUp.close())
+    caughtUp.start()
+    await clock.advance(0)
+    let ageMsMax = 0
+    for (let looks = 0; looks < 200; looks++) {
+      await clock.advance(100)
+      ageMsMax = Math.max(ageMsMax, caughtUp.ageMs())
+    }
+    assert.equal(consensus.probes, 0, 'a request that goes with the heartbeats would be in vain')
+    // An election that takes 2 s must not make the member unready.
+    assert.ok(ageMsMax <= 1500, `${ageMsMax}`)
+  }
+})
+
+void test('a proof of a state that another one replaced counts no longer', async (t) => {
+  const clock = new ManualClock()
+  const consensus = new Barrier(clock)
+  const caughtUp = new CaughtUp({ consensus, clock, heartbeatMs: 100 })
+  t.after(() => caughtUp.close())
+  caughtUp.start()
+  await clock.advance(100)
+  assert.equal(caughtUp.failure(), null)
+  consensus.open = false
+  consensus.reads.freshness = null
+  assert.match(caughtUp.failure() ?? '', /not caught up yet/)
+  await clock.advance(600)
+  assert.match(caughtUp.failure() ?? '', /not caught up yet/)
+  consensus.open = true
+  await clock.advance(100)
+  assert.equal(caughtUp.failure(), null)
 })
