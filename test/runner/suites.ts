@@ -44,7 +44,7 @@ export const suites: readonly Suite[] = [
   },
   {
     // Some of it waits.
-    ...{ name: 'unit', budgetSeconds: 600, fileSeconds: 240, parallel: cores + 1, perProcess: 20 },
+    ...{ name: 'unit', budgetSeconds: 600, fileSeconds: 360, parallel: cores + 1, perProcess: 20 },
     question: 'does each part do what its documentation states?',
   },
   {
