@@ -4,15 +4,16 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { killMarked, markOf } from './runner/marked-processes.ts'
-import { runSuite } from './runner/run-suite.ts'
+import { runSuite, stepsOf } from './runner/run-suite.ts'
+import type { SuiteRun } from './runner/run-suite.ts'
 import { fastFiles, longSuites, suites, wholeSeconds } from './runner/suites.ts'
-import type { Suite } from './runner/suites.ts'
 import { NotUnderstood, runCommand } from './support/tools/command-line.ts'
 
 const usage = `
 Runs the suites one after another, each within its budget and all of make test within ${wholeSeconds / 60} minutes, printing as
-it goes. A budget that is exceeded, a failing test, a file that does not end or leaves processes behind, or one in which no
-test ran fails the whole; the others run. What there was no time for is named, and fails.
+it goes. Files of e2e that must not be disturbed run with the simulation, which yields to them. A budget that is exceeded, a
+failing test, a file that does not end or leaves processes behind, or one in which no test ran fails the whole; the others
+run. What there was no time for is named, and fails.
 
   node dist/test/run.js                 every suite of make test
   node dist/test/run.js unit scenario   only these
@@ -39,9 +40,7 @@ function testFilesUnder(folder: string): string[] {
 /**
  * Suites with the files of them that are to run. @throws NotUnderstood, or what `parseArgs` throws
  */
-function chosen(
-  args: readonly string[],
-): readonly { readonly suite: Suite; readonly files: readonly string[] }[] {
+function chosen(args: readonly string[]): readonly SuiteRun[] {
   const { values, positionals: wanted } = parseArgs({
     args: [...args],
     options: { only: { type: 'string' }, long: { type: 'boolean' }, fast: { type: 'boolean' } },
@@ -78,16 +77,19 @@ function isFast(file: string): boolean {
 async function main(args: readonly string[]): Promise<number> {
   const total = { passed: 0, failed: 0, skipped: 0 }
   const endMs = performance.now() + wholeSeconds * 1000
-  for (const { suite, files } of chosen(args)) {
+  const run = async ({ suite, files }: SuiteRun, isAlone: boolean): Promise<void> => {
     const leftSeconds = Math.max(0, Math.floor((endMs - performance.now()) / 1000))
     const budgetSeconds = suites.includes(suite)
       ? Math.min(suite.budgetSeconds, leftSeconds)
       : suite.budgetSeconds
-    const count = await runSuite({ ...suite, budgetSeconds }, files, testRoot)
+    const yields = !isAlone && suite.yields === true
+    const count = await runSuite({ suite: { ...suite, budgetSeconds, yields }, files }, testRoot)
     total.passed += count.passed
     total.failed += count.failed
     total.skipped += count.skipped
   }
+  for (const together of stepsOf(chosen(args), testRoot))
+    await Promise.all(together.map((one) => run(one, together.length === 1)))
   console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
   return total.failed === 0 && total.passed > 0 ? 0 : 1
 }

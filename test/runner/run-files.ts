@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,6 +18,8 @@ export type FileOptions = {
   readonly seconds: number
   /** Time in ms that processes which they started may still need to end after the files. */
   readonly graceMs?: number
+  /** The files, and the processes that they start, yield the processors to all other processes. */
+  readonly yields?: boolean
   /** Ends the files early. */
   readonly signal: AbortSignal
   /** Called with the text after `# ` of each line that the files print with this prefix. */
@@ -39,6 +41,8 @@ type Cut = 'overdue' | 'stopped' | null
 const reporter = new URL('./reporter.js', import.meta.url).href
 const loader = fileURLToPath(new URL('./load-files.js', import.meta.url))
 let processesStarted = 0
+/** As of nice(1). */
+const lowestPriority = 19
 
 /**
  * Runs test files one after another in a process of their own and ends it with all processes that
@@ -49,7 +53,7 @@ let processesStarted = 0
  */
 export async function runFiles(
   files: readonly string[],
-  { seconds, graceMs = defaultGraceMs, signal, say }: FileOptions,
+  { seconds, graceMs = defaultGraceMs, yields = false, signal, say }: FileOptions,
 ): Promise<readonly FileResult[]> {
   const beganMs = performance.now()
   const scratch = mkdtempSync(join(tmpdir(), 'test-file-'))
@@ -63,6 +67,7 @@ export async function runFiles(
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  if (yields && child.pid !== undefined) setPriority(child.pid, lowestPriority)
   createInterface({ input: child.stdout }).on('line', (line) => {
     if (line.startsWith('# ')) say(line.slice(2))
   })

@@ -9,16 +9,55 @@ export type Count = { readonly passed: number; readonly failed: number; readonly
 const slowMs = 5000
 const slowestPrinted = 12
 
+/** Files of a suite that are to run. */
+export type SuiteRun = { readonly suite: Suite; readonly files: readonly string[] }
+
+/**
+ * Returns the order of runs: those of one step run at the same time. With a suite that yields run
+ * the files that the suites after it run alone.
+ *
+ * @param folder the base of printed paths
+ */
+export function stepsOf(runs: readonly SuiteRun[], folder: string): readonly (readonly SuiteRun[])[] {
+  const at = runs.findIndex(({ suite }) => suite.yields === true)
+  const [before, later] = [runs.slice(0, at + 1), runs.slice(at + 1)]
+  const parted = later.map(({ suite, files }) => {
+    const isAlone = (file: string): boolean => suite.alone?.includes(nameIn(suite, file, folder)) ?? false
+    return {
+      alone: { suite, files: files.filter(isAlone) },
+      rest: { suite, files: files.filter((file) => !isAlone(file)) },
+    }
+  })
+  const [alone, ...others] = parted.map((part) => part.alone).filter(({ files }) => files.length > 0)
+  // Files that run alone run one at a time, so those of one suite only.
+  if (at < 0 || alone === undefined || others.length > 0) return runs.map((run) => [run])
+  const rests = parted.map(({ rest }) => rest).filter(({ files }) => files.length > 0)
+  return [
+    ...before.slice(0, -1).map((run) => [run]),
+    [...before.slice(-1), alone],
+    ...rests.map((run) => [run]),
+  ]
+}
+
+/** Returns the path of a file inside its suite, without `.test`. */
+function nameIn({ name }: Suite, file: string, folder: string): string {
+  return shortOf(file, folder).slice(name.length + 1)
+}
+
+function shortOf(file: string, folder: string): string {
+  return relative(folder, file).replace(/\.test\.js$/, '')
+}
+
 /**
  * Runs these files of a suite within its budget, and prints the progress.
  *
  * @param folder the base of printed paths
  */
-export async function runSuite(suite: Suite, files: readonly string[], folder: string): Promise<Count> {
+export async function runSuite({ suite, files }: SuiteRun, folder: string): Promise<Count> {
   const startedMs = performance.now()
-  const { name, question, budgetSeconds, fileSeconds } = suite
+  const { name, question, budgetSeconds, fileSeconds, yields = false } = suite
   console.log(`\n== ${name}: ${question} (${files.length} files, budget ${budgetSeconds} s)`)
-  const shortOf = (file: string): string => relative(folder, file).replace(/\.test\.js$/, '')
+  const short = (file: string): string => shortOf(file, folder)
   const count = { passed: 0, failed: 0, skipped: 0 }
   const msByFile = new Map<string, number>()
   const stopper = new AbortController()
@@ -28,21 +67,22 @@ export async function runSuite(suite: Suite, files: readonly string[], folder: s
   const notRun: string[] = []
   const run = async (together: readonly string[]): Promise<void> => {
     if (stopper.signal.aborted) {
-      notRun.push(...together.map(shortOf))
+      notRun.push(...together.map(short))
       return
     }
-    const label = together.length === 1 ? together.map(shortOf).join() : name
+    const label = together.length === 1 ? together.map(short).join() : name
     const say = (line: string): void => console.log(`  ${label}: ${line}`)
-    for (const result of await runFiles(together, { seconds: fileSeconds, signal: stopper.signal, say })) {
-      const short = shortOf(result.file)
-      msByFile.set(short, result.ms)
+    const options = { seconds: fileSeconds, yields, signal: stopper.signal, say }
+    for (const result of await runFiles(together, options)) {
+      const path = short(result.file)
+      msByFile.set(path, result.ms)
       count.passed += result.passed
       count.skipped += result.skipped.length
       count.failed += result.failures.length
-      printResult(short, result)
+      printResult(path, result)
     }
   }
-  const { alone, others } = ordered(suite, files, (file) => shortOf(file).slice(name.length + 1))
+  const { alone, others } = ordered(suite, files, (file) => nameIn(suite, file, folder))
   await inParallel(inGroups(alone, 1), 1, run)
   await inParallel(inGroups(others, suite.perProcess ?? 1), suite.parallel, run)
   clearTimeout(alarm)

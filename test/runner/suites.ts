@@ -14,10 +14,15 @@ export type Suite = {
    */
   readonly perProcess?: number
   /**
-   * Files that run by themselves, before the others, while no other file runs. Paths inside the
-   * suite, without `.test`.
+   * Files that run one at a time, while no other file runs, except those of a suite that yields.
+   * Paths inside the suite, without `.test`.
    */
   readonly alone?: readonly string[]
+  /**
+   * Its files only compute, on virtual time: they run while those run that other suites run alone,
+   * and yield the processors to them.
+   */
+  readonly yields?: boolean
   /** The longest of the others, which start first, so that none of them runs alone at the end. */
   readonly first?: readonly string[]
   readonly question: string
@@ -38,7 +43,8 @@ export const suites: readonly Suite[] = [
     question: 'does the source follow the rules of the project?',
   },
   {
-    ...{ name: 'unit', budgetSeconds: 600, fileSeconds: 240, parallel: cores, perProcess: 20 },
+    // Some of it waits.
+    ...{ name: 'unit', budgetSeconds: 600, fileSeconds: 360, parallel: cores + 1, perProcess: 20 },
     question: 'does each part do what its documentation states?',
   },
   {
@@ -55,7 +61,7 @@ export const suites: readonly Suite[] = [
   },
   {
     // Its clusters run on virtual time, so files may share the cores.
-    ...{ name: 'simulation', budgetSeconds: 560, fileSeconds: 550, parallel: cores },
+    ...{ name: 'simulation', budgetSeconds: 660, fileSeconds: 650, parallel: cores, yields: true },
     question: 'does a whole cluster survive its seeds?',
   },
   {

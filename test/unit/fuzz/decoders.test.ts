@@ -48,6 +48,7 @@ import { randomObject } from '../../support/generators/random-object.ts'
 import { bootstrapOf, randomCommand } from '../../../fixtures/store-commands.ts'
 import { ownSession } from '../../../fixtures/store-kit.ts'
 import { randomLog } from '../../support/fixtures/store-machines.ts'
+import { rounds } from '../../support/fixtures/variants.ts'
 import {
   sampleConfig,
   sampleIdentity,
@@ -293,13 +294,13 @@ const largeNumbers: readonly (readonly number[])[] = [
   [0, 0, 0, 0, 0, 0, 240, 255],
 ]
 
-const rounds = 600
+const inputs = rounds(200, 600)
 const memoryMiBMax = 200
 
 for (const target of targets) {
   void test(`${target.name}: damaged input gives a value or a typed error, in bounded memory`, () => {
     const only = process.env['SEED']
-    const seeds = only === undefined ? Array.from({ length: rounds }, (_, at) => at + 1) : [Number(only)]
+    const seeds = only === undefined ? Array.from({ length: inputs }, (_, at) => at + 1) : [Number(only)]
     const counts = { accepted: 0, refused: 0 }
     target.decode(target.sample(new SeededRandom(1)))
     const beforeKiB = process.resourceUsage().maxRSS

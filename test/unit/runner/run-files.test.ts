@@ -7,12 +7,12 @@
  */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { getPriority, tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runFiles } from '../../runner/run-files.ts'
-import type { FileResult } from '../../runner/run-files.ts'
+import type { FileOptions, FileResult } from '../../runner/run-files.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'run-files-'))
 const never = new AbortController().signal
@@ -20,11 +20,13 @@ let files = 0
 
 type Ran = FileResult & { readonly given: readonly string[] }
 
+type Limits = Partial<Pick<FileOptions, 'seconds' | 'signal' | 'yields'>>
+
 /**
- * @param seconds generous unless the file is expected to be ended, because a start is slow on a
- * busy machine
+ * The limit of 60 s is for files that are not expected to be ended, because a start is slow on a
+ * busy machine.
  */
-async function ran(code: string, seconds = 60, signal = never): Promise<Ran> {
+async function ran(code: string, limits: Limits = {}): Promise<Ran> {
   const file = join(directory, `${files++}.test.mjs`)
   const imports = [
     `import { spawn } from 'node:child_process'`,
@@ -33,7 +35,8 @@ async function ran(code: string, seconds = 60, signal = never): Promise<Ran> {
   ]
   writeFileSync(file, [...imports, code].join('\n'))
   const given: string[] = []
-  const options = { seconds, graceMs: 1000, signal, say: (line: string) => given.push(line) }
+  const say = (line: string): void => void given.push(line)
+  const options = { seconds: 60, graceMs: 1000, signal: never, ...limits, say }
   const [result] = await runFiles([file], options)
   assert.ok(result !== undefined)
   return { ...result, given }
@@ -95,7 +98,7 @@ void describe('running one test file', { concurrency: 4 }, () => {
          ${lasting(pidFile)}
          await new Promise((resolve) => setInterval(() => undefined, 1000))
        })`,
-      slowStartSeconds,
+      { seconds: slowStartSeconds },
     )
     assert.equal(result.passed, 1)
     assert.deepEqual(whys(result), [`it did not end within ${slowStartSeconds} s, and was ended in "waits"`])
@@ -103,12 +106,14 @@ void describe('running one test file', { concurrency: 4 }, () => {
   })
 
   void test('a test that blocks the event loop is ended and named', async () => {
-    const result = await ran(`test('spins', () => { for (;;) ; })`, 3)
+    const result = await ran(`test('spins', () => { for (;;) ; })`, { seconds: 3 })
     assert.match(whys(result)[0] ?? '', /^it did not end within 3 s/)
   })
 
   void test('a process that outlives its tests is ended and named', async () => {
-    const result = await ran(`test('quick', () => { setInterval(() => undefined, 1000) })`, slowStartSeconds)
+    const result = await ran(`test('quick', () => { setInterval(() => undefined, 1000) })`, {
+      seconds: slowStartSeconds,
+    })
     assert.equal(result.passed, 1)
     assert.deepEqual(whys(result), [
       `it did not end within ${slowStartSeconds} s, and was ended after all of its 1 tests`,
@@ -187,13 +192,24 @@ void describe('running one test file', { concurrency: 4 }, () => {
     assert.deepEqual(whys(following), ['it did not begin: a file before it used up the time'])
   })
 
+  void test('a file that yields, and what it starts, has the lowest priority', async () => {
+    const code = `
+      import { spawnSync } from 'node:child_process'
+      import { getPriority } from 'node:os'
+      void test('one', () => {
+        const words = ['-p', 'os.getPriority()']
+        console.log('# ' + getPriority() + ' ' + spawnSync(process.execPath, words).stdout)
+      })`
+    assert.deepEqual((await ran(code, { yields: true })).given, ['19 19'])
+    const usual = getPriority()
+    assert.deepEqual((await ran(code)).given, [`${usual} ${usual}`])
+  })
+
   void test('a running file stops on a signal', async () => {
     const stopper = new AbortController()
-    const running = ran(
-      `test('waits', () => new Promise(() => setInterval(() => 0, 1000)))`,
-      60,
-      stopper.signal,
-    )
+    const running = ran(`test('waits', () => new Promise(() => setInterval(() => 0, 1000)))`, {
+      signal: stopper.signal,
+    })
     setTimeout(() => stopper.abort(), 1500)
     assert.match(whys(await running).join('; '), /^it was ended .*: the time of its suite was used up$/)
   })

@@ -68,9 +68,14 @@ for (const [words, expected] of invalidArguments) {
   })
 }
 
-const tools = ['simulation/run.js', 'mutants/run.js', 'run.js']
+/** Wrong arguments of each program; a start of the first two takes about a second. */
+const wrong = {
+  'simulation/run.js': [['--onyl', 'x'], ['--seed']],
+  'mutants/run.js': [['--only'], ['--only', 'no such thing at all']],
+  'run.js': [['--onyl', 'x'], ['--only'], ['--seed'], ['--only', 'no such thing at all']],
+}
 
-for (const tool of tools) {
+for (const [tool, wrongArguments] of Object.entries(wrong)) {
   const program = fileURLToPath(new URL(`../../${tool}`, import.meta.url))
   const run = (...args: readonly string[]) =>
     spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' })
@@ -79,7 +84,7 @@ for (const tool of tools) {
     const help = run('--help')
     assert.deepEqual([help.status, help.stderr], [0, ''])
     assert.match(help.stdout, new RegExp(`node dist/test/${tool} `))
-    for (const args of [['--onyl', 'x'], ['--only'], ['--seed'], ['--only', 'no such thing at all']]) {
+    for (const args of wrongArguments) {
       const ran = run(...args)
       assert.deepEqual([ran.status, ran.stdout], [2, ''], args.join(' '))
       assert.match(ran.stderr, /^[^\n]+; see --help\n$/, args.join(' '))

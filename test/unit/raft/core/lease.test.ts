@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeId, term } from '../../../../raft/core/types.ts'
 import { cluster } from '../../../scenario/member-infos.ts'
+import { rounds } from '../../../support/fixtures/variants.ts'
 import { LeaseNet } from './lease-net.ts'
 import { Solo } from './solo.ts'
 
@@ -169,7 +170,7 @@ const only = process.env['RAFT_SEED']
 const firstSeed = Number(only ?? 1)
 
 void test('no schedule allows a lease read while another leader is elected', () => {
-  const seeds = only === undefined ? Number(process.env['RAFT_SEEDS'] ?? 100) : 1
+  const seeds = only === undefined ? Number(process.env['RAFT_SEEDS'] ?? rounds(60, 100)) : 1
   const steps = Number(process.env['RAFT_STEPS'] ?? 4000)
   let leasedMs = 0
   let elections = 0

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { rounds } from '../../../support/fixtures/variants.ts'
 import { RandomNet } from './random-net.ts'
 
 /*
@@ -55,7 +56,7 @@ void test('long random schedules preserve election safety, log matching, leader 
 })
 
 void test('many short random schedules preserve the same properties', () => {
-  const short = runs(1000, 600)
+  const short = runs(rounds(500, 1000), 600)
   const { commits } = runAll(short)
   assert.ok(commits > 2 * short.seeds, `${commits} entries were committed, so the runs did something`)
 })

@@ -6,6 +6,7 @@ import type { Message, ReadContext } from '../../../../raft/core/message.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import type { Entry } from '../../../../raft/core/types.ts'
 import { cluster } from '../../../scenario/member-infos.ts'
+import { rounds } from '../../../support/fixtures/variants.ts'
 import { invalidMessage } from './impossible-messages.ts'
 import { command, Solo } from './solo.ts'
 
@@ -240,7 +241,7 @@ void test('a candidate whose log has a later term than its campaign is refused',
 })
 
 const only = process.env['RAFT_SEED']
-const seeds = only === undefined ? Number(process.env['RAFT_SEEDS'] ?? 400) : 1
+const seeds = only === undefined ? Number(process.env['RAFT_SEEDS'] ?? rounds(200, 400)) : 1
 
 void test('random messages in every role never throw, and never change a committed entry', () => {
   const roles = new Set<string>()

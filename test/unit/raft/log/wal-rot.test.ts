@@ -23,6 +23,7 @@ import {
 import { Wal } from '../../../../raft/log/wal.ts'
 import { command, hard, write } from '../../../conformance/log-store.ts'
 import { SimulatedDisk } from '../../../simulation/disk.ts'
+import { everyVariant } from '../../../support/fixtures/variants.ts'
 import { stateOf } from './random-log.ts'
 import { openSmallWal as open, ours, smallLog, spoiled } from './small-log.ts'
 
@@ -80,6 +81,8 @@ for (const end of ['closed', 'killed'] as const) {
       for (let at = 0; at < disk.contents(name).length; at++) {
         const byte = disk.contents(name)[at] ?? 0
         const masks = byte === 0 ? [1 + random.below(255)] : [byte, 1 << random.below(8)]
+        // In `make test` a byte is either zeroed or gets one bit changed.
+        if (!everyVariant && masks.length > 1) masks.splice(at % 2, 1)
         for (const mask of masks) {
           const what = `${name} at ${at} changed by ${mask}`
           const damagedDisk = spoiled(disk, name, (bytes) => {

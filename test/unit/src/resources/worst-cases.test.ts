@@ -19,7 +19,7 @@ import { statusOf } from '../../../../src/api/errors/status.ts'
 import { apiVersionOf } from '../../../../src/registry/kinds/definition.ts'
 import { hasProtobuf } from '../../../../src/registry/representations/representation.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'
-import { everyVariant } from '../../../support/fixtures/variants.ts'
+import { rounds } from '../../../support/fixtures/variants.ts'
 import { FullObjects } from '../../../support/generators/full-object.ts'
 import { countSteps } from '../../../support/tools/step-count.ts'
 import { fillings, filledBy, placesOf } from '../../../support/generators/worst-bodies.ts'
@@ -82,8 +82,8 @@ function callOf({ definition }: Place, body: JsonObject): Call {
   return { kind: `${apiVersionOf(definition)}/${definition.kind}`, body, query: { dryRun: 'All' } }
 }
 
-/** The lists and maps that are filled; every second one where time is short. */
-const everyNth = everyVariant ? 1 : 2
+/** Every fourth list and map is filled; in `long/variants` all are. */
+const everyNth = rounds(4, 1)
 
 /** Lists and maps of the kinds that can be created, filled in each way. */
 function* filledPlaces(): Generator<readonly [Place, Filling, (count: number) => JsonObject]> {

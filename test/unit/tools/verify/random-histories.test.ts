@@ -10,10 +10,11 @@ import { SeededRandom } from '../../../../base/random.ts'
 import type { AnomalyKind } from '../../../../tools/verify/finding.ts'
 import type { History, Watch } from '../../../../tools/verify/history.ts'
 import { checkHistory } from '../../../../tools/verify/check-history.ts'
+import { rounds } from '../../../support/fixtures/variants.ts'
 import { CorrectCluster } from './correct-cluster.ts'
 
 const first = Number(process.env['SEED'] ?? 1)
-const seeds = process.env['SEED'] === undefined ? 400 : 1
+const seeds = process.env['SEED'] === undefined ? rounds(200, 400) : 1
 const repeat = (seed: number): string =>
   `repeat: SEED=${seed} node --test dist/test/unit/tools/verify/random-histories.test.js`
 

@@ -17,11 +17,13 @@ import { trackUpdate } from '../../../../../src/api/apply/ownership.ts'
 import { isJsonList, isJsonObject } from '../../../../../src/api/json.ts'
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
 import type { ObjectSchema, Schema } from '../../../../../src/api/schema/schema.ts'
+import { rounds } from '../../../../support/fixtures/variants.ts'
 import { ApplyModel, flatPaths, flatten } from '../../../../support/generators/apply-model.ts'
 import { randomStruct, randomValue } from '../../../../support/generators/apply-schema.ts'
 
 const only = process.env['SEED']
-const seeds = only === undefined ? Array.from({ length: 400 }, (_, at) => at + 1) : [Number(only)]
+const seeds =
+  only === undefined ? Array.from({ length: rounds(200, 400) }, (_, at) => at + 1) : [Number(only)]
 const steps = 40
 const appliers = ['p', 'q', 'r'] as const
 

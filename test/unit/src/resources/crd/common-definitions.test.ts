@@ -1,8 +1,8 @@
 /*
  * Goal: definitions as many packages ship them can be created and applied in strict mode, also the
  * largest, and their objects are accepted and refused by their schemas and rules.
- * Method: definitions in the style of these packages (`support/fixtures/definitions`), in both
- * domains, with the shipped verbs on the state machine in memory.
+ * Method: definitions in the style of these packages (`support/fixtures/definitions`), with the
+ * shipped verbs on the state machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,6 +12,7 @@ import { customKinds } from '../../../../../src/resources/crd/custom-kind.ts'
 import { definitionSamples } from '../../../../support/fixtures/definitions/all.ts'
 import { definitionOf, objectOfSample } from '../../../../support/fixtures/definitions/sample.ts'
 import type { DefinitionSample } from '../../../../support/fixtures/definitions/sample.ts'
+import { someDomains } from '../../../../support/fixtures/variants.ts'
 import { Fixture, causes, refused } from '../../registry/fixture.ts'
 import { definitionKind } from './definition-samples.ts'
 
@@ -28,7 +29,7 @@ async function establish(api: Fixture, { plural, group, kind, names = {} }: Defi
   assert.deepEqual(api.catalog.setCustom(customKinds(object, api.names)), [])
 }
 
-for (const domain of ['orch.io', 'k8s.io'] as const) {
+for (const domain of someDomains) {
   for (const sample of definitionSamples) {
     const kind = `${sample.group}/${sample.apiVersion}/${sample.kind}`
     void test(`definition and objects of ${kind} in ${domain}`, async (t) => {

@@ -27,6 +27,7 @@ import { LevelKeyValueDatabases } from '../../../../../../src/store/disk/level-k
 import { checkTables } from '../../../../../../src/store/disk/tables/check-tables.ts'
 import { liveTables } from '../../../../../../src/store/disk/tables/manifest.ts'
 import { footerBytes, readFooter } from '../../../../../../src/store/disk/tables/table-format.ts'
+import { rounds } from '../../../../../support/fixtures/variants.ts'
 
 const seed = Number(process.env['SEED'] ?? 7)
 let root = ''
@@ -47,7 +48,7 @@ void test('tables written by LevelDB are accepted: compressed and not, compacted
 
 void test(`a changed byte anywhere in a table is detected, except in redundant bytes of its footer (seed ${seed})`, async () => {
   const random = new SeededRandom(seed)
-  for (let round = 0; round < 150; round++) {
+  for (let round = 0; round < rounds(75, 150); round++) {
     const copy = copied()
     const table = random.pick(tablesIn(copy))
     const was = readFileSync(join(copy, table))
