@@ -229,15 +229,20 @@ export function coreConfigOf(options: NodeOptions, random: CoreConfig['random'])
     readRoundsMax: limits.readRoundsMax,
     leasePromiseMs: leasePromiseMs(timing),
     ...formerPromiseTicks(timing),
-    ...(isFirstCandidate(options) ? { firstElectionTicks } : {}),
+    ...(isFirstCandidate(options) ? { firstElectionTicks: firstElectionTicks(timing) } : {}),
     random,
   }
 }
 
-/** The other founders learn within these ticks that the cluster is founded, and begin to vote. */
-const firstElectionTicks = 2
+/**
+ * The other founders learn within this part of an election timeout that the cluster is founded, and
+ * begin to vote.
+ */
+function firstElectionTicks({ electionMs, tickMs }: NodeTiming): number {
+  return Math.max(2, Math.round(electionMs / tickMs / 6))
+}
 
-/** The voter with the lowest ID is the first to campaign in a new cluster. */
+/** Whether this member is the voter with the lowest ID, which campaigns first. */
 function isFirstCandidate({ id, members }: NodeOptions): boolean {
   const voters = members.filter(({ role }) => role === 'voter')
   return id === Math.min(...voters.map((voter) => voter.id))
