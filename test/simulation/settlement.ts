@@ -1,3 +1,4 @@
+import type { Configuration, NodeId } from '../../raft/core/types.ts'
 import type { MembershipActions } from './membership-actions.ts'
 import type { Member } from './member.ts'
 import type { Oracle } from './oracle.ts'
@@ -35,13 +36,32 @@ export function unsettledMembership(
     // Too many of its known peers may be removed to confirm its removal.
     const known = [...(member.instance?.transport.peers.values() ?? [])]
     const peers = known.flatMap(({ id, role }) => (role === 'voter' ? [id] : []))
-    const { voters = [] } = member.instance?.node.status.decided ?? {}
-    const others = (voters.length > 0 ? voters : peers).filter((id) => Number(id) !== member.id)
-    const informing = others.filter(
+    const { voters = [], votersOutgoing = null } = member.instance?.node.status.decided ?? {}
+    const isInformed = mustLearnRemoval(
+      { voters: voters.length > 0 ? voters : peers, votersOutgoing },
+      member.id,
       (id) => here.has(id) && members.find((one) => one.id === id)?.running === true,
     )
-    const isInformed = 2 * informing.length > others.length
     if (!member.knowsRemoval && isInformed) found.push(`m${member.id} does not know that it is removed`)
   }
   return found
+}
+
+/**
+ * Returns whether a removed member must learn of its removal: a majority of the other voters that
+ * it knows can tell it, in a joint configuration of both halves.
+ *
+ * @param known the last committed configuration that it knows
+ */
+export function mustLearnRemoval(
+  known: Pick<Configuration, 'voters' | 'votersOutgoing'>,
+  self: number,
+  canTell: (id: NodeId) => boolean,
+): boolean {
+  const { voters, votersOutgoing } = known
+  const halves = votersOutgoing === null ? [voters] : [voters, votersOutgoing]
+  return halves.every((half) => {
+    const others = half.filter((id) => Number(id) !== self)
+    return 2 * others.filter(canTell).length > others.length
+  })
 }
