@@ -77,7 +77,12 @@ export const leaseMutants: readonly Mutant[] = [
   {
     id: 'bound-from-the-answer',
     file: 'raft/node/read-barrier.ts',
-    edits: [{ find: 'asOfMs: sent.sentMs', replace: 'asOfMs: confirmedMs' }],
+    edits: [
+      {
+        find: 'freshness: { asOfMs, confirmedMs }',
+        replace: 'freshness: { asOfMs: confirmedMs, confirmedMs }',
+      },
+    ],
     breaks: 'the freshness of memory is counted from the response to a round instead of its start',
     standsFor: 'bounded reads without clocks',
     invariant: 'I21',

@@ -58,14 +58,42 @@ export const readMutants: readonly Mutant[] = [
     file: 'raft/core/read-index.ts',
     edits: [
       {
-        find: "?.index === null && state.role === 'leader' && committedInTerm(state)",
-        replace: "?.index === null && state.role === 'leader'",
+        find: "!latest.withHeartbeat && state.role === 'leader' && committedInTerm(state)",
+        replace: "!latest.withHeartbeat && state.role === 'leader'",
       },
     ],
     breaks: 'a new leader answers reads before an entry of its term is committed',
     standsFor: 'consul#2644; Raft thesis §6.4 step 1',
     invariant: 'I9',
     killedBy: tests('scenario/scenario'),
+  },
+  {
+    id: 'read-with-heartbeat-before-own-commit',
+    file: 'raft/core/read-index.ts',
+    edits: [
+      {
+        find: 'if (state.reads.rounds.at(-1)?.index === null && committedInTerm(state)) setIndexes',
+        replace: 'if (state.reads.rounds.at(-1)?.index === null) setIndexes',
+      },
+    ],
+    breaks: 'a read that goes with a heartbeat is answered before an entry of the term is committed',
+    standsFor: 'consul#2644; Raft thesis §6.4 step 1',
+    invariant: 'I9',
+    killedBy: tests('unit/raft/core/thesis-reads'),
+  },
+  {
+    id: 'read-with-heartbeat-joins-a-sent-round',
+    file: 'raft/core/read-index.ts',
+    edits: [
+      {
+        find: 'latest?.index === null && (waits || latest.withHeartbeat)',
+        replace: 'latest !== undefined && (waits || latest.withHeartbeat)',
+      },
+    ],
+    breaks: 'a read joins a round that was sent with a heartbeat before the read began',
+    standsFor: 'Raft thesis §6.4 step 2',
+    invariant: 'I16',
+    killedBy: tests('unit/raft/core/thesis-reads'),
   },
   {
     id: 'read-without-quorum',
@@ -82,7 +110,7 @@ export const readMutants: readonly Mutant[] = [
   {
     id: 'read-context-reused',
     file: 'raft/core/read-index.ts',
-    edits: [{ find: 'state.reads.nextContext++ as', replace: '(state.reads.rounds.length + 1) as' }],
+    edits: [{ find: 'reads.nextContext++ as', replace: '(reads.rounds.length + 1) as' }],
     breaks: 'a late response to one round of reads confirms a later round',
     standsFor: 'etcd-io/raft#397',
     invariant: 'I16',

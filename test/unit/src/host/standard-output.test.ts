@@ -114,7 +114,7 @@ void test('a reader of a real pipe that stops reading blocks no writer, and gets
   const program = `
     import { openStandardOutput } from ${JSON.stringify(from)}
     const output = openStandardOutput({ waitingBytesMax: 200_000, onLinesDropped: (lost) => output.write('lost ' + lost + '\\n') })
-    process.on('exit', () => output.drain(1000))
+    process.on('exit', () => output.drain(30_000))
     for (let n = 0; n < 4000; n++) output.write(String(n).padEnd(99) + '\\n')
     process.on('message', () => process.exit(0))
     process.send(output.lost)`
