@@ -49,19 +49,19 @@ export function unsettledMembership(
 
 /**
  * Returns whether a removed member must learn of its removal: a majority of the other voters that
- * it knows can tell it, in a joint configuration of both halves.
+ * it knows can reject it, in a joint configuration of both halves.
  *
  * @param known the last committed configuration that it knows
  */
 export function mustLearnRemoval(
   known: Pick<Configuration, 'voters' | 'votersOutgoing'>,
   self: number,
-  canTell: (id: NodeId) => boolean,
+  rejects: (id: NodeId) => boolean,
 ): boolean {
   const { voters, votersOutgoing } = known
   const halves = votersOutgoing === null ? [voters] : [voters, votersOutgoing]
   return halves.every((half) => {
     const others = half.filter((id) => Number(id) !== self)
-    return 2 * others.filter(canTell).length > others.length
+    return 2 * others.filter(rejects).length > others.length
   })
 }
