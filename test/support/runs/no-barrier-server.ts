@@ -1,7 +1,7 @@
 /*
- * The shipped server with one thing broken on purpose: its read barrier opens at once, and counts as a
- * proof that the member is up to date. A test that does not fail against this program proves nothing
- * about the barrier.
+ * The shipped server with one thing broken on purpose: its read barrier opens at once, and counts
+ * as a proof that the member is up to date. A test that does not fail against this program proves
+ * nothing about the barrier.
  */
 import type { Freshness, ReadPort } from '../../../raft/index.ts'
 import { RealClock } from '../../../src/host/clock.ts'
