@@ -30,8 +30,7 @@ export function openRead(state: State, withHeartbeat: boolean): ReadAnswer {
   }
   const { reads } = state
   const latest = reads.rounds.at(-1)
-  // A leader that votes alone needs no heartbeat.
-  const waits = withHeartbeat && !votesAlone(state)
+  const waits = withHeartbeat && !isOwnQuorum(state)
   if (latest?.index === null && (waits || latest.withHeartbeat)) {
     latest.withHeartbeat &&= waits
     return { kind: 'accepted', context: latest.context }
@@ -54,7 +53,7 @@ export function hasUnsentReads(state: State): boolean {
  */
 export function sendReadRounds(state: State): void {
   if (!hasUnsentReads(state)) return
-  if (votesAlone(state)) {
+  if (isOwnQuorum(state)) {
     setIndexes(state)
     confirmReads(state)
   } else broadcastHeartbeat(state)
@@ -70,7 +69,8 @@ function setIndexes(state: State): void {
   }
 }
 
-function votesAlone(state: State): boolean {
+/** Whether this leader confirms reads without a heartbeat, by the configuration in force. */
+function isOwnQuorum(state: State): boolean {
   return isQuorum(configuration(state), (id) => id === state.id)
 }
 

@@ -42,7 +42,7 @@ export class CaughtUp {
   /** Whether proofs that go with the heartbeats arrive in time. */
   readonly #withHeartbeats: boolean
   #isAsking = false
-  #timers: readonly Timer[] = []
+  #timer: Timer | null = null
   #closed = false
 
   /** @param dependencies.heartbeatMs usual heartbeat interval of the members */
@@ -58,13 +58,13 @@ export class CaughtUp {
   }
 
   start(): void {
-    this.#timers = [this.#clock.every(lookMs, () => this.#look())]
+    this.#timer = this.#clock.every(lookMs, () => this.#look())
     this.#look()
   }
 
   close(): void {
     this.#closed = true
-    for (const timer of this.#timers) timer.cancel()
+    this.#timer?.cancel()
   }
 
   /** Returns the age of the last proof of the present state, in ms; Infinity before the first. */
