@@ -1,4 +1,5 @@
 import { assertNever } from '../../base/assert.ts'
+import { isEarlyCampaignDue, isEarlyPreCandidate } from './ended-leader.ts'
 import { acceptLeader } from './follower.ts'
 import { isBoundByFormerProcess, tickLease, isBoundByLease } from './lease.ts'
 import type { Message, MessageOf } from './message.ts'
@@ -19,7 +20,9 @@ import type { NodeId, Term } from './types.ts'
  */
 export function tickElection(state: State): void {
   state.electionElapsed++
+  state.earlyElapsed++
   tickLease(state)
+  if (campaignEarly(state)) return
   if (state.electionElapsed < state.electionDue) return
   // A member that may not campaign still forgets its leader, so that it does not report a leader
   // that may be gone.
@@ -27,10 +30,20 @@ export function tickElection(state: State): void {
   else becomeFollower(state, state.term, null)
 }
 
+/**
+ * Campaigns if the leader has ended and it is the turn of this member. Returns whether it does.
+ */
+export function campaignEarly(state: State): boolean {
+  if (!isEarlyCampaignDue(state) || !mayCampaign(state)) return false
+  preCampaign(state)
+  return true
+}
+
 /** Starts a pre-vote, which asks whether this member could win an election. */
 export function preCampaign(state: State): void {
   if (!mayCampaign(state)) return
   becomePreCandidate(state)
+  state.earlyElapsed = 0
   const { lastIndex, lastTerm } = state.log
   for (const to of peersThatVote(state)) {
     // The term of the possible campaign. A pre-vote does not change the term of this member.
@@ -89,7 +102,15 @@ export function inLeaderLease(state: State): boolean {
  * votes count, and it may be newer than the one of this member.
  */
 export function answerPreVote(state: State, message: MessageOf<'pre-vote-request'>): void {
+  const { lastIndex, lastTerm } = state.log
+  const isEqual = message.lastIndex === lastIndex && message.lastTerm === lastTerm
+  const isRival = isEarlyPreCandidate(state)
+  if (isRival && isEqual && state.id < message.from) return
   const granted = message.term > state.term && state.log.isUpToDate(message.lastIndex, message.lastTerm)
+  if (granted) {
+    state.earlyElapsed = 0
+    if (isRival) becomeFollower(state, state.term, null)
+  }
   // A grant carries the requested term; a refusal carries the term of this member.
   const term = granted ? message.term : state.term
   sendAtOnce(state, { kind: 'pre-vote-response', from: state.id, to: message.from, term, granted })

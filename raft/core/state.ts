@@ -37,6 +37,11 @@ export type Lease = {
    * earlier process can have made a promise.
    */
   silentTicks: number
+  /**
+   * Ticks since the last response with a promise, or since the start. Begins at `electionTicks` if
+   * no earlier process can have made a promise.
+   */
+  promisedTicks: number
   /** Remaining ticks of the promise of an earlier process; no message shortens it. */
   formerPromiseTicks: number
 }
@@ -82,6 +87,15 @@ export type State = {
    * after `resign`.
    */
   electionDue: number
+  /** The leader whose message came last, and its term; null: none since the start. */
+  followed: { readonly leader: NodeId; readonly term: Term } | null
+  /** The peers that have ended, as the transport reported: at most all members. */
+  readonly ended: Set<NodeId>
+  /**
+   * Ticks since this member campaigned early, or since it helped another that did; see
+   * `ended-leader.ts`.
+   */
+  earlyElapsed: number
   heartbeatElapsed: number
   /** Leader: ticks without anything to replicate, see `quiet.ts`. */
   calmTicks: number
@@ -175,6 +189,9 @@ export function newState(config: CoreConfig, recovered: Recovered, applied: LogI
     applied,
     electionElapsed: 0,
     electionDue: firstElectionDue(config, hardState.term),
+    followed: null,
+    ended: new Set(),
+    earlyElapsed: 0,
     heartbeatElapsed: 0,
     calmTicks: 0,
     acceptedTo: noIndex,
@@ -243,6 +260,11 @@ export function isVoterOf({ voters, votersOutgoing }: Configuration, id: NodeId)
   return voters.includes(id) || (votersOutgoing !== null && votersOutgoing.includes(id))
 }
 
+/** Returns whether the last leader that this member followed has ended; see `ended-leader.ts`. */
+export function followsEndedLeader({ followed, ended }: State): boolean {
+  return followed !== null && ended.has(followed.leader)
+}
+
 /**
  * Returns whether an entry of this term is committed. Only then a leader knows all entries that
  * earlier leaders committed (thesis §6.4).
@@ -258,6 +280,7 @@ function newLease(config: CoreConfig, term: Term): Lease {
     nowMs: 0,
     endedByTransfer: false,
     silentTicks: promisedNothing ? config.electionTicks : 0,
+    promisedTicks: promisedNothing ? config.electionTicks : 0,
     formerPromiseTicks: promisedNothing ? 0 : (config.formerPromiseTicks ?? 0),
   }
 }

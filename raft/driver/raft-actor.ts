@@ -276,6 +276,7 @@ export class RaftActor {
         verify: (peer, identity) => peerLogIds.verify(peer, identity),
         receive: (message) => this.#receive(message),
         unreachable: (peer) => this.#driver?.unreachable(peer),
+        ended: (peer, hasEnded) => this.#driver?.ended(peer, hasEnded),
         removedByPeer: (peer, index) => this.#removedByPeer(peer, index),
         receiveSnapshot: (header): Promise<SnapshotSink> => this.#receiveSnapshot(header),
       })

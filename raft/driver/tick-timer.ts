@@ -85,6 +85,11 @@ export class TickTimer {
     if (wasIdle && !this.isIdle) this.#set()
   }
 
+  /** To be called before a report of the transport is handled. */
+  reported(): void {
+    this.#pass()
+  }
+
   /** To be called after messages were handled: the core may be due earlier or later now. */
   handled(): void {
     if (this.#isStopped) return

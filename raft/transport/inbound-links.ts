@@ -30,6 +30,8 @@ export type InboundLinksOptions = {
   readonly onMessage: (message: PeerMessage) => void
   /** Called when a member has connected, so it can probably be reached too. */
   readonly onPeer: (peer: NodeId) => void
+  /** Called when the link of a member closed, and no newer one replaced it. */
+  readonly onPeerGone: (peer: NodeId) => void
   readonly refusals: RefusalLog
 }
 
@@ -54,9 +56,15 @@ export class InboundLinks {
         this.#options.onPeer(peer)
       },
       onClose: (peer) => {
-        if (this.#links.get(peer) === link) this.#links.delete(peer)
+        if (this.#links.get(peer) !== link) return
+        this.#links.delete(peer)
+        this.#options.onPeerGone(peer)
       },
     })
+  }
+
+  has(peer: NodeId): boolean {
+    return this.#links.has(peer)
   }
 
   /**

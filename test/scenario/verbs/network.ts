@@ -80,6 +80,16 @@ export function unreachable(world: World, { words: [id = '', peer = ''] }: Comma
   world.member(id).raft.reportUnreachable(nodeId(Number(peer)))
 }
 
+/** `ended 1 2`: the connections of 1 to and from 2 ended, and 2 does not accept new ones. */
+export function ended(world: World, { words: [id = '', peer = ''] }: Command): void {
+  world.member(id).raft.reportEnded(nodeId(Number(peer)), true)
+}
+
+/** `connected 1 2`: a connection between 1 and 2 exists again, as 1 reports. */
+export function connected(world: World, { words: [id = '', peer = ''] }: Command): void {
+  world.member(id).raft.reportEnded(nodeId(Number(peer)), false)
+}
+
 function workAll(world: World): void {
   for (const member of world.members.values()) world.work(member)
 }
