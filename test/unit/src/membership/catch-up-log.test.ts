@@ -79,7 +79,7 @@ void test('a member without responses logs its peers and the remedy every half m
   assert.deepEqual(warnings[0]?.[0], { members: ['n2=127.0.0.1:7444'] })
   assert.match(
     warnings[0][1],
-    /or connects: start one of them, or let the members that replaced them reach 127\.0\.0\.1:7443; .* orchctl member remove n1 /,
+    /no leader has been in contact for 30 s: start these members, or let the members that replaced them reach 127\.0\.0\.1:7443; .* orchctl member remove n1 /,
   )
   const learner: MemberInfo = { ...memberInfo(1, 'n1'), role: 'learner' }
   consensus.change({ configuration: initialConfiguration([learner, memberInfo(3, 'n3')]) })
