@@ -16,8 +16,8 @@ import type { SnapshotSink } from './state-machine.ts'
 export type { SettledProposal, SnapshotSink, SnapshotSource, StateMachine } from './state-machine.ts'
 
 /*
- * The interfaces to implement. A member is three actors that share nothing and exchange messages
- * through channels:
+ * The interfaces to implement. A member is three actors that exchange messages through channels,
+ * and share nothing but the lease (`SharedLease`):
  *
  *   api  <── commands, reads, snapshots ──>  raft  <── writes, fetches ──>  log
  *    └───────────────── reads of committed entries ─────────────────────────┘

@@ -34,7 +34,7 @@ export type Lease = {
   endedByTransfer: boolean
   /**
    * Ticks since the last response to a leader, or since the start. Begins at `electionTicks` if no
-   * earlier process can have made a promise.
+   * earlier process can have made a promise. Negative after a quiet heartbeat (`quiet.ts`).
    */
   silentTicks: number
   /**
@@ -92,7 +92,7 @@ export type State = {
   /** The peers that have ended, as the transport reported: at most all members. */
   readonly ended: Set<NodeId>
   /**
-   * Ticks since this member campaigned early, or since it helped another that did; see
+   * Ticks since this member requested pre-votes or granted one, or since a peer ended; see
    * `ended-leader.ts`.
    */
   earlyElapsed: number
@@ -289,7 +289,7 @@ function newReads(): Reads {
   return { nextContext: 1, rounds: [], sent: null }
 }
 
-/** Returns whether a read round waits that is not content with the heartbeats as they come. */
+/** Returns whether a read round waits that cannot wait for the next regular heartbeat. */
 export function hasUrgentReads({ reads }: State): boolean {
   return reads.rounds.some(({ withHeartbeat }) => !withHeartbeat)
 }

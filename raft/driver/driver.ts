@@ -147,7 +147,7 @@ export class Driver {
     this.#planTurn()
   }
 
-  /** Handles a report of a peer that this member is not in the committed configuration. */
+  /** Handles that a peer reports that this member is not in the committed configuration. */
   removedByPeer(peer: NodeId, configurationIndex: LogIndex): void {
     if (!this.#stopped) this.#membership.onRemovedByPeer(peer, configurationIndex)
   }

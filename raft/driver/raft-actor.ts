@@ -106,7 +106,7 @@ export class RaftActor {
     this.#fail(knownByAnotherLog([...this.#logRefusedBy.values()]))
   }
 
-  /** Handles that a peer accepted this member, which that peer may have refused earlier. */
+  /** Handles that a peer accepted this member: if it refused earlier, that no longer counts. */
   acceptedBy(peer: NodeId): void {
     this.#logRefusedBy.delete(peer)
     this.#removedBy.delete(peer)

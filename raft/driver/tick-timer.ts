@@ -94,7 +94,7 @@ export class TickTimer {
   handled(): void {
     if (this.#isStopped) return
     const dueMs = this.#nextMs()
-    // That of a member with work fires soon anyway.
+    // The timer of a member with work fires soon anyway.
     if (dueMs < this.#dueMs || (dueMs > this.#dueMs && this.isIdle)) this.#set()
   }
 
