@@ -24,8 +24,8 @@ export function settle(world: World, command: Command): void {
 
 /**
  * `deliver 1->2`, `deliver 1->2 heartbeat count=1`: first all members do their work, so that due
- * messages are sent, then the oldest messages that match arrive. Their receivers work afterwards.
- * With `order=newest` the newest arrive first.
+ * messages are sent, then the messages that match arrive, at most `count`, the oldest first. Their
+ * receivers work afterwards. With `order=newest` the newest arrive first.
  */
 export function deliver(world: World, command: Command): void {
   workAll(world)
