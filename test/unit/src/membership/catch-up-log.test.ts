@@ -15,7 +15,7 @@ for (const [wantedRole, last] of [
   ['voter', 'caught up: this member votes from now on'],
   ['learner', 'caught up: this member is a learner until it is promoted'],
 ] as const) {
-  void test(`from nothing to ${wantedRole}, each step logged once`, async () => {
+  void test(`a member that joins as a ${wantedRole} logs each step to that role once`, async () => {
     const clock = new ManualClock()
     const consensus = new FakeConsensus(clock)
     const lines: unknown[] = []
