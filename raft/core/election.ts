@@ -89,9 +89,9 @@ function mayCampaign(state: State): boolean {
 
 /**
  * Returns whether a leader may count on this member's lease promise. For an election timeout after
- * the last contact with a leader, this member does not help to replace that leader. The same holds
- * after a start, because an earlier contact is not known then. A leader does not help to replace
- * itself. Raft paper §6, thesis §4.2.3.
+ * the last contact with a leader that has not ended, this member does not help to replace it. The
+ * same holds after a start, because an earlier contact is not known then. A leader does not help to
+ * replace itself. Raft paper §6, thesis §4.2.3.
  */
 export function inLeaderLease(state: State): boolean {
   return state.role === 'leader' || isBoundByLease(state)
@@ -99,14 +99,15 @@ export function inLeaderLease(state: State): boolean {
 
 /**
  * Answers any candidate, on a learner as well: the configuration of the candidate decides whose
- * votes count, and it may be newer than the one of this member.
+ * votes count, and it may be newer than the one of this member. Only a rival with a higher ID gets
+ * no answer (`ended-leader.ts`).
  */
 export function answerPreVote(state: State, message: MessageOf<'pre-vote-request'>): void {
   const { lastIndex, lastTerm } = state.log
   const isEqual = message.lastIndex === lastIndex && message.lastTerm === lastTerm
   const isRival = isEarlyPreCandidate(state)
-  if (isRival && isEqual && state.id < message.from) return
   const granted = message.term > state.term && state.log.isUpToDate(message.lastIndex, message.lastTerm)
+  if (granted && isRival && isEqual && state.id < message.from) return
   if (granted) {
     state.earlyElapsed = 0
     if (isRival) becomeFollower(state, state.term, null)

@@ -22,8 +22,9 @@ import type { NodeId } from './types.ts'
  *   of two with equal logs, the one with the higher ID.
  * - A member that took part in an election of a later term waits for its election timeout, however
  *   slow the disks are.
- * - After two election timeouts without the leader only the usual timeouts count, so a minority
- *   does not send requests all the time.
+ * - After two election timeouts without the leader only the usual rules count. So a minority does
+ *   not send requests all the time, and a pre-candidate that cannot win, because some links are
+ *   broken, helps one that can, whatever their IDs are.
  */
 
 /** The ticks between two early campaigns, of one member or of two with consecutive IDs. */
@@ -51,19 +52,18 @@ export function isEarlyCampaignDue(state: State): boolean {
 
 /** Returns the ticks until this member campaigns early; Infinity: it does not. */
 export function ticksUntilEarlyCampaign(state: State): number {
-  const { lease, config, earlyElapsed } = state
-  if (!campaignsEarly(state) || lease.silentTicks >= SILENT_TIMEOUTS_MAX * config.electionTicks)
-    return Infinity
-  return Math.max(TICKS_BETWEEN * (1 + rank(state)) - earlyElapsed, ticksUntilPromiseEnds(state))
+  if (!campaignsEarly(state)) return Infinity
+  return Math.max(TICKS_BETWEEN * (1 + rank(state)) - state.earlyElapsed, ticksUntilPromiseEnds(state))
 }
 
-/** Returns whether this member is a pre-candidate that campaigned early. */
+/** Returns whether this member is a pre-candidate that campaigns early. */
 export function isEarlyPreCandidate(state: State): boolean {
   return state.role === 'pre-candidate' && campaignsEarly(state)
 }
 
 function campaignsEarly(state: State): boolean {
   if (state.role !== 'follower' && state.role !== 'pre-candidate') return false
+  if (state.lease.silentTicks >= SILENT_TIMEOUTS_MAX * state.config.electionTicks) return false
   return followsEndedLeader(state) && state.followed?.term === state.term
 }
 

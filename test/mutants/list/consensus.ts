@@ -336,6 +336,20 @@ export const consensusMutants: readonly Mutant[] = [
     killedBy: tests('unit/raft/core/ended-leader', 'that voted in a later term'),
   },
   {
+    id: 'rivals-forever',
+    file: 'raft/core/ended-leader.ts',
+    edits: [
+      {
+        find: '  if (state.lease.silentTicks >= SILENT_TIMEOUTS_MAX * state.config.electionTicks) return false\n',
+        replace: '',
+      },
+    ],
+    breaks: 'a pre-candidate that cannot win, because of a broken link, never votes for the member that can',
+    standsFor: 'an election needs only one member that reaches a quorum',
+    invariant: 'L1',
+    killedBy: tests('unit/raft/core/ended-leader', 'with a higher ID, too'),
+  },
+  {
     id: 'evidence-outlives-the-leader',
     file: 'raft/core/follower.ts',
     edits: [{ find: '  state.ended.delete(message.from)\n', replace: '' }],

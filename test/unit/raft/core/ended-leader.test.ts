@@ -43,9 +43,8 @@ function preVotes(solo: Solo, ticks: number): number {
   return count
 }
 
-function requestPreVote(solo: Solo): void {
+function requestPreVote(solo: Solo, at = term(solo.raft.term + 1)): void {
   const log = { lastIndex: logIndex(0), lastTerm: term(0) }
-  const at = term(solo.raft.term + 1)
   solo.receive({ kind: 'pre-vote-request', from: three, to: one, term: at, ...log })
 }
 
@@ -175,4 +174,19 @@ void test('of two pre-candidates with equal logs only the one with the higher ID
   requestPreVote(lower)
   assert.deepEqual(lower.take(), [])
   assert.equal(lower.raft.status().role, 'pre-candidate')
+  // A member in an earlier term learns the term.
+  requestPreVote(lower, lower.raft.term)
+  assert.equal(lower.takeOnly('pre-vote-response').granted, false)
+})
+
+void test('after two election timeouts a pre-candidate helps one with a higher ID, too', () => {
+  const lower = follower()
+  report(lower, 2, true)
+  preVotes(lower, 19)
+  requestPreVote(lower)
+  assert.deepEqual(lower.take(), [])
+  preVotes(lower, 1)
+  assert.equal(lower.raft.status().role, 'pre-candidate')
+  requestPreVote(lower)
+  assert.equal(lower.takeOnly('pre-vote-response').granted, true)
 })
