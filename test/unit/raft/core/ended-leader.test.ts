@@ -167,7 +167,7 @@ void test('a candidate does not campaign again early, however slow its disk is',
   assert.equal(preVotes(solo, 9), 0)
 })
 
-void test('of two pre-candidates with equal logs only the one with the higher ID helps the other', () => {
+void test('a pre-candidate does not help another one with an equal log and a higher ID', () => {
   const lower = follower()
   report(lower, 2, true)
   lower.take()

@@ -34,7 +34,7 @@ void test('a member that cannot be called, but calls, has not ended', async (t) 
   await until('b is reported as ended', () => last() === true)
 })
 
-void test('a peer that is not a member any more is reported as connected', async (t) => {
+void test('a peer that is not a member any more is no longer reported as ended', async (t) => {
   const harness = grpcHarness()
   t.after(() => harness.close())
   const a = await startMember(harness, { name: 'n1', id: 1 })
