@@ -88,10 +88,10 @@ function mayCampaign(state: State): boolean {
 }
 
 /**
- * Returns whether a leader may count on this member's lease promise. For an election timeout after
- * the last contact with a leader that has not ended, this member does not help to replace it. The
- * same holds after a start, because an earlier contact is not known then. A leader does not help to
- * replace itself. Raft paper §6, thesis §4.2.3.
+ * Returns whether this member must not help to replace a leader. It does not for an election
+ * timeout after the last contact with that leader, unless the leader has ended and may not count on
+ * a lease promise of this member. The same holds after a start, because an earlier contact is not
+ * known then. A leader does not help to replace itself. Raft paper §6, thesis §4.2.3.
  */
 export function inLeaderLease(state: State): boolean {
   return state.role === 'leader' || isBoundByLease(state)

@@ -33,8 +33,8 @@ export type Lease = {
   /** Leader: a timeout-now message was sent in this term. */
   endedByTransfer: boolean
   /**
-   * Ticks since the last response to a leader, or since the start. Begins at `electionTicks` if no
-   * earlier process can have made a promise. Negative after a quiet heartbeat (`quiet.ts`).
+   * Ticks since the last message of a leader, or since the start; negative after a quiet heartbeat.
+   * Begins at `electionTicks` if no earlier process can have made a promise.
    */
   silentTicks: number
   /**
