@@ -51,8 +51,9 @@ export class InboundLinks {
       processOf: (peer) => this.#links.get(peer)?.process ?? 0,
       onOpen: (peer) => {
         // A peer that connects again has abandoned its older stream.
-        this.#links.get(peer)?.end(status.CANCELLED, 'a newer stream of this member replaced this one')
+        const older = this.#links.get(peer)
         this.#links.set(peer, link)
+        older?.end(status.CANCELLED, 'a newer stream of this member replaced this one')
         this.#options.onPeer(peer)
       },
       onClose: (peer) => {

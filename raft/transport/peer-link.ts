@@ -58,10 +58,10 @@ type State =
  *
  *   dialing ──welcome──> up ──broke──> waiting ──backoff──> dialing
  *
- * If an attempt fails, the link goes from dialing to waiting.
- * It takes messages only while it is up; otherwise, or when its queue is full, it drops them and
- * reports the peer unreachable. Each attempt has its own connection, because a reused one would add
- * the backoff of gRPC to that of the link.
+ * If an attempt fails, the link goes from dialing to waiting. It takes messages only while it is
+ * up; otherwise, or when its queue is full, it drops them and reports the peer unreachable. Each
+ * attempt has its own connection, because a reused one would add the backoff of gRPC to that of the
+ * link.
  */
 export class PeerLink {
   readonly peer: MemberInfo
@@ -106,7 +106,7 @@ export class PeerLink {
     queueMicrotask(() => this.#flush())
   }
 
-  /** Whether the peer did not answer the last attempt to connect, which ended. */
+  /** Whether the last attempt to connect failed because the peer was unreachable. */
   get isUnanswered(): boolean {
     return this.#isUnanswered
   }
@@ -222,7 +222,9 @@ export class PeerLink {
 
   #wait(failure: TransportError, wasUp: boolean): void {
     const refused = failure.code === 'refused'
-    const delayMs = wasUp && this.#wasUpLong ? this.#options.limits.redialMs : this.#backoffMs(refused)
+    const isUnreachable = failure.code === 'unreachable'
+    const isNew = isUnreachable && wasUp && this.#wasUpLong
+    const delayMs = isNew ? this.#options.limits.redialMs : this.#backoffMs(refused)
     const timer = this.#options.clock.after(delayMs, () => {
       if (this.#state.kind === 'waiting' && this.#state.timer === timer) this.#begin()
     })
@@ -235,7 +237,7 @@ export class PeerLink {
       this.#options.onEvent({ kind: 'link-down', peer, name, code: failure.code, cause: failure.message })
     }
     if (wasUp) this.#reportUnreachable()
-    this.#attempted(!wasUp && failure.code === 'unreachable')
+    this.#attempted(isUnreachable && !wasUp)
   }
 
   /** Whether the link was up for so long that a break is not one of many. */

@@ -64,3 +64,27 @@ void test('each change is reported once, after the call', async () => {
     [two, false],
   ])
 })
+
+void test('a link that is refused after it was up for long waits as long as after any refusal', async (t) => {
+  const limits = { ...testLimits, backoffMsMax: 400 }
+  const times = { down: 0, up: 0 }
+  const harness = grpcHarness({
+    limits,
+    onEvent: (name, { kind }) => {
+      if (name !== 'n1') return
+      if (kind === 'link-down') times.down = performance.now()
+      if (kind === 'link-up') times.up = performance.now()
+    },
+  })
+  t.after(() => harness.close())
+  const a = await startMember(harness, { name: 'n1', id: 1 })
+  const b = await startMember(harness, { name: 'n2', id: 2 })
+  for (const { transport } of [a, b]) transport.setPeers([a.info, b.info])
+  await connect(a, b)
+  await sleep(limits.backoffMsMax)
+  b.transport.refuse(a.info.id, 'impossible')
+  await until('the link is refused', () => times.down > times.up)
+  await until('the link is up again', () => times.up > times.down)
+  // Half of the delay is random, and timers may fire a few ms early.
+  assert.ok(times.up - times.down >= limits.backoffMsMax / 2 - 10, `${times.up - times.down} ms`)
+})
