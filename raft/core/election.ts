@@ -1,10 +1,10 @@
 import { assertNever } from '../../base/assert.ts'
-import { isEarlyCampaignDue, isEarlyPreCandidate } from './ended-leader.ts'
+import { isEarlyPreCandidate, ticksUntilEarlyCampaign } from './ended-leader.ts'
 import { acceptLeader } from './follower.ts'
 import { isBoundByFormerProcess, tickLease, isBoundByLease } from './lease.ts'
 import type { Message, MessageOf } from './message.ts'
 import { voteResult } from './quorum.ts'
-import { configuration, isVoterOf, sendAtOnce, sendOncePersisted } from './state.ts'
+import { configuration, isVoterOf, otherVoters, sendAtOnce, sendOncePersisted } from './state.ts'
 import type { State } from './state.ts'
 import {
   becomeCandidate,
@@ -16,7 +16,8 @@ import {
 import type { NodeId, Term } from './types.ts'
 
 /**
- * Handles a tick on a member that does not lead: it campaigns once the election timeout has passed.
+ * Handles a tick on a member that does not lead: it campaigns once the election timeout has passed,
+ * or earlier if its leader has ended.
  */
 export function tickElection(state: State): void {
   state.electionElapsed++
@@ -34,7 +35,7 @@ export function tickElection(state: State): void {
  * Campaigns if the leader has ended and it is the turn of this member. Returns whether it does.
  */
 export function campaignEarly(state: State): boolean {
-  if (!isEarlyCampaignDue(state) || !mayCampaign(state)) return false
+  if (ticksUntilEarlyCampaign(state) > 0 || !mayCampaign(state)) return false
   preCampaign(state)
   return true
 }
@@ -45,7 +46,7 @@ export function preCampaign(state: State): void {
   becomePreCandidate(state)
   state.earlyElapsed = 0
   const { lastIndex, lastTerm } = state.log
-  for (const to of peersThatVote(state)) {
+  for (const to of otherVoters(state)) {
     // The term of the possible campaign. A pre-vote does not change the term of this member.
     const term = (state.term + 1) as Term
     sendAtOnce(state, { kind: 'pre-vote-request', from: state.id, to, term, lastIndex, lastTerm })
@@ -63,7 +64,7 @@ export function preCampaign(state: State): void {
 export function campaign(state: State, reason: 'pre-vote-won' | 'transfer'): void {
   becomeCandidate(state)
   const { lastIndex, lastTerm } = state.log
-  for (const to of peersThatVote(state)) {
+  for (const to of otherVoters(state)) {
     sendOncePersisted(state, {
       kind: 'vote-request',
       from: state.id,
@@ -149,13 +150,6 @@ export function handleTimeoutNow(state: State): void {
 /** Becomes a follower when the election cannot be won. */
 function loseElection(state: State): void {
   becomeFollower(state, state.term, null)
-}
-
-function peersThatVote(state: State): readonly NodeId[] {
-  const { voters, votersOutgoing } = configuration(state)
-  const all = new Set([...voters, ...(votersOutgoing ?? [])])
-  all.delete(state.id)
-  return [...all].sort((a, b) => a - b)
 }
 
 /**

@@ -1,6 +1,6 @@
 import { ticksUntilPromiseEnds } from './lease.ts'
 import { expectLeader } from './quiet.ts'
-import { configuration, followsEndedLeader } from './state.ts'
+import { followsEndedLeader, otherVoters } from './state.ts'
 import type { State } from './state.ts'
 import type { NodeId } from './types.ts'
 
@@ -20,14 +20,17 @@ import type { NodeId } from './types.ts'
  * - The followers campaign one after the other, in the order of their IDs, so that they do not
  *   split the vote. Of two pre-candidates, the one with the older log helps the other and gives up;
  *   of two with equal logs, the one with the higher ID.
- * - A member that took part in an election of a later term waits for its election timeout, however
- *   slow the disks are.
+ * - A member that took part in an election of a later term waits for its election timeout, so that
+ *   a candidate with a slow disk can win.
  * - After two election timeouts without the leader only the usual rules count. So a minority does
  *   not send requests all the time, and a pre-candidate that cannot win, because some links are
  *   broken, helps one that can, whatever their IDs are.
  */
 
-/** The ticks between two early campaigns, of one member or of two with consecutive IDs. */
+/**
+ * The ticks between the early campaigns of two members with consecutive IDs. The one with the
+ * lowest ID campaigns again after as many.
+ */
 const TICKS_BETWEEN = 2
 
 /** Early campaigns end after this many election timeouts without a message of the leader. */
@@ -45,12 +48,10 @@ export function noteEnded(state: State, peer: NodeId, hasEnded: boolean): void {
   state.earlyElapsed = TICKS_BETWEEN
 }
 
-/** Returns whether this member campaigns early. Whether it may campaign at all is not checked. */
-export function isEarlyCampaignDue(state: State): boolean {
-  return ticksUntilEarlyCampaign(state) <= 0
-}
-
-/** Returns the ticks until this member campaigns early; Infinity: it does not. */
+/**
+ * Returns the ticks until this member campaigns early, if it may campaign; 0 or less: now;
+ * Infinity: it does not.
+ */
 export function ticksUntilEarlyCampaign(state: State): number {
   if (!campaignsEarly(state)) return Infinity
   return Math.max(TICKS_BETWEEN * (1 + rank(state)) - state.earlyElapsed, ticksUntilPromiseEnds(state))
@@ -69,8 +70,5 @@ function campaignsEarly(state: State): boolean {
 
 /** Returns the number of the other voters with lower IDs, without the leader that has ended. */
 function rank(state: State): number {
-  const { voters, votersOutgoing } = configuration(state)
-  const before = new Set([...voters, ...(votersOutgoing ?? [])].filter((id) => id < state.id))
-  if (state.followed !== null) before.delete(state.followed.leader)
-  return before.size
+  return otherVoters(state).filter((id) => id < state.id && id !== state.followed?.leader).length
 }

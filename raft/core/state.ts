@@ -256,6 +256,14 @@ export function isVoter(state: State, id: NodeId): boolean {
   return isVoterOf(configuration(state), id)
 }
 
+/** Returns all voters in force, of both halves of a joint configuration, but this member. */
+export function otherVoters(state: State): readonly NodeId[] {
+  const { voters, votersOutgoing } = configuration(state)
+  const all = new Set([...voters, ...(votersOutgoing ?? [])])
+  all.delete(state.id)
+  return [...all].sort((a, b) => a - b)
+}
+
 export function isVoterOf({ voters, votersOutgoing }: Configuration, id: NodeId): boolean {
   return voters.includes(id) || (votersOutgoing !== null && votersOutgoing.includes(id))
 }

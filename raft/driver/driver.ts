@@ -372,8 +372,8 @@ export class Driver {
   #trimLog(request: number, through: LogIndex): void {
     const { inbox, outbox } = this.#relays
     const needs = outbox.logNeeds(this.#core.status().followers)
-    const isBusy = inbox.isInstalling || outbox.opening
-    if (!isBusy && this.#compactor.compactThrough(through, needs)) this.#options.log.trim(request, through)
+    const isFree = !inbox.isInstalling && !outbox.opening
+    if (isFree && this.#compactor.compactThrough(through, needs)) this.#options.log.trim(request, through)
     else this.#options.api.post({ kind: 'log-trimmed', request, isDone: false })
   }
 
