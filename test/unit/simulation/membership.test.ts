@@ -93,7 +93,7 @@ void test('I8: a member that considers itself removed has been removed', () => {
   observedAt(2).end()
   finds(/^I8 reported removal/, () => observedAt(0))
   const early = new Memberships(three)
-  // Any leader may know the removal before this member reports it.
+  // A member may report an entry before the checkers see its commit. The report is checked then.
   early.left(2, 1, true)
   finds(/^I8 reported removal/, () => early.committed(change(1, two)))
   finds(/^I8 reported removal/, () => {

@@ -39,7 +39,12 @@ const refusals: readonly {
   readonly request?: Partial<JoinRequest>
   readonly known?: JoinKnowledge
 }[] = [
-  { what: 'expired', code: 'expired', says: /1970-01-01T00:00:10/, known: { ...known, nowMs: 10_000 } },
+  {
+    what: 'an expired token',
+    code: 'expired',
+    says: /1970-01-01T00:00:10/,
+    known: { ...known, nowMs: 10_000 },
+  },
   {
     what: 'another process',
     code: 'used',
@@ -47,23 +52,38 @@ const refusals: readonly {
     record: { ...record, joining: { ...joining, nonce: 'x' } },
   },
   {
-    what: 'removed',
+    what: 'a removed member',
     code: 'removed',
     says: /has been removed/,
     record: { ...record, joining: { ...joining, joined: true } },
   },
-  { what: 'name', code: 'other-member', says: /--name n4/, request: { name: 'n5' } },
+  { what: 'another name', code: 'other-member', says: /--name n4/, request: { name: 'n5' } },
   {
-    what: 'peers',
+    what: 'another peer address',
     code: 'other-member',
     says: /--peer-address 10\.0\.0\.4:7443/,
     request: { peerAddress: '1.1.1.1:1' },
   },
-  { what: 'clients', code: 'other-member', says: /--advertise-address/, request: { clientAddress: '' } },
-  { what: 'domain', code: 'other-cluster', says: /--api-domain orch\.io/, request: { apiDomain: 'k8s.io' } },
-  { what: 'cluster', code: 'other-cluster', says: /--cluster-name c/, request: { clusterName: 'd' } },
   {
-    what: 'client authority',
+    what: 'another client address',
+    code: 'other-member',
+    says: /--advertise-address/,
+    request: { clientAddress: '' },
+  },
+  {
+    what: 'another API domain',
+    code: 'other-cluster',
+    says: /--api-domain orch\.io/,
+    request: { apiDomain: 'k8s.io' },
+  },
+  {
+    what: 'another cluster name',
+    code: 'other-cluster',
+    says: /--cluster-name c/,
+    request: { clusterName: 'd' },
+  },
+  {
+    what: 'another client authority',
     code: 'other-keys',
     says: /--client-ca-file/,
     request: { fingerprints: { ...prints, 'client-ca': 'ef' } },
@@ -116,7 +136,7 @@ for (const { what, code, says, ...wrong } of refusals) {
   })
 }
 
-void test('a program that knows newer rules than the cluster may join: that is how an upgrade begins', () => {
+void test('a program that supports a higher feature level than that of the cluster may join', () => {
   assert.equal(judgeJoin(record, { ...request, featureLevelMax: 9 }, known), null)
 })
 
@@ -153,7 +173,7 @@ void test('a request with a missing field or another type is rejected', () => {
     assert.equal(joinRequestOf({ ...request, featureLevelMax }), null)
 })
 
-void test('a token is created only for a free name and free addresses', () => {
+void test('a token is created only for a free name, free addresses and a voter to replace', () => {
   const configuration = initialConfiguration(members)
   const problem = (change: object, replaces: string | null = null): string | undefined =>
     seatProblem({ ...seat, ...change }, replaces, configuration)?.kind

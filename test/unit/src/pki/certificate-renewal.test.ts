@@ -85,7 +85,7 @@ void test('over three years in steps of five days every certificate is valid at 
     allFit(opened, clock.wallMs())
   }
   for (const use of ['server', 'peer', 'admin']) {
-    // Each renewal comes 243 to 259 days after the previous one.
+    // Each renewal is due 243 to 259 days after the previous one.
     assert.equal(renewed.filter((one) => one === use).length, 4, use)
   }
   assert.deepEqual(warnings, [])
@@ -163,7 +163,7 @@ void test('a clock that was five years ahead leaves certificates that are replac
   assert.equal(renewed.length, 6)
 })
 
-void test('a crash between the two files of a pair leaves one that the next check completes', (t) => {
+void test('a crash between the two files of a pair leaves a pair that the next check completes', (t) => {
   const opened = open(t)
   const { places, renewal, renewed } = opened
   for (const { paths } of places.pairs) {

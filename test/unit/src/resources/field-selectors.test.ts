@@ -51,7 +51,7 @@ const fieldsOf: { readonly [kind: string]: readonly string[] } = {
 }
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
-  void test(`${domain}: each kind can be selected by the fields that the facts list`, () => {
+  void test(`${domain}: each kind can be selected by the fields of the table, and by no others`, () => {
     const names = namesOf(domain)
     const seen = new Set<string>()
     for (const definition of definitionsFor(names)) {
@@ -88,7 +88,7 @@ void test('name is an alias of metadata.name for kinds that have it', async (t) 
   assert.equal(seen.code, 400)
 })
 
-void test('Pods can be selected by all their addresses', async (t) => {
+void test('Pods can be selected by the list of all their addresses, and not by one of several', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await createPod(api)

@@ -110,7 +110,8 @@ void test("a Job that is deleted without a policy keeps its Pods, with upstream'
       template: { metadata: { labels: { app: 'w' } }, spec: { containers: template.spec.containers } },
     },
   }
-  // The default of the first versions of each kind; the other kinds delete their dependents.
+  // Jobs, beta CronJobs and ReplicationControllers keep their dependents by default. CronJobs of
+  // v1 do not.
   for (const [kind, object, isKept] of [
     ['Job', body, true],
     ['batch/v1beta1/CronJob', cron, true],

@@ -225,12 +225,12 @@ const wrong: readonly (readonly [what: string, name: string, spec: JsonObject, m
   ['peer address', 'n4', { peerAddress: 'h4' }, /spec\.peerAddress: Invalid value: "h4": must be host:port/],
   ['port', 'n4', { clientAddress: 'h4:70000' }, /spec\.clientAddress: Invalid value/],
   [
-    'replaced one',
+    'replaced member',
     'n4',
     { replaces: 'n9' },
     /spec\.replaces: Invalid value: "n9": must be the name of a member/,
   ],
-  ['learner in a place', 'n4', { replaces: 'n2', role: 'Learner' }, /spec\.replaces: Forbidden/],
+  ['role of a replacement', 'n4', { replaces: 'n2', role: 'Learner' }, /spec\.replaces: Forbidden/],
 ]
 
 for (const [what, name, body, message] of wrong) {

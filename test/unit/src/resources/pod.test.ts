@@ -311,7 +311,7 @@ void test('a Pod that is unscheduled or finished is removed at once, and returne
   }
 })
 
-void test('a Pod without a grace period of its own gets that of the delete request', async (t) => {
+void test('a Pod with the grace period 0 is removed at once, and one with a negative period has one second', async (t) => {
   const api = await open(t)
   await createPod(api, { nodeName: 'n', terminationGracePeriodSeconds: 0 })
   assert.equal((await api.delete(pod)).code, 200)

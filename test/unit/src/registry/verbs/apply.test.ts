@@ -86,7 +86,7 @@ void test('spec 4.10: a field that the applier leaves out is removed unless anot
   ])
 })
 
-void test('spec 4.10: another value for a field of another manager is a conflict that names both', async (t) => {
+void test('spec 4.10: another value for a field of another manager is a conflict that names the manager and the field', async (t) => {
   const { api, apply } = await open(t)
   const { object } = await apply(configMap({ k: '1', l: '1' }), { manager: 'first' })
   const one = await refused(apply(configMap({ k: '2' }), { manager: 'second' }))
@@ -157,7 +157,7 @@ void test('spec 4.10: the default manager of an update is the name of the client
   ])
 })
 
-void test('spec 4.10: objects without managers get one owner of all at the first apply', async (t) => {
+void test('spec 4.10: an object without managers gets one owner of all its fields at the first apply', async (t) => {
   const { api, apply } = await open(t)
   await api.configMap('a', { data: { k: '1', l: '1' }, metadata: { labels: { app: 'x' } } })
   await api.patch({ name: 'a', body: { metadata: { managedFields: [{}] } } })

@@ -160,7 +160,11 @@ void test('spec 4.2: Foreground and Orphan keep the object by a finalizer; a lat
   }
 })
 
-/** Opens a fixture with a kind that has grace periods. @returns creates an object of it */
+/**
+ * Opens a fixture with a kind that has grace periods.
+ *
+ * @returns a function that creates an object of the kind
+ */
 async function withSleepers(t: TestContext): Promise<(more?: object) => Promise<Got>> {
   const sleepers: ResourceDefinition = {
     ...configMapDefinition(namesOf('orch.io')),

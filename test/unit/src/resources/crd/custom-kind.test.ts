@@ -50,7 +50,7 @@ type Options = {
 }
 type Kit = { readonly api: Fixture; readonly kinds: () => readonly ResourceDefinition[] }
 
-/** @param more further members of the definition's spec, or of its one version */
+/** Opens a fixture with an established definition; `version` adds members to its one version. */
 async function start(
   t: TestContext,
   { domain = 'orch.io', version = {}, shape = schema, versions = null }: Options = {},
@@ -560,7 +560,7 @@ void test('field selectors of lists and watches know the selectable fields of th
   )
 })
 
-void test('scale shows a replica count beyond 32 bits without its high bits, and can mend it', async (t) => {
+void test('scale shows the low 32 bits of a replica count that has more, and can replace it', async (t) => {
   const paths = { specReplicasPath: '.spec.count', statusReplicasPath: '.status.count' }
   const open = { type: 'object', 'x-orch-preserve-unknown-fields': true } as const
   const { api } = await start(t, {
