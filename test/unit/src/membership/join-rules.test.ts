@@ -21,7 +21,7 @@ const record: JoinRecord = { id: 'aa', secretHash: '00', seat, expiresMs: 10_000
 const joining = { nonce: request.nonce, memberId: someId, basedOn: logIndex(7), joined: false }
 const there = { ...known, members: [...members, { ...seat, id: someId }] }
 
-void test('the first attempt has no id yet, and each later attempt of the same process has that of the first', () => {
+void test('the first attempt has no member id yet, and each later attempt of the same process has the id of the first', () => {
   assert.equal(judgeJoin(record, request, known), null)
   assert.equal(judgeJoin({ ...record, joining }, request, known)?.memberId, someId)
   assert.equal(judgeJoin({ ...record, joining }, request, there)?.memberId, someId)

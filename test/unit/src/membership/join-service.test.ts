@@ -79,7 +79,7 @@ void test('a repeated request gets the same answer; another process is rejected'
 })
 
 for (const when of ['before', 'after'] as const) {
-  void test(`a retry after a response lost ${when} the change was made returns the same member`, async () => {
+  void test(`a retry after a failure ${when} the change was made returns the same member`, async () => {
     const { service, members, records, clock, issue } = serviceOf()
     const id = await issue()
     members.failures.push({ when, cause: new ConsensusError('timed-out', 'too slow') })

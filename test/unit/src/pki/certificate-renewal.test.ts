@@ -1,7 +1,7 @@
 /*
  * Goal: certificates that this product issued are renewed in time, once each, and whatever an
  * operator brought stays as it is; a crash at any moment leaves a pair that can be used.
- * Method: real files of a cluster and of a single member, a clock that advances through years.
+ * Method: real files of a cluster of one member, and a clock that advances through years.
  */
 import assert from 'node:assert/strict'
 import { copyFileSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
@@ -96,7 +96,7 @@ void test('over three years in steps of five days every certificate is valid at 
 
 void test('a running renewal compares the certificates with the clock each minute', async (t) => {
   const { clock, renewal, renewed, paths } = open(t)
-  // The clock is set shortly before the renewal, which then comes without a jump of the clock.
+  // All certificates are due now. The clock jumps before the start, so the jump causes no check.
   const leaf = readCertificate(read(paths.admin.certificate))
   const nowMs = leaf.notBeforeMs + ((leaf.notAfterMs - leaf.notBeforeMs) * 17) / 24
   clock.jumpWall(nowMs - clock.wallMs() - 1)

@@ -151,7 +151,7 @@ type Renewing = {
   readonly usable: () => void
 }
 
-/** Returns a started renewal with a pair that is due. */
+/** Returns a renewal whose pairs are all due. */
 function renewing(t: TestContext): Renewing {
   const directory = scratch(t)
   const clock = new ManualClock()

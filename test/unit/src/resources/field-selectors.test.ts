@@ -1,7 +1,8 @@
 /*
  * Goal: each kind can be selected by the fields that release 1.24 supports for it, and by no
  * others.
- * Method: the table `fieldsOf` against all kinds of both domains; fields that objects do not set.
+ * Method: the table `fieldsOf` against all kinds of both domains; lists by aliases and by lists of
+ * addresses.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

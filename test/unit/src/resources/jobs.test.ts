@@ -251,7 +251,7 @@ void test('a schedule as long as a body is checked in one pass', () => {
   }
 })
 
-void test('a zone ends at the first space, as upstream reads it', () => {
+void test('the time zone of a schedule ends at the first space, as upstream reads it', () => {
   assert.equal(scheduleError('TZ=UTC\t0 0 * * *'), 'provided bad location UTC\t0: unknown time zone')
   assert.equal(scheduleError('TZ=UTC'), 'expected exactly 5 fields, found 1: [TZ=UTC]')
   assert.equal(scheduleError('TZ= 0 0 * * *'), null)

@@ -1,8 +1,8 @@
 /*
  * Goal: members are read like any object; a write to one is requested from consensus once, and the
  * response shows the result.
- * Method: the shipped verbs, effects and machine over a consensus of one that changes its members
- * at once.
+ * Method: the shipped verbs, membership changes and machine over a consensus of one that changes
+ * its members at once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -229,7 +229,7 @@ void test('spec 4.10: the requests that apply refuses get the reason and change 
   assert.deepEqual((await api.get({ name: 'a' })).object, object)
 })
 
-void test('spec 4.9: an apply of a dry run answers as the real one and stores nothing', async (t) => {
+void test('spec 4.9: a dry-run apply responds as the real one and stores nothing', async (t) => {
   const { api, apply } = await open(t)
   await apply(configMap({ k: '1' }))
   const { object } = await api.get({ name: 'a' })
@@ -380,7 +380,7 @@ void test('spec 4.10: null for a field of another manager is a conflict; force u
   assert.deepEqual(own.object['data'], { k: '', l: '' }, 'its own field needs no force')
 })
 
-void test('an integer that no double holds is applied again as it is', async (t) => {
+void test('an integer that no double can hold is unchanged when it is applied again', async (t) => {
   const { api } = await open(t)
   const contentType = 'application/apply-patch+yaml'
   const rawBody = `apiVersion: batch/v1

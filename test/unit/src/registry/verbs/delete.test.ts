@@ -113,7 +113,7 @@ void test('a deletion warns of unknown options, and of options in the query if t
   assert.deepEqual(api.warnings, [])
 })
 
-void test('spec 4.2: no grace period or Background deletion keeps an object without finalizers', async (t) => {
+void test('spec 4.2: an object without finalizers is removed at once, with a grace period or the policy Background too', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const calls = [

@@ -1,8 +1,8 @@
 /*
  * Goal: no write blocks the thread for long: one with too many values is refused before it is
  * parsed, and a large one yields.
- * Method: writes of as many values as the limit and of one more, in each format and verb; yields
- * are counted.
+ * Method: creates of as many values as the limit and of one more, and patches whose result has
+ * more; yields are counted.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -33,7 +33,7 @@ const version = (more: JsonObject): JsonObject => {
 const versions = definitionBody().spec.versions
 const at = 'spec.versions[0]'
 
-void test('defaults are filled in, and the server sets the status', async (t) => {
+void test('the defaults of a definition are filled in, and the server sets its status', async (t) => {
   for (const domain of ['orch.io', 'k8s.io'] as const) {
     const api = await open(t, domain)
     const { code, object } = await api.create({
