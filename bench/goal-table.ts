@@ -88,9 +88,10 @@ export class GoalTable {
   }
 
   /**
-   * Returns the lines of a Markdown table with the figures that were measured. With another commit,
-   * the table has the goal as a ratio too: to commit 52ececc on the machine of the goals. The ratio
-   * of both commits here compares with it, if the other commit is that one.
+   * Returns the lines of a Markdown table with the figures that were measured. If another commit
+   * was measured too, the table also has two ratios: of the goal to commit 52ececc on the machine
+   * of the goals, and of this commit to the other one. They are comparable only if the other commit
+   * is 52ececc.
    */
   lines(): readonly string[] {
     const { now, before } = this.#rounds
@@ -128,7 +129,10 @@ function comparedRow(figure: Figure, now: readonly number[], before: readonly nu
   ].join(' | ')} |`
 }
 
-/** By the ratios; without the other commit by the figure itself. */
+/**
+ * Returns whether the goal is met: by the ratios, or by the figure itself if the other commit was
+ * not measured. Empty: there is no goal for it.
+ */
 function metCompared(
   figure: Figure,
   of: { readonly now: number; readonly goal: number; readonly ratio: number; readonly goalRatio: number },
@@ -145,7 +149,7 @@ function isMet(figure: Figure, value: number, goal: number): 'yes' | 'no' {
   return (higherIsBetter.has(figure) ? value >= goal : value <= goal) ? 'yes' : 'no'
 }
 
-/** The lower one of the two in the middle. */
+/** Returns the median; of an even number of rounds, the lower one of the two in the middle. */
 function medianOf(rounds: readonly number[]): number {
   return rounds.toSorted((a, b) => a - b)[Math.floor((rounds.length - 1) / 2)] ?? NaN
 }

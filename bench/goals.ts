@@ -9,8 +9,9 @@
  *
  * --objects, --load-seconds: for memory, the number of objects and how long 64 clients write.
  * --compare: the directory dist/bundle of a compiled checkout of another commit. Everything but
- * failover is measured for both, part by part, and the table has their ratio. With commit 52ececc
- * it compares with the ratio that is the goal, so that the speed of the machine does not matter.
+ * failover is measured for both, part by part, and the table has their ratio. If the other commit
+ * is 52ececc, this ratio is compared with that of the goal: the speed of the machine does not
+ * matter.
  */
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
