@@ -36,9 +36,10 @@ type Count = { entry: SurveyEntry; objects: number }
 
 /**
  * Counts the objects that are encrypted or of a configured resource, by how they are stored.
- * Decrypts one object for each key; another one if that fails. Yields between slices.
+ * Decrypts one object for each key; if that fails, further ones, up to `attemptsMax` in total.
+ * Yields between slices.
  *
- * `store` has the objects as stored.
+ * `store` returns the objects without decrypting them.
  *
  * @param everywhere also resources that are not configured
  * @throws StoreError `quarantined`
