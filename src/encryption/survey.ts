@@ -86,7 +86,7 @@ function entryOf(keys: EncryptionKeys, stored: StoredObject, envelope: ParsedEnv
   if (envelope === null) {
     const readable = configured?.readsPlain === true && !isSealed(stored)
     const state = readable ? 'readable' : isSealed(stored) ? 'wrong' : 'missing'
-    const isCurrent = configured?.writer === null
+    const isCurrent = configured?.writer === null && !isSealed(stored)
     return { resource, provider: 'identity', keyName: '', objects: 0, state, isCurrent, opening: null }
   }
   const { provider, keyName, wrapped } = envelope
