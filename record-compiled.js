@@ -2,8 +2,9 @@
  * Records the compiled form (V8's code cache) of the bundled programs and threads, from which
  * `runCachedScript` starts them. To do so it runs them with record-compiled-hook.js: new members
  * that make their own keys, `orchctl` while it creates a cluster of two members, and then one of
- * these members while it starts again. Members are recorded once they are ready: by then they have
- * called the functions that a start without and with a configuration, data and a peer calls.
+ * these members while it starts again. A member is recorded once it is ready, when it has called
+ * the functions that its start needs. The first starts have no configuration, data or peer; the last
+ * one has all three.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -41,7 +42,7 @@ async function recordAll(bundle, scripts, scratch) {
   const written = scripts.map((script) => join(bundle, `${script}.compiled`))
   const first = { port, args: alone('--data-dir', join(scratch, 'alone')), when: join(scratch, 'first') }
   await recordStart(written, first, [])
-  // It has no threads.
+  // This member has no threads.
   const inMemory = { port, args: alone('--in-memory'), when: join(scratch, 'in-memory') }
   await recordStart([join(bundle, 'src/main.cjs.compiled')], inMemory, [])
   const directory = join(scratch, 'cluster')
@@ -58,7 +59,7 @@ async function recordAll(bundle, scripts, scratch) {
  * Starts a server, and records it once it is ready. It runs from what was recorded before, so that
  * the compiled form contains the functions of all starts.
  *
- * @param when the file that has the server write what it has compiled
+ * @param when the path of a file: once it exists, the server writes its compiled form
  * @param others arguments of servers that run at the same time
  */
 async function recordStart(written, { port, args, when }, others) {
