@@ -26,7 +26,7 @@ export type JoinAnswer = {
   readonly apiDomain: string
   readonly clusterId: string
   readonly memberId: NodeId
-  /** Index of the configuration that it is part of. */
+  /** Index of a configuration that contains the new member. */
   readonly configurationIndex: number
   readonly members: readonly MemberInfo[]
 }
