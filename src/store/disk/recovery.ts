@@ -5,6 +5,7 @@ import { addHash, hashText, newHash, readHash, sameHash } from '../machine/hash.
 import type { Hash128 } from '../machine/hash.ts'
 import type { Head } from '../machine/head.ts'
 import { History } from '../machine/event-history.ts'
+import { RecordSlabs } from '../machine/record-slabs.ts'
 import { ObjectTable } from '../machine/object-table.ts'
 import { Sessions } from '../machine/proposer-sessions.ts'
 import { tooNew } from '../machine/feature-level.ts'
@@ -68,6 +69,7 @@ function stateOf(head: Head): MachineState {
     settings: head.settings,
     featureLevel: head.featureLevel,
     objects: new ObjectTable(),
+    records: new RecordSlabs(),
     history: new History(head.trimmed),
     sessions: new Sessions(),
     versionsSum: newHash(),
@@ -96,7 +98,7 @@ async function loadVersions(
         if (at === null || at > state.revision)
           throw new DatabaseError('damaged', 'a version has an invalid key')
         const version = decodeVersion(record, at)
-        version.pack()
+        version.pack(state.records)
         addHash(state.versionsSum, readHash(record, 0, hash))
         addVersion(state, version)
       }

@@ -52,6 +52,11 @@ export class History {
   /** Events above it are kept as values. */
   #inMemory: Revision
   #heldBytes = 0
+  /**
+   * Events that were read, by revision modulo its size. What watches make of an event is in memory
+   * as long as the event.
+   */
+  readonly #recent: (StoreEvent | undefined)[] = []
   /** About 150 bytes per key; removed when its last deletion is trimmed. */
   readonly #deletions = new KeyOrder<{ readonly key: Key; readonly revisions: Revision[] }>()
 
@@ -100,15 +105,9 @@ export class History {
     segment.namespaces[slot] = hashes.namespace
     segment.sums.set(leavingSum(version, old), 4 * slot)
     segment.bytes[slot] = leavingBytes(version, old)
-    const event = {
-      kind: version.kind,
-      revision: version.revision,
-      key: version.key,
-      object: version,
-      previous: old,
-    }
-    segment.events[slot] = event
-    this.#heldBytes += heldBy(event)
+    segment.versions[slot] = version
+    segment.replaced[slot] = old
+    this.#heldBytes += heldBy(version, old)
     this.#last = version.revision
     if (version.kind === 'deleted') this.#recordDeletion(version.key, version.revision)
   }
@@ -119,13 +118,16 @@ export class History {
     const segment = this.#segmentOf(at)
     const slot = at % segmentEvents
     const kind = segment.kinds[slot] ?? 0
+    const eventOf = (): StoreEvent | null => this.#eventAt(segment, slot)
     return {
       revision: at,
       key: present(segment.keys[slot], 'an event has a key'),
       kind: present(kinds[kind & ~lastFlag], 'an event is of a known kind'),
       previous: revision(segment.previous[slot] ?? 0),
       lastOfCommand: (kind & lastFlag) !== 0,
-      event: segment.events[slot] ?? null,
+      get event() {
+        return eventOf()
+      },
     }
   }
 
@@ -239,9 +241,32 @@ export class History {
   }
 
   #release(note: EventRecord): void {
-    if (note.event === null) return
-    this.#segmentOf(note.revision).events[note.revision % segmentEvents] = null
-    this.#heldBytes -= heldBy(note.event)
+    const segment = this.#segmentOf(note.revision)
+    const slot = note.revision % segmentEvents
+    const version = segment.versions[slot] ?? null
+    if (version === null) return
+    const old = segment.replaced[slot] ?? null
+    segment.versions[slot] = null
+    segment.replaced[slot] = null
+    const place = note.revision % recentEvents
+    if (this.#recent[place]?.object === version) this.#recent[place] = undefined
+    this.#heldBytes -= heldBy(version, old)
+    // Nothing else in the state refers to them.
+    old?.release()
+    if (version.kind === 'deleted') version.release()
+  }
+
+  /** Readers of one event within a short time get the same one. null: on disk only. */
+  #eventAt(segment: Segment, slot: number): StoreEvent | null {
+    const version = segment.versions[slot] ?? null
+    if (version === null) return null
+    const place = version.revision % recentEvents
+    const known = this.#recent[place]
+    if (known?.object === version) return known
+    const { kind, revision: at, key } = version
+    const event = { kind, revision: at, key, object: version, previous: segment.replaced[slot] ?? null }
+    this.#recent[place] = event
+    return event
   }
 
   #segmentOf(at: number): Segment {
@@ -269,10 +294,15 @@ type Segment = {
   readonly sums: Uint32Array
   /** Bytes of the records of the versions that are removed with the event. */
   readonly bytes: Uint32Array
-  readonly events: (StoreEvent | null | undefined)[]
+  /** The version that the event created. null: on disk only. */
+  readonly versions: (Version | null | undefined)[]
+  /** The version that it replaced, if that is in memory. */
+  readonly replaced: (Version | null | undefined)[]
 }
 
 const segmentEvents = 1024
+/** Almost two seconds of writes at full rate. A watch that is later makes its frames by itself. */
+const recentEvents = 4096
 const kinds = ['created', 'updated', 'deleted'] as const
 const lastFlag = 0x80
 const noHash = newHash()
@@ -289,7 +319,8 @@ function newSegment(base: number): Segment {
     namespaces: new Uint32Array(segmentEvents),
     sums: new Uint32Array(4 * segmentEvents),
     bytes: new Uint32Array(segmentEvents),
-    events: new Array<StoreEvent | null | undefined>(segmentEvents),
+    versions: new Array<Version | null | undefined>(segmentEvents),
+    replaced: new Array<Version | null | undefined>(segmentEvents),
   }
 }
 
@@ -305,7 +336,7 @@ function leavingBytes(version: Version, old: Version | null): number {
 }
 
 /** A replaced version is referenced by its event only; so is the last version of a deletion. */
-function heldBy(event: StoreEvent): number {
-  const previous = event.previous === null ? 0 : event.previous.byteLength + versionOverheadBytes
-  return event.kind === 'deleted' ? previous + event.object.byteLength + versionOverheadBytes : previous
+function heldBy(version: Version, old: Version | null): number {
+  const previous = old === null ? 0 : old.byteLength + versionOverheadBytes
+  return version.kind === 'deleted' ? previous + version.byteLength + versionOverheadBytes : previous
 }

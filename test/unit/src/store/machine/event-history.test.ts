@@ -15,8 +15,11 @@ import {
   putVersion,
   recordOf,
 } from '../../../../../src/store/machine/object-version.ts'
+import type { StoreEvent } from '../../../../../src/store/object-store.ts'
 import type { Version } from '../../../../../src/store/machine/object-version.ts'
+import { RecordSlabs } from '../../../../../src/store/machine/record-slabs.ts'
 import { noRevision, revision } from '../../../../../src/store/revision.ts'
+import type { Revision } from '../../../../../src/store/revision.ts'
 import {
   allConfigMaps,
   configMapKey,
@@ -24,6 +27,8 @@ import {
   encoded,
   namespaceKey,
 } from '../../../../../fixtures/store-kit.ts'
+
+const slabs = new RecordSlabs()
 
 /** Appends random events and returns them in order. */
 function fill(history: History, random: SeededRandom, count: number): Version[] {
@@ -45,9 +50,21 @@ function fill(history: History, random: SeededRandom, count: number): Version[] 
     if (deletes) current.delete(key)
     else current.set(key, version)
     history.append(version, old)
+    version.pack(slabs)
     made.push(version)
   }
   return made
+}
+
+/** Checks that exactly the versions that the state does not refer to were released. */
+function checkReleased(made: readonly Version[], leftUpTo: Revision): void {
+  for (const version of made) {
+    const isReleased =
+      (version.kind === 'deleted' && version.revision <= leftUpTo) ||
+      made.some(({ previous, revision: at }) => previous === version.revision && at <= leftUpTo)
+    if (isReleased) assert.throws(() => version.release(), /released once/, `${version.revision}`)
+    else version.release()
+  }
 }
 
 void test('seek finds every event of a scope and no other', () => {
@@ -84,9 +101,22 @@ void test('a record describes its event', () => {
       },
     )
     assert.equal(event?.object, version)
+    assert.equal(history.note(version.revision).event, event, 'each reader gets the same event')
     assert.equal(event?.previous?.revision ?? noRevision, version.previous)
     assert.equal(history.endsCommand(version.revision), version.lastOfCommand)
   }
+})
+
+void test('readers of an event get the same one, unless thousands were read in between', () => {
+  const history = new History(noRevision)
+  const made = fill(history, new SeededRandom(6), 5000)
+  const eventAt = (at: number): StoreEvent | null => history.note(revision(at)).event
+  const [first, second] = [eventAt(1), eventAt(2)]
+  for (let at = 3; at <= 4097; at++) eventAt(at)
+  assert.equal(eventAt(2), second)
+  assert.notEqual(eventAt(1), first)
+  assert.deepEqual(eventAt(1), first)
+  assert.equal(eventAt(1)?.object, made[0])
 })
 
 void test('a version is removed with its successor, a deletion with itself, and the sum is that of the removed versions', () => {
@@ -119,6 +149,7 @@ void test('a version is removed with its successor, a deletion with itself, and 
   assert.equal(history.trimmed, upTo)
   assert.equal(history.seek(scopeOf(''), upTo, history.last), upTo + 1)
   assert.throws(() => history.note(upTo), /the event is in the window/)
+  checkReleased(made, upTo)
 })
 
 void test('dropping events from memory keeps their records, the bounds, and what is not on disk', () => {
@@ -136,6 +167,7 @@ void test('dropping events from memory keeps their records, the bounds, and what
     assert.equal(note.event !== null, version.revision > history.inMemory)
     assert.equal(note.previous, version.previous)
   }
+  checkReleased(made, history.inMemory)
 })
 
 void test('the held bytes are zero when everything is dropped or trimmed', () => {
